@@ -5,9 +5,9 @@
 SHELL := /bin/sh
 
 # The first Python that is supported and can create an environment. PYTHON=/path selects another one.
+PYTHON_CHECK := import ensurepip, sqlite3, ssl, sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3; do \
-	$$python -c 'import ensurepip, sqlite3, ssl, sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
-	2>/dev/null && { echo $$python; break; }; done)
+	$$python -c '$(PYTHON_CHECK)' 2>/dev/null && { echo $$python; break; }; done)
 
 # Tests start many processes: keep compiled modules even if the environment says otherwise.
 unexport PYTHONDONTWRITEBYTECODE
@@ -25,7 +25,7 @@ ONCE := (not database or browser or services) and not drill
 
 .PHONY: help run setup setup-dev test test-sqlite test-postgres test-once test-lowest check check-lint check-format check-types \
 	check-imports check-templates check-migrations check-deployment format messages bench example drill drill-upgrade \
-	screenshots pages lock constraints clean
+	screenshots pages lock constraints sbom audit-dependencies clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -132,6 +132,18 @@ constraints: ## update constraints/ for this Python: locked versions, and the ne
 	{ head -2 $$file; build/constraints/bin/python -m pip freeze; } > build/frozen.txt && \
 	mv build/frozen.txt $$file && rm -rf build/constraints && echo "Wrote $$file"
 
+# Both read requirements.lock, which has all packages of an installation; they install their tools apart from .venv.
+sbom: ## write the bill of materials of this release (CycloneDX, JSON) to build/sbom.json
+	$(PYTHON) -m venv --clear build/tools
+	build/tools/bin/python -m pip install -qq --disable-pip-version-check cyclonedx-bom
+	build/tools/bin/python -W ignore -m cyclonedx_py requirements requirements.lock --pyproject pyproject.toml \
+	--output-reproducible --of JSON --validate -o build/sbom.json && rm -rf build/tools && echo "Wrote build/sbom.json"
+
+audit-dependencies: ## compare the locked packages with the database of known vulnerabilities (needs the network)
+	$(PYTHON) -m venv --clear build/tools
+	build/tools/bin/python -m pip install -qq --disable-pip-version-check pip-audit
+	build/tools/bin/python -m pip_audit -r requirements.lock --require-hashes --disable-pip --strict && rm -rf build/tools
+
 clean: ## remove all files that `make` created (the data in var/ stays)
 	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
@@ -143,6 +155,8 @@ $(shell [ -x .venv/bin/python ] || rm -f .venv/pyvenv.cfg)
 .venv/pyvenv.cfg:
 	@test -n "$(PYTHON)" || { echo "Concord needs Python 3.11, 3.12 or 3.13 with venv" \
 	"(Debian: apt install python3-venv). Or select one: make PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@$(PYTHON) -c '$(PYTHON_CHECK)' 2>/dev/null || { echo "PYTHON=$(PYTHON) cannot be used: Concord needs Python 3.11," \
+	"3.12 or 3.13 with venv, sqlite3 and ssl" >&2; exit 1; }
 	$(PYTHON) -m venv --clear .venv
 
 .venv/installed: requirements.txt requirements.lock .venv/pyvenv.cfg

@@ -15,7 +15,10 @@ def main() -> None:
 
     from django.core.management import execute_from_command_line
 
-    execute_from_command_line(sys.argv)
+    from agreement_site.startup_errors import exit_with_one_sentence
+
+    with exit_with_one_sentence():
+        execute_from_command_line(sys.argv)
 
 
 if __name__ == "__main__":

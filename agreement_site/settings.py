@@ -401,12 +401,17 @@ IMPORT_MAX_BYTES = env_int("IMPORT_MAX_BYTES", 512 * 1024 * 1024)
 # All images, audio and video files of one upload together.
 MEDIA_MAX_BYTES = env_int("MEDIA_MAX_BYTES", 256 * 1024 * 1024)
 
+# Whether leads may create links that show results without an account; off ends all of them.
+SHARE_LINKS = env_bool("SHARE_LINKS", True)
 # Who may create projects, and so accounts: everybody, leads and staff, or staff.
 MAY_CREATE_PROJECTS = os.environ.get("MAY_CREATE_PROJECTS") or "leads"
 if MAY_CREATE_PROJECTS not in ("everybody", "leads", "staff"):
     raise ImproperlyConfigured(
         f"MAY_CREATE_PROJECTS={MAY_CREATE_PROJECTS!r}: one of everybody, leads, staff"
     )
+
+# A file that gets each entry of the audit log as a line of JSON, chained by hashes; empty: none.
+AUDIT_LOG_FILE = os.environ.get("AUDIT_LOG_FILE", "")
 
 # Retention in days (retention.py); 0 keeps the data for good.
 KEEP_AUDIT_LOG_DAYS = env_int("KEEP_AUDIT_LOG_DAYS", 0)

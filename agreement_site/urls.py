@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path, re_path
 
+from agreement_site.access_review import views as access_review_views
 from agreement_site.audit_log import views as audit_log_views
 from agreement_site.middleware import static_bundles
 from agreement_site.monitoring import health, prometheus
@@ -30,6 +31,12 @@ urlpatterns = [
         "projects/<int:project_id>/audit-log.csv",
         audit_log_views.download_audit_log,
         name="project_audit_log_file",
+    ),
+    path("access-review/", access_review_views.access_review, name="access_review"),
+    path(
+        "access-review.csv",
+        access_review_views.download_access_review,
+        name="access_review_file",
     ),
     path("admin/", admin.site.urls),
     path("", include("metrics.urls")),

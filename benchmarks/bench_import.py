@@ -122,7 +122,7 @@ def measure_import(path: Path, user: Any, previous: Any) -> tuple[float, float, 
     """
     from ratings.imports import jobs, services
     from ratings.imports.mapping.import_mapping import ImportMapping
-    from ratings.imports.mapping.label_order import guess_order
+    from ratings.imports.values.label_order import guess_order
 
     with path.open("rb") as file:
         run = services.create_run(
@@ -136,7 +136,7 @@ def measure_import(path: Path, user: Any, previous: Any) -> tuple[float, float, 
     run.refresh_from_db()
     new_scales = {}
     for key in services.list_new_question_keys(run):
-        order, scale = guess_order(run.summary["questions"][key]["labels"])
+        order, scale, _basis = guess_order(run.summary["questions"][key]["labels"])
         new_scales[key] = services.NewQuestionScale(scale, order)
     services.start_writing(run=run, duplicate_policy="last", new_scales=new_scales, by=user)
     processor_seconds = time.process_time()

@@ -7,6 +7,7 @@ listed in docs/operations.md.
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -36,11 +37,15 @@ def log_event(event_type: str, **fields: Any) -> None:
 def get_client_address(request: HttpRequest) -> str:
     """Return the address that the request comes from.
 
-    Behind a proxy, this is the address that the nearest proxy saw.
+    Behind a proxy, this is the address that the nearest proxy saw; the proxy's own if the header
+    has something else.
     """
     forwarded: str = request.META.get("HTTP_X_FORWARDED_FOR", "")
     if getattr(settings, "SECURE_PROXY_SSL_HEADER", None) and forwarded:
-        return forwarded.rsplit(",", 1)[-1].strip()[:60]
+        try:
+            return str(ipaddress.ip_address(forwarded.rpartition(",")[2].strip()))
+        except ValueError:
+            pass
     return str(request.META.get("REMOTE_ADDR", ""))
 
 

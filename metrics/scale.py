@@ -10,6 +10,7 @@ import numpy as np
 
 from metrics.agreement import Estimate, batch, registry
 from metrics.agreement.coefficients import cohen
+from metrics.agreement.counts.score_intervals import solve_together
 from metrics.agreement.scales import ScaleType, get_scale_type
 from metrics.agreement.weights import (
     WEIGHTINGS,
@@ -177,12 +178,11 @@ class QuestionScale:
         """
         ordered = self.reorder(tables, axes=2)
         matrices = self.build_weight_matrices()
-        kappas = {}
-        for name in WEIGHTINGS:
-            kappas[name] = np.full((len(tables), 3), np.nan)
-            if name in matrices:
-                kappa = cohen.kappa(ordered, matrices[name])
-                kappas[name] = np.stack([kappa.value, kappa.low, kappa.high], axis=1)
+        estimates = {name: cohen.kappa(ordered, matrix) for name, matrix in matrices.items()}
+        solve_together([kappa.limits for kappa in estimates.values()])
+        kappas = {name: np.full((len(tables), 3), np.nan) for name in WEIGHTINGS}
+        for name, kappa in estimates.items():
+            kappas[name] = np.stack([kappa.value, kappa.low, kappa.high], axis=1)
         return kappas
 
 

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from core.web.safe_html import clean_html, is_media_allowed
+from core.web.safe_html import clean_generated_html, is_media_allowed
 
 
 @functools.cache
@@ -27,8 +27,16 @@ MAX_BRACKETS = 5_000
 MAX_BARS = 10_000
 
 
-@functools.lru_cache(maxsize=256)
+# A process keeps many texts of usual length and a few longer ones, some megabytes in all.
+USUAL_LENGTH = 20_000  # characters
+
+
 def render_markdown(text: str) -> SafeString:
+    """Return the Markdown as safe HTML (``render_preview``), cached."""
+    return _render_usual(text) if len(text) <= USUAL_LENGTH else _render_long(text)
+
+
+def render_preview(text: str) -> SafeString:
     """Return the Markdown as safe HTML.
 
     Headings begin at h2, below the page's own. HTML in the text is shown as text. An image from
@@ -51,7 +59,11 @@ def render_markdown(text: str) -> SafeString:
                 for output_token in _iter_allowed_tokens(child)
             ]
     html = _get_parser().renderer.render(tokens, _get_parser().options, {})
-    return mark_safe(clean_html(html))  # noqa: S308 - cleaned in this line
+    return mark_safe(clean_generated_html(html))  # noqa: S308 - cleaned in this line
+
+
+_render_usual = functools.lru_cache(maxsize=256)(render_preview)
+_render_long = functools.lru_cache(maxsize=8)(render_preview)
 
 
 def _iter_allowed_tokens(token: Token) -> Iterator[Token]:
@@ -69,7 +81,7 @@ def _iter_allowed_tokens(token: Token) -> Iterator[Token]:
 MAX_CHANGED_LINES = 2000
 
 
-@functools.lru_cache(maxsize=32)
+@functools.lru_cache(maxsize=8)
 def compare_versions(old_text: str, new_text: str) -> list[tuple[str, str]] | None:
     """Return the lines of both texts in order, or None when too much changed.
 

@@ -17,6 +17,7 @@ from rest_framework.test import APIClient
 
 if TYPE_CHECKING:
     from tests.cast import Cast
+    from tests.faults.brokers import Broker
 
 # A test with a marker or a fixture of one of these names uses the database.
 DATABASE_FIXTURES = {"django_db", "db", "transactional_db"}
@@ -383,3 +384,12 @@ def broker_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             yield url
     except BrokerNotInstalled as reason:
         pytest.skip(str(reason))
+
+
+@pytest.fixture
+def broker(settings: Any) -> Iterator[Broker]:
+    """Return a broker of this test alone, which the settings name."""
+    from tests.faults.brokers import run_private_broker
+
+    with run_private_broker(settings) as running:
+        yield running

@@ -88,6 +88,8 @@ class AccountAdapter(DefaultAccountAdapter):
             super().send_mail(template_prefix, email, context)
         except OSError:  # the base of smtplib's errors
             logger.exception("A mail could not be sent")
+            if "password_reset" in template_prefix:
+                return  # a message would show that an account has the address
             message = _("The mail could not be sent. Try again later, or ask your administrator.")
             messages.error(self.request, message)
 

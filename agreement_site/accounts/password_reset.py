@@ -5,12 +5,15 @@ Without SMTP_URL these pages answer with 404.
 
 from __future__ import annotations
 
+import contextvars
+import logging
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from allauth.account import views
 from django.conf import settings
 from django.contrib import messages
-from django.db import transaction
+from django.db import connection, transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse_lazy
@@ -24,6 +27,10 @@ from projects.models import ApiToken
 from . import sign_in_limit
 from .mixins import InvalidFormStatusMixin
 
+logger = logging.getLogger(__name__)
+# In this process, because the link in the mail is a secret that no queue should keep.
+_MAIL_THREADS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="reset-mail")
+
 
 class MailRequiredMixin:
     """Answer with 404 on a site that cannot send mail."""
@@ -36,7 +43,10 @@ class MailRequiredMixin:
 
 
 class RequestPasswordReset(MailRequiredMixin, InvalidFormStatusMixin, views.PasswordResetView):
-    """Send a reset link; the response is the same whether or not an account has the address."""
+    """Send a reset link.
+
+    The response and its time are the same whether or not an account has the address.
+    """
 
     def form_valid(self, form: Any) -> HttpResponse:
         email = form.cleaned_data["email"]
@@ -47,8 +57,19 @@ class RequestPasswordReset(MailRequiredMixin, InvalidFormStatusMixin, views.Pass
         sign_in_limit.raise_if_limited(wait_seconds, name_sha256=email_hash)
         sign_in_limit.raise_if_limited(sign_in_limit.count_mail(email), name_sha256=email_hash)
         security_log.log_event("password_forgotten", name_sha256=email_hash)
-        response: HttpResponse = super().form_valid(form)
-        return response
+        # A mail server takes long enough to show which addresses have an account.
+        _MAIL_THREADS.submit(contextvars.copy_context().run, _send_reset_mail, form, self.request)
+        return redirect(self.get_success_url())
+
+
+def _send_reset_mail(form: Any, request: HttpRequest) -> None:
+    """Create and send the mail, if the address has an account, in a thread after the response."""
+    try:
+        form.save(request)
+    except Exception:
+        logger.exception("A mail could not be sent")
+    finally:
+        connection.close()
 
 
 class PasswordResetRequested(MailRequiredMixin, views.PasswordResetDoneView):

@@ -14,6 +14,7 @@ import hashlib
 import ipaddress
 from typing import Any
 
+from allauth.core.internal.cryptokit import normalize_user_code
 from django.db import transaction
 from django.utils import timezone
 
@@ -91,9 +92,9 @@ def count_action(user_id: int, name: str, allowed: int) -> int:
 def is_first_use(user_id: int, code: str) -> bool:
     """Return whether this account uses the code for the first time, and remember the code.
 
-    A code is remembered for its lifetime.
+    A code is remembered for its lifetime, as it is compared: however it is typed (123456, 123-456).
     """
-    key = _hash_key("code used", str(user_id), code)
+    key = _hash_key("code used", str(user_id), normalize_user_code(code))
     return not _count_try(key, 1, CODE_LIFETIME, timezone.now())
 
 

@@ -62,6 +62,8 @@ ACTIONS = {
     "gold_intervention_overridden": _("overrode a warning or a pause for answers on gold"),
     "rater_warned": _("warned a rater for answers on gold"),
     "rater_messaged": _("wrote to a rater"),
+    "items_upserted": _("created or changed items"),
+    "media_uploaded": _("uploaded media"),
     "item_deleted": _("deleted an item without ratings"),
     "items_withdrawn": _("withdrew items"),
     "items_restored": _("restored items"),

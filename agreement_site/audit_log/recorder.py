@@ -5,14 +5,19 @@ An entry is written in the transaction of the change it describes.
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.serializers.json import DjangoJSONEncoder
+from django.db import transaction
 
 from agreement_site.models import AuditLogEntry
 from agreement_site.monitoring import logs
+
+from . import stream
 
 # Anybody can cause any number of these, so they are only logged.
 UNRECORDED_EVENTS = ("rate_limited", "token_rejected", "too_many_requests")
@@ -31,7 +36,7 @@ def record_event(event: str, fields: dict[str, Any]) -> None:
     if actor_id is not None:
         users = get_user_model().objects.filter(pk=actor_id)
         actor = users.values_list("username", flat=True).first()
-    AuditLogEntry.objects.create(
+    entry = AuditLogEntry.objects.create(
         action=event,
         actor_id=actor_id,
         actor=actor or "",
@@ -42,6 +47,8 @@ def record_event(event: str, fields: dict[str, Any]) -> None:
         after=_to_json(details.pop("after", None)),
         details=_to_json(details),
     )
+    if settings.AUDIT_LOG_FILE:
+        transaction.on_commit(functools.partial(stream.append_entry, entry))
 
 
 def _to_json(values: dict[str, Any] | None) -> Any:

@@ -29,9 +29,10 @@ COOKIE_NUL = "\\000"
 
 
 class AllowedMethodsMiddleware(BaseMiddleware):
-    """Answer with 405 to methods that nothing here supports.
+    """Answer with an error to methods, expectations and encodings that nothing here supports.
 
-    Django's admin accepts any, even TRACE.
+    Django's admin accepts any method, even TRACE. The web server reads a body as chunked whatever
+    other encodings its header names, and continues whatever a client expects.
     """
 
     ALLOWED_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -39,6 +40,10 @@ class AllowedMethodsMiddleware(BaseMiddleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.method not in self.ALLOWED_METHODS:
             return HttpResponseNotAllowed(self.ALLOWED_METHODS)
+        if request.headers.get("Expect", "100-continue").strip().lower() != "100-continue":
+            return HttpResponse(status=417)
+        if request.headers.get("Transfer-Encoding", "chunked").strip().lower() != "chunked":
+            return HttpResponse(status=501)
         return self.get_response(request)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import gzip
 import hashlib
+import posixpath
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -48,7 +49,10 @@ class StaticBundle(NamedTuple):
     gzipped: bytes
 
 
-@functools.cache
+MAX_BUNDLES = 256  # kept by a process; static/ has fewer style sheets and scripts
+
+
+@functools.lru_cache(maxsize=MAX_BUNDLES)
 def _build_bundle(name: str) -> StaticBundle:
     parts = []
     for part_name in BUNDLES.get(name, (name,)):
@@ -74,8 +78,11 @@ def _strip_comments(sheet: bytes) -> bytes:
 def get_bundle(name: str) -> StaticBundle:
     """Return the bundle, or the file below ``static/``, of this name.
 
-    With DEBUG it is built again each time. Raises FileNotFoundError.
+    With DEBUG it is built again each time. Raises FileNotFoundError, also for another spelling of
+    a name (``./``, ``//``, ``a/../``), because each spelling would be kept.
     """
+    if posixpath.normpath(name) != name or name.startswith(("/", "..")) or "\\" in name:
+        raise FileNotFoundError(name)
     if settings.DEBUG:
         _build_bundle.cache_clear()
     return _build_bundle(name)

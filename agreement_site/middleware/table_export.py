@@ -14,16 +14,20 @@ from ratings.files.formula_escaping import escape_formula
 
 from .base import BaseMiddleware
 
+SHARED_PREFIX = "/shared/"  # pages of share links (metrics.views.saved_views.shared_views)
+
 
 class TableExportMiddleware(BaseMiddleware):
     """Answer a page request with ``?csv=NAME`` with that table alone.
 
-    The permissions of the page apply.
+    The permissions of the page apply. A shared page has no files: it is for reading, and everybody
+    who has its link could write a line of the audit log with each request.
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         name = request.GET.get(tables.PARAMETER)
-        if not name or request.method != "GET":
+        is_shared = request.path_info.startswith(SHARED_PREFIX)
+        if not name or request.method != "GET" or is_shared:
             return self.get_response(request)
         with tables.exporting():
             page = self.get_response(request)

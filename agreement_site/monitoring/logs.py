@@ -30,12 +30,14 @@ from core.web import prometheus, tracing
 
 logger = logging.getLogger("concord")
 
+POLL_HEADER = "X-Shown-Version"  # of the requests of open pages (metrics.views.common.live_updates)
 VALID_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 MAX_PATH_LENGTH = 300
 COUNTED_METHODS = ("GET", "HEAD", "POST", "PATCH")  # others are counted together
 # The last part of an invitation link, a mailed link or a link to a shared view is a secret.
 SECRET_LINK = re.compile(
-    r"(invitations/+[^/]*/+|password/+forgotten/+|account/+address/+|shared/+)[^/]+"
+    r"(invitations/+[^/]*/+|password/+forgotten/+|account/+address/+|shared/+)[^/]+",
+    re.IGNORECASE,  # no page has such an address in capitals, but people type them
 )
 
 _current_request: ContextVar[HttpRequest | None] = ContextVar("request", default=None)
@@ -116,7 +118,10 @@ class RequestLogMiddleware(BaseMiddleware):
                 "ms": milliseconds,
                 "address": security_log.get_client_address(request),
             }
-            logger.info("request", extra={"fields": fields})
+            # An open page polls every second or so: that would be most lines of the log.
+            is_poll = POLL_HEADER in request.headers and response.status_code < 400
+            level = logging.DEBUG if is_poll else logging.INFO
+            logger.log(level, "request", extra={"fields": fields})
             _observe_request(request, response.status_code, milliseconds / 1000)
             return response
         finally:

@@ -73,7 +73,11 @@ def read_integer(name: str, default: int, allowed: range) -> int:
 
 
 def lock_data_dir(data_dir: Path) -> IO[str]:
-    """Return the locked file that prevents a second start on `data_dir`; keep it open."""
+    """Return the locked file that prevents a second start on `data_dir`; keep it open.
+
+    All processes started from here on create files for their owner alone, as the settings do.
+    """
+    os.umask(0o077)
     try:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = (data_dir / "services.lock").open("a+")
@@ -237,6 +241,10 @@ def run_installation(installation: Installation, *, end_with_parent: bool) -> in
                 "Running as root. It works, but a user of its own is safer for a server on a "
                 "network."
             )
+        print_message(
+            f"Concord keeps its data in {installation.data_dir} and writes its log here, one line "
+            "a request. Preparing the tables; the first start takes some seconds ..."
+        )
         sign_in = prepare_database(environment)
         supervisor = Supervisor(
             list_programs(installation, environment), end_with_parent=end_with_parent

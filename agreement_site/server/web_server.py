@@ -14,6 +14,8 @@ import socket
 import sys
 from typing import TYPE_CHECKING
 
+from agreement_site.startup_errors import exit_with_one_sentence
+
 if TYPE_CHECKING:
     from .probes import HealthProbes
 
@@ -78,7 +80,8 @@ def main() -> None:
         host, port = find_free_address(host, port)
     except OSError as error:
         sys.exit(f"The web server cannot listen on {host}, port {port}: {error.strerror or error}.")
-    preload_site()
+    with exit_with_one_sentence():
+        preload_site()
     from django.conf import settings
 
     from agreement_site import releases

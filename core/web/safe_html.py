@@ -17,9 +17,30 @@ _TAGS = nh3.ALLOWED_TAGS - {"area", "map", "nav"}
 _BLANKS = re.compile(r"[\x00-\x20\x7f]+")
 _SCHEMES = {"http", "https", "mailto", "data"}
 
+# The parser's time grows with the square of the nesting, and of the attributes of an element.
+MAX_LENGTH = 200_000  # characters
+MAX_DEPTH = 200  # elements inside each other
+MAX_TAGS = 10_000
+MAX_ATTRIBUTES = 200  # of one element
+IMAGE_TYPES = frozenset(f"image/{name}" for name in ("png", "jpeg", "jpg", "gif", "webp", "avif"))
+_TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*+)")
+_ATTRIBUTE = re.compile(
+    r"""[\s/]*+=?[^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>"'][^\s>]*+)?)?"""
+)
+_VOID_TAGS = frozenset(("area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"))
+_EXCERPT_LENGTH = 10_000  # characters of HTML from which a line of a list is taken
+
 
 def clean_html(text: str) -> str:
-    """Remove scripts, styles, forms and frames; keep images only from allowed origins."""
+    """Remove scripts, styles, forms and frames; keep images only from allowed origins.
+
+    HTML that would take long to parse (``is_simple``) is returned as text.
+    """
+    return clean_generated_html(text) if is_simple(text) else f"<pre>{html.escape(text)}</pre>"
+
+
+def clean_generated_html(text: str) -> str:
+    """Clean HTML that a program generated from a text of users, and that is nested a few levels."""
     return nh3.clean(
         text,
         tags=_TAGS,
@@ -32,9 +53,50 @@ def clean_html(text: str) -> str:
 def extract_text(text: str) -> str:
     """Return the text of HTML without its tags.
 
-    A blank in place of each tag keeps the words of a table separate.
+    A blank in place of each tag keeps the words of a table separate. HTML that would take long to
+    parse is returned as it is.
     """
+    if not is_simple(text):
+        return text
     return html.unescape(nh3.clean(text.replace("<", " <"), tags=set()))
+
+
+def extract_beginning(text: str) -> str:
+    """Return the text of the beginning of HTML, for a line of a list."""
+    return extract_text(text[:_EXCERPT_LENGTH])
+
+
+def is_simple(text: str) -> bool:
+    """Return True if parsing the HTML takes a bounded time: its length, depth, tags, attributes.
+
+    The depth is an estimate: an end tag closes the last open element of its name and all in it.
+    """
+    if len(text) > MAX_LENGTH or text.count("<") > MAX_TAGS:
+        return False
+    open_tags: list[str] = []
+    for tag in _TAG.finditer(text):
+        name = tag[2].lower()
+        if tag[1]:
+            if name in open_tags:
+                while open_tags.pop() != name:
+                    pass
+            continue
+        if name not in _VOID_TAGS:
+            open_tags.append(name)
+        if len(open_tags) > MAX_DEPTH or not _has_few_attributes(text, tag.end()):
+            return False
+    return True
+
+
+def _has_few_attributes(text: str, start: int) -> bool:
+    """Return True if the tag whose name ends at ``start`` has at most MAX_ATTRIBUTES attributes."""
+    position = start
+    for _number in range(MAX_ATTRIBUTES + 1):
+        match = _ATTRIBUTE.match(text, position)
+        if match is None or match.end() == position:
+            return True
+        position = match.end()
+    return False
 
 
 def is_media_allowed(kind: str, address: str) -> bool:
@@ -47,7 +109,9 @@ def is_media_allowed(kind: str, address: str) -> bool:
     except ValueError:
         return False
     if parts.scheme == "data":
-        return kind == "image" and parts.path.startswith("image/")
+        # An SVG is a document, which may contain links and styles.
+        media_type = parts.path.lower().partition(",")[0].partition(";")[0].strip()
+        return kind == "image" and media_type in IMAGE_TYPES
     if not parts.scheme and not parts.netloc:
         return parts.path.startswith("/") and "\\" not in address
     return f"{parts.scheme}://{parts.netloc}" in settings.ITEM_MEDIA_ORIGINS

@@ -29,7 +29,7 @@ source and declaration; registry.py lists them all. consensus/, drift/, outliers
 rater_quality/ build on them; explain/ says why statistics differ.
 """
 
-from .batch import pattern_coefficients, table_coefficients
+from .batch import estimate_coefficient, pattern_coefficients, table_coefficients
 from .coefficients.declaration import Coefficient
 from .estimate import REASONS, Estimate, Value
 from .registry import COEFFICIENTS
@@ -41,6 +41,7 @@ __all__ = [
     "Coefficient",
     "Estimate",
     "Value",
+    "estimate_coefficient",
     "pattern_coefficients",
     "report",
     "table_coefficients",

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from .coefficients.conger import RatedItems
 from .coefficients.declaration import Formula
+from .counts.score_intervals import solve_together
 from .counts.sums import PatternSums, build_pattern_sums
 from .estimate import Estimate, Floats
 from .registry import (
@@ -50,7 +51,32 @@ def pattern_coefficients(
             estimates[name] = compute_from_patterns(
                 entry.pattern_formula, sums, matrix, values, interval=interval
             )
-    return estimates
+    return _solve_limits(estimates)
+
+
+def estimate_coefficient(
+    name: str, counts: npt.ArrayLike, n_items: npt.ArrayLike, weights: npt.ArrayLike | None = None
+) -> Estimate:
+    """Return the Estimate (...) of one coefficient by its name, with the interval that pages show.
+
+    counts (P, k): patterns; n_items (..., P): numbers of items. weights (k, k) apply to a name
+    without a weighting; names such as fleiss_kappa_linear bring their own. Interval and ratio alpha
+    take the numbers 1..k. ValueError for a name that patterns do not suffice for.
+    """
+    sums = build_pattern_sums(counts, n_items)
+    values = np.arange(1.0, sums.k + 1)
+    matrices = build_weightings(sums.k, weights)
+    forms = {
+        form: (entry.pattern_formula, weighting)
+        for entry in COEFFICIENTS.values()
+        if entry.pattern_formula is not None
+        for form, weighting in entry.get_forms(entry.pattern_formula, matrices).items()
+    }
+    if name not in forms:
+        raise ValueError(f"unknown coefficient {name!r}; one of {', '.join(forms)}")
+    formula, weighting = forms[name]
+    matrix = weights if weighting == UNWEIGHTED else matrices[weighting]
+    return compute_from_patterns(formula, sums, matrix, values)
 
 
 def compute_from_patterns(
@@ -164,4 +190,10 @@ def _compute_each(
             if names is None or name in names:
                 options = formula.build_options(weights[weighting], values)
                 estimates[name] = formula.function(*counts, **options)
+    return _solve_limits(estimates)
+
+
+def _solve_limits(estimates: dict[str, Estimate]) -> dict[str, Estimate]:
+    """Return the estimates of one shape with their limits solved together."""
+    solve_together([estimate.limits for estimate in estimates.values()])
     return estimates

@@ -54,6 +54,41 @@ class Value(TypedDict):
     bootstrap: NotRequired[int]  # number of replicates, for a bootstrap interval
 
 
+class Limits:
+    """Limits of an interval: arrays (...), or computed from a problem when they are first used.
+
+    Many problems are solved together at nearly the cost of one (`score_intervals.solve_together`).
+    """
+
+    def __init__(self, arrays: tuple[Floats, Floats] | None = None) -> None:
+        self._arrays = arrays
+
+    @property
+    def is_solved(self) -> bool:
+        """Return whether the limits are arrays already."""
+        return self._arrays is not None
+
+    @property
+    def arrays(self) -> tuple[Floats, Floats]:
+        """Return the lower and the upper limits (...)."""
+        if self._arrays is None:
+            self._arrays = self.solve()
+        return self._arrays
+
+    def assign(self, arrays: tuple[Floats, Floats]) -> None:
+        """Store limits (...) that were solved together with others."""
+        self._arrays = arrays
+
+    def solve(self) -> tuple[Floats, Floats]:
+        """Return the limits (...)."""
+        raise NotImplementedError
+
+    def __getitem__(self, index: Any) -> "Limits":
+        """Return the limits of some entries."""
+        low, high = self.arrays
+        return Limits((np.asarray(low[index]), np.asarray(high[index])))
+
+
 @dataclass(frozen=True)
 class Estimate:
     """A coefficient for each entry of a leading shape (...).
@@ -63,20 +98,42 @@ class Estimate:
     value, se, low, high, observed, expected: float (...), NaN where undefined
     reason: int (...), index into REASONS of why the value is undefined; 0 where it is defined
     se_reason: int (...), the same for the standard error and the interval
+    low, high: the interval that pages and the API show (counts/score_intervals.py)
     n_items: int (...), items on which ratings can be compared
     n_ratings: int (...), ratings of these items
+    df: float (...), degrees of freedom of the published interval value -/+ t(df) se
     """
 
     value: Floats
     se: Floats
-    low: Floats
-    high: Floats
+    limits: "Limits"
     observed: Floats
     expected: Floats
     reason: npt.NDArray[np.int64]
     se_reason: npt.NDArray[np.int64]
     n_items: npt.NDArray[np.int64]
     n_ratings: npt.NDArray[np.int64]
+    df: Floats
+
+    @property
+    def low(self) -> Floats:
+        """Return the lower limit of the interval shown (...)."""
+        return self.limits.arrays[0]
+
+    @property
+    def high(self) -> Floats:
+        """Return the upper limit of the interval shown (...)."""
+        return self.limits.arrays[1]
+
+    @property
+    def ci_low(self) -> Floats:
+        """Return the lower limit of the published interval (...), which may lie below -1."""
+        return np.asarray(self.value - t_quantile(self.df) * self.se)
+
+    @property
+    def ci_high(self) -> Floats:
+        """Return the upper limit of the published interval (...), at most 1."""
+        return np.asarray(np.minimum(self.value + t_quantile(self.df) * self.se, 1.0))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -85,7 +142,9 @@ class Estimate:
 
     def __getitem__(self, index: Any) -> "Estimate":
         """Return the estimate of some entries, by an index into the leading axes."""
-        return Estimate(*(np.asarray(getattr(self, field.name)[index]) for field in fields(self)))
+        parts = {field.name: getattr(self, field.name)[index] for field in fields(self)}
+        limits = parts.pop("limits")
+        return Estimate(limits=limits, **{name: np.asarray(part) for name, part in parts.items()})
 
     def to_value(self, index: Index = ()) -> Value:
         """Return one entry in plain numbers."""
@@ -247,10 +306,12 @@ def mark_undefined(mask: npt.NDArray[np.bool_], reason_name: str, estimate: Esti
     reason_name: name of the reason (one of REASONS) given to these entries.
     """
     mask = np.asarray(mask) & (estimate.reason == 0)
-    number_fields = ("value", "se", "low", "high", "observed", "expected")
+    number_fields = ("value", "se", "observed", "expected")
     changes: dict[str, Any] = {
         name: np.where(mask, np.nan, getattr(estimate, name)) for name in number_fields
     }
+    low, high = (np.where(mask, np.nan, limit) for limit in estimate.limits.arrays)
+    changes["limits"] = Limits((low, high))
     for name in ("reason", "se_reason"):
         changes[name] = np.where(mask, REASON_CODES[reason_name], getattr(estimate, name))
     return replace(estimate, **changes)
@@ -263,11 +324,12 @@ def build_estimate(
     *,
     upper: float = 1.0,
     no_se_reason: str = "needs_bootstrap",
+    limits: Limits | None = None,
 ) -> Estimate:
-    """Return the point estimate (...) with the interval value -/+ t(df) se.
+    """Return the point estimate (...) with its interval.
 
-    The upper end is clipped to `upper`, the lower end is not clipped. se: float (...), or None
-    where no analytic standard error exists; then `no_se_reason` names the reason.
+    limits: of the interval; None: value -/+ t(df) se, the upper one at most `upper`. se: float
+    (...), or None where no analytic standard error exists; then `no_se_reason` names the reason.
     """
     shape = np.shape(point.value)
     if se is None:
@@ -280,16 +342,19 @@ def build_estimate(
             point.reason,
         )
         se = np.where(se_reason == 0, se, np.nan)
-    margin = t_quantile(basis.df) * se
+    if limits is None:
+        margin = t_quantile(basis.df) * se
+        low, high = point.value - margin, np.minimum(point.value + margin, upper)
+        limits = Limits((np.asarray(low, float), np.asarray(high, float)))
     return Estimate(
         value=np.asarray(point.value, float),
         se=np.asarray(se, float),
-        low=np.asarray(point.value - margin, float),
-        high=np.asarray(np.minimum(point.value + margin, upper), float),
+        limits=limits,
         observed=np.broadcast_to(np.asarray(point.observed, float), shape),
         expected=np.broadcast_to(np.asarray(point.expected, float), shape),
         reason=np.asarray(point.reason, np.int64),
         se_reason=np.asarray(se_reason, np.int64),
         n_items=np.broadcast_to(np.asarray(basis.n_items, np.int64), shape),
         n_ratings=np.broadcast_to(np.asarray(basis.n_ratings, np.int64), shape),
+        df=np.broadcast_to(np.asarray(basis.df, float), shape),
     )

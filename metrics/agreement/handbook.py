@@ -34,7 +34,8 @@ the printed value.
 | M | number of ratings: the sum of m_i |
 | W | agreement weights, with w_jj = 1 |
 | T_w | sum of all weights |
-| `.se`, `.ci_low`, `.ci_high` | endings of a name in the report: standard error, interval limits |
+| `.se`, `.ci_low`, `.ci_high` | endings of a name in the report: standard error, published limits |
+| `.low`, `.high` | endings of a name in the report: the interval that pages show |
 
 Items without ratings and raters without ratings are not counted.
 
@@ -91,15 +92,40 @@ Negative components count as 0; with few items ICC(C,1) can therefore be 1.
 
 ## Intervals
 
-An interval is a 95% confidence interval: value -/+ t quantile x standard error. The upper limit is
-clipped to 1, and the lower limit is not clipped. The degrees of freedom are:
+Every coefficient has two 95% intervals.
 
-* n - 1 for coefficients of many raters
-* n2 - 1 for alpha
-* the number of shared items - 1 for two raters, and for a rater against peers
+**The published interval** (`.ci_low`, `.ci_high` of the report) is value -/+ t quantile x standard
+error, as other programs print it. The upper limit is at most 1, and the lower limit can lie below
+everything that the coefficient can be. Its degrees of freedom are n - 1 for coefficients of many
+raters, n2 - 1 for alpha, and the number of shared items - 1 for two raters and for a rater against
+peers, where items are clusters. The standard error comes from the differences between items. Where
+few items differ, because a category is rare or nearly all ratings agree, it is far too small or 0.
+irrCAC's standard errors take n2 as fixed, so items with a single rating make them too wide.
 
-For a rater against peers, items are clusters: ratings of the same item are not treated as
-independent.
+**The interval shown** (`.low`, `.high`; pages, API, files and charts) is the score interval or the
+published one, whichever reaches further at each end:
+
+* The *score interval* contains each value c for which |estimate - c| is at most t standard errors
+  *under c*, as Wilson's interval of a share does. The standard error under c is that of the common
+  correlation model: ratings of an item are draws from an urn with the observed shares of the
+  categories (Dirichlet-multinomial; beta-binomial for two categories), in which two ratings agree
+  as often as c says. It has closed form for every coefficient of counts, with any weights and any
+  numbers of ratings (`metrics/agreement/counts/score_intervals.py`). For two categories and two
+  ratings it follows Donner & Eliasziw 1992, Statistics in Medicine 11, 1511-1519, and Zou & Donner
+  2004, Biometrics 60, 807-811; for percent agreement it is Wilson 1927, JASA 22, 209-212.
+* The published half covers items that differ in other ways than the model has it. Here the
+  agreement of items with two or more ratings is centred at its own mean, so single ratings do not
+  widen it.
+* t has n2 - 1 degrees of freedom: only items with two or more ratings count.
+* No limit lies outside what the coefficient can be: for kappas 1 - m / (m - 1) with m the smallest
+  number of ratings compared (-1 for two), for AC1 and Brennan-Prediger the value at the least
+  agreement and the greatest chance, for percent agreement the least agreement that m ratings in k
+  categories can have.
+* Cohen's kappa has no interval where a rater uses a single category: kappa is 0 and its standard
+  error 0 whatever the other rater answers. The reason is `single_category`.
+
+The rater's bias, means of scores, and correlations keep value -/+ t quantile x standard error. ICCs
+have F intervals. For the coverage of the intervals, see the end of this page.
 
 If there is no analytic standard error, or if you want a second estimate, use the bootstrap over
 items: percentile or BCa, with a fixed seed. Undefined replicates are dropped, and their share is
@@ -135,9 +161,9 @@ percent agreement are 1, because their chance agreement does not become 1.
 
 _BANDS_TEXT = (
     "Bands are conventions. They are half-open and without gaps, as in the printed tables. Where "
-    "there is a standard error, the probability of the band is shown with it (Gwet's benchmark, "
-    "with Student's t of the displayed interval instead of the normal distribution). Landis & "
-    "Koch, Fleiss and Altman designed their bands for kappa, Cicchetti for kappa and the "
+    "there is an interval, the band that the true value reaches with 95% probability is shown with "
+    "it (Gwet's benchmark, with the lower half of the interval in place of 1.96 standard errors). "
+    "Landis & Koch, Fleiss and Altman designed their bands for kappa, Cicchetti for kappa and the "
     "intraclass correlation, and Krippendorff for alpha. For other coefficients, pages and command "
     "call the bands a loose guide. You choose the scheme of a project and, if you want, a target."
 )

@@ -1,7 +1,8 @@
 """report(): all statistics of one table of ratings, as a flat dictionary.
 
-Keys are `NAME`, `NAME.se`, `NAME.ci_low`, `NAME.ci_high` and so on; None for undefined, then with
-the reason under `NAME.reason`. Two-rater keys are filled for two raters; `pairwise` holds every
+Keys are `NAME`, `NAME.se`, `NAME.ci_low`, `NAME.ci_high` (the published asymptotic interval),
+`NAME.low`, `NAME.high` (the interval that pages show) and so on; None for undefined, then with the
+reason under `NAME.reason`. Two-rater keys are filled for two raters; `pairwise` holds every
 pair.
 """
 
@@ -140,13 +141,17 @@ def _format_estimate(name: str, entry: Coefficient, estimate: Estimate) -> Repor
 
 
 def _format_with_interval(name: str, estimate: Estimate, *, interval: bool = True) -> ReportDict:
-    """Return NAME, NAME.se, NAME.ci_low, NAME.ci_high, and the reasons of undefined values."""
+    """Return NAME, its standard error and both intervals, and the reasons of undefined values."""
     result = _format_value(name, estimate.value, REASONS[int(estimate.reason)])
     if interval:
         se_reason = estimate.get_interval_reason()
         result |= _format_value(f"{name}.se", estimate.se, se_reason)
-        result |= _format_value(f"{name}.ci_low", estimate.low, se_reason)
-        result |= _format_value(f"{name}.ci_high", estimate.high, se_reason)
+        result |= _format_value(f"{name}.ci_low", estimate.ci_low, se_reason)
+        result |= _format_value(f"{name}.ci_high", estimate.ci_high, se_reason)
+        # A standard error without limits: a rater used a single category.
+        limit_reason = se_reason or "single_category"
+        result |= _format_value(f"{name}.low", estimate.low, limit_reason)
+        result |= _format_value(f"{name}.high", estimate.high, limit_reason)
     return result
 
 

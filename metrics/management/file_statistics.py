@@ -158,10 +158,15 @@ def format_value_with_interval(estimate: Any) -> str:
     """Return a Value with its interval, or why it is undefined."""
     if estimate["value"] is None:
         return f"undefined: {estimate['reason']}"
-    value = f"{estimate['value'] + 0.0:.3f}".replace("-0.000", "0.000")
+    value = format_number(estimate["value"])
     if estimate["low"] is None or estimate["high"] is None:
         return value
-    return f"{value} [{estimate['low']:.3f}, {estimate['high']:.3f}]"
+    return f"{value} [{format_number(estimate['low'])}, {format_number(estimate['high'])}]"
+
+
+def format_number(value: float) -> str:
+    """Return a number with three decimals, 0 without a sign."""
+    return f"{round(value, 3) + 0.0:.3f}"
 
 
 def format_p_value(p: float) -> str:

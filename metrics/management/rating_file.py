@@ -1,35 +1,50 @@
-"""A file `item,rater,label[,timestamp]` as arrays for the agreement library.
+"""A file of ratings as arrays for the agreement library.
 
 No project and no database is needed.
 """
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from ratings.imports.problems import UnreadableFileError, format_problem
-from ratings.imports.readers.tables.csv_records import CsvRecords
+from ratings.imports.understood import Understood
 from ratings.imports.uploads import open_unpacked
+from ratings.imports.values.label_forms import parse_number
+from ratings.imports.values.label_notes import MAYBE_MISSING, LabelNote, format_command_note
+from ratings.imports.values.label_order import OPTION, guess_order
+from ratings.imports.values.label_reading import LabelOptions, read_labels
+
+from .rating_rows import (
+    FileRow,
+    FileRows,
+    RatingFileError,
+    TableOptions,
+    format_message,
+    list_repeats,
+    read_file_rows,
+    select_latest,
+)
+
+__all__ = ["RatingFile", "RatingFileError", "TableOptions", "read_rating_file"]
 
 REQUIRED = ("item", "rater", "label")
-OPTIONAL = ("timestamp", "question")
-
-
-class RatingFileError(Exception):
-    """An error in the file, with its line where there is one."""
+MAX_EXAMPLES = 20  # repeats that are listed
 
 
 @dataclass(frozen=True)
 class RatingFile:
     """The ratings of a file as arrays (M,): item, rater, code, one rating for each item and rater.
 
-    `categories` in order; `repeats`: number of earlier ratings that were left out.
+    `categories` in order, with the basis of this order (`label_order`, or "option"); `repeats`:
+    number of earlier ratings that were left out; `missing`: number of ratings without a label;
+    `notes` on how the labels were read.
     """
 
     item: npt.NDArray[np.int64]
@@ -40,15 +55,10 @@ class RatingFile:
     categories: list[str]
     values: list[float]
     repeats: int
-
-
-@dataclass(frozen=True)
-class _FileRow:
-    line: int
-    item: str
-    rater: str
-    label: str
-    time: datetime.datetime | None
+    order_basis: str
+    missing: int
+    notes: list[LabelNote]
+    understood: Understood
 
 
 def read_rating_file(
@@ -57,30 +67,38 @@ def read_rating_file(
     order: Sequence[str] | None = None,
     values: Sequence[float] | None = None,
     question: str | None = None,
+    labels: LabelOptions | None = None,
+    table: TableOptions | None = None,
 ) -> RatingFile:
-    """Read a file; the latest rating counts where a rater rated an item twice.
+    """Read a file of any format that can be imported; one rating of each item and rater counts.
 
-    The latest by time stamp, else by line. Categories are `order`, else the labels of the file:
-    numbers in numeric order, other texts in alphabetical order. Their values are `values`, else the
-    labels' own numbers, else 1, 2, ... Raises RatingFileError.
+    It is the latest by time where all have one, else the last of the file. Labels are read as an
+    import reads them, with the decisions `labels`. Categories are `order`, else the labels of the
+    file in the order that an import guesses. Their values are `values`, else the labels' own
+    numbers, else 1, 2, ... Raises RatingFileError.
     """
     if not path.is_file():
         raise RatingFileError("There is no such file.")
     try:
         with open_unpacked(path) as unpacked_path:
-            rows = list(_iter_rows(unpacked_path, question))
+            file_rows = read_file_rows(unpacked_path, question, table or TableOptions())
     except UnreadableFileError as error:
         raise RatingFileError(
-            _format_message(error.problem.line, format_problem(error.problem.to_json()))
+            format_message(error.problem.line, format_problem(error.problem.to_json()))
         ) from None
+    rows = file_rows.rows
     if not rows:
         raise RatingFileError(
             "There is no rating in the file."
             if question is None
             else f"No row is of question {question!r}."
         )
-    categories = _list_categories(rows, order)
-    latest = _select_latest(rows)
+    n_rows = len(rows)
+    rows, notes = _read_labels(rows, labels or LabelOptions(), order or ())
+    if not rows:
+        raise RatingFileError("Every label in the file stands for a missing value.")
+    categories, order_basis = _list_categories(rows, order)
+    latest = select_latest(rows)
     codes = {label: code for code, label in enumerate(categories)}
     items, raters = (
         {name: index for index, name in enumerate(sorted({getattr(row, part) for row in rows}))}
@@ -100,96 +118,59 @@ def read_rating_file(
         categories,
         numbers,
         repeats=len(rows) - len(latest),
+        order_basis=order_basis,
+        missing=n_rows - len(rows),
+        notes=notes,
+        understood=_complete_understood(file_rows, latest, categories),
     )
 
 
-def _iter_rows(path: Path, question: str | None) -> Iterator[_FileRow]:
-    records = iter(CsvRecords(path, encoding="utf-8-sig", delimiter=","))
-    line, header = next(records, (1, []))
-    columns = _find_columns(line, header, question)
-    for line, cells in records:
-        if len(cells) != len(header):
-            raise RatingFileError(
-                _format_message(
-                    line, f"{len(cells)} cells, where the line of names has {len(header)}."
-                )
-            )
-        cell = {name: cells[column].strip() for name, column in columns.items()}
-        if question is not None and cell["question"] != question:
-            continue
-        for name in REQUIRED:
-            if not cell[name]:
-                raise RatingFileError(_format_message(line, f"The {name} is empty."))
-        yield _FileRow(
-            line,
-            cell["item"],
-            cell["rater"],
-            cell["label"],
-            _parse_time(line, cell.get("timestamp", "")),
-        )
+def _complete_understood(
+    file_rows: FileRows, latest: list[FileRow], categories: list[str]
+) -> Understood:
+    """Return what was understood, with the numbers of items, raters, ratings and repeats."""
+    understood = file_rows.understood
+    understood.counts = {
+        "items": len({row.item for row in latest}),
+        "raters": len({row.rater for row in latest}),
+        "ratings": len(latest),
+    }
+    pairs = list(list_repeats(file_rows.rows))
+    examples = [
+        [first.item, first.rater, first.line, first.label, second.line, second.label]
+        for first, second in pairs[:MAX_EXAMPLES]
+    ]
+    if pairs:
+        understood.repeats = {"count": len(pairs), "examples": examples}
+    return understood
 
 
-def _find_columns(line: int, header: list[str], question: str | None) -> dict[str, int]:
-    """Return name -> index of the known columns."""
-    names = [name.strip().casefold() for name in header]
-    required = [*REQUIRED, *(["question"] if question is not None else [])]
-    for name in (*REQUIRED, *OPTIONAL):
-        if names.count(name) > 1:
-            raise RatingFileError(
-                _format_message(
-                    line, f"There are {names.count(name)} columns named {name!r}; one is needed."
-                )
-            )
-    missing = [name for name in required if name not in names]
-    if missing:
-        actual = ", ".join(repr(name) for name in header) or "nothing"
-        message = f"No column named {' or '.join(map(repr, missing))}"
-        allowed = (
-            "the first line must name item, rater, label and may name timestamp and question, "
-            "separated by commas"
-        )
-        raise RatingFileError(_format_message(line, f"{message}: {allowed}; it has {actual}."))
-    return {name: names.index(name) for name in (*REQUIRED, *OPTIONAL) if name in names}
+def _read_labels(
+    rows: list[FileRow], options: LabelOptions, order: Sequence[str]
+) -> tuple[list[FileRow], list[LabelNote]]:
+    """Return the rows that have a label, with this label, and notes on the labels.
 
-
-def _parse_time(line: int, text: str) -> datetime.datetime | None:
-    """Parse a time; UTC where it has no zone, because times only decide which rating is later."""
-    if not text:
-        return None
-    try:
-        time = datetime.datetime.fromisoformat(text)
-    except ValueError:
-        raise RatingFileError(
-            _format_message(line, f"{text!r} is no time such as 2026-03-01T12:30:00Z.")
-        ) from None
-    return time if time.tzinfo else time.replace(tzinfo=datetime.UTC)
-
-
-def _select_latest(rows: list[_FileRow]) -> list[_FileRow]:
-    """Return the latest rating of each item and rater.
-
-    A rating with an earlier time stamp than the previous one is ignored.
+    Labels that `order` names are no codes for missing values. Raises RatingFileError for labels
+    that may be one, because either number would be wrong in the other case.
     """
-    latest: dict[tuple[str, str], _FileRow] = {}
-    for row in rows:
-        previous = latest.get((row.item, row.rater))
-        if (
-            previous is None
-            or previous.time is None
-            or row.time is None
-            or row.time >= previous.time
-        ):
-            latest[row.item, row.rater] = row
-    return list(latest.values())
+    counts = Counter(row.label for row in rows)
+    reading = read_labels(counts, options, existing=order)
+    for note in reading.undecided:
+        if note.kind == MAYBE_MISSING:
+            raise RatingFileError(format_command_note(note.to_json()))
+    labelled_rows = [
+        replace(row, label=label)
+        for row in rows
+        if (label := reading.labels[row.label]) is not None
+    ]
+    return labelled_rows, reading.notes
 
 
-def _list_categories(rows: list[_FileRow], order: Sequence[str] | None) -> list[str]:
+def _list_categories(rows: list[FileRow], order: Sequence[str] | None) -> tuple[list[str], str]:
+    """Return the categories in their order, and what the order is based on."""
     if order is None:
-        labels = {row.label for row in rows}
-        numbers = {label: _parse_number(label) for label in labels}
-        if None not in numbers.values():
-            return sorted(labels, key=lambda label: (numbers[label], label))
-        return sorted(labels)
+        guess = guess_order({row.label for row in rows})
+        return guess.labels, guess.basis
     allowed = set(order)
     if len(allowed) < len(order):
         duplicate = next(label for label in order if list(order).count(label) > 1)
@@ -197,31 +178,17 @@ def _list_categories(rows: list[_FileRow], order: Sequence[str] | None) -> list[
     for row in rows:
         if row.label not in allowed:
             raise RatingFileError(
-                _format_message(
-                    row.line, f"Unknown label {row.label!r}; one of {', '.join(order)}."
-                )
+                format_message(row.line, f"Unknown label {row.label!r}; one of {', '.join(order)}.")
             )
-    return list(order)
+    return list(order), OPTION
 
 
 def _get_values(categories: list[str], values: Sequence[float] | None) -> list[float]:
     if values is not None:
         return list(values)
-    numbers = [number for label in categories if (number := _parse_number(label)) is not None]
+    numbers = [number for label in categories if (number := parse_number(label)) is not None]
     return (
         numbers
         if len(numbers) == len(categories)
         else [float(n) for n in range(1, len(categories) + 1)]
     )
-
-
-def _parse_number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if np.isfinite(number) else None
-
-
-def _format_message(line: int | None, text: str) -> str:
-    return text if line is None else f"Line {line}: {text}"

@@ -8,7 +8,8 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from projects.models import Project
+from projects.models import Member, Project
+from projects.permissions import get_role
 
 
 class SavedView(models.Model):
@@ -45,10 +46,18 @@ class SavedView(models.Model):
         return self.name
 
 
+class ShareLinkQuerySet(models.QuerySet["ShareLink"]):
+    """Share links."""
+
+    def unexpired(self) -> ShareLinkQuerySet:
+        """Return the links that are neither revoked nor expired."""
+        return self.filter(revoked_at=None, expires_at__gt=timezone.now())
+
+
 class ShareLink(models.Model):
     """A share link: anybody who has it may read the view until it expires.
 
-    Only the SHA-256 of its secret is stored.
+    Only the SHA-256 of its secret is stored. It ends when its creator no longer leads the project.
     """
 
     view = models.ForeignKey(SavedView, models.CASCADE, related_name="links")
@@ -60,6 +69,8 @@ class ShareLink(models.Model):
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True, blank=True)
     opened_at = models.DateTimeField(null=True, blank=True)  # last time, to within an hour
+
+    objects = ShareLinkQuerySet.as_manager()
 
     class Meta:
         ordering = ["-pk"]
@@ -74,5 +85,25 @@ class ShareLink(models.Model):
 
     @property
     def is_active(self) -> bool:
-        """True while the link is neither revoked nor expired."""
-        return self.revoked_at is None and self.expires_at > timezone.now()
+        """True while the link opens its view.
+
+        It does so until it is revoked or expires, while the site allows links (setting
+        SHARE_LINKS), and while its creator leads the project.
+        """
+        return (
+            settings.SHARE_LINKS
+            and self.revoked_at is None
+            and self.expires_at > timezone.now()
+            and self.has_lead
+        )
+
+    @property
+    def is_expired(self) -> bool:
+        """True after the last day of the link."""
+        return self.expires_at <= timezone.now()
+
+    @property
+    def has_lead(self) -> bool:
+        """True while the creator's account is open and leads the project of the view."""
+        creator = self.created_by
+        return creator is not None and get_role(self.view.project, creator) == Member.Role.LEAD

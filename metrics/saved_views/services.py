@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
+from django.conf import settings
 from django.core.exceptions import BadRequest
 from django.db import transaction
 from django.http import QueryDict
@@ -149,6 +150,8 @@ def create_share_link(*, view: SavedView, until: datetime.date, by: Any) -> str:
     The day is in the project's time zone. The secret cannot be shown again. Raises
     InvalidSavedView.
     """
+    if not settings.SHARE_LINKS:
+        raise InvalidSavedView(until=_("This site allows no links to views: SHARE_LINKS is off."))
     if view.page not in SHAREABLE_PAGES:
         raise InvalidSavedView(
             until=_(
@@ -179,9 +182,7 @@ def create_share_link(*, view: SavedView, until: datetime.date, by: Any) -> str:
 @transaction.atomic
 def revoke_share_link(*, link: ShareLink, by: Any) -> None:
     """Revoke a link now; an expired one is left unchanged."""
-    now = timezone.now()
-    active = ShareLink.objects.filter(pk=link.pk, revoked_at=None, expires_at__gt=now)
-    if active.update(revoked_at=now):
+    if ShareLink.objects.unexpired().filter(pk=link.pk).update(revoked_at=timezone.now()):
         before = {"name": link.view.name, "expires_at": link.expires_at}
         security_log.log_event(
             "share_link_revoked", project_id=link.view.project_id, by=by.pk, before=before
@@ -191,7 +192,7 @@ def revoke_share_link(*, link: ShareLink, by: Any) -> None:
 def find_share_link(secret: str) -> ShareLink | None:
     """Return the link with this secret, active or not; None if there is none."""
     links = ShareLink.objects.filter(digest=compute_digest(secret))
-    return links.select_related("view__project").first()
+    return links.select_related("view__project", "created_by").first()
 
 
 @transaction.atomic

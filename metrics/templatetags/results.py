@@ -107,14 +107,14 @@ def total(counts: Iterable[int]) -> int:
 def safe_band(estimate: Estimate | None, scheme: str) -> str:
     """Return the band that the true value reaches or exceeds with 95 % probability.
 
-    Empty without a standard error, for a standard error of 0 (few ratings that all agree), and for
-    the lowest band, which every value reaches.
+    Empty without a standard error or an interval, and for the lowest band, which every value
+    reaches. The lower half of the interval shown, not the standard error, says how far down the
+    true value may lie.
     """
-    if not estimate or not estimate["se"]:
+    if not estimate or estimate["se"] is None or estimate["low"] is None:
         return ""
-    value, se = estimate["value"], estimate["se"]
-    df = bands.estimate_degrees_of_freedom(value, estimate["low"], se)
-    band = bands.find_safe_band(value, se, scheme, df=df)
+    value, low = estimate["value"], estimate["low"]
+    band = bands.find_safe_band(value, (value - low) / bands.NORMAL_QUANTILE, scheme)
     return "" if band == bands.get_bands(scheme)[0] else str(display_names.get_band_name(band))
 
 

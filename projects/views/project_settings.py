@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from projects.forms.question_templates import QUESTION_TEMPLATES
 from projects.forms.settings import ProjectForm, ProjectSettingsForm
-from projects.guidelines import render_markdown
+from projects.guidelines import render_preview
 from projects.models import Deletion, Member
 from projects.permissions import get_project, require_can_create_projects
 from projects.services import project_validation, projects
@@ -156,4 +156,4 @@ def archive_project(request: HttpRequest, project_id: int) -> HttpResponse:
 def preview_guidelines(request: HttpRequest) -> HttpResponse:
     """Render the submitted Markdown as raters will see it, for the preview beside the field."""
     text = request.POST.get("guidelines", "")[: project_validation.MAX_TEXT_LENGTH]
-    return render(request, "projects/_guidelines.html", {"html": render_markdown(text)})
+    return render(request, "projects/_guidelines.html", {"html": render_preview(text)})

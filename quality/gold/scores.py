@@ -27,12 +27,6 @@ from .answers import CurrentGold, GoldResponse
 MAX_EVIDENCE = 1e300
 
 
-def list_scores(question_id: int) -> list[GoldScore]:
-    """Return the stored scores of a question's raters, ordered by key."""
-    rows = GoldScore.objects.filter(question_id=question_id).select_related("rater")
-    return list(rows.order_by("rater__key"))
-
-
 def group_scored_responses(
     responses: Sequence[GoldResponse],
     gold_of_item: Mapping[int, CurrentGold],

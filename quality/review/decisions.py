@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from metrics.scale import QuestionScale
-from projects.models import Item, Question
+from projects.models import Item, Project, Question
 from quality import validation
 from quality.consensus import storage
 from quality.models import (
@@ -52,9 +52,11 @@ def create_decision(
 ) -> Decision:
     """Set the item's label to the category with this code; None withdraws the current decision.
 
-    Ratings are not changed. Raises InvalidDecision, without changes, for an undeclared category
-    or a reason that is too long, and ItemClaimed where another user has claimed the item.
+    Ratings are not changed. Raises InvalidDecision, without changes, for an undeclared category,
+    a reason that is too long or an archived project, and ItemClaimed where another user has claimed
+    the item.
     """
+    _validate_not_archived(question)
     storage.lock_consensus(question.pk)
     scale = QuestionScale.for_question(question)
     index_of_code = _validate_answer(scale, code, reason)
@@ -77,6 +79,13 @@ def create_decision(
     return decision
 
 
+def _validate_not_archived(question: Question) -> None:
+    if Project.objects.filter(pk=question.project_id, archived_at__isnull=False).exists():
+        raise InvalidDecision(
+            "item", _("this project is archived: take it up again before you decide its items")
+        )
+
+
 @transaction.atomic
 def submit_answer(
     *, question: Question, item: Item, code: int | None, reason: str = "", by: Any
@@ -86,6 +95,7 @@ def submit_answer(
     It is a second opinion where the item was sampled for one and somebody else decided it. Raises
     as ``create_decision`` does.
     """
+    _validate_not_archived(question)
     storage.lock_consensus(question.pk)
     if code is None or not second_opinions.is_second_opinion(question=question, item=item, by=by):
         return create_decision(question=question, item=item, code=code, reason=reason, by=by)

@@ -109,7 +109,8 @@ def build_context(
         "is_rated": assignment is None or assignment.state == Assignment.State.DONE,
         "may_change": rater.project.allows_corrections,
     }
-    if assignment is not None and assignment.state == Assignment.State.SKIPPED:
+    is_check = assignment is not None and assignment.kind  # it needs no slot
+    if assignment is not None and assignment.state == Assignment.State.SKIPPED and not is_check:
         page_context["has_no_free_slot"] = Item.objects.filter(
             pk=item.pk, slots_taken__gte=rater.project.overlap
         ).exists()

@@ -15,10 +15,9 @@ from projects.models import Item, Project, Question, Rater
 from projects.services.raters import pseudonyms
 from ratings.models import Assignment, Exam, RaterQueue, Rating, Revision
 from ratings.services import permissions, slots
-from ratings.services.check_answers import record_check_answers
+from ratings.services.check_answers import record_own_answers
 from ratings.services.judgement import Judgement
 from ratings.services.permissions import ANSWERABLE_STATES, ItemNotAssigned, RatingNotAllowed
-from ratings.services.record import record_ratings
 
 from . import rater_work
 from .assignments import exams, queue
@@ -164,20 +163,14 @@ def _store_answers(
             guidelines=page_versions.guidelines,
             item_version=page_versions.item_version,
         )
-    exam = None
-    if assignment is not None and assignment.kind:
-        is_closed = closed_item_ids is not None and not is_first
-        record_check_answers(
-            judgements, kind=assignment.kind, by=by, source=FORM, is_closed=is_closed
-        )
-        exam = exams.record_exam_answer(rater, item, codes) if in_exam and is_first else None
-        if assignment.kind == Assignment.Kind.REPEAT and not is_first:
-            _correct_repeated_rating(rater, item, judgements, by=by)
-    else:
-        judgements_by_question = {
-            question: [judgement] for question, judgement in judgements.items()
-        }
-        record_ratings(judgements_by_question, by=by, source=FORM, closed_item_ids=closed_item_ids)
+    record_own_answers(
+        {question: [judgement] for question, judgement in judgements.items()},
+        check_kinds={} if assignment is None else {item.pk: assignment.kind},
+        by=by,
+        source=FORM,
+        closed_item_ids=closed_item_ids,
+    )
+    exam = exams.record_exam_answer(rater, item, codes) if in_exam and is_first else None
     if assignment is not None:
         assignment.state = State.DONE
         assignment.closed_at = assignment.closed_at or now
@@ -187,20 +180,6 @@ def _store_answers(
         RaterQueue.objects.filter(rater=rater).update(last_closed_at=now)
     ended_exams += [exam] if exam is not None else []
     return True
-
-
-def _correct_repeated_rating(
-    rater: Rater, item: Item, judgements: Mapping[Question, Judgement], *, by: Any
-) -> None:
-    """Apply the correction of a repeated item to its rating too."""
-    current_ratings = get_ratings(rater, item).current()
-    comments = dict(current_ratings.values_list("question_id", "comment"))
-    judgements_by_question = {}
-    for question, judgement in judgements.items():
-        if question.pk in comments:
-            comment = judgement.comment or comments[question.pk]
-            judgements_by_question[question] = [judgement._replace(comment=comment)]
-    record_ratings(judgements_by_question, by=by, source=FORM)
 
 
 def _validate_assigned(

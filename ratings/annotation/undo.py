@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from projects.models import Item, Question, Rater
 from ratings.models import NO_CODE, Assignment, Revision
-from ratings.services.check_answers import record_check_answers
+from ratings.services.check_answers import record_own_answers
 from ratings.services.judgement import Judgement
 from ratings.services.permissions import (
     CorrectionsClosed,
@@ -18,7 +18,6 @@ from ratings.services.permissions import (
     ProjectArchived,
     validate_exam_passed,
 )
-from ratings.services.record import record_ratings
 
 from . import rater_work
 from .assignments import queue
@@ -65,10 +64,10 @@ def undo_submission(*, rater: Rater, item: Item, by: Any) -> dict[int, int]:
     answered_questions = Question.objects.filter(pk__in=current_answers, project=rater.project_id)
     withdrawal = Judgement(item.pk, rater.pk, NO_CODE)
     questions = list(answered_questions.select_related("project"))
-    if assignment.kind:
-        record_check_answers(
-            dict.fromkeys(questions, withdrawal), kind=assignment.kind, by=by, source=FORM
-        )
-    else:
-        record_ratings({question: [withdrawal] for question in questions}, by=by, source=FORM)
+    record_own_answers(
+        {question: [withdrawal] for question in questions},
+        check_kinds={item.pk: assignment.kind},
+        by=by,
+        source=FORM,
+    )
     return {question_id: answer.code for question_id, answer in current_answers.items()}

@@ -126,7 +126,12 @@ def resolve_rows(request: RatingRequest) -> JudgementBatch:
     if errors:
         raise build_rows_error("rating", errors)
     closed_item_ids = set(lookup.items.values()) - lookup.open_items
-    return JudgementBatch(judgements, request.user, None if lookup.may_correct else closed_item_ids)
+    return JudgementBatch(
+        judgements,
+        request.user,
+        None if lookup.may_correct else closed_item_ids,
+        lookup.check_items,
+    )
 
 
 def _is_annotator(project: Project) -> bool:

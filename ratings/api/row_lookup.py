@@ -40,6 +40,7 @@ class RowLookup:
     due_exam_question_id: int | None = None  # the question whose exam this rater has to pass first
     # Ids of this rater's items without an answer, where only assigned items were looked up.
     open_items: frozenset[int] = frozenset()
+    check_items: frozenset[int] = frozenset()  # ids of those of these items that are checks
     may_correct: bool = True
     unknown_item_suffix: str = ""  # end of the error message for an unknown item
 
@@ -65,21 +66,22 @@ _OWN_RATER_SQL = f"""
     WHERE r.project_id = %s AND r.user_id = %s
     """  # noqa: S608
 _OWN_RATER_ID_SQL = "SELECT id FROM projects_rater WHERE project_id = %s AND user_id = %s"
-# As in ratings.annotation.rater_work; skipped and expired assignments are left out.
+# As in ratings.annotation.rater_work; skipped and expired assignments are left out, unless the
+# rater has answered the item: a check by a check answer, any other item by a rating.
 # Only fixed names are inserted into the text.
 _ASSIGNED_ITEMS_SQL = f"""
-    SELECT i.key, i.id, EXISTS (
-        SELECT 1 FROM ratings_assignment a
-        WHERE a.item_id = i.id AND a.rater_id = ({_OWN_RATER_ID_SQL}) AND a.state = 'open'
-    )
+    SELECT i.key, i.id, COALESCE(a.state = 'open' AND a.kind <> 'exam', FALSE),
+        COALESCE(a.kind <> '', FALSE)
     FROM projects_item i
+    LEFT JOIN ratings_assignment a ON a.item_id = i.id AND a.rater_id = ({_OWN_RATER_ID_SQL})
     WHERE i.project_id = %s AND (
-        EXISTS (
-            SELECT 1 FROM ratings_assignment a
-            WHERE a.item_id = i.id AND a.rater_id = ({_OWN_RATER_ID_SQL}) AND a.state IN ({{held}})
-        )
-        OR EXISTS (
+        a.state IN ({{held}})
+        OR COALESCE(a.kind, '') = '' AND EXISTS (
             SELECT 1 FROM ratings_rating r
+            WHERE r.item_id = i.id AND r.rater_id = ({_OWN_RATER_ID_SQL})
+        )
+        OR a.kind <> '' AND EXISTS (
+            SELECT 1 FROM ratings_checkanswer r
             WHERE r.item_id = i.id AND r.rater_id = ({_OWN_RATER_ID_SQL})
         )
     ) AND {{among}}
@@ -129,7 +131,9 @@ def look_up_names(
     [(_key, _pk, is_paused, may_correct, is_member, due_exam_question_id, gold_notice)] = own_rows
     if not is_member:  # removed from the project a moment ago
         return replace(lookup, own_rater=None)
-    open_items = {pk for part in item_rows for _key, pk, is_open in part if is_open}
+    assigned = [row for part in item_rows for row in part]
+    open_items = {pk for _key, pk, is_open, _is_check in assigned if is_open}
+    check_items = {pk for _key, pk, _is_open, is_check in assigned if is_check}
     return replace(
         lookup,
         is_paused=bool(is_paused),
@@ -137,6 +141,7 @@ def look_up_names(
         gold_notice=gold_notice,
         may_correct=bool(may_correct),
         open_items=frozenset(open_items),
+        check_items=frozenset(check_items),
         unknown_item_suffix=_UNKNOWN_ITEM_SUFFIX,
     )
 

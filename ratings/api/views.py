@@ -40,6 +40,7 @@ ERROR_MESSAGES = {
         " often than this project allows. Your lead decides how you go on."
     ),
     permissions.ExamRequired: _("Pass the exam first: the desk and GET .../next/ give its items."),
+    permissions.ExamAnswersFinal: _("Answers of an exam stay as they were given."),
     permissions.CorrectionsClosed: _(
         "Ratings cannot be changed in this project any more. What you said before stands."
     ),

@@ -21,6 +21,7 @@ from django.db import IntegrityError, connection, transaction
 
 from core.api.errors import BadRequest
 from ratings.models import Revision
+from ratings.services.check_answers import lock_check_kinds, record_own_answers
 from ratings.services.judgement import RecordOutcome, UnknownCode
 from ratings.services.permissions import RatingNotAllowed
 from ratings.services.record import JudgementBatch, record_batches
@@ -93,10 +94,10 @@ def store_request(request: RatingRequest) -> RecordOutcome:
             _QueuedRequest(request, JudgementBatch({}, request.user)),
         )
     else:
-        line, queued = (
-            _lines[request.project.pk],
-            _QueuedRequest(request, rating_rows.resolve_rows(request)),
-        )
+        batch = rating_rows.resolve_rows(request)
+        if batch.check_item_ids:
+            return _write_with_retry(request)
+        line, queued = _lines[request.project.pk], _QueuedRequest(request, batch)
     _wait_in_line(line, queued)
     if queued.error is not None:
         raise queued.error
@@ -114,7 +115,16 @@ def _write_with_retry(request: RatingRequest) -> RecordOutcome:
 def _write_once(request: RatingRequest) -> RecordOutcome:
     batch = rating_rows.resolve_rows(request)
     with transaction.atomic():
-        return record_batches([batch], source=Revision.Source.API)[0]
+        if not batch.check_item_ids:
+            return record_batches([batch], source=Revision.Source.API)[0]
+        rater_ids = {row.rater_id for rows in batch.judgements.values() for row in rows}
+        return record_own_answers(
+            batch.judgements,
+            check_kinds=lock_check_kinds(rater_ids.pop(), batch.check_item_ids),
+            by=batch.by,
+            source=Revision.Source.API,
+            closed_item_ids=batch.closed_item_ids,
+        )
 
 
 def _wait_in_line(line: _RequestLine, queued: _QueuedRequest) -> None:

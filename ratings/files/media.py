@@ -21,6 +21,7 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from core import security_log
 from core.db import bulk
 from projects import locks
 from projects.models import Item, Project
@@ -126,6 +127,13 @@ def _save_items(
         body[upload.kind] = address
     if errors:
         raise InvalidProjectChange(errors)
+    security_log.log_event(
+        "media_uploaded",
+        project_id=project.pk,
+        by=by.pk,
+        files=len(stored),
+        bytes=sum(upload.file.seek(0, os.SEEK_END) for upload, _name in stored),
+    )
     rows = [{"key": key, "body": body} for key, body in bodies.items()]
     return upsert.upsert_items(project=project, rows=rows, by=by)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from collections.abc import Mapping as Map
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,15 +21,25 @@ from ratings.models import ImportRun
 
 from . import jobs, leases, services, uploads
 from .mapping import matching
+from .mapping.column_options import InvalidImportOptions, apply_column_options
 from .mapping.columns import TableHead
 from .mapping.import_mapping import ImportMapping
-from .mapping.label_order import guess_order
 from .problems import UnreadableFileError, describe_stop, format_error, format_problem
 from .readers import SOURCES
 from .services import NewQuestionScale
+from .understood import Understood, format_doubt
+from .values.label_forms import get_normal_form
+from .values.label_notes import NO_ORDER, UNDECIDED_KINDS, LabelNote, format_command_note
+from .values.label_order import ALPHABET, OPTION, guess_order
+from .values.label_reading import LabelOptions, quote_labels
 
 POLL_SECONDS = 0.2  # seconds between two queries of a run that another worker has
 FALLBACK_LABELS = ("other", "none of these")
+REPEATED_ROWS_TEXT = (
+    "items stand in several rows, although each row should be an item; {count} labels repeat an "
+    "earlier one: {items}. Choose another column as the item by --map item=COLUMN, or what to do "
+    "with the repeats by --duplicates last, first or repeat"
+)
 SINGLE_LABEL_NOTE = (
     "question '{key}' has one label in this file, '{label}', and a question needs two categories: "
     "'{other}' was added; --order names all of them, and Set-up changes them later"
@@ -56,7 +67,10 @@ class ImportOptions:
     project_name: str = ""
     scale: str = ""
     order: Sequence[str] = ()
-    duplicate_policy: str = "last"  # a key of DUPLICATE_POLICIES, or "again"
+    duplicate_policy: str = ""  # a key of DUPLICATE_POLICIES, "again", or empty for "last"
+    zone: str = ""
+    date_order: str = ""
+    labels: LabelOptions = field(default_factory=LabelOptions)
     dry_run: bool = False
 
 
@@ -64,7 +78,9 @@ class ImportOptions:
 class FileResult:
     """Result of the import of one file.
 
-    ``stored``: whether its rows are in the project now; in a dry run, whether they would be.
+    ``labels`` has for each question the notes on its labels; and for a new question its scale, its
+    labels in their order, and what the order is based on. ``stored``: whether the rows are in the
+    project now; in a dry run, whether they would be.
     """
 
     path: Path
@@ -75,6 +91,8 @@ class FileResult:
     skipped_records: dict[str, int] = field(default_factory=dict)
     problems: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    understood: Understood | None = None
+    labels: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add_problem(self, message_text: str, *, line: int | None = None, column: str = "") -> None:
         """Add a problem because of which the file is not imported."""
@@ -82,14 +100,18 @@ class FileResult:
         self.problems.append(problem)
 
 
-class InvalidImportOptions(ValueError):
-    """The options cannot be applied to this file; the message says why."""
-
-
 def import_file(
-    path: Path, *, project: Project | None, by: Any, options: ImportOptions
+    path: Path,
+    *,
+    project: Project | None,
+    by: Any,
+    options: ImportOptions,
+    show_understood: Callable[[Understood], None] = lambda understood: None,
 ) -> FileResult:
-    """Validate a file, and write it unless it has problems or this is a dry run."""
+    """Validate a file, and write it unless it has problems or this is a dry run.
+
+    ``show_understood`` is called before anything is stored.
+    """
     result = FileResult(path)
     with translation.override("en"):
         try:
@@ -101,33 +123,37 @@ def import_file(
             result.add_problem(format_error(error), line=error.problem.line)
             return result
         try:
-            _run(run, result, options, by)
+            _run(run, result, options, by=by, show_understood=show_understood)
         finally:
             # This does nothing for a finished run; an invalid one is not needed any more.
             services.discard_run(run=run)
     return result
 
 
-def _run(run: ImportRun, result: FileResult, options: ImportOptions, by: Any) -> None:
+def _run(
+    run: ImportRun,
+    result: FileResult,
+    options: ImportOptions,
+    *,
+    by: Any,
+    show_understood: Callable[[Understood], None],
+) -> None:
     """Run the steps of the wizard, adding problems to the result."""
-    try:
-        mapping = _build_mapping(run, options)
-    except (InvalidImportOptions, UnreadableFileError) as error:
-        text = format_error(error) if isinstance(error, UnreadableFileError) else str(error)
-        result.add_problem(text)
+    if not _check(run, result, options):
+        if result.understood:
+            show_understood(result.understood)
         return
-    result.source = mapping.source
-    services.check_with_columns(run=run, mapping=mapping)
-    _finish_step(run)
-    _accept_suggested_raters(run, options)
-    _add_check_results(run, result)
-    if run.state != ImportRun.State.CHECKED:
-        return
+    assert result.understood is not None
     try:
         new_scales = _build_new_scales(run, result, options)
+        result.understood.questions = _describe_questions(run, new_scales, result.labels)
+        show_understood(result.understood)
         if not options.dry_run:
             result.project = services.start_writing(
-                run=run, duplicate_policy=options.duplicate_policy, new_scales=new_scales, by=by
+                run=run,
+                duplicate_policy=options.duplicate_policy or "last",
+                new_scales=new_scales,
+                by=by,
             )
             _finish_step(run)
     except InvalidImportOptions as error:
@@ -146,6 +172,60 @@ def _run(run: ImportRun, result: FileResult, options: ImportOptions, by: Any) ->
     result.stored = options.dry_run or run.state == ImportRun.State.DONE
     if run.state == ImportRun.State.FAILED:
         result.add_problem(describe_stop(*run.summary["stop_reason"]))
+
+
+def _check(run: ImportRun, result: FileResult, options: ImportOptions) -> bool:
+    """Apply the options and check the file; return False after adding problems to the result."""
+    try:
+        mapping, head = _build_mapping(run, options)
+    except (InvalidImportOptions, UnreadableFileError) as error:
+        text = format_error(error) if isinstance(error, UnreadableFileError) else str(error)
+        result.add_problem(text)
+        return False
+    result.source = mapping.source
+    result.understood = Understood.from_mapping(mapping, head)
+    if head is not None and mapping.doubt:
+        names = [head.names[index] for index in mapping.doubtful_columns]
+        result.add_problem("{} ({})".format(*format_doubt(mapping.doubt, names)))
+        return False
+    services.check_with_columns(run=run, mapping=mapping)
+    _finish_step(run)
+    _accept_suggested_raters(run, options)
+    _add_check_results(run, result)
+    if run.state == ImportRun.State.CHECKED:
+        _reject_repeated_rows(run, mapping, result, options)
+    return run.state == ImportRun.State.CHECKED and not result.problems
+
+
+def _reject_repeated_rows(
+    run: ImportRun, mapping: ImportMapping, result: FileResult, options: ImportOptions
+) -> None:
+    """Add a problem if items stand in several rows of a wide table and no option decides."""
+    if mapping.layout != "wide" or not run.summary["repeats"] or options.duplicate_policy:
+        return
+    examples = run.summary["repeat_examples"]
+    rows = {item: (first, second) for item, _rater, first, _label, second, _other in examples}
+    listed = ", ".join(
+        f"{item} (lines {first} and {second})" for item, (first, second) in rows.items()
+    )
+    result.add_problem(REPEATED_ROWS_TEXT.format(count=run.summary["repeats"], items=listed))
+
+
+def _describe_questions(
+    run: ImportRun,
+    new_scales: Map[str, NewQuestionScale],
+    label_details: Map[str, dict[str, Any]],
+) -> dict[str, dict[str, Any]]:
+    """Return the questions with numbers of their labels; scale and order if they are new."""
+    questions: dict[str, dict[str, Any]] = {}
+    for key, details in services.list_questions(run):
+        questions[key] = {"labels": details["labels"], **label_details.get(key, {})}
+        if key in new_scales:
+            questions[key] |= {
+                "scale": new_scales[key].scale,
+                "order": list(new_scales[key].categories),
+            }
+    return questions
 
 
 def _accept_suggested_raters(run: ImportRun, options: ImportOptions) -> None:
@@ -185,20 +265,56 @@ def _add_check_results(run: ImportRun, result: FileResult) -> None:
     }
     if summary["n_other_questions"]:
         result.skipped_records["other_question"] = summary["n_other_questions"]
+    assert result.understood is not None
+    result.understood.counts = {
+        name: result.counts[name] for name in ("items", "raters", "ratings", "gold", "skips")
+    }
+    if summary["repeats"]:
+        result.understood.repeats = {
+            "count": summary["repeats"],
+            "examples": summary["repeat_examples"],
+        }
+    result.understood.left_out = dict(summary["skipped_records"])
+    _add_label_notes(run, result)
     for problem in run.problems:
         result.add_problem(format_problem(problem), line=problem["line"], column=problem["column"])
+
+
+def _add_label_notes(run: ImportRun, result: FileResult) -> None:
+    """Add how the labels were read; what only the user can decide is a problem."""
+    questions = services.list_questions(run)
+    for key, details in questions:
+        notes = [{**note, "message": format_command_note(note)} for note in details["notes"]]
+        result.labels[key] = {"labels": details["labels"], "notes": notes}
+        for note in notes:
+            prefix = f"question '{key}': " if len(questions) > 1 else ""
+            if note["kind"] in UNDECIDED_KINDS:
+                result.add_problem(prefix + note["message"])
+            else:
+                result.notes.append(prefix + note["message"])
 
 
 # --- mapping
 
 
-def _build_mapping(run: ImportRun, options: ImportOptions) -> ImportMapping:
-    """Return the run's mapping with the options applied. Raises InvalidImportOptions."""
+def _build_mapping(
+    run: ImportRun, options: ImportOptions
+) -> tuple[ImportMapping, TableHead | None]:
+    """Return the run's mapping with the options applied, and the head of a table.
+
+    Raises InvalidImportOptions.
+    """
     if options.encoding:
         services.reread_file(run=run, encoding=options.encoding, delimiter="")
     mapping = ImportMapping.from_run(run)
     mapping.project_name = options.project_name
+    mapping.zone = options.zone or mapping.zone
+    mapping.date_order = options.date_order or mapping.date_order
     mapping.default_rater = options.rater or mapping.default_rater
+    mapping.missing = list(options.labels.missing)
+    # A label that the order names is no code for a missing value.
+    mapping.not_missing = [*options.labels.not_missing, *options.order]
+    mapping.similar_labels = options.labels.similar
     _apply_member_and_question_options(run, mapping, options)
     source = SOURCES[mapping.source]
     if source.has_encoding and not mapping.encoding:
@@ -211,10 +327,12 @@ def _build_mapping(run: ImportRun, options: ImportOptions) -> ImportMapping:
     if head is None:
         if options.columns:
             raise InvalidImportOptions(f"a file of {source.name} has no columns to map")
-        return mapping
-    _apply_columns(mapping, head, options)
+        return mapping, None
+    apply_column_options(mapping, head, columns=options.columns, layout=options.layout)
+    if mapping.doubt == "no_raters" and options.rater:
+        mapping.doubt = ""
     _select_question(run, mapping, head, options)
-    return mapping
+    return mapping, head
 
 
 def _apply_member_and_question_options(
@@ -236,47 +354,16 @@ def _apply_member_and_question_options(
         mapping.questions[key] = project_key
 
 
-def _apply_columns(mapping: ImportMapping, head: TableHead, options: ImportOptions) -> None:
-    """Apply the options for columns and layout to the mapping."""
-    index_by_name = {name: index for index, name in enumerate(head.names)}
-    indexes_by_role: dict[str, list[int]] = {}
-    for role, name in options.columns:
-        if name and name not in index_by_name:
-            raise InvalidImportOptions(
-                f"there is no column '{name}'; one of {', '.join(head.names)}"
-            )
-        indexes_by_role.setdefault(role, []).extend([index_by_name[name]] if name else [])
-    used_indexes = {index for indexes in indexes_by_role.values() for index in indexes}
-    mapping.columns = {
-        role: index
-        for role, index in mapping.columns.items()
-        if index not in used_indexes and role not in indexes_by_role
-    }
-    for role, field_name in (("content", "content_columns"), ("attributes", "attribute_columns")):
-        guessed_indexes = [
-            index for index in getattr(mapping, field_name) if index not in used_indexes
-        ]
-        setattr(mapping, field_name, indexes_by_role.pop(role, guessed_indexes))
-    mapping.columns |= {role: indexes[-1] for role, indexes in indexes_by_role.items() if indexes}
-    mapping.excluded_columns = [
-        index for index in mapping.excluded_columns if index not in used_indexes
-    ]
-    if options.layout:
-        mapping.layout = options.layout
-    elif "label" in mapping.columns:
-        mapping.layout = "long"
-    elif mapping.layout == "long":
-        mapping.layout = "items"
-
-
 def _select_question(
     run: ImportRun, mapping: ImportMapping, head: TableHead, options: ImportOptions
 ) -> None:
     """Select the question that the labels of a table answer."""
-    if mapping.layout == "long" and "question" in mapping.columns and not options.question:
+    is_named = mapping.layout == "long" and "question" in mapping.columns
+    if (is_named or mapping.has_column_questions) and not options.question:
         mapping.use_file_questions = True
         return
-    label_at = mapping.columns.get("label")
+    mapping.use_file_questions = False
+    label_at = mapping.columns.get("label") if mapping.layout == "long" else None
     name = head.names[label_at] if label_at is not None else ""
     key = options.question or slugify(name) or "label"
     if not question_validation.KEY_PATTERN.fullmatch(key):
@@ -305,19 +392,29 @@ def _build_new_scales(
     keys = services.list_new_question_keys(run)
     for key in keys:
         labels = list(run.summary["questions"][key]["labels"])
-        order, scale = guess_order(labels)
-        missing = [label for label in labels if label not in options.order]
+        order, scale, basis = guess_order(labels)
+        spellings = {get_normal_form(label): label for label in labels}
+        option_order = [spellings.get(get_normal_form(label), label) for label in options.order]
+        missing = [label for label in labels if label not in option_order]
         if options.order and not missing:
-            order = list(options.order)
-            scale = "ordinal"
+            order = option_order
+            scale, basis = "ordinal", OPTION
         elif options.order and len(keys) == 1:
             raise InvalidImportOptions(f"--order does not name the labels {', '.join(missing)}")
+        elif options.scale == "ordinal" and basis == ALPHABET and len(order) > 2:
+            note = LabelNote(NO_ORDER, {"labels": quote_labels(order)})
+            raise InvalidImportOptions(format_command_note(note.to_json()))
         if len(order) == 1:
             # A question needs two categories: add one, so that no rating is lost.
             (label,) = order
             order.append(FALLBACK_LABELS[label == FALLBACK_LABELS[0]])
             result.notes.append(SINGLE_LABEL_NOTE.format(key=key, label=label, other=order[1]))
         new_scales[key] = NewQuestionScale(options.scale or scale, order)
+        result.labels[key] |= {
+            "scale": options.scale or scale,
+            "order": order,
+            "order_basis": basis,
+        }
     return new_scales
 
 

@@ -115,6 +115,20 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
         _("workbook too large"),
         _("The workbook unpacks to more than %(limit)s bytes, the most that is allowed."),
     ),
+    "xlsx_rows": (
+        _("a row that no spreadsheet has"),
+        _(
+            "A row of the sheet has the number %(found)s; %(limit)s is the last one that is "
+            "allowed. Save the workbook once more with your spreadsheet program."
+        ),
+    ),
+    "xlsx_gap": (
+        _("too many empty rows"),
+        _(
+            "More than %(limit)s empty rows stand above this row. Delete them, or save the sheet "
+            "as CSV."
+        ),
+    ),
     "xlsx_formula": (
         _("formula"),
         _(
@@ -257,8 +271,9 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
     "labels_many": (
         _("too many labels"),
         _(
-            "'%(value)s' is one label more than the %(limit)s that a question may have. Is "
-            "this the column of labels?"
+            "%(found)s different labels; a question may have %(limit)s. If these are scores or "
+            "measurements, `manage.py agreement FILE --scale interval` computes their agreement; "
+            "else choose another column of labels."
         ),
     ),
     "item_unknown": (
@@ -291,6 +306,27 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
     "field_missing": (
         _("missing field"),
         _("The record has no '%(field)s'; it is needed in a file of this kind."),
+    ),
+    "count": (
+        _("wrong count"),
+        _(
+            "'%(value)s' is no number of ratings: a whole number from 0 to %(limit)s is needed. If "
+            "the column is a rater, choose the layout with a column for each rater."
+        ),
+    ),
+    "merged_labels": (
+        _("merged labels"),
+        _(
+            "The file has labels that were merged from several raters, and no rater's own answers. "
+            "Import the answers of the single workers, such as the worker responses of the job."
+        ),
+    ),
+    "prolific": (
+        _("no ratings"),
+        _(
+            "This is Prolific's list of participants, which has no ratings. Import the file with "
+            "the answers, and map the column of the participant's ID as the rater."
+        ),
     ),
     "question_missing": (
         _("no row of the question"),

@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 
 from ratings.services.rating_times import TIME_ERRORS
 
+from .decoding.table_times import is_ambiguous
 from .messages import ALLOWED_FORMATS, MEDIA_KIND_NAMES, MESSAGES
 from .records import ReaderProblem
 from .skipped_rows import SKIPPED_RECORD_REASONS
@@ -55,7 +56,7 @@ def format_problem(problem: dict[str, Any]) -> str:
     """Return the message of a stored problem in the user's language."""
     values = problem["values"]
     if problem["kind"] == "time":
-        values = {"reason": str(TIME_ERRORS[values["why"]]) % values}
+        values = {"reason": _format_time_error(values)}
     elif problem["kind"] in ("pdf", "html", "binary"):
         values = {"allowed": ALLOWED_FORMATS}
     elif problem["kind"] == "media_missing":
@@ -63,6 +64,22 @@ def format_problem(problem: dict[str, Any]) -> str:
     elif problem["kind"] == "nothing_usable":
         values = {"reasons": _format_skipped_records(values["skipped_records"])}
     return str(MESSAGES[problem["kind"]][1]) % values
+
+
+def _format_time_error(values: dict[str, Any]) -> str:
+    """Return what is wrong with a time, and what to do."""
+    reason = str(TIME_ERRORS[values["why"]]) % values
+    if values["why"] != "shape":
+        return reason
+    if is_ambiguous(values["time"]):
+        return gettext(
+            "'%(time)s' can be a day and month or a month and day. Choose which comes first"
+            " (--dates dmy or --dates mdy)"
+        ) % {"time": values["time"]}
+    return gettext(
+        "%(reason)s. Choose no column as the time of the rating to leave the times away (--map"
+        " rated_at=)"
+    ) % {"reason": reason}
 
 
 def _format_skipped_records(skipped_records: dict[str, Any]) -> str:

@@ -23,10 +23,11 @@ from ratings.models import ImportRun
 
 from . import leases
 from . import uploads as imports_uploads
+from .decoding.table_times import guess_date_order
 from .mapping import matching
 from .mapping.import_mapping import ImportMapping
-from .mapping.label_order import parse_number
 from .readers import SOURCES
+from .values.label_forms import parse_number
 
 logger = logging.getLogger(__name__)
 
@@ -81,13 +82,16 @@ def _guess_mapping(mapping: ImportMapping, path: str, project: Project | None) -
         mapping.use_file_questions = True
         return
     guess = source.guess_columns(head, labels=_get_project_labels(project))
-    mapping.use_file_questions = False
     mapping.delimiter = head.delimiter
-    mapping.layout = guess.layout
-    mapping.columns = guess.columns
-    mapping.excluded_columns = guess.excluded_columns
-    mapping.content_columns = guess.content_columns
-    mapping.attribute_columns = guess.attribute_columns
+    for name, value in vars(guess).items():
+        setattr(mapping, name, value)
+    mapping.reasons = {str(index): reason for index, reason in guess.reasons.items()}
+    mapping.use_file_questions = mapping.has_column_questions
+    time_index = mapping.columns.get("rated_at")
+    if time_index is not None:
+        mapping.date_order = guess_date_order(head.columns[time_index].filled)
+    if project is not None:
+        mapping.zone = project.time_zone
 
 
 def _get_rater_key(file_name: str) -> str:

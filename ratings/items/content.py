@@ -10,19 +10,23 @@ or a list of them); ``turns`` or ``messages`` (a conversation: a list of {"role"
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import ngettext
 
 from core.text import truncate_to_line
-from core.web.safe_html import clean_html, extract_text, is_media_allowed
+from core.web.safe_html import clean_html, extract_beginning, is_media_allowed
 
 MEDIA = ("image", "audio", "video")
 TURNS = ("turns", "messages")
 MAX_EXCERPT_LENGTH = 140  # maximum characters of an excerpt
+MAX_EXCERPT_SOURCE = 10_000  # characters that are looked at for an excerpt
+MAX_KEYS = 200  # rows of all tables of an item, and its media
+MAX_TURNS = 2_000  # turns of all conversations of an item
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +42,26 @@ class ContentBlock:
 def build_blocks(body: Any) -> list[ContentBlock]:
     """Return the blocks of an item's body in a fixed order.
 
-    Text, HTML, media, conversation, and a table of everything else.
+    Text, HTML, media, conversation, and a table of everything else. What exceeds MAX_KEYS and
+    MAX_TURNS is left out, and a last row says how many.
     """
+    budget = _Budget()
     if not isinstance(body, dict):
-        return [] if body in (None, "") else [_build_value(body)]
+        return [] if body in (None, "") else [_build_value(body, budget)]
     content_blocks: list[ContentBlock] = []
     if (text := body.get("text")) not in (None, ""):
-        content_blocks.append(_build_value(text))
+        content_blocks.append(_build_value(text, budget))
     if isinstance(body.get("html"), str):
         content_blocks.append(ContentBlock("html", clean_html(body["html"])))
     for kind in MEDIA:
         addresses = body.get(kind)
         content_blocks.extend(
             _build_media(kind, address)
-            for address in (addresses if isinstance(addresses, list) else [addresses])
+            for address in (addresses[:MAX_KEYS] if isinstance(addresses, list) else [addresses])
             if address
         )
     content_blocks.extend(
-        ContentBlock("turns", rows=tuple(_iter_turns(body[key])))
+        ContentBlock("turns", rows=_build_turns(body[key], budget))
         for key in TURNS
         if _is_conversation(body.get(key))
     )
@@ -67,19 +73,20 @@ def build_blocks(body: Any) -> list[ContentBlock]:
     }
     other_parts = {key: value for key, value in body.items() if key not in handled_keys}
     if other_parts:
-        content_blocks.append(_build_value(other_parts))
+        content_blocks.append(_build_value(other_parts, budget))
     return content_blocks
 
 
 def get_excerpt(body: Any) -> str:
     """Return the beginning of an item's text on one line, for lists."""
     if isinstance(body, dict) and not body.get("text") and isinstance(body.get("html"), str):
-        text = extract_text(body["html"])
+        text = extract_beginning(body["html"])
     elif isinstance(body, dict) and isinstance(body.get("text"), str):
         text = body["text"]
     else:
         text = next(_iter_strings(body), "")
-    return truncate_to_line(text, max_length=MAX_EXCERPT_LENGTH)
+    # All blanks of a long text are not split to show its first words.
+    return truncate_to_line(text[:MAX_EXCERPT_SOURCE], max_length=MAX_EXCERPT_LENGTH)
 
 
 def render_inline(body: Any, name: str = "") -> SafeString | str:
@@ -127,18 +134,41 @@ def _build_media(kind: str, address: Any) -> ContentBlock:
     )
 
 
-def _build_value(value: Any) -> ContentBlock:
+@dataclass(slots=True)
+class _Budget:
+    """Rows that may still be shown of an item."""
+
+    keys: int = MAX_KEYS
+    turns: int = MAX_TURNS
+
+
+def _build_value(value: Any, budget: _Budget) -> ContentBlock:
     if isinstance(value, str):
         return ContentBlock("text", value)
     if isinstance(value, dict):
-        return ContentBlock(
-            "table", rows=tuple((str(key), _build_value(inner)) for key, inner in value.items())
-        )
+        return ContentBlock("table", rows=_build_rows(value, budget))
     if _is_conversation(value):
-        return ContentBlock("turns", rows=tuple(_iter_turns(value)))
+        return ContentBlock("turns", rows=_build_turns(value, budget))
     if isinstance(value, (list, bool)) or value is None:
         return ContentBlock("data", json.dumps(value, ensure_ascii=False, indent=2))
     return ContentBlock("text", str(value))
+
+
+def _build_rows(value: Mapping[str, Any], budget: _Budget) -> tuple[tuple[str, ContentBlock], ...]:
+    rows: list[tuple[str, ContentBlock]] = []
+    for key, inner in value.items():
+        if budget.keys <= 0:
+            rows.append(_build_rest(len(value) - len(rows)))
+            break
+        budget.keys -= 1
+        rows.append((str(key), _build_value(inner, budget)))
+    return tuple(rows)
+
+
+def _build_rest(number: int) -> tuple[str, ContentBlock]:
+    """Return the row that says how many are not shown."""
+    message = ngettext("%(number)s more is not shown", "%(number)s more are not shown", number)
+    return "…", ContentBlock("text", message % {"number": number})
 
 
 def _is_conversation(value: Any) -> bool:
@@ -152,7 +182,17 @@ def _is_conversation(value: Any) -> bool:
     )
 
 
-def _iter_turns(value: list[dict[str, Any]]) -> Iterator[tuple[str, ContentBlock]]:
-    for turn in value:
+def _build_turns(
+    value: Sequence[Mapping[str, Any]], budget: _Budget
+) -> tuple[tuple[str, ContentBlock], ...]:
+    turns = value[: budget.turns]
+    budget.turns -= len(turns)
+    rows = []
+    for turn in turns:
         speaker = turn.get("role") or turn.get("speaker") or turn.get("name") or ""
-        yield str(speaker), ContentBlock("text", str(turn.get("text", turn.get("content"))))
+        rows.append(
+            (str(speaker), ContentBlock("text", str(turn.get("text", turn.get("content")))))
+        )
+    if len(turns) < len(value):
+        rows.append(_build_rest(len(value) - len(turns)))
+    return tuple(rows)

@@ -15,7 +15,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from core import security_log
@@ -230,9 +230,3 @@ def _get_path(kind: str, to_item: str) -> str:
 
 def list_open_deletions() -> QuerySet[Deletion]:
     return Deletion.objects.filter(finished_at__isnull=True).order_by("pk")
-
-
-def list_project_deletions(project: Project) -> QuerySet[Deletion]:
-    """Return the deletions in a project, newest first."""
-    condition = Q(project=project) & ~Q(kind=Kind.PROJECT, target=F("project_id"))
-    return Deletion.objects.filter(condition).select_related("by").order_by("-pk")

@@ -17,7 +17,7 @@ from core.api.errors import BadRequest
 from projects.models import Item, Member, Project
 from projects.permissions import get_project
 from projects.services.items import gold
-from projects.services.items.upsert import upsert_items
+from projects.services.items.upsert import find_body_problem, upsert_items
 from ratings.items import content
 
 from . import forms, item_search
@@ -50,7 +50,7 @@ def item_preview(request: HttpRequest, project_id: int) -> HttpResponse:
     if item_id_text.isascii() and item_id_text.isdigit() and len(item_id_text) < 19:
         item = Item.objects.filter(project=project, pk=int(item_id_text)).first()
     parts = _build_part_formset(request.POST, item)
-    body = _build_body(parts, item) if parts.is_valid() else {}
+    body = _get_preview_body(parts, item)
     context = {"blocks": content.build_blocks(body), "problem": forms.get_body_error(body)}
     return render(request, "ratings/_item_preview.html", context)
 
@@ -124,6 +124,9 @@ def _save_item(
     """Store the item and return True; otherwise add the errors to the form."""
     item = form.item
     body = _build_body(parts, item)
+    if body_problem := find_body_problem(body):
+        form.add_error(None, body_problem)
+        return False
     body_error = forms.get_body_error(body)
     if body_error and item is None:
         form.add_error(None, body_error)
@@ -171,7 +174,8 @@ def _build_body(parts: forms.NameValueFormSet, item: Item | None) -> dict[str, A
 
 def _get_preview_body(parts: forms.NameValueFormSet, item: Item | None) -> Any:
     if parts.is_bound:
-        return _build_body(parts, item) if parts.is_valid() else {}
+        body = _build_body(parts, item) if parts.is_valid() else {}
+        return {} if find_body_problem(body) else body
     return item.body if item else {}
 
 

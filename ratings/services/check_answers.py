@@ -1,69 +1,156 @@
-"""Recording of check answers: same rules and history as ratings, but never read by the counts."""
+"""Recording of what raters say of their own items: ratings, and check answers of hidden checks.
+
+Check answers have the same rules, outcomes and history as ratings, but the counts never read them.
+``record_own_answers`` is the one way in for annotators, from the annotation pages and the API, so
+that nothing tells a rater which of the items are checks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
 from projects.models import Question
-from ratings.models import NO_CODE, Assignment, CheckAnswer
+from ratings.models import NO_CODE, Assignment, CheckAnswer, Rating
 
 from . import permissions
 from .current_ratings import QuestionState, read_and_lock
-from .judgement import STORED_TEXTS, Judgement, UnknownCode
+from .judgement import STORED_TEXTS, Judgement, RecordOutcome, UnknownCode
+from .record import JudgementsByQuestion, record_ratings
 
 ROWS_PER_INSERT = 500
 
 
+def lock_check_kinds(rater_id: int, item_ids: Collection[int]) -> dict[int, str]:
+    """Lock the rater's assignments of the items that are checks; return item id -> its kind."""
+    checks = Assignment.objects.checks().filter(rater=rater_id, item__in=item_ids)
+    rows = checks.select_for_update(no_key=True).order_by("pk").values_list("item_id", "kind")
+    return dict(rows)
+
+
+@transaction.atomic(savepoint=False)
+def record_own_answers(
+    judgements: JudgementsByQuestion,
+    *,
+    check_kinds: Mapping[int, str],
+    by: Any,
+    source: str,
+    closed_item_ids: Collection[int] | None = None,
+) -> RecordOutcome:
+    """Record what a rater says of their own items, each as a rating or as a check answer.
+
+    ``check_kinds``: item id -> kind of the items that are checks, whose assignments the caller has
+    locked. The outcome counts what the rater sees: a changed answer to a check is a change. When an
+    answer to a repeat is changed, the rating of the item is changed, too. Raises as record_ratings
+    does, and ExamAnswersFinal for an answer of an exam that the rater is done with.
+    """
+    outcome = RecordOutcome()
+    ratings: dict[Question, list[Judgement]] = {}
+    checks: dict[str, dict[Question, list[Judgement]]] = {}
+    for question, question_judgements in judgements.items():
+        for judgement in question_judgements:
+            kind = check_kinds.get(judgement.item_id, Assignment.Kind.ORDINARY)
+            group = checks.setdefault(str(kind), {}) if kind else ratings
+            group.setdefault(question, []).append(judgement)
+    if ratings:
+        outcome += record_ratings(ratings, by=by, source=source, closed_item_ids=closed_item_ids)
+    for kind, check_judgements in checks.items():
+        outcome += record_check_answers(
+            check_judgements, kind=kind, by=by, source=source, closed_item_ids=closed_item_ids
+        )
+    return outcome
+
+
 @transaction.atomic
 def record_check_answers(
-    judgements: Mapping[Question, Judgement],
+    judgements: JudgementsByQuestion,
     *,
     kind: str,
     by: Any,
     source: str,
-    is_closed: bool = False,
-) -> None:
-    """Record a rater's answers to one hidden check or exam item, one judgement per question.
+    closed_item_ids: Collection[int] | None = None,
+) -> RecordOutcome:
+    """Record a rater's answers to items that are hidden checks of one kind, or of an exam.
 
     NO_CODE withdraws the answer. All or nothing; an answer that equals the current one changes
-    nothing. ``is_closed``: the rater is done with the item and may not correct it. Raises
-    UnknownCode, ProjectArchived, and CorrectionsClosed as ratings.services.record does. The caller
-    holds the assignment's lock.
+    nothing. ``closed_item_ids``, and what is raised, are those of ratings.services.record. The
+    caller holds the locks of the assignments.
     """
+    outcome = RecordOutcome()
+    corrections: dict[Question, list[Judgement]] = {}
     for question in sorted(judgements, key=lambda question: question.pk):
-        judgement = judgements[question]
-        pair = (judgement.item_id, judgement.rater_id)
-        state, ratings = read_and_lock(question, {pair})
+        pairs = {(judgement.item_id, judgement.rater_id) for judgement in judgements[question]}
+        state, ratings = read_and_lock(question, pairs)
         if state.archived:
             raise permissions.ProjectArchived
-        if judgement.code not in state.codes | {NO_CODE}:
-            raise UnknownCode(
-                f"no category of question '{question.key}' has the code {judgement.code}"
+        for judgement in judgements[question]:
+            if judgement.code not in state.codes | {NO_CODE}:
+                raise UnknownCode(
+                    f"no category of question '{question.key}' has the code {judgement.code}"
+                )
+            current_rows = CheckAnswer.objects.filter(
+                question=question, item=judgement.item_id, rater=judgement.rater_id, is_current=True
             )
-        current_rows = CheckAnswer.objects.filter(
-            question=question, item=judgement.item_id, rater=judgement.rater_id, is_current=True
+            previous = current_rows.first()
+            previous_code = None if previous is None else previous.code
+            row = _build_next_row(judgement, previous, state)
+            outcome.add(judgement, previous_code, is_unchanged=row is None)
+            if row is None:
+                continue
+            _validate_correction_allowed(judgement, previous_code, kind, closed_item_ids)
+            row.question, row.kind, row.by, row.source = question, kind, by, source
+            pair = (judgement.item_id, judgement.rater_id)
+            if kind == Assignment.Kind.REPEAT and pair in ratings:
+                # A corrected repeat is still compared with the rating before the first repeat.
+                row.rated_code = (
+                    ratings[pair].code
+                    if previous is None or previous.rated_code is None
+                    else previous.rated_code
+                )
+                if previous_code not in (None, NO_CODE) and judgement.code != NO_CODE:
+                    corrections.setdefault(question, []).append(judgement)
+            current_rows.update(is_current=False)
+            row.save()
+    if corrections:
+        _correct_repeated_ratings(corrections, by=by, source=source)
+    return outcome
+
+
+def _validate_correction_allowed(
+    judgement: Judgement,
+    previous_code: int | None,
+    kind: str,
+    closed_item_ids: Collection[int] | None,
+) -> None:
+    if kind != Assignment.Kind.EXAM:
+        permissions.validate_correction_allowed(judgement.item_id, previous_code, closed_item_ids)
+    # An item of an earlier attempt may be answered once more in the next one.
+    elif closed_item_ids is None or judgement.item_id in closed_item_ids:
+        raise permissions.ExamAnswersFinal
+
+
+def _correct_repeated_ratings(corrections: JudgementsByQuestion, *, by: Any, source: str) -> None:
+    """Apply the correction of repeated items to their ratings too, where these are current."""
+    judgements_by_question: dict[Question, list[Judgement]] = {}
+    for question, judgements in corrections.items():
+        current_ratings = Rating.objects.current().filter(
+            question=question,
+            item__in=[judgement.item_id for judgement in judgements],
+            rater__in={judgement.rater_id for judgement in judgements},
         )
-        previous = current_rows.first()
-        row = _build_next_row(judgement, previous, state)
-        if row is None:
-            continue
-        if is_closed:
-            in_exam = kind == Assignment.Kind.EXAM
-            raise permissions.ExamAnswersFinal if in_exam else permissions.CorrectionsClosed
-        row.question, row.kind, row.by, row.source = question, kind, by, source
-        if kind == Assignment.Kind.REPEAT and pair in ratings:
-            # A corrected repeat is still compared with the rating before the first repeat.
-            row.rated_code = (
-                ratings[pair].code
-                if previous is None or previous.rated_code is None
-                else previous.rated_code
-            )
-        current_rows.update(is_current=False)
-        row.save()
+        comments = {
+            (item, rater): comment
+            for item, rater, comment in current_ratings.values_list("item", "rater", "comment")
+        }
+        judgements_by_question[question] = [
+            judgement._replace(comment=judgement.comment or comments[pair])
+            for judgement in judgements
+            if (pair := (judgement.item_id, judgement.rater_id)) in comments
+        ]
+    record_ratings(judgements_by_question, by=by, source=source)
 
 
 @transaction.atomic

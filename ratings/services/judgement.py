@@ -12,6 +12,8 @@ import datetime
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from ratings.models import NO_CODE
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatingField:
@@ -109,6 +111,25 @@ class RecordOutcome:
     changed: int = 0
     unchanged: int = 0
     withdrawn: int = 0
+
+    def add(self, judgement: Judgement, previous_code: int | None, *, is_unchanged: bool) -> None:
+        """Count the effect of a judgement; the previous code is None where nothing was stored."""
+        if is_unchanged:
+            self.unchanged += 1
+        elif judgement.code == NO_CODE:
+            self.withdrawn += 1
+        elif previous_code is None or previous_code == NO_CODE:
+            self.created += 1
+        else:
+            self.changed += 1
+
+    def __add__(self, other: RecordOutcome) -> RecordOutcome:
+        return RecordOutcome(
+            self.created + other.created,
+            self.changed + other.changed,
+            self.unchanged + other.unchanged,
+            self.withdrawn + other.withdrawn,
+        )
 
 
 class UnknownCode(ValueError):

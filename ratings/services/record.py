@@ -27,6 +27,9 @@ class JudgementBatch(NamedTuple):
     by: Any
     # Items that the rater is done with and may not correct; None where corrections are open
     closed_item_ids: Collection[int] | None = None
+    # Items of the rater that are checks: their answers are no ratings (see record_own_answers of
+    # ratings.services.check_answers), so record_batches must not get them.
+    check_item_ids: Collection[int] = ()
 
 
 def record_ratings(
@@ -81,7 +84,7 @@ def record_batches(
             previous = current_ratings.get((judgement.item_id, judgement.rater_id))
             by_id = batch.by.pk if batch.by is not None else None
             row = _build_row(judgement, previous, by_id=by_id, now=context.now)
-            _count_outcome(outcome, judgement, previous, row)
+            outcome.add(judgement, previous and previous.code, is_unchanged=row is None)
             if row is not None:
                 permissions.validate_correction_allowed(
                     judgement.item_id, previous and previous.code, batch.closed_item_ids
@@ -144,20 +147,3 @@ def _build_row(
     if (judgement.code, rated_at, tuple(texts)) == previous:
         return None
     return record_sql.RatingWrite(judgement, rated_at, tuple(texts), by_id)
-
-
-def _count_outcome(
-    outcome: RecordOutcome,
-    judgement: Judgement,
-    previous: CurrentRating | None,
-    row: record_sql.RatingWrite | None,
-) -> None:
-    """Add the judgement's effect to the outcome."""
-    if row is None:
-        outcome.unchanged += 1
-    elif judgement.code == NO_CODE:
-        outcome.withdrawn += 1
-    elif previous is None or previous.code == NO_CODE:
-        outcome.created += 1
-    else:
-        outcome.changed += 1

@@ -73,7 +73,9 @@
       const wide = region.scrollWidth > region.clientWidth + MARGIN || !region.clientWidth;
       const tall = region.scrollHeight > region.clientHeight + MARGIN;
       region.classList.toggle("is-whole", !wide && !tall);
-      if (region.hasAttribute("tabindex")) region.tabIndex = wide || tall ? 0 : -1;
+      // On a phone a frame that fits may still scroll by a few pixels (tables.css): then the keyboard must reach it.
+      const scrolls = getComputedStyle(region).overflowX !== "visible" && region.scrollWidth > region.clientWidth;
+      if (region.hasAttribute("tabindex")) region.tabIndex = wide || tall || scrolls ? 0 : -1;
     }
     const bars = [...document.querySelectorAll(".filters, .triage-acts")];
     const heights = bars.map((bar) => (getComputedStyle(bar).position === "sticky" ? bar.offsetHeight : 0));

@@ -16,7 +16,7 @@ TESTS = {
 FINDINGS = {
     "docs/security.md": [
         f"{weight}{number}"
-        for weight, most in (("H", 4), ("M", 12), ("L", 16))
+        for weight, most in (("H", 4), ("M", 12), ("L", 16), ("S", 18))
         for number in range(1, most + 1)
     ],
     "docs/operations.md": [f"D{number}" for number in range(1, 17)],
@@ -30,5 +30,5 @@ def test_each_finding_names_existing_tests(page: str) -> None:
     assert [name for name, _row in rows] == FINDINGS[page]
     for name, row in rows:
         test_names = re.findall(r"`(test_\w+)`", row)
-        assert test_names, name
+        assert test_names or "| open: " in row, name
         assert set(test_names) <= TESTS, name

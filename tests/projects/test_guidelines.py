@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from projects import guidelines
 from projects.guidelines import MAX_CHANGED_LINES, compare_versions, render_markdown
 from projects.models import GuidelineVersion, Project
 from projects.services.projects import change_project, create_project
@@ -188,3 +189,24 @@ def test_too_many_changed_lines_show_a_note(client_for: Any, project: Project, l
 def test_slow_text_is_shown_unrendered(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("projects.guidelines._get_parser", None)  # never parsed
     assert render_markdown(text) == f"<pre>{text}</pre>"
+
+
+def test_long_guidelines_are_rendered() -> None:
+    text = "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 3_000
+    assert render_markdown(text).count("<td>") == 6_000  # more tags than an item's HTML may have
+
+
+def test_previews_are_not_kept_and_long_texts_only_a_few(
+    client_for: Any, project: Project, lead: Any
+) -> None:
+    for cache in (guidelines._render_usual, guidelines._render_long):
+        cache.cache_clear()
+    response = client_for(lead).post("/projects/guidelines-preview/", {"guidelines": "**bold**"})
+    assert "<strong>bold</strong>" in response.text
+    assert guidelines._render_usual.cache_info().currsize == 0
+    render_markdown("short")
+    assert guidelines._render_usual.cache_info().currsize == 1
+    for number in range(20):
+        render_markdown(f"{number} " + "x" * guidelines.USUAL_LENGTH)
+    assert guidelines._render_long.cache_info().currsize == 8
+    assert guidelines._render_usual.cache_info().currsize == 1

@@ -20,7 +20,7 @@ from metrics.agreement.glossary import gettext_noop as _
 from metrics.agreement.weights import as_weight_matrix
 
 from . import two_raters
-from .fleiss import estimate_with_item_chance
+from .fleiss import ItemChance, estimate_with_item_chance
 
 
 def brennan_prediger(
@@ -35,9 +35,9 @@ def brennan_prediger(
     sums = sums or build_pattern_sums(counts, n_items)
     expected = np.full(sums.n.shape, np.sum(as_weight_matrix(weights, sums.k)) / sums.k**2)
     zeros = np.zeros((*sums.n.shape, sums.k))
-    return estimate_with_item_chance(
-        sums, weights, expected, zeros, interval=interval, offset=expected
-    )
+    chance = ItemChance(expected, zeros, zeros, offset=expected)
+    lowest = sums.compute_least_value(weights, np.mean(as_weight_matrix(weights, sums.k)))
+    return estimate_with_item_chance(sums, weights, chance, lowest=lowest, interval=interval)
 
 
 BRENNAN_PREDIGER = Coefficient(

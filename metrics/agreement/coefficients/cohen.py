@@ -35,8 +35,6 @@ from metrics.agreement.estimate import (
 from metrics.agreement.glossary import gettext_noop as _
 from metrics.agreement.weights import as_weight_matrix
 
-from .fleiss import stack_estimates
-
 
 def kappa(
     tables: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, interval: bool = True
@@ -46,7 +44,14 @@ def kappa(
     w = as_weight_matrix(weights, proportions.k)
     expected = bilinear_form(proportions.rows, w, proportions.columns)
     slope = outer_sum(proportions.columns @ w.T, proportions.rows @ w)
-    return estimate_from_table(proportions, w, expected, slope, interval=interval)
+    # A rater who uses one category alone: kappa is 0 and its standard error 0 for any other rater.
+    row_categories, column_categories = (
+        (margin > 0).sum(axis=-1) for margin in (proportions.rows, proportions.columns)
+    )
+    is_constant = np.minimum(row_categories, column_categories) < 2
+    return estimate_from_table(
+        proportions, w, expected, slope, interval=interval, has_no_limits=is_constant
+    )
 
 
 def standard_error_under_chance(
@@ -69,25 +74,19 @@ def category_kappas(tables: npt.ArrayLike, *, interval: bool = True) -> Estimate
     It is undefined for a category that both raters used always or never.
     """
     table = np.asarray(tables, float)
-    n = table.sum(axis=(-2, -1))
-    estimates = []
-    for j in range(table.shape[-1]):
-        both_counts, row_totals, column_totals = (
-            table[..., j, j],
-            table[..., j, :].sum(axis=-1),
-            table[..., :, j].sum(axis=-1),
-        )
-        cells_2x2 = np.stack(
-            [
-                both_counts,
-                row_totals - both_counts,
-                column_totals - both_counts,
-                n - row_totals - column_totals + both_counts,
-            ],
-            axis=-1,
-        )
-        estimates.append(kappa(cells_2x2.reshape(*n.shape, 2, 2), interval=interval))
-    return stack_estimates(estimates)
+    n = table.sum(axis=(-2, -1))[..., None]
+    both_counts = np.diagonal(table, axis1=-2, axis2=-1)
+    row_totals, column_totals = table.sum(axis=-1), table.sum(axis=-2)
+    cells_2x2 = np.stack(
+        [
+            both_counts,
+            row_totals - both_counts,
+            column_totals - both_counts,
+            n - row_totals - column_totals + both_counts,
+        ],
+        axis=-1,
+    )
+    return kappa(cells_2x2.reshape(*both_counts.shape, 2, 2), interval=interval)
 
 
 def kappa_max(tables: npt.ArrayLike) -> Estimate:

@@ -25,6 +25,7 @@ from metrics.agreement.coefficients.declaration import (
     Formula,
 )
 from metrics.agreement.counts.grouping import Ints, index_distinct
+from metrics.agreement.counts.score_intervals import Margins, ScoreLimits, UrnModel
 from metrics.agreement.counts.sums import build_pattern_sums
 from metrics.agreement.estimate import (
     REASON_CODES,
@@ -114,7 +115,18 @@ def conger_kappa(rated_items: RatedItems, *, weights: npt.ArrayLike | None = Non
     basis = EstimateBasis(
         sums.n2.astype(np.int64), sums.pairable_ratings.astype(np.int64), sums.n - 1
     )
-    return build_estimate(point, sums.compute_standard_error(spread), basis)
+    se = sums.compute_standard_error(spread)
+    # Items with a single rating make irrCAC's standard error too wide: see percent.py.
+    shown = x - scale * np.where(sums.pairable, observed - expected, 0.0)
+    se_shown = sums.compute_standard_error(np.asarray((shown**2).sum()))
+    margins = shares.mean(axis=0)
+    model = UrnModel.from_margins(
+        sums.build_pair_weights(pooled=False), w, Margins(margins, expected, (w + w.T) @ margins)
+    )
+    smallest = sums.smallest_pairable_size
+    lowest = 1 - divide_or_nan(sums.n * smallest, sums.n2 * (smallest - 1))
+    limits = ScoreLimits(point, model, se_shown, sums.n2 - 1, lowest=lowest)
+    return build_estimate(point, se, basis, limits=limits)
 
 
 CONGER_KAPPA = Coefficient(

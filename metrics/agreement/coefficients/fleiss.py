@@ -14,6 +14,8 @@
 Both are the same when all items have the same number (>= 2) of ratings.
 """
 
+from dataclasses import dataclass, fields
+
 import numpy as np
 import numpy.typing as npt
 
@@ -25,10 +27,18 @@ from metrics.agreement.coefficients.declaration import (
     Example,
     Formula,
 )
+from metrics.agreement.counts.score_intervals import (
+    Margins,
+    ScoreLimits,
+    UrnModel,
+    solve_together,
+)
 from metrics.agreement.counts.sums import PatternSums, build_pattern_sums
 from metrics.agreement.estimate import (
     ChanceCorrected,
     Estimate,
+    Floats,
+    Limits,
     build_estimate,
     divide_or_nan,
     mark_undefined,
@@ -68,7 +78,14 @@ def fleiss_kappa(
             (slope * (share * chance_gradient).sum(axis=-1), sums.sizes),
         ]
     )
-    return build_estimate(point, sums.compute_standard_error(spread), sums.build_basis())
+    se = sums.compute_standard_error(spread)
+    model = UrnModel.from_margins(
+        sums.build_pair_weights(pooled=True), w, Margins(share, expected, chance_gradient)
+    )
+    smallest = sums.smallest_pairable_size
+    lowest = 1 - divide_or_nan(sums.ratings, sums.n2 * (smallest - 1))
+    limits = ScoreLimits(point, model, se, sums.n2 - 1, lowest=lowest)
+    return build_estimate(point, se, sums.build_basis(), limits=limits)
 
 
 def influence(
@@ -109,26 +126,45 @@ def fleiss_kappa_gwet(
     w = as_weight_matrix(weights, sums.k)
     share = divide_or_nan(sums.n_items @ sums.shares, sums.n[..., None])
     expected = np.einsum("...j,jl,...l->...", share, w, share)
+    smallest = sums.smallest_pairable_size
+    lowest = 1 - divide_or_nan(sums.n * smallest, sums.n2 * (smallest - 1))
     return estimate_with_item_chance(
-        sums, weights, expected, share @ (w + w.T) / 2, interval=interval
+        sums,
+        weights,
+        ItemChance(expected, share @ (w + w.T) / 2, share @ (w + w.T)),
+        lowest=lowest,
+        interval=interval,
     )
+
+
+@dataclass(frozen=True)
+class ItemChance:
+    """Chance agreement P_e (...), and that of an item: pe_i = offset + sum_j slope_j n_ij / m_i.
+
+    slope (..., k); gradient (..., k): h with dP_e = sum_j h_j dp_j; offset (...) or a number.
+    """
+
+    expected: Floats
+    slope: Floats
+    gradient: Floats
+    offset: Floats | float = 0.0
 
 
 def estimate_with_item_chance(
     sums: PatternSums,
     weights: npt.ArrayLike | None,
-    expected: npt.NDArray[np.float64],
-    slope: npt.NDArray[np.float64],
+    chance: ItemChance,
     *,
     interval: bool,
-    offset: npt.NDArray[np.float64] | float = 0.0,
+    lowest: Floats,
 ) -> Estimate:
-    """Return a coefficient with irrCAC's standard error.
+    """Return a coefficient with irrCAC's standard error, and the interval shown.
 
-    An item's chance agreement is pe_i = offset + sum_j slope_j n_ij / m_i.
-
-    expected (...): P_e; slope (..., k); offset (...) or a number.
+    Items with a single rating make irrCAC's standard error too wide, because n2 counts as fixed in
+    it; the interval shown centres the agreement of the other items instead. lowest (...): the least
+    value possible.
     """
+    expected = chance.expected
     agreement = sums.compute_item_agreement(weights)
     point = ChanceCorrected.from_agreement(
         sums.compute_observed(agreement), expected, sums.has_pairs
@@ -142,11 +178,29 @@ def estimate_with_item_chance(
         [
             (scale, agreement),
             (-scale * expected, sums.pairable),
-            (-chance_slope[..., None] * slope, sums.shares),
+            (-chance_slope[..., None] * chance.slope, sums.shares),
         ],
-        constant=chance_slope * (expected - offset) - point.value,
+        constant=chance_slope * (expected - chance.offset) - point.value,
     )
-    return build_estimate(point, sums.compute_standard_error(spread), sums.build_basis())
+    se = sums.compute_standard_error(spread)
+    se_shown = se
+    if not sums.pairable.all():
+        centred_spread = sums.sum_squared_influence(
+            [
+                (scale, agreement),
+                (-scale * point.observed, sums.pairable),
+                (-chance_slope[..., None] * chance.slope, sums.shares),
+            ],
+            constant=chance_slope * (expected - chance.offset),
+        )
+        se_shown = sums.compute_standard_error(centred_spread)
+    w = as_weight_matrix(weights, sums.k)
+    shares = divide_or_nan(sums.n_items @ sums.shares, sums.n[..., None])
+    model = UrnModel.from_margins(
+        sums.build_pair_weights(pooled=False), w, Margins(shares, expected, chance.gradient)
+    )
+    limits = ScoreLimits(point, model, se_shown, sums.n2 - 1, lowest=lowest)
+    return build_estimate(point, se, sums.build_basis(), limits=limits)
 
 
 def category_kappas(
@@ -161,25 +215,53 @@ def category_kappas(
     It is undefined for a category that all or none used, or none of those who could be compared.
     """
     sums = sums or build_pattern_sums(counts, n_items)
+    if sums.n_items.ndim == 1:
+        return _compute_all_categories(sums, interval=interval)
     estimates = []
     for j in range(sums.k):
         binary_counts = np.column_stack([sums.counts[:, j], sums.sizes - sums.counts[:, j]])
-        estimate = fleiss_kappa(binary_counts, sums.n_items, interval=interval)
+        estimates.append(fleiss_kappa(binary_counts, sums.n_items, interval=interval))
+    solve_together([estimate.limits for estimate in estimates])
+    for j, estimate in enumerate(estimates):
+        binary_counts = np.column_stack([sums.counts[:, j], sums.sizes - sums.counts[:, j]])
         compared = sums.n_items @ (binary_counts * (sums.sizes >= 2)[:, None])
-        estimate = mark_undefined(compared[..., 1] == 0, SINGLE_CATEGORY, estimate)
-        estimates.append(mark_undefined(compared[..., 0] == 0, NO_PAIRABLE_ITEMS, estimate))
+        marked = mark_undefined(compared[..., 1] == 0, SINGLE_CATEGORY, estimate)
+        estimates[j] = mark_undefined(compared[..., 0] == 0, NO_PAIRABLE_ITEMS, marked)
     return stack_estimates(estimates)
+
+
+def _compute_all_categories(sums: PatternSums, *, interval: bool) -> Estimate:
+    """Return the kappas of all categories in one call.
+
+    The patterns (this category, the others) are few and shared by all categories, whose axis is
+    that of their numbers of items (k, Q).
+    """
+    counts, sizes = sums.counts.astype(np.int64), sums.sizes.astype(np.int64)
+    base = int(sizes.max(initial=0)) + 1
+    codes, index = np.unique(sizes[:, None] * base + counts, return_inverse=True)
+    patterns = np.stack([codes % base, codes // base - codes % base], axis=-1).astype(float)
+    cells = index.reshape(len(sizes), sums.k) * sums.k + np.arange(sums.k)
+    weights = np.repeat(sums.n_items, sums.k)
+    n_items = np.bincount(cells.ravel(), weights, minlength=len(patterns) * sums.k)
+    n_items = n_items.reshape(len(patterns), sums.k).T
+    estimate = fleiss_kappa(patterns, n_items, interval=interval)
+    compared = n_items @ (patterns * (patterns.sum(axis=1) >= 2)[:, None])
+    estimate = mark_undefined(compared[..., 1] == 0, SINGLE_CATEGORY, estimate)
+    return mark_undefined(compared[..., 0] == 0, NO_PAIRABLE_ITEMS, estimate)
 
 
 def stack_estimates(estimates: list[Estimate]) -> Estimate:
     """Return estimates (...) as one Estimate (..., number of estimates)."""
-    field_names = Estimate.__dataclass_fields__
-    return Estimate(
-        *(
-            np.stack([getattr(estimate, name) for estimate in estimates], axis=-1)
-            for name in field_names
-        )
+    solve_together([estimate.limits for estimate in estimates])
+    low, high = (
+        np.stack([estimate.limits.arrays[end] for estimate in estimates], axis=-1) for end in (0, 1)
     )
+    parts = {
+        field.name: np.stack([getattr(estimate, field.name) for estimate in estimates], axis=-1)
+        for field in fields(Estimate)
+        if field.name != "limits"
+    }
+    return Estimate(limits=Limits((low, high)), **parts)
 
 
 FLEISS_KAPPA = Coefficient(

@@ -23,7 +23,7 @@ from metrics.agreement.glossary import gettext_noop as _
 from metrics.agreement.weights import chance_factor
 
 from . import two_raters
-from .fleiss import estimate_with_item_chance
+from .fleiss import ItemChance, estimate_with_item_chance
 
 
 def gwet_ac(
@@ -42,9 +42,9 @@ def gwet_ac(
     share = divide_or_nan(sums.n_items @ sums.shares, sums.n[..., None])
     factor = chance_factor(weights, sums.k)
     expected = factor * (share * (1 - share)).sum(axis=-1)
-    return estimate_with_item_chance(
-        sums, weights, expected, factor * (1 - share), interval=interval
-    )
+    chance = ItemChance(expected, factor * (1 - share), factor * (1 - 2 * share))
+    lowest = sums.compute_least_value(weights, factor * (1 - 1 / sums.k))
+    return estimate_with_item_chance(sums, weights, chance, lowest=lowest, interval=interval)
 
 
 GWET_AC1 = Coefficient(

@@ -30,6 +30,12 @@ from metrics.agreement.coefficients.declaration import (
     Example,
     Formula,
 )
+from metrics.agreement.counts.score_intervals import (
+    Margins,
+    ScoreLimits,
+    UrnModel,
+    weigh_pairs_within,
+)
 from metrics.agreement.counts.sums import PatternSums, build_pattern_sums
 from metrics.agreement.estimate import (
     REASON_CODES,
@@ -43,7 +49,6 @@ from metrics.agreement.estimate import (
 from metrics.agreement.glossary import gettext_noop as _
 
 METRICS = ("nominal", "ordinal", "interval", "ratio")
-_MAX_CELLS = 1 << 24  # cells of pattern coincidences (P, k, k) computed at once
 
 
 def compute_distances(metric: str, k: int, values: npt.ArrayLike | None = None) -> Floats:
@@ -108,7 +113,7 @@ def alpha_from_distances(
 
 def _estimate_with_distances(sums: PatternSums, d: Floats, *, interval: bool) -> Estimate:
     pair_factor = np.where(sums.pairable, 1 / np.maximum(sums.sizes - 1, 1), 0.0)
-    disagreement = ((sums.counts @ d) * sums.counts).sum(axis=1) * pair_factor
+    disagreement = (sums.multiply_counts(d) * sums.counts).sum(axis=1) * pair_factor
     margins = _compute_margins(sums)
     total = sums.pairable_ratings
     observed = divide_or_nan(sums.n_items @ disagreement, total)
@@ -117,7 +122,21 @@ def _estimate_with_distances(sums: PatternSums, d: Floats, *, interval: bool) ->
     if not interval:
         return build_estimate(point, None, _build_basis(sums))
     spread = _sum_squared_influence(sums, (disagreement, d), (observed, pooled), margins)
-    return build_estimate(point, sums.compute_standard_error(spread, sums.n2), _build_basis(sums))
+    se = sums.compute_standard_error(spread, sums.n2)
+    smallest = sums.smallest_pairable_size
+    lowest = 1 - divide_or_nan((total - 1) * smallest, total * (smallest - 1))
+    p = divide_or_nan(margins, total[..., None])
+    model = UrnModel.from_margins(
+        _build_pair_weights(sums), 1 - d, Margins(p, 1 - pooled, -2 * (p @ d))
+    )
+    limits = ScoreLimits(point, model, se, sums.n2 - 1, lowest=lowest)
+    return build_estimate(point, se, _build_basis(sums), limits=limits)
+
+
+def _build_pair_weights(sums: PatternSums) -> Floats:
+    """Return the numbers of pairs of items with two or more ratings, each rating counting once."""
+    factor = sums.sizes * sums.pairable
+    return weigh_pairs_within(sums.sizes, sums.n_items, factor, factor)
 
 
 def _compute_alpha(observed: Floats, pooled: Floats, total: Floats) -> ChanceCorrected:
@@ -176,31 +195,25 @@ def _sum_squared_influence(
 
 
 def _estimate_ordinal(sums: PatternSums) -> Estimate:
+    """Return alpha with squared distances of mean ranks, from sums over ranks.
+
+    sum_cl n_c n_l (r_c - r_l)^2 = 2 (N sum_c n_c r_c^2 - (sum_c n_c r_c)^2) needs no table of
+    distances, so that the time does not grow with the square of the number of categories.
+    """
     margins = _compute_margins(sums)
     total = sums.pairable_ratings
-    rank = np.cumsum(margins, axis=-1) - margins / 2
-    d = (rank[..., :, None] - rank[..., None, :]) ** 2 / np.maximum(total, 1)[..., None, None] ** 2
-    observed = divide_or_nan((compute_coincidences(sums) * d).sum(axis=(-2, -1)), total)
-    pooled = divide_or_nan(np.einsum("...j,...jl,...l->...", margins, d, margins), total**2)
+    # Ranks are scaled to -1/2..1/2, which keeps the differences of squares exact.
+    rank = divide_or_nan(np.cumsum(margins, axis=-1) - margins / 2, total[..., None]) - 0.5
+    rank = np.where(np.isfinite(rank), rank, 0.0)
+    per_item = np.where(sums.pairable, 1 / np.maximum(sums.sizes - 1, 1), 0.0)
+    mean_ranks, squares = rank @ sums.counts.T, rank**2 @ sums.counts.T  # (..., P)
+    disagreement = 2 * (sums.sizes * squares - mean_ranks**2) * per_item
+    observed = divide_or_nan((sums.n_items * disagreement).sum(axis=-1), total)
+    pooled = 2 * (
+        divide_or_nan((margins * rank**2).sum(axis=-1), total)
+        - divide_or_nan((margins * rank).sum(axis=-1), total) ** 2
+    )
     return build_estimate(_compute_alpha(observed, pooled, total), None, _build_basis(sums))
-
-
-def compute_coincidences(sums: PatternSums) -> Floats:
-    """Return o (..., k, k): each item's ordered pairs of ratings, weighted 1 / (m - 1)."""
-    pairable = sums.pairable
-    counts, n_items = sums.counts[pairable], sums.n_items[..., pairable]
-    per_item = 1 / (sums.sizes[pairable] - 1)
-    k = sums.k
-    leading_shape = n_items.shape[:-1]
-    total = np.zeros((*leading_shape, k * k))
-    step = max(1, _MAX_CELLS // (k * k))
-    for start in range(0, len(counts), step):
-        rows = slice(start, start + step)
-        c = counts[rows]
-        pairs = c[:, :, None] * c[:, None, :]
-        pairs[:, np.arange(k), np.arange(k)] -= c
-        total += (n_items[..., rows] * per_item[rows]) @ pairs.reshape(len(c), k * k)
-    return total.reshape(*leading_shape, k, k)
 
 
 def _compute_margins(sums: PatternSums) -> Floats:

@@ -18,6 +18,12 @@ from metrics.agreement.coefficients.declaration import (
     Formula,
 )
 from metrics.agreement.counts.grouping import Ints
+from metrics.agreement.counts.score_intervals import (
+    Margins,
+    ScoreLimits,
+    UrnModel,
+    weigh_pairs_within,
+)
 from metrics.agreement.estimate import (
     REASON_CODES,
     ChanceCorrected,
@@ -118,7 +124,7 @@ def mean_kappa_by_items(
         ]
         size = len(leave_one_out)
         v_raters = (size - 1) / size * float(((leave_one_out - leave_one_out.mean()) ** 2).sum())
-    v_items, n2 = _compute_item_variance(value, counts, n_items, weights)
+    v_items, n2, model = _compute_item_variance(value, counts, n_items, weights)
     variance = v_raters + v_items
     df_terms = (v_raters**2 / (len(raters) - 1), v_items**2 / max(n2 - 1, 1))
     df = variance**2 / sum(df_terms) if variance > 0 else n2 - 1.0
@@ -126,13 +132,19 @@ def mean_kappa_by_items(
     basis = EstimateBasis(
         np.array(n2), np.array(int(total) * 2), np.array(max(df, 1.0) if n2 > 1 else 0.0)
     )
-    return build_estimate(point, np.array(np.sqrt(variance)), basis), n_pairs
+    se = np.array(np.sqrt(variance))
+    limits = None
+    if model is not None:
+        limits = ScoreLimits(point, model, se, basis.df, lowest=-1.0, extra_variance=v_raters)
+    return build_estimate(point, se, basis, limits=limits), n_pairs
 
 
 def _compute_item_variance(
     value: float, counts: npt.ArrayLike, n_items: npt.ArrayLike, weights: npt.ArrayLike | None
-) -> tuple[float, int]:
-    """Return V_i, and the number of items with two or more ratings.
+) -> tuple[float, int, UrnModel | None]:
+    """Return V_i, the number of items with two or more ratings, and the model of V_i.
+
+    The model gives V_i for any true kappa; None where V_i is 0 because nothing can be compared.
 
     With g_jl = w_jl - (1 - kappa) (w_j. + w_l.), w_j. = sum_l w_jl p_l and p the pooled shares: u_i
     = the sum of g over the pairs of ratings of item i, N that of pairs, g its mean over all pairs,
@@ -143,7 +155,7 @@ def _compute_item_variance(
     patterns, items, sizes = patterns[sizes > 1], items[sizes > 1], sizes[sizes > 1]
     n2 = int(items.sum())
     if n2 < 2:
-        return 0.0, n2
+        return 0.0, n2, None
     w = as_weight_matrix(weights, patterns.shape[1])
     p = items @ patterns / (items @ sizes)
     chance_credit = w @ p
@@ -155,8 +167,13 @@ def _compute_item_variance(
     spread = float(items @ (u - n_pairs * (items @ u) / total) ** 2)
     beyond_chance = 1 - float(p @ chance_credit)
     if beyond_chance < 1e-12:
-        return 0.0, n2
-    return n2 / (n2 - 1) * spread / (total * beyond_chance) ** 2, n2
+        return 0.0, n2, None
+    model = UrnModel.from_margins(
+        weigh_pairs_within(sizes, items, n_pairs, n_pairs),
+        w,
+        Margins(p, np.array(1 - beyond_chance), chance_credit + w.T @ p),
+    )
+    return n2 / (n2 - 1) * spread / (total * beyond_chance) ** 2, n2, model
 
 
 LIGHT_KAPPA = Coefficient(

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+from scipy import linalg, sparse, special
+from scipy.sparse import csgraph
 
 from metrics.agreement.coefficients.declaration import (
     TWO_RATER_REASONS,
@@ -29,6 +30,8 @@ from metrics.agreement.coefficients.declaration import (
 )
 from metrics.agreement.estimate import REASON_CODES, Floats, divide_or_nan
 from metrics.agreement.glossary import gettext_noop as _
+
+_MIN_SOLVED_CATEGORIES = 64  # below, eigenvalues are as fast and take several tables at once
 
 
 @dataclass(frozen=True)
@@ -117,12 +120,31 @@ def stuart_maxwell(tables: npt.ArrayLike) -> ChiSquareTest:
     laplacian = np.where(
         np.eye(k, dtype=bool), discordant_counts.sum(axis=-1)[..., None], -discordant_counts
     )
+    has_disagreement = discordant_counts.sum(axis=(-2, -1)) > 0
+    if table.ndim == 2 and k >= _MIN_SOLVED_CATEGORIES:
+        chi2, df = _solve_laplacian(laplacian, d)
+        return _build_test(chi2, df, has_disagreement, table.sum())
     values, vectors = np.linalg.eigh(laplacian)
     is_nonzero = values > 1e-9 * np.maximum(values.max(axis=-1, keepdims=True), 1e-300)
     coordinates = np.einsum("...ij,...i->...j", vectors, d)
     chi2 = np.where(is_nonzero, coordinates**2 / np.where(is_nonzero, values, 1), 0).sum(axis=-1)
     df = is_nonzero.sum(axis=-1).astype(float)
-    return _build_test(chi2, df, discordant_counts.sum(axis=(-2, -1)) > 0, table.sum(axis=(-2, -1)))
+    return _build_test(chi2, df, has_disagreement, table.sum(axis=(-2, -1)))
+
+
+def _solve_laplacian(
+    laplacian: npt.NDArray[np.float64], d: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return d'V^-d and the rank of a Laplacian V (k, k), faster than from its eigenvalues.
+
+    V is singular in the direction of each connected group of categories; adding the projection on
+    these directions makes it regular and changes nothing, because d sums to 0 in each group.
+    """
+    n_groups, group = csgraph.connected_components(sparse.csr_array(laplacian), directed=False)
+    same_group = group[:, None] == group[None, :]
+    regular = laplacian + same_group / np.bincount(group)[group]
+    chi2 = d @ linalg.solve(regular, d, assume_a="pos")
+    return np.asarray(chi2), np.asarray(float(len(d) - n_groups))
 
 
 MCNEMAR = Coefficient(

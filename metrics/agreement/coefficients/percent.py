@@ -7,6 +7,7 @@ Standard error as irrCAC (Gwet 2014, Handbook of Inter-Rater Reliability, ch. 5)
 [m_i >= 2] P_i, se^2 = sum (x_i - P_o)^2 / (n (n - 1)).
 """
 
+import numpy as np
 import numpy.typing as npt
 
 from metrics.agreement.coefficients.declaration import (
@@ -17,10 +18,11 @@ from metrics.agreement.coefficients.declaration import (
     Formula,
 )
 from metrics.agreement.counts.sums import PatternSums, build_pattern_sums
-from metrics.agreement.estimate import ChanceCorrected, Estimate, build_estimate, divide_or_nan
+from metrics.agreement.estimate import Estimate
 from metrics.agreement.glossary import gettext_noop as _
 
 from . import two_raters
+from .fleiss import ItemChance, estimate_with_item_chance
 
 
 def percent_agreement(
@@ -36,15 +38,10 @@ def percent_agreement(
     `expected` is 0: there is no correction for chance.
     """
     sums = sums or build_pattern_sums(counts, n_items)
-    agreement = sums.compute_item_agreement(weights)
-    observed = sums.compute_observed(agreement)
-    point = ChanceCorrected.from_agreement(observed, 0 * sums.n, sums.has_pairs)
-    if not interval:
-        return build_estimate(point, None, sums.build_basis())
-    spread = sums.sum_squared_influence(
-        [(divide_or_nan(sums.n, sums.n2), agreement)], constant=-observed
-    )
-    return build_estimate(point, sums.compute_standard_error(spread), sums.build_basis())
+    zeros = np.zeros((*sums.n.shape, sums.k))
+    chance = ItemChance(0 * sums.n, zeros, zeros)
+    lowest = sums.compute_least_value(weights)
+    return estimate_with_item_chance(sums, weights, chance, lowest=lowest, interval=interval)
 
 
 PERCENT_AGREEMENT = Coefficient(

@@ -65,6 +65,7 @@ def percent_agreement(tables: npt.ArrayLike, weights: npt.ArrayLike | None = Non
         as_weight_matrix(weights, proportions.k),
         0 * proportions.n,
         np.zeros((proportions.k, proportions.k)),
+        lowest=float(np.min(as_weight_matrix(weights, proportions.k))),
     )
 
 
@@ -74,8 +75,9 @@ def gwet_ac(tables: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Esti
     factor = chance_factor(weights, proportions.k)
     expected = factor * (proportions.pooled * (1 - proportions.pooled)).sum(axis=-1)
     slope = factor * (1 - outer_sum(proportions.pooled, proportions.pooled))
+    w = as_weight_matrix(weights, proportions.k)
     return estimate_from_table(
-        proportions, as_weight_matrix(weights, proportions.k), expected, slope
+        proportions, w, expected, slope, lowest=_compute_least_value(w, w.mean())
     )
 
 
@@ -84,7 +86,18 @@ def brennan_prediger(tables: npt.ArrayLike, weights: npt.ArrayLike | None = None
     proportions = compute_proportions(tables)
     w = as_weight_matrix(weights, proportions.k)
     expected = np.full(proportions.n.shape, w.sum() / proportions.k**2)
-    return estimate_from_table(proportions, w, expected, np.zeros((proportions.k, proportions.k)))
+    return estimate_from_table(
+        proportions,
+        w,
+        expected,
+        np.zeros((proportions.k, proportions.k)),
+        lowest=_compute_least_value(w, w.mean()),
+    )
+
+
+def _compute_least_value(w: Floats, greatest_chance: float) -> float:
+    """Return (P_o - P_e) / (1 - P_e) of the least weight and the greatest P_e."""
+    return float((w.min() - greatest_chance) / (1 - greatest_chance))
 
 
 def pabak(tables: npt.ArrayLike) -> Estimate:

@@ -9,6 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from metrics.agreement.counts.score_intervals import (
+    Margins,
+    ScoreLimits,
+    UrnModel,
+    weigh_pairs_between,
+)
 from metrics.agreement.estimate import (
     ChanceCorrected,
     Estimate,
@@ -72,11 +78,14 @@ def estimate_from_table(
     expected: Floats,
     slope: Floats,
     *,
+    lowest: float = -1.0,
+    has_no_limits: npt.NDArray[np.bool_] | None = None,
     interval: bool = True,
 ) -> Estimate:
-    """Return kappa = (P_o - P_e) / (1 - P_e) with its standard error.
+    """Return kappa = (P_o - P_e) / (1 - P_e) with its standard error and interval.
 
-    Slope (..., k, k) is dP_e / dp_jl.
+    Slope (..., k, k) is dP_e / dp_jl; lowest: the least value possible;
+    has_no_limits (...): True for tables that tell nothing of the uncertainty.
 
     g_jl = w_jl - (1 - kappa) slope_jl,   se^2 = (sum p g^2 - (sum p g)^2) / (n (1 - P_e)^2)
     """
@@ -86,11 +95,21 @@ def estimate_from_table(
     if not interval:
         return build_estimate(point, None, proportions.build_basis())
     g = w - (1 - point.value)[..., None, None] * slope
-    return build_estimate(
-        point,
-        standard_error(proportions.p, g, proportions.n * (1 - expected) ** 2),
-        proportions.build_basis(),
+    se = standard_error(proportions.p, g, proportions.n * (1 - expected) ** 2)
+    n = proportions.n
+    model = UrnModel.from_margins(
+        weigh_pairs_between(np.ones_like(n), np.ones_like(n), n),
+        w,
+        Margins(proportions.pooled, expected, np.diagonal(slope, axis1=-2, axis2=-1)),
     )
+    limits = ScoreLimits(
+        point,
+        model,
+        se,
+        np.where(has_no_limits, np.nan, n - 1) if has_no_limits is not None else n - 1,
+        lowest=lowest,
+    )
+    return build_estimate(point, se, proportions.build_basis(), limits=limits)
 
 
 def standard_error(p: Floats, g: Floats, divisor: Floats) -> Floats:

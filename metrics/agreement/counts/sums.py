@@ -5,14 +5,18 @@ carry the axes: days, cumulative sums, bootstrap replicates.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
+from metrics.agreement.counts.score_intervals import weigh_pairs_within
 from metrics.agreement.estimate import EstimateBasis, Floats, divide_or_nan
 from metrics.agreement.weights import as_weight_matrix
 
+_MIN_SPARSE_CATEGORIES = 64
 _MAX_CELLS = 1 << 20  # cells of an array over entries and patterns computed at once
 
 
@@ -57,6 +61,20 @@ class PatternSums:
             self.n2.astype(np.int64), self.pairable_ratings.astype(np.int64), self.n - 1
         )
 
+    def multiply_counts(self, matrix: Floats) -> Floats:
+        """Return counts @ matrix (P, k) for a matrix (k, k).
+
+        With many categories most counts are 0, and only the others are multiplied.
+        """
+        if self.k < _MIN_SPARSE_CATEGORIES:
+            return self.counts @ matrix
+        product: Floats = self._sparse_counts @ matrix
+        return product
+
+    @cached_property
+    def _sparse_counts(self) -> sparse.csr_array:
+        return sparse.csr_array(self.counts)
+
     def compute_item_agreement(self, weights: npt.ArrayLike | None) -> Floats:
         """Return P_i of each pattern (P,): the mean weight of its ordered pairs of ratings.
 
@@ -66,12 +84,58 @@ class PatternSums:
             credit = (self.counts * (self.counts - 1)).sum(axis=1)
         else:
             w = as_weight_matrix(weights, self.k)
-            credit = ((self.counts @ w) * self.counts).sum(axis=1) - self.counts @ np.diag(w)
+            credit = (self.multiply_counts(w) * self.counts).sum(axis=1) - self.counts @ np.diag(w)
         return np.where(self.pairable, credit / np.maximum(self.sizes * (self.sizes - 1), 1), 0.0)
 
     def compute_observed(self, agreement: Floats) -> Floats:
         """Return P_o (...): the mean of P_i over the items with two or more ratings."""
         return divide_or_nan(self.n_items @ agreement, self.n2)
+
+    @cached_property
+    def smallest_pairable_size(self) -> Floats:
+        """The smallest number of two or more ratings of an item (...); NaN where there is none."""
+        present = (self.n_items > 0) & self.pairable
+        smallest = np.where(present, self.sizes, np.inf).min(axis=-1, initial=np.inf)
+        return np.where(np.isfinite(smallest), smallest, np.nan)
+
+    def build_pair_weights(self, *, pooled: bool) -> Floats:
+        """Return the numbers of pairs in the variance of P_o and the margins.
+
+        pooled: each rating counts once in the margins; otherwise each item.
+        """
+        return self._pair_weights_pooled if pooled else self._pair_weights_by_item
+
+    @cached_property
+    def _pair_weights_pooled(self) -> Floats:
+        return weigh_pairs_within(self.sizes, self.n_items, self.pairable.astype(float), self.sizes)
+
+    @cached_property
+    def _pair_weights_by_item(self) -> Floats:
+        return weigh_pairs_within(
+            self.sizes, self.n_items, self.pairable.astype(float), np.ones_like(self.sizes)
+        )
+
+    def compute_least_value(
+        self, weights: npt.ArrayLike | None, greatest_chance: float = 0.0
+    ) -> Floats:
+        """Return the least (P_o - P_e) / (1 - P_e) (...) that these numbers of ratings allow.
+
+        P_o is least where the ratings of an item are spread evenly over the categories (under
+        weights: the least weight); greatest_chance: the greatest P_e.
+        """
+        least = self._compute_least_observed(weights)
+        return np.asarray((least - greatest_chance) / (1 - greatest_chance))
+
+    def _compute_least_observed(self, weights: npt.ArrayLike | None) -> Floats:
+        if weights is not None:
+            least = np.min(as_weight_matrix(weights, self.k))
+            return np.where(self.has_pairs, least, np.nan)
+        each, more = np.divmod(self.sizes, self.k)
+        pairs = (self.k - more) * each * (each - 1) + more * (each + 1) * each
+        least_item = np.where(
+            self.pairable, pairs / np.maximum(self.sizes * (self.sizes - 1), 1), 0.0
+        )
+        return self.compute_observed(least_item)
 
     def sum_squared_influence(
         self, beta: list[tuple[Floats, npt.NDArray[Any]]], *, constant: Floats | None = None

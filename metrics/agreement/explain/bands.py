@@ -126,19 +126,6 @@ def find_band(value: float | None, scheme: str = "landis_koch") -> Band | None:
     return reached[-1]
 
 
-def estimate_degrees_of_freedom(value: float | None, low: float | None, se: float | None) -> float:
-    """Return the degrees of freedom of an interval value -/+ t se; infinite without an interval.
-
-    They follow from the lower end, because the upper one may be clipped.
-    """
-    if value is None or low is None or not se:
-        return np.inf
-    quantile = (value - low) / se
-    if quantile <= NORMAL_QUANTILE:
-        return np.inf
-    return float(special.stdtridf((1 + CONFIDENCE_LEVEL) / 2, quantile))
-
-
 def band_probabilities(
     value: float | None, se: float | None, scheme: str = "landis_koch", *, df: float = np.inf
 ) -> dict[str, float] | None:

@@ -19,12 +19,23 @@ from metrics.agreement.scales import SCALES
 from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS
 from metrics.management import file_statistics, rating_file
 from metrics.management.file_headline import REASON_TEXTS, build_scale, compute_file_headline
+from ratings.imports.decoding.encodings import ENCODINGS
+from ratings.imports.mapping.column_options import parse_column_roles
+from ratings.imports.mapping.column_texts import LAYOUT_TEXTS
+from ratings.imports.values.label_notes import NO_ORDER, LabelNote, format_command_note
+from ratings.imports.values.label_order import ALPHABET
+from ratings.imports.values.label_reading import quote_labels
+from ratings.management.label_arguments import (
+    add_label_arguments,
+    parse_label_options,
+    parse_list_option,
+)
 
 
 class Command(BaseCommand):
     help = (
-        "Agreement of the ratings in a CSV file: "
-        "item,rater,label and optionally timestamp and question."
+        "Agreement of the ratings in a file: a table (CSV, Excel workbook, JSON) or the export of "
+        "another tool, read as by import_file."
     )
     requires_system_checks: list[str] = []
 
@@ -32,15 +43,31 @@ class Command(BaseCommand):
         parser.add_argument(
             "file",
             type=Path,
-            help="CSV in UTF-8, optionally gzipped; its first line names the columns",
+            help="table or export, optionally gzipped; the first line of a table has the names of "
+            "the columns",
+        )
+        parser.add_argument(
+            "--map",
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="ROLE=COLUMN",
+            help="role of a column, as for import_file",
+        )
+        parser.add_argument("--layout", choices=list(LAYOUT_TEXTS), help="as for import_file")
+        parser.add_argument(
+            "--encoding", choices=list(ENCODINGS), help="encoding of text that is not UTF-8"
         )
         parser.add_argument("--question", help="use the rows with this value of column 'question'")
         parser.add_argument(
             "--scale", choices=SCALES, default="nominal", help="which coefficients are printed"
         )
         parser.add_argument(
-            "--order", help="all categories from lowest to highest, separated by commas"
+            "--order",
+            help="all categories from lowest to highest, separated by commas; a category with a "
+            "comma stands in double quotes",
         )
+        add_label_arguments(parser)
         parser.add_argument("--values", help="a number for each category, separated by commas")
         parser.add_argument(
             "--matrix", help="custom agreement weights as JSON rows, e.g. [[1,0.5],[0.5,1]]"
@@ -73,10 +100,21 @@ class Command(BaseCommand):
         try:
             ratings = rating_file.read_rating_file(
                 options["file"],
-                order=_split_list(options["order"]),
+                order=parse_list_option("--order", options["order"]) or None,
+                labels=parse_label_options(options),
                 values=_parse_numbers(options["values"]),
                 question=options["question"],
+                table=rating_file.TableOptions(
+                    parse_column_roles(options["map"]),
+                    options["layout"] or "",
+                    options["encoding"] or "",
+                ),
             )
+            if options["scale"] == "ratio" and min(ratings.values) < 0:
+                raise ValueError(
+                    f"On a ratio scale values are 0 or more; {min(ratings.values):g} is a value of "
+                    "the file. Use --scale interval."
+                )
             matrix = None if options["matrix"] is None else _parse_matrix(options["matrix"])
             columns = (ratings.item, ratings.rater, ratings.code)
             n_categories = len(ratings.categories)
@@ -102,24 +140,45 @@ class Command(BaseCommand):
                 scored = file_statistics.compute_score_agreement(ratings, options["scores"])
         except (rating_file.RatingFileError, ValueError) as error:
             raise CommandError(f"{options['file']}: {error}") from None
+        notes = [*ratings.notes, *_note_missing_order(ratings, options)]
+        messages = [format_command_note(note.to_json()) for note in notes]
         if options["json"]:
             file_info = {
                 "categories": ratings.categories,
                 "values": ratings.values,
                 "raters": ratings.raters,
             }
+            file_info |= {"order_basis": ratings.order_basis, "missing": ratings.missing}
+            file_info["notes"] = [
+                {**note.to_json(), "message": message}
+                for note, message in zip(notes, messages, strict=True)
+            ]
             additional = {"repeats_left_out": ratings.repeats, "policies": rules, "pair": pair}
             additional["scored"] = scored
+            additional["understood"] = ratings.understood.to_json()
             self.stdout.write(
                 json.dumps(file_info | additional | report | file_headline, allow_nan=False)
             )
             return
+        self.stderr.write("\n  ".join(["understood:", *ratings.understood.format_lines()]))
+        for message in messages:
+            self.stdout.write(f"note: {message}")
         lines = _format_report(ratings, report, options, file_headline, custom=matrix is not None)
         lines += file_statistics.format_rules(rules)
         lines += file_statistics.format_pair(pair) if pair else []
         lines += file_statistics.format_scored(scored, ratings.categories) if scored else []
         for line in lines:
             self.stdout.write(line)
+
+
+def _note_missing_order(
+    ratings: rating_file.RatingFile, options: dict[str, Any]
+) -> list[LabelNote]:
+    """Return a note if the scale needs an order and none is known."""
+    has_order = ratings.order_basis != ALPHABET or options["values"] or options["matrix"]
+    if options["scale"] == "nominal" or has_order or len(ratings.categories) < 3:
+        return []
+    return [LabelNote(NO_ORDER, {"labels": quote_labels(ratings.categories)})]
 
 
 def _split_list(text: str | None) -> list[str] | None:
@@ -210,8 +269,15 @@ def _format_coefficient(name: str, entry: Coefficient, report: dict[str, Any], s
         return f"{label:<32} {text}"
     if value is None:
         return f"{label:<32} undefined: {report[f'{name}.reason']}"
-    low, high = report.get(f"{name}.ci_low"), report.get(f"{name}.ci_high")
-    interval = "" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
+    # Intraclass correlations have F intervals alone.
+    low, high = (
+        report.get(f"{name}.{end}", report.get(f"{name}.ci_{end}")) for end in ("low", "high")
+    )
+    interval = (
+        ""
+        if low is None or high is None
+        else f"[{file_statistics.format_number(low)}, {file_statistics.format_number(high)}]"
+    )
     value = round(value, 3) + 0.0  # turns -0.0 into 0.0
     band = (
         find_band(value, scheme)
@@ -221,6 +287,8 @@ def _format_coefficient(name: str, entry: Coefficient, report: dict[str, Any], s
     text_after = band.label + ("" if is_designed_for(name, scheme) else " *") if band else ""
     if entry.report_format in ("test", "2x2 test"):
         text_after = _format_test(name.removesuffix(".chi2"), report)
+    if report.get(f"{name}.low.reason") == "single_category":
+        text_after = "no interval: a rater used a single category"
     if name == "kappa_max":
         text_after = "the most that these margins allow"
     return f"{label:<32} {value:7.3f}  {interval:<18} {text_after}".rstrip()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext, pgettext_lazy
@@ -143,11 +141,6 @@ _BAND_NAMES: dict[str, Promise] = {
 def get_band_name(band: bands.Band | None) -> str | Promise:
     """Return the display name of a band; empty for None."""
     return "" if band is None else _BAND_NAMES[band.name]
-
-
-def list_band_names() -> Collection[Promise]:
-    """Return the display names of all bands."""
-    return _BAND_NAMES.values()
 
 
 def get_explanation(name: str) -> tuple[str | Promise, str]:

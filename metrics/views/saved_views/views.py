@@ -6,6 +6,7 @@ import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import BadRequest
@@ -146,9 +147,8 @@ def _render_list(
     views = services.list_saved_views(permitted_project)
     links: dict[int, list[ShareLink]] = {view.pk: [] for view in views}
     if permitted_project.role == Member.Role.LEAD:
-        for view_link in ShareLink.objects.filter(view__in=list(links)).select_related(
-            "created_by"
-        ):
+        all_links = ShareLink.objects.filter(view__in=list(links))
+        for view_link in all_links.select_related("created_by", "view__project"):
             links[view_link.view_id].append(view_link)
     questions = {question.key: str(question) for question in project.questions.all()}
     today = timezone.localdate(timezone=ZoneInfo(project.time_zone))
@@ -160,10 +160,11 @@ def _render_list(
                 "url": build_view_url(view),
                 "says": _describe_view(view, questions),
                 "links": links[view.pk],
-                "may_link": view.page in services.SHAREABLE_PAGES,
+                "may_link": settings.SHARE_LINKS and view.page in services.SHAREABLE_PAGES,
             }
             for view in views
         ],
+        "links_allowed": settings.SHARE_LINKS,
         "new": new,
         "at": changed_view,
         "link": link,

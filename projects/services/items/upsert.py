@@ -14,6 +14,7 @@ from django.db.models import F
 from django.utils import timezone
 from rest_framework import serializers
 
+from core import security_log
 from core.db import bulk
 from projects import locks
 from projects.models import Item, ItemVersion, Project, has_content
@@ -30,13 +31,18 @@ from projects.services.row_validation import (
 from . import gold_rows
 
 MAX_KEY_LENGTH = Item._meta.get_field("key").max_length or 0
-MAX_BODY_LENGTH = 1_000_000  # characters of JSON of one item's body or attributes
+MAX_BODY_LENGTH = 256 * 1024  # characters of names and values of an item's body or attributes
 MAX_DEPTH = 50  # nested objects and lists
 STATES = ("created", "changed", "unchanged")
 
 
-def upsert_items(*, project: Project, rows: Sequence[Any], by: Any = None) -> Counts:
+def upsert_items(
+    *, project: Project, rows: Sequence[Any], by: Any = None, is_import: bool = False
+) -> Counts:
     """Create or change items by key; fields that are left out stay. All or nothing.
+
+    The audit log gets one line with the numbers, unless the rows are a batch of an import, which
+    has a line of its own (``is_import``).
 
     Raises BadRequest with the errors of each row. New items are stored in the order of the rows,
     which is the order of lists and of the queue. The previous body of a changed item is stored
@@ -70,6 +76,14 @@ def upsert_items(*, project: Project, rows: Sequence[Any], by: Any = None) -> Co
         gold_rows.apply_gold_rows(project, gold_answers, states, by=by)
         if changed or created:
             Project.objects.filter(pk=project.pk).increment_catalogue_version()
+            if not is_import:
+                security_log.log_event(
+                    "items_upserted",
+                    project_id=project.pk,
+                    by=getattr(by, "pk", None),
+                    created=len(created),
+                    changed=len(changed),
+                )
     return {state: list(states.values()).count(state) for state in STATES}
 
 
@@ -144,7 +158,8 @@ def store_versions(item_ids: Sequence[int], *, now: datetime.datetime, by: Any) 
     items.update(version=F("version") + 1, version_since=now)
 
 
-def _find_body_problem(body: Any) -> str | None:
+def find_body_problem(body: Any) -> str | None:
+    """Return what is wrong with an item's body, or None."""
     problem = _find_object_problem("body", body)
     if isinstance(body, dict) and not isinstance(body.get("text", ""), str):
         text_problem = f"'text' of 'body' must be a text, not {describe_json_type(body['text'])}"
@@ -177,12 +192,31 @@ def _find_object_problem(name: str, value: Any) -> str | None:
         value, MAX_DEPTH
     ):
         return f"'{name}' is nested deeper than {MAX_DEPTH} levels"
-    size = sum(len(part) if isinstance(part, str) else 0 for part in value.values())
-    if size > MAX_BODY_LENGTH or (
-        size > MAX_BODY_LENGTH // 10 and len(json.dumps(value)) > MAX_BODY_LENGTH
-    ):
-        return f"'{name}' is larger than {MAX_BODY_LENGTH} characters"
+    if _count_characters(value, MAX_BODY_LENGTH) > MAX_BODY_LENGTH:
+        return f"'{name}' is larger than {MAX_BODY_LENGTH} characters; store the rest elsewhere"
     return None
+
+
+def _count_characters(value: Any, limit: int) -> int:
+    """Return about how long the JSON of a value is; stop counting beyond the limit.
+
+    Each value counts one character more than its text, so that many empty ones are large, too.
+    """
+    total = 0
+    pending = [value]
+    while pending and total <= limit:
+        part = pending.pop()
+        if isinstance(part, str):
+            total += len(part) + 1
+        elif isinstance(part, dict):
+            total += 1 + sum(map(len, part))
+            pending += part.values()
+        elif isinstance(part, list | tuple):
+            total += 1
+            pending += part
+        else:
+            total += len(str(part)) + 1
+    return total + len(pending)
 
 
 def _is_within_depth(value: Any, levels: int) -> bool:
@@ -212,7 +246,7 @@ FIELDS = {
         ),
     ),
     "body": FieldSpec(
-        _find_body_problem,
+        find_body_problem,
         serializers.DictField(help_text='What the rater judges, like {"text": "..."}'),
     ),
     "attributes": FieldSpec(

@@ -75,6 +75,9 @@ _GOLD_CANDIDATES_SQL = f"""
             SELECT 1 FROM ratings_rating said
             WHERE said.item_id = i.id AND said.rater_id + 0 = %s
         ) AND NOT EXISTS (
+            SELECT 1 FROM ratings_checkanswer said
+            WHERE said.item_id = i.id AND said.rater_id + 0 = %s
+        ) AND NOT EXISTS (
             SELECT 1 FROM ratings_assignment mine
             WHERE mine.item_id = i.id AND mine.rater_id = %s AND mine.state <> 'expired'
         )
@@ -241,7 +244,7 @@ def _assign_gold(rater: Rater, n_assigned: int) -> int | None:
     question_index = _draw_fraction(rater, n_assigned, "question") * len(questions)
     question_id, lowest, highest = questions[int(question_index)]
     start = lowest + int(_draw_fraction(rater, n_assigned, "start") * (highest - lowest + 1))
-    parameters = [question_id, start, question_id, start, rater.pk, rater.pk]
+    parameters = [question_id, start, question_id, start, *[rater.pk] * 3]
     [rows] = bulk.execute_statements([(_GOLD_CANDIDATES_SQL, parameters)])
     if not rows:
         return None

@@ -41,13 +41,19 @@ EXPIRED_PER_RUN = 20  # assignments
 ITEM_ROW = RowMapper(Item, "id", "project_id", "key", "body", "version")
 
 # The rater's open assignments, with the item and the number of the project's questions that are
-# already answered for it. Withdrawn items and items without content are left out.
+# already answered for it: by ratings, and by check answers. Withdrawn items and items without
+# content are left out.
 _OPEN_ASSIGNMENTS_SQL = f"""
     SELECT a.id, a.leased_until, a.created_at, {ITEM_ROW.build_select_list("i")},
         (
             SELECT count(*) FROM ratings_rating said
             WHERE said.item_id = a.item_id AND said.rater_id + 0 = a.rater_id AND said.code >= 0
                 AND (a.kind = '' OR said.changed_at >= a.created_at)
+        ),
+        (
+            SELECT count(*) FROM ratings_checkanswer said
+            WHERE a.kind <> '' AND said.item_id = a.item_id AND said.rater_id + 0 = a.rater_id
+                AND said.is_current AND said.code >= 0
         ),
         (SELECT count(*) FROM projects_question q WHERE q.project_id = i.project_id)
     FROM ratings_assignment a JOIN projects_item i ON i.id = a.item_id
@@ -187,14 +193,23 @@ def _can_skip_locked() -> bool:
 
 def _get_open_item(rows: Sequence[tuple[Any, ...]], exclude_item_id: int | None) -> Item | None:
     """Return the item that was open longest; extend its lease when half of it is over."""
-    for assignment_id, leased_until, created_at, *item_values, n_answered, n_questions in sorted(
-        rows
-    ):
+    for (
+        assignment_id,
+        leased_until,
+        created_at,
+        *item_values,
+        n_rated,
+        n_checked,
+        n_questions,
+    ) in sorted(rows):
         assignment = Assignment.objects.filter(pk=assignment_id, state=State.OPEN)
         if item_values[0] == exclude_item_id:
             continue
-        if n_answered and n_answered >= n_questions:  # meanwhile, by the API or a file
-            # The item is no check any more: the answer is a rating.
+        if n_checked and n_checked >= n_questions:  # meanwhile, by the API
+            assignment.update(state=State.DONE, closed_at=timezone.now())
+            continue
+        if n_rated and n_rated >= n_questions:  # meanwhile, by the API or a file
+            # The item is no check any more: a lead's file has a rating of it.
             assignment.update(state=State.DONE, kind="", closed_at=timezone.now())
             continue
         _extend_lease(assignment, ensure_aware(leased_until), ensure_aware(created_at))

@@ -1,103 +1,54 @@
-"""Roles of the columns of a table, and guesses which column has which role.
+"""Guesses what the columns of a table mean, with the reason for each column.
 
-The lead confirms or changes the guesses.
+The lead confirms or changes the guess; what runs unattended rejects a file with a doubt.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from projects.services import question_validation
 from ratings.imports.problems import UnreadableFileError, truncate_text
 
-MIN_RELIABLE_ROWS = 10  # fewer rows are a poor sample
-MAX_SHORT_LABEL = 20  # characters that a label may have in a poor sample
-
-# Parts of an item's body that the annotation page renders specially, one column each.
-CONTENT_ROLES = ("text", "html", "image", "audio", "video")
-MEDIA_ROLES = ("image", "audio", "video")
-# Roles that one column can have.
-ROLES = (
-    "item",
-    *CONTENT_ROLES,
-    "gold",
-    "rater",
-    "label",
-    "rated_at",
-    "comment",
-    "seconds",
-    "guidelines",
-    "question",
-    "model",
-    "prompt_version",
+from . import rater_columns
+from .column_cells import MEDIA_FILE_PATTERN, TableHead
+from .column_names import (
+    CONTENT_ROLES,
+    MEDIA_ROLES,
+    MULTI_COLUMN_ROLES,
+    RATER_STEMS,
+    ROLES,
+    is_respondent_name,
+    rank_name,
+    split_number,
 )
-MODEL_ROLES = ("model", "prompt_version")  # roles that describe a rater who is a model
-# Role -> column names that suggest it, the most reliable first.
-NAMES_BY_ROLE = {
-    "item": (
-        "item item_id itemid id key task task_id document document_id doc doc_id text_id unit "
-        "unit_id example example_id segment segment_id subject subject_id image object record "
-        "record_id sample"
-    ),
-    "rater": (
-        "rater rater_id raterid annotator annotator_id worker worker_id workerid user user_id "
-        "username coder judge labeler labeller reviewer evaluator expert author completed_by"
-    ),
-    "label": (
-        "label labels rating category code answer score value annotation judgement judgment "
-        "severity class choice response verdict grade"
-    ),
-    "rated_at": (
-        "rated_at timestamp time date datetime created created_at submitted submitted_at "
-        "submit_time updated_at ts"
-    ),
-    "comment": "comment comments note notes remark remarks rationale explanation reason",
-    "question": "question question_key",
-    "seconds": "seconds lead_time duration time_spent seconds_spent",
-    "guidelines": "guidelines guidelines_version",
-    "model": "model",
-    "prompt_version": "prompt_version",
-    "gold": "gold gold_label ground_truth truth expected correct_label",
-    "text": (
-        "text content sentence body passage message tweet utterance post review review_text "
-        "document_text input prompt"
-    ),
-    "html": "html",
-    "image": "image image_url picture picture_url photo img",
-    "audio": "audio audio_url sound sound_url recording",
-    "video": "video video_url film film_url",
-}
-# Column names that suggest content, shown to raters under the column's name.
-CONTENT_PART_NAMES = (
-    "source target translation reference hypothesis premise instruction question prompt context "
-    "title response response1 response2 response_1 response_2 response_a response_b answer_a "
-    "answer_b completion output summary"
-)
-MEDIA_FILE_PATTERN = re.compile(
-    r"(https?://|/)?[^\s]*\.(png|jpe?g|gif|webp|avif|mp3|ogg|wav|flac|m4a|mp4|webm)(\?[^\s]*)?",
-    re.IGNORECASE,
-)
+from .label_columns import LabelColumns
 
+__all__ = [
+    "CONTENT_ROLES",
+    "LONG_ROLES",
+    "MEDIA_FILE_PATTERN",
+    "MEDIA_ROLES",
+    "MULTI_COLUMN_ROLES",
+    "ROLES",
+    "ColumnGuess",
+    "TableHead",
+    "guess_columns",
+    "validate_column_names",
+]
 
-@dataclass(frozen=True)
-class TableHead:
-    """The start of a table.
-
-    ``delimiter`` is empty if it has none; ``sample_rows`` are the first rows as (line, cells).
-    """
-
-    delimiter: str
-    names: list[str]
-    sample_rows: list[tuple[int, Sequence[Any]]]
+DOUBLE_ENTRY = "--"  # separates record and person in tables that were entered twice
+# Roles that ratings of a wide table do not have.
+LONG_ROLES = ("rated_at", "comment", "question", "seconds", "guidelines", "label", "rater")
 
 
 @dataclass
 class ColumnGuess:
-    """Guessed layout and column roles of a table; the fields are those of `ImportMapping`."""
+    """Guessed layout and column roles of a table; the fields are those of `ImportMapping`.
+
+    ``reasons`` has the reason (a key of COLUMN_REASONS) of each column by its index. ``doubt`` is
+    empty or a key of DOUBTS: what a person has to decide before anything is stored.
+    """
 
     layout: str = "long"
     columns: dict[str, int] = field(default_factory=dict)  # role -> column index
@@ -105,6 +56,13 @@ class ColumnGuess:
     excluded_columns: list[int] = field(default_factory=list)
     content_columns: list[int] = field(default_factory=list)
     attribute_columns: list[int] = field(default_factory=list)
+    label_columns: list[int] = field(default_factory=list)
+    value_columns: dict[str, list[str]] = field(default_factory=dict)
+    rows_are_items: bool = False
+    key_separator: str = ""
+    reasons: dict[int, str] = field(default_factory=dict)
+    doubt: str = ""
+    doubtful_columns: list[int] = field(default_factory=list)
 
 
 def validate_column_names(cells: Sequence[str], line: int) -> list[str]:
@@ -129,175 +87,326 @@ def validate_column_names(cells: Sequence[str], line: int) -> list[str]:
 def guess_columns(head: TableHead, *, labels: Iterable[str] = ()) -> ColumnGuess:
     """Guess the layout and the roles of the columns.
 
-    The layout is long if a column is named like a rater or a label; else wide if the other columns
-    share a few values; else items alone, if there is content. ``labels`` are those of the project's
-    existing questions.
+    ``labels`` are those of the project's existing questions.
     """
-    columns: dict[str, int] = {}
-    for role, candidates in NAMES_BY_ROLE.items():
-        index = _find_named_column(head, role, candidates.split(), used_columns=columns.values())
-        if index is not None:
-            columns[role] = index
-    if not {"rater", "model", "prompt_version"} <= columns.keys():
-        # Without the other two, `model` is mostly the author of the text that is rated.
-        columns = {role: index for role, index in columns.items() if role not in MODEL_ROLES}
-    content_columns = _find_content_parts(head, columns)
-    has_content = bool(content_columns) or any(role in columns for role in CONTENT_ROLES)
-    remaining = [
-        index
-        for index in range(len(head.names))
-        if index not in columns.values() and index not in content_columns
-    ]
-    if "rater" in columns or "label" in columns:
-        attributes = _find_attribute_columns(head, columns, remaining) if has_content else []
-        return ColumnGuess(
-            "long", columns, content_columns=content_columns, attribute_columns=attributes
-        )
-    # Ratings of a wide file have none of these.
-    for role in ("rated_at", "comment", "question", "seconds", "guidelines"):
-        if (index := columns.pop(role, None)) is not None:
-            remaining = sorted([*remaining, index])
-    if not has_content:
-        return _guess_without_content(head, columns, set(labels))
-    item_columns = {"item": columns.get("item", -1)}
-    rater_columns, other_columns = _split_rater_columns(
-        head, item_columns["item"], set(labels), candidates=remaining, sure=True
-    )
-    if len(rater_columns) >= 2:
-        return ColumnGuess(
-            "wide", columns, content_columns=content_columns, attribute_columns=other_columns
-        )
-    return ColumnGuess(
-        "items", columns, content_columns=content_columns, attribute_columns=remaining
-    )
+    return _Guesser(head, set(labels)).guess()
 
 
-def _guess_without_content(
-    head: TableHead, columns: dict[str, int], labels: set[str]
-) -> ColumnGuess:
-    """Return the guess for a table without content: wide, or else long."""
-    item_index = columns.get("item", 0)
-    all_indexes = range(len(head.names))
-    rater_columns, other_columns = _split_rater_columns(
-        head, item_index, labels, candidates=all_indexes, sure=False
-    )
-    gold = {"gold": columns["gold"]} if "gold" in columns else {}
-    if len(rater_columns) >= 2 and ("item" in columns or len(head.names) > 3):
-        return ColumnGuess("wide", {"item": item_index}, other_columns)
-    return ColumnGuess("long", {**columns, **gold})
+class _Guesser(LabelColumns):
+    """Guesses the layout of one table."""
 
+    def guess(self) -> ColumnGuess:
+        """Return the guess: wide if the names of columns say so, else long, wide or items."""
+        self.find_unusable_columns()
+        self.find_named_roles()
+        guess = self._guess_layout()
+        guess.columns = {**self.columns, **guess.columns}
+        guess.content_columns = self.content
+        for role, index in guess.columns.items():
+            self.reasons.setdefault(
+                index, "name" if rank_name(self.head.names[index], role) is not None else "values"
+            )
+        for index in self.content:
+            self.reasons.setdefault(index, "content")
+        for index in guess.attribute_columns:
+            self.reasons.setdefault(index, "attribute")
+        guess.reasons = self.reasons
+        return guess
 
-def _find_named_column(
-    head: TableHead, role: str, candidates: Sequence[str], *, used_columns: Collection[int]
-) -> int | None:
-    """Return the first free column with the most reliable candidate name, or None."""
-    for candidate in candidates:
-        for index, name in enumerate(head.names):
-            if (
-                index not in used_columns
-                and _normalize_name(name) == candidate
-                and _can_have_role(head, role, index)
-            ):
-                return index
-    return None
+    # --- layouts
 
+    def _guess_layout(self) -> ColumnGuess:
+        if guess := self._guess_named_wide():
+            return guess
+        if "rater" in self.columns:
+            return self._guess_long()
+        if guess := self._guess_double_entry():
+            return guess
+        if "label" in self.columns:
+            return self._guess_without_raters()
+        return self._guess_wide_or_items()
 
-def _can_have_role(head: TableHead, role: str, index: int) -> bool:
-    """Return whether the cells of a column are compatible with a role."""
-    texts = _list_column_texts(head, index)
-    if role == "question":
-        return all(question_validation.KEY_PATTERN.fullmatch(text) for text in texts)
-    if role == "guidelines":
-        return all(text.isdigit() for text in texts)
-    if role in MEDIA_ROLES:
-        return bool(texts) and all(MEDIA_FILE_PATTERN.fullmatch(text) for text in texts)
-    if role == "item" and _normalize_name(head.names[index]) in MEDIA_ROLES:
-        return not _can_have_role(head, "image", index)
-    return True
+    def _release_long_roles(self) -> list[int]:
+        """Free the columns of roles that wide tables do not have, and return them."""
+        indexes = [self.columns.pop(role) for role in LONG_ROLES if role in self.columns]
+        for index in indexes:
+            self.reasons.pop(index, None)
+        return indexes
 
+    def _guess_named_wide(self) -> ColumnGuess | None:
+        """Return the wide guess if columns are named like raters, or None."""
+        free = self.list_free_columns()
+        single_rater = self.columns.get("rater")
+        values = rater_columns.find_patterned_columns(self.head, free)
+        if values is None or "question" in self.columns:
+            return None
+        stems = {
+            number[0] for index in values.places if (number := split_number(self.head.names[index]))
+        }
+        if single_rater is not None:
+            # A column of raters beside label1, label2: these are questions.
+            return None
+        if "label" in self.columns and not values.is_certain:
+            return None
+        if "label" in self.columns and stems and not stems <= RATER_STEMS:
+            return None
+        self._release_long_roles()
+        return self._build_wide(values)
 
-def _find_content_parts(head: TableHead, columns: dict[str, int]) -> list[int]:
-    """Return further columns of content: by name, or by length of text if none has such a name."""
-    free_columns = [index for index in range(len(head.names)) if index not in columns.values()]
-    named_columns = [
-        index
-        for index in free_columns
-        if _normalize_name(head.names[index]) in CONTENT_PART_NAMES.split()
-    ]
-    if named_columns or any(role in columns for role in CONTENT_ROLES):
-        return named_columns
-    long_columns = []
-    for index in free_columns:
-        texts = _list_column_texts(head, index)
-        if texts and sum(map(len, texts)) > 2 * MAX_SHORT_LABEL * len(texts):
-            long_columns.append(index)
-    return long_columns
-
-
-def _find_attribute_columns(
-    head: TableHead, columns: dict[str, int], candidates: Sequence[int]
-) -> list[int]:
-    """Return the columns with one value for each item: attributes of the item, not of a rating."""
-    item_index = columns.get("item")
-    if item_index is None:
-        return list(candidates)
-    attribute_columns = []
-    for index in candidates:
-        value_by_item: dict[str, str] = {}
-        texts = [
-            (_get_cell_text(cells, item_index), _get_cell_text(cells, index))
-            for _line, cells in head.sample_rows
+    def _build_wide(self, values: rater_columns.ValueColumns) -> ColumnGuess:
+        """Return the wide guess with these columns of ratings."""
+        for index in values.places:
+            self.reasons[index] = values.reason
+        guess = ColumnGuess("wide", {})
+        self._find_wide_item(guess, values.places)
+        rest = [
+            index
+            for index in range(len(self.head.names))
+            if index not in values.places
+            and index not in self.columns.values()
+            and index not in self.content
         ]
-        if all(value_by_item.setdefault(key, text) == text for key, text in texts):
-            attribute_columns.append(index)
-    return attribute_columns
-
-
-def _split_rater_columns(
-    head: TableHead, item_index: int, labels: set[str], *, candidates: Iterable[int], sure: bool
-) -> tuple[list[int], list[int]]:
-    """Return (rater columns, other columns).
-
-    The cells of a rater column mostly have values that occur in other columns, too, because raters
-    share one scale. An empty cell counts in favour of a rater. In a short sample every short text
-    may be a label, unless the guess has to be ``sure``.
-    """
-    indexes = [index for index in candidates if index != item_index]
-    texts = {index: _list_column_texts(head, index) for index in indexes}
-    column_counts: Counter[str] = Counter()  # text -> number of columns that contain it
-    for column_texts in texts.values():
-        column_counts.update(set(column_texts))
-    is_short_sample = len(head.sample_rows) < MIN_RELIABLE_ROWS and not sure
-
-    def is_likely_label(text: str) -> bool:
-        return (
-            text in labels
-            or column_counts[text] > 1
-            or (is_short_sample and len(text) <= MAX_SHORT_LABEL)
+        self._leave_out(rest, guess, "not_alike" if values.reason == "pattern" else "other_values")
+        has_own_names = all(
+            place == (self.head.names[index].strip(), "") for index, place in values.places.items()
         )
+        if not has_own_names:
+            guess.value_columns = {
+                str(index): list(place) for index, place in values.places.items()
+            }
+        if not values.is_certain:
+            guess.doubt = "raters_or_questions"
+            guess.doubtful_columns = list(values.places)
+        return guess
 
-    rater_columns: list[int] = []
-    other_columns: list[int] = []
-    for index, column_texts in texts.items():
-        n_likely_labels = sum(map(is_likely_label, column_texts))
-        is_rater = 2 * n_likely_labels >= len(column_texts) and bool(column_texts or not sure)
-        (rater_columns if is_rater else other_columns).append(index)
-    return rater_columns, other_columns
+    def _find_wide_item(self, guess: ColumnGuess, places: Collection[int]) -> None:
+        """Choose the column of items: by name, else a first column of keys, else the rows."""
+        if "item" in self.columns or self.has_content:
+            return
+        first = next((index for index in range(len(self.head.names)) if index not in places), None)
+        if first is not None:
+            cells = self.head.columns[first]
+            if cells.is_unique and self.reasons.get(first) in (None, "row_numbers"):
+                self.columns["item"] = first
+                self.reasons[first] = "first_keys"
+                return
+        guess.rows_are_items = True
 
+    def _leave_out(self, indexes: Sequence[int], guess: ColumnGuess, reason: str) -> None:
+        """Exclude columns, or keep them as attributes of items that have content."""
+        for index in indexes:
+            is_attribute = self.has_content and self.reasons.get(index) != "row_numbers"
+            (guess.attribute_columns if is_attribute else guess.excluded_columns).append(index)
+            self.reasons.setdefault(index, "attribute" if is_attribute else reason)
 
-def _list_column_texts(head: TableHead, index: int) -> list[str]:
-    """Return the non-empty cells of a column of the sample, as stripped texts."""
-    cells = [_get_cell_text(cells, index) for _line, cells in head.sample_rows]
-    return [cell for cell in cells if cell]
+    def _guess_long(self) -> ColumnGuess:
+        """Return the guess for a table with a column of raters."""
+        guess = ColumnGuess("long", {})
+        if "label" not in self.columns:
+            candidates = self.list_label_candidates()
+            if "item" not in self.columns and not self.has_content:
+                self.find_long_item(candidates)
+                candidates = [index for index in candidates if index != self.columns.get("item")]
+            has_keys = "item" in self.columns or self.has_content
+            guess_in_rows = None if has_keys else self._guess_raters_in_rows(candidates)
+            if guess_in_rows:
+                return guess_in_rows
+            self._choose_labels(guess, candidates)
+        elif "item" not in self.columns and not self.has_content:
+            self.find_long_item([])
+        if "item" not in self.columns and not self.has_content and not guess.doubt:
+            guess.doubt = "no_items"
+        rest = self.list_free_columns()
+        rest = [index for index in rest if index not in guess.label_columns]
+        if self.has_content:
+            guess.attribute_columns = [index for index in rest if self.describes_item(index)]
+        for index in rest:
+            if index not in guess.attribute_columns:
+                self.reasons.setdefault(index, "no_role")
+        return guess
 
+    def _choose_labels(self, guess: ColumnGuess, candidates: Sequence[int]) -> None:
+        """Choose the column of labels, or several that answer a question each."""
+        columns = self.head.columns
+        if len(candidates) == 1:
+            self.columns["label"] = candidates[0]
+            self.reasons[candidates[0]] = "only_one_left"
+        elif candidates:
+            shared = set.intersection(*(columns[index].values for index in candidates))
+            names = [self.head.names[index] for index in candidates]
+            is_certain = bool(shared) or rater_columns.have_common_name(names)
+            guess.label_columns = list(candidates)
+            for index in candidates:
+                self.reasons[index] = "questions"
+            if not is_certain:
+                guess.doubt, guess.doubtful_columns = "labels_unclear", list(candidates)
+        else:
+            guess.doubt = "no_labels"
 
-def _get_cell_text(cells: Sequence[Any], index: int) -> str:
-    """Return a cell as stripped text, empty if the row has no such cell."""
-    if index >= len(cells) or cells[index] is None:
-        return ""
-    return str(cells[index]).strip()
+    def _guess_respondents(
+        self, candidates: Sequence[int], *, has_keys: bool
+    ) -> ColumnGuess | None:
+        """Return the guess for a survey whose rows are responses, or None."""
+        names = [self.head.names[index] for index in candidates]
+        if has_keys or not rater_columns.have_common_name(names):
+            return None
+        for index, name in enumerate(self.head.names):
+            if is_respondent_name(name) and self.head.columns[index].is_unique:
+                self.columns["rater"] = index
+                self.reasons[index] = "name"
+                return self._guess_raters_in_rows(candidates)
+        return None
 
+    def _guess_raters_in_rows(self, candidates: Sequence[int]) -> ColumnGuess | None:
+        """Return the guess for a table with a row for each rater and a column for each item."""
+        columns = self.head.columns
+        if columns[self.columns["rater"]].has_repeats:
+            return None
+        shared = rater_columns.find_columns_with_shared_values(
+            self.head, candidates, self.labels, sure=True
+        )
+        names = [self.head.names[index] for index in candidates]
+        if len(shared) >= 2 and rater_columns.have_common_name(names):
+            shared = list(candidates)
+        if len(shared) < 2:
+            return None
+        guess = ColumnGuess("raters", {})
+        for index in shared:
+            self.reasons[index] = "item_column"
+        kept = ("rater", "rated_at")
+        for role in [role for role in self.columns if role not in kept]:
+            del self.columns[role]
+        rest = [
+            index
+            for index in range(len(self.head.names))
+            if index not in shared and index not in self.columns.values()
+        ]
+        self.content = []
+        self._leave_out(rest, guess, "no_role")
+        if not rater_columns.have_common_name([self.head.names[index] for index in shared]):
+            guess.doubt, guess.doubtful_columns = "raters_in_rows", list(shared)
+        return guess
 
-def _normalize_name(name: str) -> str:
-    """Return a column name in lower case with underscores between its words."""
-    return re.sub(r"[^a-z0-9]+", "_", name.casefold()).strip("_")
+    def _guess_double_entry(self) -> ColumnGuess | None:
+        """Return the guess for records that two people entered: record_id 1--1, 1--2."""
+        item = self.columns.get("item", 0)
+        parts = [text.rpartition(DOUBLE_ENTRY) for text in self.head.columns[item].filled]
+        if not parts or not all(key and person.isdigit() for key, _, person in parts):
+            return None
+        if len({key for key, _, _ in parts}) == len(parts):
+            return None
+        self.columns["item"] = item
+        self.reasons[item] = "double_entry"
+        guess = ColumnGuess("long", {}, key_separator=DOUBLE_ENTRY)
+        if "label" not in self.columns:
+            columns = self.head.columns
+            self._choose_labels(
+                guess,
+                [
+                    index
+                    for index in self.list_free_columns()
+                    if columns[index].filled and not columns[index].is_constant
+                ],
+            )
+        for index in self.list_free_columns():
+            if index not in guess.label_columns:
+                self.reasons[index] = "no_role"
+        return guess
+
+    def _guess_without_raters(self) -> ColumnGuess:
+        """Return the guess for a table with labels and nobody who gave them."""
+        guess = ColumnGuess("long", {})
+        item = self.columns.get("item")
+        free = self.list_free_columns()
+        if not self.has_content and item is not None:
+            label = self.columns["label"]
+            shared = rater_columns.find_columns_with_shared_values(
+                self.head, [label, *free], self.labels, sure=True
+            )
+            if len(shared) >= 2 and label in shared and not self.head.columns[item].has_repeats:
+                self._release_long_roles()
+                return self._build_wide(
+                    rater_columns.ValueColumns(
+                        {index: (self.head.names[index], "") for index in shared}, "shared"
+                    )
+                )
+        if item is None and not self.has_content:
+            keys = [index for index in free if self.head.columns[index].is_unique]
+            if keys:
+                self.columns["item"] = keys[0]
+                self.reasons[keys[0]] = "first_keys"
+            else:
+                guess.doubt = "no_items"
+        elif item is not None and self.head.columns[item].has_repeats:
+            guess.doubt = "no_raters"
+        free = self.list_free_columns()
+        if self.has_content:
+            guess.attribute_columns = [index for index in free if self.describes_item(index)]
+        for index in self.list_free_columns():
+            if index not in guess.attribute_columns:
+                self.reasons[index] = "no_role"
+        return guess
+
+    def _guess_wide_or_items(self) -> ColumnGuess:
+        """Return the guess for a table without names of raters and labels."""
+        self._release_long_roles()
+        free = self.list_free_columns()
+        if counts := rater_columns.find_counts(self.head, free):
+            for index in counts:
+                self.reasons[index] = "count"
+            guess = ColumnGuess("counts", {}, doubt="counts", doubtful_columns=counts)
+            self._find_wide_item(guess, counts)
+            used = {*counts, *self.columns.values(), *self.content}
+            self._leave_out(
+                [index for index in range(len(self.head.names)) if index not in used],
+                guess,
+                "no_role",
+            )
+            return guess
+        has_keys = "item" in self.columns or self.has_content
+        first = 0 if not has_keys else None
+        if first is not None and (
+            first not in free
+            or not self.head.columns[first].is_unique
+            or self._is_shared(first, free)
+        ):
+            first = None
+        candidates = [index for index in free if index != first]
+        shared = rater_columns.find_columns_with_shared_values(
+            self.head, candidates, self.labels, sure=self.has_content
+        )
+        if len(shared) >= 2:
+            if guess_in_rows := self._guess_respondents(candidates, has_keys=has_keys):
+                return guess_in_rows
+            values = rater_columns.ValueColumns(
+                {index: (self.head.names[index], "") for index in shared}, "shared"
+            )
+            if len(shared) > 2 or has_keys or first is not None or len(self.head.names) == 2:
+                return self._build_wide(values)
+        guess = ColumnGuess("items", {})
+        self._leave_out(free, guess, "no_role")
+        if not self.has_content:
+            guess.excluded_columns, guess.attribute_columns = [], list(guess.excluded_columns)
+            guess.doubt = "no_labels"
+            guess.doubtful_columns = free
+        else:
+            guess.attribute_columns = [
+                index
+                for index in range(len(self.head.names))
+                if index not in self.columns.values()
+                and index not in self.content
+                and self.reasons.get(index) != "row_numbers"
+            ]
+        return guess
+
+    def _is_shared(self, index: int, others: Sequence[int]) -> bool:
+        """Return whether a column has the values of the others, as a rater has."""
+        values = self.head.columns[index].values
+        return (
+            any(
+                2 * len(values & self.head.columns[other].values) > len(values)
+                for other in others
+                if other != index
+            )
+            and self.head.columns[index].has_repeats
+        )

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy
 
+from ratings.imports.values.label_reading import LabelOptions
 from ratings.models import ImportRun
 
 # Policy for an item that a rater rated more than once: which row becomes the current rating.
@@ -34,7 +35,16 @@ class ImportMapping:
     columns of content that raters see under the column's name; ``attribute_columns`` are columns
     that are stored and never shown to raters. ``layout`` is "long" (one row a rating; all by
     ``default_rater`` if it is set), "wide" (one row an item; every column without another meaning,
-    except ``excluded_columns``, is a rater) or "items" (no ratings).
+    except ``excluded_columns``, is a rater), "counts" (one row an item; such a column has the
+    number of ratings of the label that it is named after), "raters" (one row a rater; such a column
+    is an item) or "items" (no ratings).
+
+    ``label_columns``: several columns of labels of the long layout, a question each.
+    ``value_columns``: index -> [rater, question] of wide columns whose names have both.
+    ``rows_are_items``: the rows are numbered, and their numbers are the item keys.
+    ``key_separator``: the item column has the item and, after this separator, the rater.
+    ``zone``: of times that name none; that of the project if it is empty. ``date_order``: "dmy" or
+    "mdy" where the file has dates like 03/04/2026.
 
     Questions: with ``use_file_questions``, rows belong to the questions named in the file, which
     are created where the project does not have them. Otherwise all rows belong to one question, the
@@ -57,11 +67,36 @@ class ImportMapping:
     duplicate_policy: str = "last"  # a key of DUPLICATE_POLICIES
     content_columns: list[int] = field(default_factory=list)
     attribute_columns: list[int] = field(default_factory=list)
+    label_columns: list[int] = field(default_factory=list)
+    value_columns: dict[str, list[str]] = field(default_factory=dict)
+    rows_are_items: bool = False
+    key_separator: str = ""
+    zone: str = ""
+    date_order: str = ""
+    reasons: dict[str, str] = field(default_factory=dict)  # column index -> key of COLUMN_REASONS
+    doubt: str = ""  # a key of DOUBTS, or empty
+    doubtful_columns: list[int] = field(default_factory=list)
     # The rater of a file that names none; applies to exports of tools, too.
     default_rater: str = ""
     use_file_questions: bool = False
     questions: dict[str, str] = field(default_factory=dict)
     members: dict[str, int] = field(default_factory=dict)
+    # Decisions on labels (see `LabelOptions`); they apply to exports of tools, too.
+    missing: list[str] = field(default_factory=list)
+    not_missing: list[str] = field(default_factory=list)
+    similar_labels: str = ""
+
+    @property
+    def label_options(self) -> LabelOptions:
+        """The decisions on labels."""
+        return LabelOptions(self.missing, self.not_missing, self.similar_labels)
+
+    @property
+    def has_column_questions(self) -> bool:
+        """True if columns of the table answer questions of their own."""
+        return len(self.label_columns) > 1 or any(
+            question for _rater, question in self.value_columns.values()
+        )
 
     @classmethod
     def from_run(cls, run: ImportRun) -> ImportMapping:

@@ -10,7 +10,18 @@ from __future__ import annotations
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.problems import UnreadableFileError
 
+from .crowds.appen import AppenSource
+from .crowds.mturk import MturkSource
+from .crowds.prolific import ProlificSource
+from .crowds.toloka import TolokaSource
+from .datasets.label_lists import LabelListsSource, LewidiSource
+from .platforms.evaluation_scores import LangfuseSource, LangsmithSource
+from .platforms.ground_truth import GroundTruthSource
+from .platforms.labelbox import LabelboxSource
 from .protocols import FileReader, FileSource
+from .surveys.google_forms import GoogleFormsSource
+from .surveys.qualtrics import QualtricsSource
+from .surveys.redcap import RedcapSource
 from .tables.csv import CsvSource
 from .tables.json_records import JsonSource
 from .tables.parquet import ParquetSource
@@ -46,6 +57,19 @@ SOURCES: dict[str, FileSource] = {
     "zooniverse": ZooniverseSource(),
     "inception": InceptionSource(),
     "cvat": CvatSource(),
+    "mturk": MturkSource(),
+    "toloka": TolokaSource(),
+    "appen": AppenSource(),
+    "prolific": ProlificSource(),
+    "labelbox": LabelboxSource(),
+    "ground_truth": GroundTruthSource(),
+    "langfuse": LangfuseSource(),
+    "langsmith": LangsmithSource(),
+    "qualtrics": QualtricsSource(),
+    "google_forms": GoogleFormsSource(),
+    "redcap": RedcapSource(),
+    "lewidi": LewidiSource(),
+    "label_lists": LabelListsSource(),
     "judge": LlmJudgeSource(),
     "doccano": DoccanoSource(),
     "xlsx": XlsxSource(),

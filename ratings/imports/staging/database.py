@@ -10,7 +10,7 @@ validation, never a rating.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,6 +46,11 @@ CREATE TABLE skip (
     id INTEGER PRIMARY KEY, item INTEGER, rater INTEGER, line INTEGER, rated_at INTEGER, reason TEXT
 );
 """
+# Ratings of one item and rater are in the order of their times where all of them have one, else in
+# that of their lines. The last one becomes the rater's current rating.
+_TIME_ORDER_SQL = (
+    "CASE WHEN count(rated_at) OVER same_rating = count(*) OVER same_rating THEN rated_at END, "
+)
 # An item with two different contents in the file is a problem; the first content is kept for the
 # preview.
 _ORDER_ROWS_SQL = """
@@ -76,6 +81,11 @@ INSERT INTO content (item, line, body, attributes, body_digest)
     ) WHERE place = 1 ORDER BY item;
 CREATE INDEX content_by_digest ON content (body_digest) WHERE body IS NOT NULL;
 """
+_ORDER_TIMED_ROWS_SQL = _ORDER_ROWS_SQL.replace(
+    "FROM raw_rating ORDER BY question, item, rater, line;",
+    "FROM raw_rating WINDOW same_rating AS (PARTITION BY question, item, rater)"
+    f" ORDER BY question, item, rater, {_TIME_ORDER_SQL}line;",
+)
 _INSERT_KEY_SQL = {
     "item": "INSERT INTO item (id, key, line) VALUES (?, ?, ?)",
     "rater": "INSERT INTO rater (id, key, line) VALUES (?, ?, ?)",
@@ -84,6 +94,20 @@ _SELECT_KEY_SQL = {
     "item": "SELECT id FROM item WHERE key = ?",
     "rater": "SELECT id FROM rater WHERE key = ?",
 }
+
+
+_MERGE_LABELS_SQL = (
+    (
+        "DELETE FROM raw_rating WHERE label IN (SELECT old FROM merged WHERE new IS NULL)",
+        "UPDATE raw_rating SET label = (SELECT new FROM merged WHERE old = label)"
+        " WHERE label IN (SELECT old FROM merged)",
+    ),
+    (
+        "DELETE FROM raw_gold WHERE label IN (SELECT old FROM merged WHERE new IS NULL)",
+        "UPDATE raw_gold SET label = (SELECT new FROM merged WHERE old = label)"
+        " WHERE label IN (SELECT old FROM merged)",
+    ),
+)
 
 
 class EncodedRating(NamedTuple):
@@ -199,6 +223,17 @@ class StagingDatabase:
         self.db.execute("DELETE FROM raw_gold WHERE question = ?", (question,))
         return self.db.execute("DELETE FROM raw_rating WHERE question = ?", (question,)).rowcount
 
+    def merge_labels(self, ids: Mapping[int, int | None]) -> None:
+        """Replace label ids in the staged rows; delete the rows of an id that maps to None."""
+        if not ids:
+            return
+        self.db.execute("CREATE TEMP TABLE merged (old INTEGER PRIMARY KEY, new INTEGER)")
+        self.db.executemany("INSERT INTO merged VALUES (?, ?)", ids.items())
+        for delete_rows, update_rows in _MERGE_LABELS_SQL:
+            self.db.execute(delete_rows)
+            self.db.execute(update_rows)
+        self.db.execute("DROP TABLE merged")
+
     def finish(
         self, questions: Sequence[tuple[int, str]], labels: Sequence[tuple[int, int, str]]
     ) -> None:
@@ -213,7 +248,14 @@ class StagingDatabase:
             "UPDATE rater SET kind = ?, name = ?, model = ?, prompt_version = ? WHERE id = ?",
             [(*details, rater_id) for rater_id, details in self.rater_details.items()],
         )
-        self.db.executescript(_ORDER_ROWS_SQL)
+        self._order_rows()
+
+    def _order_rows(self) -> None:
+        """Order the ratings by time where raters rated an item twice and have times."""
+        has_times = self.db.execute(
+            "SELECT EXISTS (SELECT 1 FROM raw_rating WHERE rated_at IS NOT NULL)"
+        ).fetchone()[0]
+        self.db.executescript(_ORDER_TIMED_ROWS_SQL if has_times else _ORDER_ROWS_SQL)
 
     def close(self) -> None:
         self.db.close()

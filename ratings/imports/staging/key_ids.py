@@ -8,9 +8,13 @@ from types import MappingProxyType
 from core.text import classify_key_problem
 from projects.models import Category, Question
 from projects.services import question_validation
-from ratings.imports.problems import ProblemList
+from ratings.imports.problems import MAX_LISTED, ProblemList
+from ratings.imports.values.label_reading import LabelOptions, LabelReading, read_labels
 
 from .database import StagedKeys
+
+MAX_TEXTS = 1000  # different texts collected for a question; more are no labels
+MAX_PLACES = MAX_LISTED  # lines remembered for each text
 
 
 class KeyResolver:
@@ -55,9 +59,11 @@ class KeyResolver:
 
 
 class QuestionLabels:
-    """The labels of one question: staged ids and numbers of ratings.
+    """The labels of one question as texts of the file: staged ids and numbers of ratings.
 
-    An existing question has a fixed list of labels. A new question gets the labels of the file.
+    Which texts are the same label, and which stand for a missing value, is known when the whole
+    file has been read (`read`). An existing question has a fixed list of labels. A new question
+    gets the labels of the file.
     """
 
     def __init__(
@@ -76,15 +82,22 @@ class QuestionLabels:
         self.is_free_text = False  # True once there are too many different answers
         self.ids: dict[str, int] = {}
         self.counts: dict[str, int] = {}
+        self.places: dict[str, list[tuple[int, str]]] = {}  # text -> first lines and columns
         self.max_length = Category._meta.get_field("label").max_length or 0
         if question is not None:
             self.add_labels([category.label for category in question.active_categories()])
-        self.allowed = ", ".join(self.ids)
+        self.existing = list(self.ids)
+        self.reading = LabelReading()
 
     @property
     def is_new(self) -> bool:
         """True for a new question, whose labels come from the file."""
         return self.question is None
+
+    @property
+    def is_full(self) -> bool:
+        """True if no further text can be collected."""
+        return len(self.ids) - len(self.existing) >= MAX_TEXTS
 
     def add_labels(self, labels: Sequence[str]) -> None:
         """Add labels of the question that no rating has yet."""
@@ -94,34 +107,75 @@ class QuestionLabels:
                 self.counts[label] = 0
 
     def resolve(self, label: str, line: int, column: str, problems: ProblemList) -> int | None:
-        """Count a label and return its staged id, or None after adding a problem."""
+        """Count a text and return its staged id, or None after adding a problem.
+
+        A text of a full question is counted without an id: there are too many labels anyway.
+        """
         label_id = self.ids.get(label)
-        if label_id is None and not self._add_new_label(label, line, column, problems):
-            return None
+        if label_id is None:
+            if problem_kind := find_text_problem(label, self.max_length):
+                problems.add(
+                    problem_kind,
+                    line,
+                    column,
+                    value=label[:40],
+                    found=len(label),
+                    limit=self.max_length,
+                )
+                return None
+            if self.is_full:
+                return None
+            self.add_labels([label])
         self.counts[label] += 1
+        places = self.places.setdefault(label, [])
+        if len(places) < MAX_PLACES:
+            places.append((line, column))
         return self.ids[label]
 
-    def _add_new_label(self, label: str, line: int, column: str, problems: ProblemList) -> bool:
-        """Add a label that is not known yet; return False after adding a problem."""
-        problem_kind = find_text_problem(label, self.max_length)
-        if not problem_kind and not self.is_new:
-            problem_kind = "label_unknown"
-        if not problem_kind and len(self.ids) >= question_validation.MAX_CATEGORIES:
-            problem_kind = "labels_many"
-        if not problem_kind:
-            self.add_labels([label])
-            return True
-        too_many = problem_kind == "labels_many"
-        problems.add(
-            problem_kind,
-            line,
-            column,
-            value=label[:40],
-            found=len(label),
-            limit=question_validation.MAX_CATEGORIES if too_many else self.max_length,
-            allowed=self.allowed,
-        )
-        return False
+    def read(self, options: LabelOptions, problems: ProblemList) -> None:
+        """Decide which texts are which label, and add problems of labels that cannot be stored."""
+        counts = {
+            text: count for text, count in self.counts.items() if text not in self.existing or count
+        }
+        self.reading = read_labels(counts, options, existing=self.existing)
+        labels = self.count_labels()
+        if self.is_new and len(labels) > question_validation.MAX_CATEGORIES:
+            text = list(self.ids)[question_validation.MAX_CATEGORIES]
+            line, column = self.places.get(text, [(None, "")])[0]
+            found = f"{MAX_TEXTS}+" if self.is_full else len(labels)
+            limit = question_validation.MAX_CATEGORIES
+            problems.add("labels_many", line, column, found=found, limit=limit)
+        elif not self.is_new:
+            self._add_unknown_labels(problems)
+
+    def _add_unknown_labels(self, problems: ProblemList) -> None:
+        allowed = ", ".join(self.existing)
+        for text, label in self.reading.labels.items():
+            if label is not None and label not in self.existing:
+                places = self.places.get(text, [])
+                for line, column in places:
+                    problems.add("label_unknown", line, column, value=text[:40], allowed=allowed)
+                problems.counts_by_kind["label_unknown"] += max(self.counts[text] - len(places), 0)
+
+    def count_labels(self) -> dict[str, int]:
+        """Return label -> number of ratings, after `read`."""
+        counts = dict.fromkeys(self.existing, 0)
+        for text, label in self.reading.labels.items():
+            if label is not None:
+                counts[label] = counts.get(label, 0) + self.counts[text]
+        return counts
+
+    def list_missing(self) -> list[str]:
+        """Return the texts that stand for a missing value, after `read`."""
+        return [text for text, label in self.reading.labels.items() if label is None]
+
+    def get_label_ids(self) -> dict[str, int]:
+        """Return label -> staged id, after `read`: the id of the first text that is this label."""
+        ids = {label: self.ids[label] for label in self.existing}
+        for text, label in self.reading.labels.items():
+            if label is not None:
+                ids.setdefault(label, self.ids[text])
+        return ids
 
 
 def find_text_problem(text: str, max_length: int) -> str:

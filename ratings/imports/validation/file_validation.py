@@ -17,7 +17,7 @@ from ratings.imports.archives import MediaArchive
 from ratings.imports.mapping import matching
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import ProblemList, UnreadableFileError, truncate_text
-from ratings.imports.readers import FileReader
+from ratings.imports.readers import TABLE_SOURCES, FileReader
 from ratings.imports.staging.database import Heartbeat, StagingDatabase
 from ratings.imports.staging.queries import StagedRows
 from ratings.imports.staging.timestamps import format_timestamp
@@ -100,7 +100,7 @@ def validate_file(
         selected_question=selected_question,
         columns=reader.columns,
         # Only tables have columns that the lead selected.
-        allow_free_text=mapping.use_file_questions and not mapping.columns,
+        allow_free_text=mapping.use_file_questions and mapping.source not in TABLE_SOURCES,
         project_rater_keys=matching.resolve_matches(project, mapping.members, by=by).raters,
         project_question_keys=mapping.questions,
     )
@@ -111,7 +111,9 @@ def validate_file(
             _flush_batch(report, staging)
             heartbeat()
     _flush_batch(report, staging)
+    validator.read_labels(mapping.label_options)
     _skip_free_text_questions(report, validator, staging)
+    _merge_labels(report, validator, staging)
     is_usable = bool(report.rows or report.contents or report.gold_answers or report.skips)
     _check_end_of_file(validator, reader, is_usable=is_usable)
     report.question_keys = list(validator.resolved_question_keys.items())
@@ -125,7 +127,7 @@ def validate_file(
             [
                 (label_id, labels.staged_id, label)
                 for labels in questions
-                for label, label_id in labels.ids.items()
+                for label, label_id in labels.get_label_ids().items()
             ],
         )
         staged_rows = StagedRows(staging.db)
@@ -177,8 +179,23 @@ def _skip_free_text_questions(
         if labels.is_free_text:
             n_deleted = staging.delete_question(labels.staged_id)
             report.rows -= n_deleted
-            validator.skipped_records.counts["free_text"] += n_deleted
+            lines = [line for places in labels.places.values() for line, _column in places]
+            validator.skipped_records.add_lines(lines, "free_text", count=n_deleted)
             del validator.labels_by_question[key]
+
+
+def _merge_labels(report: FileReport, validator: RecordValidator, staging: StagingDatabase) -> None:
+    """Apply what was decided on the labels to the staged rows."""
+    merged: dict[int, int | None] = {}
+    for labels in validator.labels_by_question.values():
+        label_ids = labels.get_label_ids()
+        for text, label in labels.reading.labels.items():
+            label_id = None if label is None else label_ids[label]
+            if label_id != labels.ids[text]:
+                merged[labels.ids[text]] = label_id
+        report.rows -= sum(labels.counts[text] for text in labels.list_missing())
+    if not validator.problems:
+        staging.merge_labels(merged)
 
 
 def _check_end_of_file(validator: RecordValidator, reader: FileReader, *, is_usable: bool) -> None:
@@ -217,7 +234,8 @@ def _add_questions(report: FileReport, validator: RecordValidator) -> None:
             "position": position,
             "exists": not labels.is_new,
             "text": truncate_text(labels.text),
-            "labels": dict(labels.counts),
+            "labels": labels.count_labels(),
+            "notes": [note.to_json() for note in labels.reading.notes],
         }
 
 

@@ -22,6 +22,7 @@ from ratings.imports.skipped_rows import SkippedRecordCounts
 from ratings.imports.staging.database import EncodedContent, EncodedRating, StagingDatabase
 from ratings.imports.staging.key_ids import KeyResolver, QuestionLabels, is_unicode
 from ratings.imports.staging.timestamps import to_microseconds
+from ratings.imports.values.label_reading import LabelOptions
 from ratings.services.rating_times import InvalidTime, parse_rated_at, validate_rated_at
 
 MAX_COMMENT_LENGTH = 10_000  # characters, as in the API
@@ -98,6 +99,23 @@ class RecordValidator:
         """Validate one record and stage it, count it as skipped, or add a problem."""
         self._handlers[type(record)](record)
 
+    def read_labels(self, options: LabelOptions) -> None:
+        """Decide, when all records are validated, which texts are which label.
+
+        Texts that stand for missing values are counted as skipped records.
+        """
+        for question_labels in self.labels_by_question.values():
+            if self.allow_free_text and question_labels.is_new:
+                is_many = len(question_labels.ids) > question_validation.MAX_CATEGORIES
+                question_labels.read(options, ProblemList() if is_many else self.problems)
+                n_labels = len(question_labels.count_labels())
+                question_labels.is_free_text |= n_labels > question_validation.MAX_CATEGORIES
+            else:
+                question_labels.read(options, self.problems)
+            for text in question_labels.list_missing():
+                lines = [line for line, _column in question_labels.places.get(text, ())]
+                self.skipped_records.add_lines(lines, "missing", count=question_labels.counts[text])
+
     def format_other_questions(self) -> str:
         """Return the first question keys other than the selected one, for a message."""
         return ", ".join(self._other_question_keys)
@@ -108,6 +126,9 @@ class RecordValidator:
         """Stage a rating whose item, rater and label are valid."""
         if rating.label is None:
             self._validate_skip(rating)
+            return
+        if not rating.label:
+            self.skipped_records.add(rating.line, "missing")
             return
         question_labels = self._get_question_labels(rating.question, rating.line)
         if question_labels is None:
@@ -153,11 +174,10 @@ class RecordValidator:
         If a question of a tool's export has more labels than a question may have, its answers are
         free texts, and all of them are skipped.
         """
-        is_full = len(question_labels.ids) >= question_validation.MAX_CATEGORIES
         if (
             self.allow_free_text
             and question_labels.is_new
-            and is_full
+            and question_labels.is_full
             and label not in question_labels.ids
         ):
             question_labels.is_free_text = True
@@ -223,7 +243,7 @@ class RecordValidator:
 
     def _count_skipped_record(self, skipped: records.SkippedRecord) -> None:
         """Count a record that the reader skipped."""
-        self.skipped_records.add(skipped.line, skipped.reason)
+        self.skipped_records.add(skipped.line, skipped.reason, skipped.value)
 
     def _add_problem(self, problem: records.ReaderProblem) -> None:
         """Add a problem that the reader found."""

@@ -10,23 +10,30 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from projects.services import question_validation
+from projects.services.project_validation import list_time_zones, normalize_time_zone
+from ratings.imports.decoding.table_times import DAY_FIRST, MONTH_FIRST
+from ratings.imports.mapping.column_texts import LAYOUT_TEXTS
 from ratings.imports.mapping.columns import CONTENT_ROLES, ROLES, TableHead
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import truncate_text
 from ratings.imports.readers.tables.rows import clean_cell
+from ratings.imports.understood import list_columns
 from ratings.models import ImportRun
 
 from .forms import FileForm
 
+VALUE_LAYOUTS = ("wide", "counts", "raters")  # columns without another meaning have labels
 NEW_QUESTION = "new"  # choice: a new question
 EVERY_QUESTION = "every"  # choice: the questions named in the file
 # Roles that columns of a layout can have, and those that it requires.
 ROLES_BY_LAYOUT = {
     "long": ROLES,
     "wide": ("item", *CONTENT_ROLES, "gold"),
+    "counts": ("item", *CONTENT_ROLES, "gold"),
+    "raters": ("rater", "rated_at"),
     "items": ("item", *CONTENT_ROLES, "gold"),
 }
-REQUIRED_ROLES = {"long": ("label",), "wide": (), "items": ()}
+REQUIRED_ROLES = {"long": (), "wide": (), "counts": (), "raters": ("rater",), "items": ()}
 
 
 def _build_column_field(label: Any, help_text: Any = "") -> forms.TypedChoiceField:
@@ -46,14 +53,7 @@ class ColumnsForm(FileForm):
 
     layout = forms.ChoiceField(
         label=gettext_lazy("Layout"),
-        choices=[
-            (
-                "long",
-                gettext_lazy("one row for each rating: an item, a rater and a label"),
-            ),
-            ("wide", gettext_lazy("one row for each item: a column for each rater")),
-            ("items", gettext_lazy("one row for each item, without ratings")),
-        ],
+        choices=list(LAYOUT_TEXTS.items()),
         widget=forms.RadioSelect,
     )
     item = _build_column_field(
@@ -81,12 +81,36 @@ class ColumnsForm(FileForm):
     )
     rater = _build_column_field(gettext_lazy("Rater"))
     label = _build_column_field(gettext_lazy("Label"))
+    label_columns = _build_columns_field(
+        gettext_lazy("Several columns of labels"),
+        gettext_lazy("Each is a question of its own. For one question, choose the label above."),
+    )
     rated_at = _build_column_field(
         gettext_lazy("Time of the rating"),
         gettext_lazy(
-            "With its zone, like 2026-03-01T09:30:00Z. Without the column, all count as made at "
-            "the import: the trend shows one point."
+            "Without the column, all count as given at the import: the trend shows one point."
         ),
+    )
+    zone = forms.CharField(
+        label=gettext_lazy("Zone of times that name none"),
+        max_length=64,
+        required=False,
+        widget=forms.TextInput({"list": "time-zones", "autocomplete": "off"}),
+        help_text=gettext_lazy("Empty: the time zone of the project."),
+    )
+    date_order = forms.ChoiceField(
+        label=gettext_lazy("Dates such as 03/04/2026"),
+        required=False,
+        choices=[
+            ("", gettext_lazy("the file has none")),
+            (DAY_FIRST, gettext_lazy("day first")),
+            (MONTH_FIRST, gettext_lazy("month first")),
+        ],
+    )
+    rows_are_items = forms.BooleanField(
+        label=gettext_lazy("Each row is an item: number them"),
+        required=False,
+        help_text=gettext_lazy("For a table without a column of items and without content."),
     )
     comment = _build_column_field(gettext_lazy("Comment"))
     seconds = _build_column_field(gettext_lazy("Seconds spent"))
@@ -107,8 +131,8 @@ class ColumnsForm(FileForm):
     )
     prompt_version = _build_column_field(gettext_lazy("Version of the model’s prompt"))
     excluded_columns = _build_columns_field(
-        gettext_lazy("Columns that are no raters"),
-        gettext_lazy("Every other column without a meaning is a rater."),
+        gettext_lazy("Columns that are not imported"),
+        gettext_lazy("Every other column without a meaning has labels."),
     )
     target = forms.ChoiceField(label=gettext_lazy("The labels answer"))
     question_text = forms.CharField(label=gettext_lazy("Question"), max_length=500, required=False)
@@ -125,12 +149,18 @@ class ColumnsForm(FileForm):
         self, data: Any, *, run: ImportRun, mapping: ImportMapping, head: TableHead
     ) -> None:
         super().__init__(data, run=run, mapping=mapping, initial=_build_initial(run, mapping, head))
+        self.head = head
         column_choices = [
             (str(index), truncate_text(name)[:80]) for index, name in enumerate(head.names)
         ]
         for role in ROLES:
             self.fields[role].choices = [("", "–"), *column_choices]  # type: ignore[attr-defined]
-        for field_name in ("excluded_columns", "content_columns", "attribute_columns"):
+        for field_name in (
+            "excluded_columns",
+            "content_columns",
+            "attribute_columns",
+            "label_columns",
+        ):
             self.fields[field_name].choices = column_choices  # type: ignore[attr-defined]
         questions = self.project.questions.all() if self.project else []
         existing_choices = [(str(question.pk), question.text) for question in questions]
@@ -143,9 +173,20 @@ class ColumnsForm(FileForm):
     def clean(self) -> dict[str, Any]:
         cleaned_data = super().clean() or {}
         self._check_columns(cleaned_data)
+        zone = normalize_time_zone(cleaned_data.get("zone") or "")
+        cleaned_data["zone"] = zone
+        if zone and zone not in list_time_zones():
+            self.add_error("zone", _("There is no such time zone; choose one of the list."))
         if cleaned_data.get("target") == NEW_QUESTION and cleaned_data.get("layout") != "items":
             self._check_new_question(cleaned_data)
-        if cleaned_data.get("target") == EVERY_QUESTION and cleaned_data.get("question") is None:
+        has_questions = len(cleaned_data.get("label_columns") or ()) > 1 or any(
+            question for _rater, question in self.mapping.value_columns.values()
+        )
+        if (
+            cleaned_data.get("target") == EVERY_QUESTION
+            and cleaned_data.get("question") is None
+            and not has_questions
+        ):
             self.add_error("target", _("Choose the column of the question's key for this."))
         return cleaned_data
 
@@ -170,15 +211,21 @@ class ColumnsForm(FileForm):
         has_content = bool(cleaned_data.get("content_columns")) or any(
             cleaned_data.get(role) is not None for role in CONTENT_ROLES
         )
-        if cleaned_data.get("item") is None and not has_content and "item" not in self.errors:
+        has_keys = cleaned_data.get("item") is not None or has_content
+        has_keys = has_keys or cleaned_data.get("rows_are_items") or layout == "raters"
+        if not has_keys and "item" not in self.errors:
             self.add_error("item", _("Choose the column of this."))
+        labels = cleaned_data.get("label_columns") or []
+        if layout == "long" and cleaned_data.get("label") is None and len(labels) < 2:
+            self.add_error("label", _("Choose the column of this."))
         if (
             layout == "long"
             and cleaned_data.get("rater") is None
             and not cleaned_data.get("default_rater")
+            and not self.mapping.key_separator
         ):
             self.add_error("rater", _("Choose the column of this."))
-        if layout == "wide":
+        if layout in VALUE_LAYOUTS:
             self._check_raters(cleaned_data, used)
 
     def _check_raters(self, cleaned_data: dict[str, Any], used: dict[int, str]) -> None:
@@ -189,7 +236,7 @@ class ColumnsForm(FileForm):
             *(cleaned_data.get("attribute_columns") or ()),
         }
         if n_columns <= len(other_columns | set(cleaned_data.get("excluded_columns") or ())):
-            self.add_error("excluded_columns", _("No column is left for the raters."))
+            self.add_error("excluded_columns", _("No column is left that has labels."))
 
     def _check_new_question(self, cleaned_data: dict[str, Any]) -> None:
         key = cleaned_data.get("question_key", "")
@@ -210,6 +257,7 @@ class ColumnsForm(FileForm):
         """Return the mapping with the lead's decisions."""
         cleaned_data = self.cleaned_data
         mapping = super().get_mapping()
+        before = {column.name: column for column in list_columns(mapping, self.head)}
         mapping.layout = cleaned_data["layout"]
         mapping.columns = {
             role: cleaned_data[role]
@@ -224,9 +272,20 @@ class ColumnsForm(FileForm):
         mapping.attribute_columns = [
             index for index in cleaned_data["attribute_columns"] if index not in used
         ]
-        mapping.excluded_columns = (
-            cleaned_data["excluded_columns"] if mapping.layout == "wide" else []
-        )
+        is_value_layout = mapping.layout in VALUE_LAYOUTS
+        mapping.excluded_columns = cleaned_data["excluded_columns"] if is_value_layout else []
+        labels = cleaned_data["label_columns"] if mapping.layout == "long" else []
+        mapping.label_columns = labels if len(labels) > 1 else []
+        if mapping.label_columns:
+            mapping.columns.pop("label", None)
+        if mapping.layout != "wide":
+            mapping.value_columns = {}
+        mapping.rows_are_items = cleaned_data["rows_are_items"] and "item" not in mapping.columns
+        mapping.zone, mapping.date_order = cleaned_data["zone"], cleaned_data["date_order"]
+        mapping.doubt, mapping.doubtful_columns = "", []
+        for index, column in enumerate(list_columns(mapping, self.head)):
+            if column.role != before[column.name].role:
+                mapping.reasons[str(index)] = "user"
         target = cleaned_data["target"]
         mapping.use_file_questions = target == EVERY_QUESTION
         mapping.question_id = None if target in (NEW_QUESTION, EVERY_QUESTION) else int(target)
@@ -250,7 +309,11 @@ def _build_initial(run: ImportRun, mapping: ImportMapping, head: TableHead) -> d
         (question.pk for question in questions if question.key == key),
         questions[0].pk if questions else NEW_QUESTION,
     )
-    if mapping.use_file_questions or (key_at is not None and run.project is None):
+    if (
+        mapping.use_file_questions
+        or mapping.has_column_questions
+        or (key_at is not None and run.project is None)
+    ):
         target = EVERY_QUESTION
     return {
         **mapping.columns,
@@ -258,6 +321,10 @@ def _build_initial(run: ImportRun, mapping: ImportMapping, head: TableHead) -> d
         "excluded_columns": mapping.excluded_columns,
         "content_columns": mapping.content_columns,
         "attribute_columns": mapping.attribute_columns,
+        "label_columns": mapping.label_columns,
+        "rows_are_items": mapping.rows_are_items,
+        "zone": mapping.zone,
+        "date_order": mapping.date_order,
         "target": str(target),
         "question_text": mapping.question_text or name or key,
         "question_key": key[:64],

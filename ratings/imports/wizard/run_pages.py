@@ -27,11 +27,13 @@ from ratings.imports.problems import (
 )
 from ratings.imports.readers import SOURCES
 from ratings.imports.skipped_rows import SKIPPED_RECORD_REASONS
+from ratings.imports.understood import Understood, format_doubt
 from ratings.models import ImportRun
 
 from . import preview
 from .column_form import ColumnsForm
 from .forms import FileForm, ReadingForm
+from .labels_form import LabelsForm
 from .rater_matching_form import MatchingForm
 from .start_form import StartForm
 
@@ -86,15 +88,19 @@ def render_columns_page(request: HttpRequest, run: ImportRun, *, data: Any = Non
             form = FileForm(data, run=run, mapping=mapping)
         else:
             form = ColumnsForm(data, run=run, mapping=mapping, head=head)
-            context["has_no_guess"] = not mapping.columns and not mapping.content_columns
+            context["understood"] = Understood.from_mapping(mapping, head)
+            if mapping.doubt:
+                names = [head.names[index] for index in mapping.doubtful_columns]
+                context["doubt"] = format_doubt(mapping.doubt, names)[0]
+            if not mapping.columns and not mapping.content_columns and mapping.doubt:
+                context["has_no_guess"] = True
         if data is not None and form.is_valid() and is_readable:
             warn_if_moved_on(
                 request, services.check_with_columns(run=run, mapping=form.get_mapping())
             )
             return redirect(get_run_url(run))
         context |= {"form": form, "head": head}
-        if run.project is None:
-            context["zones"] = list_time_zones()
+        context["zones"] = list_time_zones()
     return render(
         request, "ratings/imports/columns.html", context, status=200 if data is None else 400
     )
@@ -111,6 +117,7 @@ def render_check_page(
     *,
     data: Any = None,
     matching_form: MatchingForm | None = None,
+    labels_form: LabelsForm | None = None,
 ) -> HttpResponse:
     """Render the problems, or what would be imported and the remaining decisions.
 
@@ -137,6 +144,7 @@ def render_check_page(
         else:
             return redirect("import_run", project.pk, run.pk)
     matching = matching_form or MatchingForm(None, run=run, mapping=ImportMapping.from_run(run))
+    labels = labels_form or LabelsForm(None, run=run, mapping=ImportMapping.from_run(run))
     problem_rows = [{**problem, "message": format_problem(problem)} for problem in run.problems]
     problem_counts = [
         (MESSAGES[kind][0], count) for kind, count in run.summary.get("problem_counts", {}).items()
@@ -153,9 +161,10 @@ def render_check_page(
         items=preview.build_item_previews(run, get_url=partial(get_run_url, run, "file")),
         mapping=ImportMapping.from_run(run),
         matching=matching,
+        labels_form=labels,
         known_questions=run.project.questions.all() if run.project else [],
     )
-    status = 400 if form.errors or matching.errors else 200
+    status = 400 if form.errors or matching.errors or labels.errors else 200
     return render(request, "ratings/imports/check.html", context, status=status)
 
 

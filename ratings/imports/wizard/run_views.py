@@ -20,6 +20,7 @@ from ratings.imports.problems import UnreadableFileError, format_error
 from ratings.models import ImportRun
 
 from .forms import ReadingForm
+from .labels_form import LabelsForm
 from .rater_matching_form import MatchingForm
 from .run_pages import (
     RENDERERS,
@@ -139,6 +140,20 @@ def _check_with_matches(request: HttpRequest, run: ImportRun) -> HttpResponse:
     return redirect(get_run_url(run))
 
 
+def _check_with_labels(request: HttpRequest, run: ImportRun) -> HttpResponse:
+    """Check the file again with the decisions on its labels."""
+    if run.state not in (State.CHECKED, State.INVALID):
+        return redirect(get_run_url(run))
+    mapping = ImportMapping.from_run(run)
+    form = LabelsForm(request.POST, run=run, mapping=mapping)
+    if not form.is_valid():
+        return render_check_page(request, run, labels_form=form)
+    warn_if_moved_on(
+        request, services.check_with_matches(run=run, mapping=form.get_mapping(mapping))
+    )
+    return redirect(get_run_url(run))
+
+
 def _check_again(request: HttpRequest, run: ImportRun) -> HttpResponse:
     warn_if_moved_on(request, services.check_again(run=run))
     return redirect(get_run_url(run))
@@ -166,6 +181,7 @@ ACTIONS: dict[str, Callable[[HttpRequest, ImportRun], HttpResponse]] = {
     "reopen": _reopen_columns,
     "recheck": _check_again,
     "match": _check_with_matches,
+    "labels": _check_with_labels,
     "start": _start_writing,
     "discard": _discard_run,
 }

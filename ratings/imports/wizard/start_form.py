@@ -15,9 +15,13 @@ from ratings.imports.mapping.import_mapping import (
     KEEP_EXISTING_POLICY,
     ImportMapping,
 )
-from ratings.imports.mapping.label_order import guess_order
 from ratings.imports.services import NewQuestionScale
+from ratings.imports.values.label_forms import parse_number
+from ratings.imports.values.label_notes import UNDECIDED_KINDS
+from ratings.imports.values.label_order import ALPHABET, guess_order
 from ratings.models import ImportRun
+
+from .labels_form import list_label_notes
 
 FIRST_QUESTION_KEY = "label"  # key of the first question when a file has only items
 
@@ -26,6 +30,23 @@ GUESSED_ORDER_HELP = gettext_lazy(
     "A guess: the answers look as if they had an order. If they have none, choose nominal; else"
     " near misses count as partly agreed."
 )
+NO_ORDER_HELP = gettext_lazy(
+    "No order is known for these labels: they are listed alphabetically. If they have an order, "
+    "put them into it."
+)
+
+
+OPEN_SCALE_HELP = gettext_lazy(
+    "The labels are numbers. With an order (ordinal), near misses count as partly agreed; with"
+    " equal distances (interval), by their difference; without an order (nominal), each"
+    " difference counts the same."
+)
+
+
+def _get_scale_help(scale: str, *, is_open: bool) -> Any:
+    if is_open:
+        return OPEN_SCALE_HELP
+    return GUESSED_ORDER_HELP if scale == Scale.ORDINAL else ""
 
 
 class StartForm(forms.Form):
@@ -44,6 +65,9 @@ class StartForm(forms.Form):
         self.questions: dict[str, Any] = run.summary.get("questions", {})
         self.new_keys = services.list_new_question_keys(run)
         self.texts = {key: services.get_question_text(run, mapping, key) for key in self.new_keys}
+        self.has_undecided_labels = any(
+            note["kind"] in UNDECIDED_KINDS for note in list_label_notes(run)
+        )
         self.has_only_items = not self.new_keys and run.project is None
         super().__init__(data, initial={"duplicate_policy": mapping.duplicate_policy})
         for index, key in enumerate(self.new_keys):
@@ -56,7 +80,13 @@ class StartForm(forms.Form):
                 del self.fields["duplicate_policy"]
 
     def _add_question(self, index: int, key: str) -> None:
-        order, scale = guess_order(self.questions[key]["labels"])
+        order, scale, basis = guess_order(self.questions[key]["labels"])
+        categories_help = _(
+            "From lowest to highest where they have an order. Categories that the file lacks "
+            "may be added."
+        )
+        if basis == ALPHABET and len(order) > 2:
+            categories_help = f"{NO_ORDER_HELP} {categories_help}"
         is_one_of_several = len(self.new_keys) > 1
         self.fields[_get_field_name("text", index)] = forms.CharField(
             label=_("Words of %(question)s") % {"question": key}
@@ -65,13 +95,15 @@ class StartForm(forms.Form):
             max_length=500,
             initial=self.texts[key],
         )
+        # Nothing but the lead can know whether bare numbers are an order or names of categories.
+        is_open = len(order) > 2 and all(parse_number(label) is not None for label in order)
         self.fields[_get_field_name("scale", index)] = forms.ChoiceField(
             label=_("Scale of %(question)s") % {"question": key}
             if is_one_of_several
             else _("Scale"),
-            choices=Scale.choices,
-            initial=scale,
-            help_text=GUESSED_ORDER_HELP if scale == Scale.ORDINAL else "",
+            choices=[("", _("choose one")), *Scale.choices] if is_open else Scale.choices,
+            initial="" if is_open else scale,
+            help_text=_get_scale_help(scale, is_open=is_open),
         )
         self.fields[_get_field_name("categories", index)] = forms.CharField(
             label=_("Categories of %(question)s, one a line, in their order") % {"question": key}
@@ -79,10 +111,7 @@ class StartForm(forms.Form):
             else _("Categories, one a line, in their order"),
             widget=forms.Textarea({"rows": 6, "class": "mono"}),
             initial="\n".join(order),
-            help_text=_(
-                "From lowest to highest where they have an order. Categories that the file lacks "
-                "may be added."
-            ),
+            help_text=categories_help,
         )
 
     def _add_first_question(self) -> None:
@@ -113,6 +142,10 @@ class StartForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned_data = super().clean() or {}
+        if self.has_undecided_labels:
+            raise forms.ValidationError(
+                _("Decide first what the labels mean, and check the file again.")
+            )
         for index, key in enumerate(self.new_keys):
             name = _get_field_name("categories", index)
             labels = _split_lines(cleaned_data.get(name, ""))

@@ -98,7 +98,7 @@ class ItemWriter:
             if content.attributes is not None:
                 row["attributes"] = json.loads(content.attributes)
             rows.append(row)
-        counts = upsert_items(project=self.project, rows=rows, by=self.by)
+        counts = upsert_items(project=self.project, rows=rows, by=self.by, is_import=True)
         return {
             "items": counts["created"],
             "items_changed": counts["changed"],

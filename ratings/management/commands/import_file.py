@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +16,30 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from projects.models import Project, Scale
+from projects.services.project_validation import list_time_zones, normalize_time_zone
 from ratings.imports import command
 from ratings.imports.decoding.encodings import ENCODINGS
-from ratings.imports.mapping.columns import ROLES
+from ratings.imports.decoding.table_times import DATE_ORDERS
+from ratings.imports.mapping.column_options import InvalidImportOptions, parse_column_roles
+from ratings.imports.mapping.column_texts import LAYOUT_TEXTS
+from ratings.imports.mapping.columns import MULTI_COLUMN_ROLES, ROLES
 from ratings.imports.mapping.import_mapping import DUPLICATE_POLICIES, KEEP_EXISTING_POLICY
 from ratings.imports.readers import SOURCES
+from ratings.imports.understood import Understood
+from ratings.management.label_arguments import (
+    add_label_arguments,
+    parse_label_options,
+    parse_list_option,
+)
 
 AUTO_SOURCE = "auto"
-MULTI_COLUMN_ROLES = ("content", "attributes")  # roles that several columns can have
 
 
 class Command(BaseCommand):
     help = (
         "Import items, ratings and gold answers from files: tables (CSV, Excel workbook, JSON) and "
-        "exports of other tools. Prints the numbers of imported rows as JSON. The exit status is 1 "
-        "if nothing was stored."
+        "exports of other tools. Prints what was understood and the numbers of imported rows. The "
+        "exit status is 1 if nothing was stored."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -56,7 +66,7 @@ class Command(BaseCommand):
             help=f"role of a table's column, one of {', '.join([*ROLES, *MULTI_COLUMN_ROLES])}. "
             "Other roles are guessed; ROLE= removes a guess",
         )
-        parser.add_argument("--layout", choices=["long", "wide", "items"])
+        parser.add_argument("--layout", choices=list(LAYOUT_TEXTS))
         parser.add_argument("--question", metavar="KEY", help="question of a table's labels")
         parser.add_argument("--rater", metavar="KEY", help="rater of a file that names none")
         parser.add_argument(
@@ -84,15 +94,30 @@ class Command(BaseCommand):
             "--scale", choices=Scale.values, help="scale of new questions; guessed by default"
         )
         parser.add_argument(
-            "--order", help="categories of new questions, lowest first, separated by commas"
+            "--order",
+            help="categories of new questions, lowest first, separated by commas; a category with "
+            "a comma stands in double quotes",
         )
+        add_label_arguments(parser)
         parser.add_argument(
             "--duplicates",
             choices=[*DUPLICATE_POLICIES, KEEP_EXISTING_POLICY[0]],
-            default="last",
-            help="rating to use if a rater has several rows for an item: the last or the first "
-            "row; repeat: the first, and the second is kept as a repeat; again: ratings in the "
-            "project are kept, and those in the file are repeats of them",
+            help="rating to use if a rater has several rows for an item: the last or the first, by "
+            "time where all of them have one, else by row; repeat: the first, and the second is "
+            "kept as a repeat; again: ratings in the "
+            "project are kept, and those in the file are repeats of them. Default: last; a wide "
+            "table with an item in several rows is rejected without this option",
+        )
+        parser.add_argument(
+            "--zone",
+            metavar="ZONE",
+            help="time zone of times that name none, such as Europe/Berlin; that of the project by "
+            "default",
+        )
+        parser.add_argument(
+            "--dates",
+            choices=DATE_ORDERS,
+            help="order of day and month in dates such as 03/04/2026",
         )
         parser.add_argument(
             "--dry-run", action="store_true", help="only check the files; store nothing"
@@ -101,11 +126,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         project, owner = _get_project_and_owner(options)
-        order = [label.strip() for label in (options["order"] or "").split(",") if label.strip()]
+        order = parse_list_option("--order", options["order"])
         import_options = command.ImportOptions(
             source="" if options["source"] == AUTO_SOURCE else options["source"],
             encoding=options["encoding"] or "",
-            columns=_parse_column_roles(options["map"]),
+            columns=_parse_roles(options["map"]),
             layout=options["layout"] or "",
             question=options["question"] or "",
             rater=options["rater"] or "",
@@ -115,14 +140,23 @@ class Command(BaseCommand):
             project_name=options["name"] or "",
             scale=options["scale"] or "",
             order=order,
-            duplicate_policy=options["duplicates"],
+            duplicate_policy=options["duplicates"] or "",
+            zone=_parse_zone(options["zone"]),
+            date_order=options["dates"] or "",
+            labels=parse_label_options(options),
             dry_run=options["dry_run"],
         )
         results = []
         for path in options["files"]:
             if not path.is_file():
                 raise CommandError(f"{path}: there is no such file.")
-            result = command.import_file(path, project=project, by=owner, options=import_options)
+            result = command.import_file(
+                path,
+                project=project,
+                by=owner,
+                options=import_options,
+                show_understood=self._get_printer(path, is_json=options["json"]),
+            )
             results.append(result)
             project = project or result.project
         summary = _summarize_results(results, project)
@@ -130,6 +164,27 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps(summary, indent=indent, ensure_ascii=False))
         if not any(result.stored for result in results):
             sys.exit(1)
+
+    def _get_printer(self, path: Path, *, is_json: bool) -> Callable[[Understood], None]:
+        """Return a function that prints what was understood, beside the JSON of the results."""
+
+        def print_understood(understood: Understood) -> None:
+            if not is_json:
+                self.stderr.write("\n  ".join([f"{path}:", *understood.format_lines()]))
+
+        return print_understood
+
+
+def _parse_zone(name: str | None) -> str:
+    """Return the canonical name of a time zone, or an empty text. Raises CommandError."""
+    if not name:
+        return ""
+    zone = normalize_time_zone(name)
+    if zone not in list_time_zones():
+        raise CommandError(
+            f"--zone {name}: there is no such time zone; use one like Europe/Berlin."
+        )
+    return zone
 
 
 def _get_project_and_owner(options: dict[str, Any]) -> tuple[Project | None, Any]:
@@ -149,16 +204,11 @@ def _get_project_and_owner(options: dict[str, Any]) -> tuple[Project | None, Any
     return project, owner
 
 
-def _parse_column_roles(arguments: list[str]) -> list[tuple[str, str]]:
-    """Return (role, column name) of each ROLE=COLUMN. Raises CommandError."""
-    column_roles = []
-    for argument in arguments:
-        role, separator, column = argument.partition("=")
-        if not separator or role not in (*ROLES, *MULTI_COLUMN_ROLES):
-            roles = ", ".join([*ROLES, *MULTI_COLUMN_ROLES])
-            raise CommandError(f"--map {argument}: use ROLE=COLUMN with one of the roles {roles}.")
-        column_roles.append((role, column))
-    return column_roles
+def _parse_roles(arguments: list[str]) -> list[tuple[str, str]]:
+    try:
+        return parse_column_roles(arguments)
+    except InvalidImportOptions as error:
+        raise CommandError(str(error)) from None
 
 
 def _parse_pairs(option: str, arguments: list[str]) -> list[tuple[str, str]]:
@@ -197,5 +247,9 @@ def _summarize_results(
         "problems": problems,
         "notes": notes,
         "skips": counts["skips"],
+        "labels": {str(result.path): result.labels for result in results},
         "sources": {str(result.path): result.source for result in results},
+        "understood": {
+            str(result.path): result.understood.to_json() for result in results if result.understood
+        },
     }

@@ -111,9 +111,9 @@ def test_with_https_every_cookie_has_the_host_prefix(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
     script = (
         "import django, json; django.setup(); from django.conf import settings as s;"
-        "from agreement_site.middleware.message_storage import HostCookie;"
+        "from agreement_site.middleware.message_storage import HostCookieStorage;"
         "print(json.dumps([s.SESSION_COOKIE_NAME, s.CSRF_COOKIE_NAME, s.LANGUAGE_COOKIE_NAME,"
-        " HostCookie.cookie_name]))"
+        " HostCookieStorage.cookie_name]))"
     )
     environment = {"HTTPS": "1", "ALLOWED_HOSTS": "a.example", "DATA_DIR": str(tmp_path)}
     environment |= {"DJANGO_SETTINGS_MODULE": "agreement_site.settings"}

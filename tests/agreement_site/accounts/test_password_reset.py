@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.core import mail
 from django.test import Client
 
-from agreement_site.accounts import sign_in_limit
+from agreement_site.accounts import password_reset, sign_in_limit
 from agreement_site.models import AuditLogEntry
 from projects import authentication
 from projects.models import ApiToken
@@ -28,6 +28,20 @@ NEW_PASSWORDS = {"password1": "a new long password", "password2": "a new long pa
 def mail_settings(settings: Any) -> None:
     """Configure a mail server; tests keep mails in mail.outbox."""
     settings.SMTP_URL = "smtp://mail.example.org"
+
+
+@pytest.fixture(autouse=True)
+def submitted_mails(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Run the work of the mail threads at once, in the connection of the test; return its names."""
+    names: list[str] = []
+
+    def submit(run: Any, work: Any, *args: Any) -> None:
+        names.append(work.__name__)
+        run(work, *args)
+
+    monkeypatch.setattr(password_reset._MAIL_THREADS, "submit", submit)
+    monkeypatch.setattr(password_reset.connection, "close", lambda: None)
+    return names
 
 
 def get_mailed_link() -> str:
@@ -117,3 +131,38 @@ def test_address_is_set_when_it_is_confirmed(mail_settings: None, lead: User) ->
         for n in range(sign_in_limit.MAX_MAILS_PER_ADDRESS)
     ]
     assert statuses[-1] == 429
+
+
+@pytest.mark.parametrize("email", ["lead@example.org", "nobody@example.org"])
+def test_response_waits_for_no_mail_server(
+    mail_settings: None,
+    client: Client,
+    lead: User,
+    email: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All that depends on whether an account has the address happens after the response."""
+    User.objects.update(email="lead@example.org")
+    waiting: list[Any] = []
+    monkeypatch.setattr(password_reset._MAIL_THREADS, "submit", lambda *work: waiting.append(work))
+    response = client.post(RESET_PATH, {"email": email})
+    assert response.status_code == 302 and not mail.outbox
+    [(run, *work)] = waiting
+    run(*work)
+    assert len(mail.outbox) == (email == "lead@example.org")
+
+
+def test_failing_mail_server_is_not_disclosed(
+    mail_settings: None, client: Client, lead: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    User.objects.update(email="lead@example.org")
+
+    def fail(*_args: Any, **_options: Any) -> None:
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr("django.core.mail.EmailMessage.send", fail)
+    pages = [
+        client.post(RESET_PATH, {"email": email}, follow=True).content
+        for email in ("lead@example.org", "nobody@example.org")
+    ]
+    assert pages[0] == pages[1]

@@ -107,6 +107,9 @@ def test_code_works_once_across_processes(secret: str) -> None:
     with time_machine.travel(time.time() + 60, tick=False):
         code = compute_code(secret)
         assert sign_in().post(SIGN_IN_PATH, {"code": code}).status_code == 302
+        for typed in (f"{code[:3]}-{code[3:]}", f" {code[:3]} {code[3:]}", f"{code}."):
+            cache.clear()
+            assert sign_in().post(SIGN_IN_PATH, {"code": typed}).status_code == 400, typed
         cache.clear()
         assert sign_in().post(SIGN_IN_PATH, {"code": code}).status_code == 400
 

@@ -197,6 +197,11 @@ def test_client_address_comes_from_the_proxy(rf, settings):
     assert security_log.get_client_address(request) == "127.0.0.1"
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     assert security_log.get_client_address(request) == "10.1.2.3"
+    for forwarded in ("6.6.6.6,", "a, b", "x" * 60, "1.2.3.4:5", "10.1.2.3 OR", " , "):
+        request.META["HTTP_X_FORWARDED_FOR"] = forwarded
+        assert security_log.get_client_address(request) == "127.0.0.1"
+    request.META["HTTP_X_FORWARDED_FOR"] = "6.6.6.6, 2001:DB8:0:0::1"
+    assert security_log.get_client_address(request) == "2001:db8::1"
 
 
 def test_old_attempt_counts_are_deleted_and_names_are_hashed(client, lead):

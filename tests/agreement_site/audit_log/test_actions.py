@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Group, User
 from django.contrib.auth.tokens import default_token_generator
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 from django.utils.encoding import force_bytes
@@ -274,6 +275,30 @@ def _send_to_review(scenario: AuditScenario) -> None:
     scenario.rate(question, "i1", "ann", "minor")
     form_data = {"item": scenario.item().pk, "action": "decide", "question": question.key}
     scenario.post("selected-items/", form_data)
+
+
+def _put_item(scenario: AuditScenario) -> None:
+    scenario.call_api("POST", "items/", {"key": "new", "body": {"text": "x"}})
+    scenario.call_api("POST", "items/", {"key": "new", "body": {"text": "x"}})  # changes nothing
+    [entry] = AuditLogEntry.objects.filter(action="items_upserted")
+    assert entry.details == {"created": 1, "changed": 0}
+
+
+def _create_item_by_form(scenario: AuditScenario) -> None:
+    form_data = {
+        "key": "new",
+        "parts-TOTAL_FORMS": "1",
+        "parts-INITIAL_FORMS": "0",
+        "parts-0-value": "x",
+        "attributes-TOTAL_FORMS": "0",
+        "attributes-INITIAL_FORMS": "0",
+    }
+    scenario.post("new-item/", form_data)
+
+
+def _upload_media(scenario: AuditScenario) -> None:
+    image = SimpleUploadedFile("cat.png", b"\x89PNG\r\n\x1a\n" + b"x" * 40)
+    scenario.post("data/media/", {"files": image})
 
 
 def _delete_item(scenario: AuditScenario) -> None:
@@ -559,6 +584,9 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
         None,
         ANYTHING,
     ),
+    ("items_upserted", _put_item, True, None, None),
+    ("items_upserted", _create_item_by_form, True, None, None),
+    ("media_uploaded", _upload_media, True, None, None),
     ("item_deleted", lambda w: w.call_api("DELETE", "items/i1/"), True, {"key": "i1"}, None),
     (
         "items_withdrawn",

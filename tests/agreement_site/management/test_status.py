@@ -7,7 +7,6 @@ import io
 import json
 import os
 import re
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,15 +24,9 @@ from metrics import tasks
 from metrics.jobs import heartbeat, hints
 from metrics.models import CountState, Worker
 from ratings.models import Rating
-from tests.faults.brokers import Broker, run_private_broker
+from tests.faults.brokers import Broker
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def broker(settings: Any) -> Iterator[Broker]:
-    with run_private_broker(settings) as running:
-        yield running
 
 
 def run_status(*arguments: str) -> str:

@@ -91,3 +91,21 @@ def test_staff_cannot_become_superuser(client_for, make_user, admin):
         "usable_password": "true",
     }
     assert client.post(f"/admin/auth/user/{admin.pk}/password/", new_password).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "status"),
+    [
+        ("Expect", "x", 417),
+        ("Expect", "100-continue, x", 417),
+        ("Expect", "100-Continue", 200),
+        ("Transfer-Encoding", "gzip, chunked", 501),
+        ("Transfer-Encoding", "identity", 501),
+        ("Transfer-Encoding", "Chunked", 200),
+    ],
+)
+@pytest.mark.django_db
+def test_unknown_expectations_and_encodings_are_rejected(
+    name: str, value: str, status: int
+) -> None:
+    assert Client().get("/sign-in/", headers={name: value}).status_code == status

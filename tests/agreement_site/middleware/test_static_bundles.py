@@ -101,3 +101,35 @@ def test_streamed_file_is_not_compressed(project: Any, lead: Any, client_for: An
     address = f"/projects/{project.pk}/items.csv"
     response = client_for(lead).get(address, headers={"Accept-Encoding": "gzip"})
     assert "Content-Encoding" not in response
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "js/./site.js",
+        "js//site.js",
+        "./js/site.js",
+        "css/../js/site.js",
+        "js/site.js/",
+        "/js/site.js",
+        "../static/js/site.js",
+        "js\\site.js",
+        "x/../../js/site.js",
+    ],
+)
+def test_other_spelling_of_a_name_is_neither_searched_nor_kept(
+    name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each would be built, compressed and kept by each process: a stranger could fill its memory."""
+    Client().get("/bundles/0/js/site.js")
+    n_kept = static_bundles._build_bundle.cache_info().currsize
+    monkeypatch.setattr(static_bundles, "finders", None)
+    assert Client().get(f"/bundles/0/{name}").status_code in (400, 404)
+    assert static_bundles._build_bundle.cache_info().currsize == n_kept
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+def test_number_of_kept_bundles_is_bounded() -> None:
+    files = [path for path in STATIC.rglob("*") if path.suffix in static_bundles.CONTENT_TYPES]
+    assert len(files) < static_bundles.MAX_BUNDLES
+    assert static_bundles._build_bundle.cache_info().maxsize == static_bundles.MAX_BUNDLES

@@ -238,7 +238,14 @@ def test_request_line_contains_the_address(client: Client, lines: Any) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/invitations/MQ/secret-1", "/x/invitations/MQ/secret-1/", "/invitations/MQ/secret-1/more"],
+    [
+        "/Shared/secret-1/",
+        "/SHARED//secret-1",
+        "/Password/Forgotten/secret-1/",
+        "/invitations/MQ/secret-1",
+        "/x/invitations/MQ/secret-1/",
+        "/invitations/MQ/secret-1/more",
+    ],
 )
 @pytest.mark.django_db
 def test_secret_of_a_mistyped_link_is_not_logged(client: Client, lines: Any, path: str) -> None:
@@ -315,3 +322,16 @@ def test_database_errors_are_logged_once_a_second(
         ("the database failed: again", 9, False),
         ("another matter", None, False),
     ]
+
+
+@pytest.mark.django_db
+def test_polls_of_open_pages_are_no_lines(
+    client: Client, project: Any, lead: User, lines: Any
+) -> None:
+    client.force_login(lead)
+    address = f"/projects/{project.pk}/"
+    client.get(address)
+    client.get(address, headers={"X-Shown-Version": "1"})
+    assert [line["path"] for line in filter_requests(lines())] == [address]
+    client.get("/projects/999999/", headers={"X-Shown-Version": "1"})
+    assert [line["status"] for line in filter_requests(lines())][-1] == 404

@@ -357,3 +357,21 @@ def test_nightly_backup_of_sqlite(tmp_path: Path, days: int) -> None:
     assert names == {f"concord-{time.strftime('%F')}.sqlite3", "media", "secret_key"}
     assert (backup_dir / "media" / "1" / "a.png").read_text() == "a"
     assert old_backup.exists() == (days < 14)
+
+
+@pytest.mark.parametrize("program", ["exit 1", "exec /bin/false", "echo Python 3.9 >&2; exit 3"])
+def test_a_given_python_is_checked(program: str, tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\n{program}\n")
+    python.chmod(0o755)
+    shutil.copy(BASE_DIR / "Makefile", tmp_path)
+    result = subprocess.run(
+        ["make", ".venv/pyvenv.cfg", f"PYTHON={python}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 2
+    assert f"PYTHON={python} cannot be used: Concord needs Python 3.11" in result.stderr
+    assert not (tmp_path / ".venv").exists()

@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -206,3 +207,24 @@ def test_unwritable_log_stops_nothing(
     wait_for(lambda: not installation.find_pids("web_server") & before, "the end of the web server")
     wait_for(lambda: installation.get_status() == 200, "an answer of the site", timeout=90)
     assert installation.process.poll() is None
+
+
+def test_files_of_the_services_are_private(tmp_path: Path) -> None:
+    """The broker and other programs that the supervisor starts create files by its umask."""
+    program = (
+        "import pathlib, subprocess, sys\n"
+        "from agreement_site.server.launcher import lock_data_dir\n"
+        "folder = pathlib.Path(sys.argv[1])\n"
+        "lock = lock_data_dir(folder)\n"
+        "subprocess.run(['mkdir', folder / 'broker'], check=True)\n"
+        "subprocess.run(['touch', folder / 'broker' / 'file'], check=True)\n"
+    )
+    data_dir = tmp_path / "data"
+    subprocess.run(
+        [sys.executable, "-c", program, data_dir],
+        check=True,
+        cwd=Path(__file__).parents[3],
+        umask=0o022,
+    )
+    for path in (data_dir / "services.lock", data_dir / "broker", data_dir / "broker" / "file"):
+        assert path.stat().st_mode & 0o077 == 0, path

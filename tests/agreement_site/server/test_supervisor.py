@@ -17,7 +17,7 @@ pytestmark = pytest.mark.services
 SCRIPT = """
 import sys
 from agreement_site.server.supervisor import Program, Supervisor
-program = Program("The program", ["/bin/sh", "-c", sys.argv[2]], stop_patience=1)
+program = Program("The program", ["/bin/sh", "-c", sys.argv[2]], stop_timeout=1)
 sys.exit(Supervisor([program], end_with_parent=sys.argv[1] == "bound").run())
 """
 

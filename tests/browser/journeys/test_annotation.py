@@ -252,7 +252,7 @@ def test_returning_annotator_sees_that_guidelines_changed(
     page.keyboard.press("Enter")
     expect(page.locator(".sheet__progress")).to_contain_text("2 today")
     page.reload()
-    expect(page.locator("#desk")).to_have_attribute("data-went-by", "2")
+    expect(page.locator("#desk")).to_have_attribute("data-last-guidelines", "2")
     expect(news).to_be_hidden()
 
 

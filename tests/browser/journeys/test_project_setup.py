@@ -55,12 +55,12 @@ def test_another_template_keeps_the_project_fields(open_browser, lead):
     page.get_by_label("Name", exact=True).fill("Häuser & Gärten")
     page.get_by_label("Description").fill("two\nlines")
     page.get_by_role("link", name="Severity").click()
-    page.wait_for_url("**start=severity**")
+    page.wait_for_url("**template=severity**")
     expect(page.get_by_label("Name", exact=True)).to_have_value("Häuser & Gärten")
     expect(page.get_by_label("Description")).to_have_value("two\nlines")
     expect(page.get_by_label("Label 1")).not_to_have_value("")
     page.get_by_role("link", name="Yes or no").click()
-    page.wait_for_url("**start=yes**")
+    page.wait_for_url("**template=yes**")
     expect(page.get_by_label("Name", exact=True)).to_have_value("Häuser & Gärten")
 
 

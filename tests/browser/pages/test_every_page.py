@@ -33,4 +33,4 @@ def test_pages_have_no_problems(variant: PageVariant, browser: Browser, live_ser
         visits = list(page_catalogue.iter_visits(world))
         assert len(visits) > 100
         problems = list(find_page_problems(browser, live_server.url, world, visits, variant))
-    assert problems == []
+    assert problems == [], "\n".join(problems)

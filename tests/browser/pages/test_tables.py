@@ -34,7 +34,10 @@ OUT_OF_SIGHT_SCRIPT = """(table) => [...table.querySelectorAll("th, td")].filter
 FRAMES_SCRIPT = """() => {
     const seen = [...document.querySelectorAll(".table-scroll[tabindex]")].filter((one) => one.clientWidth);
     return [
-        seen.map((one) => one.scrollWidth > one.clientWidth + 8 || one.scrollHeight > one.clientHeight + 8),
+        seen.map((one) => {
+            const margin = getComputedStyle(one).overflowX === "visible" ? 8 : 0;
+            return one.scrollWidth > one.clientWidth + margin || one.scrollHeight > one.clientHeight + 8;
+        }),
         seen.map((one) => one.tabIndex === 0),
     ];
 }"""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,15 +13,9 @@ from core.jobs import dispatch
 from metrics import tasks
 from metrics.jobs import batch_jobs, hints
 from ratings.models import Rating
-from tests.faults.brokers import Broker, run_private_broker
+from tests.faults.brokers import Broker
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def broker(settings: Any) -> Iterator[Broker]:
-    with run_private_broker(settings) as server:
-        yield server
 
 
 def test_many_ratings_send_one_message_while_it_is_pending(

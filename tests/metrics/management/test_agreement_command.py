@@ -61,13 +61,10 @@ def test_labels_are_sorted_and_numbers_by_size(write_file, capsys):
     rows = [("a", "x", "10"), ("a", "y", "9"), ("b", "x", "9"), ("b", "y", "9")]
     answer = json.loads(run_command(capsys, write_file(format_csv(rows)), "--json"))
     assert (answer["categories"], answer["values"]) == (["9", "10"], [9, 10])
-    assert json.loads(run_command(capsys, write_file(format_csv(ROWS)), "--json"))[
-        "categories"
-    ] == [
-        "major",
-        "minor",
-        "none",
-    ]
+    # The order is the one that an import guesses, not the alphabet's.
+    answer = json.loads(run_command(capsys, write_file(format_csv(ROWS)), "--json"))
+    assert answer["categories"] == ["none", "minor", "major"]
+    assert answer["order_basis"] == "known_scale"
 
 
 @pytest.mark.parametrize(("scale", "included", "excluded"), [
@@ -90,8 +87,8 @@ def test_scale_decides_which_coefficients_are_printed(
 def test_text_shows_sample_sizes(write_file, capsys):
     text = run_command(capsys, write_file(format_csv(ROWS)))
     assert text.startswith(
-        "3 items, 2 raters, 5 ratings; 2 items with two or more ratings\ncategories: major, minor, "
-        "none"
+        "3 items, 2 raters, 5 ratings; 2 items with two or more ratings\ncategories: none, minor, "
+        "major"
     )
     assert "undefined" not in text.split("cohen_kappa ")[1].splitlines()[0]
 
@@ -130,12 +127,12 @@ def test_rows_of_one_question(write_file, capsys):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("", [], "Line 1: No column named 'item' or 'rater' or 'label'.*it has nothing"),
-        ("item,rater\na,b", [], "Line 1: No column named 'label'.*it has 'item', 'rater'"),
-        ("item,rater,label,label\n", [], "Line 1: There are 2 columns named 'label'"),
-        ("item,rater,label\n", [], "There is no rating in the file"),
+        ("", [], "Line 1: There is one column only"),
+        ("item,rater\na,b", [], "No column of labels was found.*columns are item, rater"),
+        ("item,rater,label,label\n", [], "Line 1: 'label' names column 3 and column 4"),
+        ("item,rater,label\n", [], "Line 1: There is a line of column names, but no rating below"),
         ("item,rater,label\na,b,x\nc,d\n", [], "Line 3: 2 cells, where the line of names has 3"),
-        ("item,rater,label\na,b,\n", [], "Line 2: The label is empty"),
+        ("item,rater,label\na,b,\n", [], "Every label in the file stands for a missing value"),
         (
             "item,rater,label\na,b,x\na,c,mjor\n",
             ["--order", "x,y"],
@@ -217,8 +214,9 @@ def test_pair_and_missing_rating_policies(write_file, capsys):
     answer = json.loads(
         run_command(capsys, write_file(format_csv(rows)), "--pair", "bob,ann", "--json")
     )
-    expected = report([[0, 1], [2, 2]], 3)
-    assert answer["pair"]["table"] == [[0, 1, 0], [0, 0, 0], [0, 0, 1]]
+    # Rows are bob's none, minor, major; columns ann's.
+    expected = report([[1, 2], [0, 0]], 3)
+    assert answer["pair"]["table"] == [[1, 0, 0], [0, 0, 0], [0, 1, 0]]
     assert answer["pair"]["coefficients"]["scott_pi"]["value"] == expected["scott_pi"]
     left_out = {rule["name"]: rule["left_out_ratings"] for rule in answer["policies"]}
     assert left_out == {"available": 0, "by_item": 0, "complete": 1, "paired": 1}
@@ -280,3 +278,18 @@ def test_text_uses_singular_and_one_name_for_the_mean(write_file, capsys):
     assert "the most that these margins allow" in text
     assert "mean_pairwise_kappa " in text
     assert "light_kappa" not in text
+
+
+def test_constant_rater_and_two_items_have_no_impossible_interval(write_file, capsys):
+    rows = [(str(item), "ann", "3") for item in range(5)]
+    rows += [(str(item), "bob", "4" if item == 4 else "3") for item in range(5)]
+    out = run_command(capsys, write_file(format_csv(rows)), "--scale", "nominal")
+    assert "-0.000" not in out
+    (line,) = [line for line in out.splitlines() if line.startswith("cohen_kappa ")]
+    assert line.split(maxsplit=2)[1:] == ["0.000", "no interval: a rater used a single category"]
+    rows = [("1", "ann", "a"), ("1", "bob", "a"), ("2", "ann", "a"), ("2", "bob", "b")]
+    out = run_command(capsys, write_file(format_csv(rows)))
+    limits = [
+        line.split("[")[1].split("]")[0].split(", ") for line in out.splitlines() if "[" in line
+    ]
+    assert limits and all(-1 <= float(low) < float(high) <= 1 for low, high in limits)

@@ -39,7 +39,7 @@ def rate_again(question: Question, rater: str, shifts: tuple[int, ...]) -> list[
         Assignment.objects.create(
             item_id=row.item_id, rater_id=row.rater_id, kind="repeat", leased_until=until
         )
-        judgements = {question: Judgement(row.item_id, row.rater_id, second_code)}
+        judgements = {question: [Judgement(row.item_id, row.rater_id, second_code)]}
         record_check_answers(judgements, kind="repeat", by=None, source="form")
         pairs.append((row.code, second_code))
     return pairs
@@ -99,7 +99,7 @@ def test_repeats_match_the_formulas_and_follow_new_answers(
     item = Item.objects.get(pk=Assignment.objects.checks().earliest("pk").item_id)
     ann = Rater.objects.get(key="ann")
     first_code = Rating.objects.get(item=item, rater=ann).code
-    correction = {rated_question: Judgement(item.pk, ann.pk, (first_code + 1) % 4)}
+    correction = {rated_question: [Judgement(item.pk, ann.pk, (first_code + 1) % 4)]}
     record_check_answers(correction, kind="repeat", by=None, source="form")
     rate(
         rated_question,

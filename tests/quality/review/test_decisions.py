@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from projects.models import Item, Question
+from projects.models import Item, Project, Question
 from quality.consensus import recompute
 from quality.models import Decision, ItemLabel, ReviewAssignment, ReviewClaim
 from quality.review import assignments, decisions
@@ -169,3 +169,19 @@ def test_items_sent_to_review_come_first(
     next_label = decisions.get_review_queue(labelled_question, doubt=0.05).first()
     assert next_label is not None
     assert next_label.item_id != certain_label.item_id
+
+
+def test_archived_project_takes_no_decision(
+    labelled_question: Question, lead: User, api_for: Any, client_for: Any
+) -> None:
+    item = Item.objects.get(key="i00")
+    decisions.create_decision(question=labelled_question, item=item, code=1, by=lead)
+    Project.objects.update(archived_at=timezone.now())
+    address = f"/api/v1/projects/{labelled_question.project_id}/labels/"
+    for label in ("minor", None):
+        response = api_for(lead).post(address, {"item": "i00", "label": label}, format="json")
+        assert response.status_code == 400
+        assert "archived" in response.json()["error"]["fields"]["item"]
+    with pytest.raises(decisions.InvalidDecision):
+        decisions.submit_answer(question=labelled_question, item=item, code=2, by=lead)
+    assert Decision.objects.count() == 1

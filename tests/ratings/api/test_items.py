@@ -362,3 +362,48 @@ def test_user_who_may_not_rate_gets_no_item(
     Rater.objects.filter(key="ann").update(paused=True)
     assert api_for(annotator).get(address("next/")).status_code == 403
     assert not Assignment.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"html": "<div>" * 60_000},
+        {f"k{number}": 1 for number in range(60_000)},
+        {"text": "x", "rest": [[] for _number in range(300_000)]},
+        {"rest": {"text": "x" * 262_144}},
+        {"rest": [{"a": "x" * 1_000} for _number in range(300)]},
+        {"k" * 262_144: 1},
+    ],
+    ids=["html", "keys", "empty lists", "nested text", "list of texts", "long key"],
+)
+@pytest.mark.parametrize("name", ["body", "attributes"])
+def test_large_item_is_rejected(
+    name: str, body: Any, project: Project, lead: User, api_for: Any
+) -> None:
+    row = {"key": "large", "body": {"text": "x"}} | {name: body}
+    response = api_for(lead).post(f"/api/v1/projects/{project.pk}/items/", row, format="json")
+    assert response.status_code == 400
+    assert "larger than 262144 characters" in str(response.json())
+    assert not Item.objects.exists()
+
+
+def test_item_just_below_the_limit_is_accepted(project: Project, lead: User, api_for: Any) -> None:
+    row = {"key": "large", "body": {"text": "x" * 262_000}}
+    response = api_for(lead).post(f"/api/v1/projects/{project.pk}/items/", row, format="json")
+    assert response.json()["created"] == 1
+
+
+def test_large_item_is_rejected_by_the_form_and_not_previewed(
+    project: Project, lead: User, client_for: Any
+) -> None:
+    data: dict[str, Any] = {"key": "large"}
+    for prefix, total in (("parts", 2), ("attributes", 0)):
+        data |= {f"{prefix}-TOTAL_FORMS": total, f"{prefix}-INITIAL_FORMS": 0}
+    for number in range(2):
+        data |= {f"parts-{number}-name": f"p{number}", f"parts-{number}-value": "word " * 30_000}
+    client = client_for(lead)
+    page = client.post(f"/projects/{project.pk}/new-item/", data)
+    assert page.status_code == 400 and "larger than 262144 characters" in page.text
+    preview = client.post(f"/projects/{project.pk}/new-item/preview/", data)
+    assert "word word" not in preview.text
+    assert not Item.objects.exists()

@@ -55,6 +55,16 @@ def test_new_project_from_a_table(file: Path, lead: Any) -> None:
     )
     project = Project.objects.get(name="Made")
     assert status == 0
+    understood = report.pop("understood")[str(file)]
+    assert [column["role"] for column in understood["columns"]] == [
+        "item",
+        "rater",
+        "label",
+        "rated_at",
+        "text",
+        "gold",
+    ]
+    assert {column["reason"] for column in understood["columns"]} == {"as you chose"}
     assert report == {
         "project": project.pk,
         "items": 3,
@@ -66,6 +76,17 @@ def test_new_project_from_a_table(file: Path, lead: Any) -> None:
         "notes": [],
         "skips": 0,
         "sources": {str(file): "csv"},
+        "labels": {
+            str(file): {
+                "verdict": {
+                    "labels": {"a": 2, "b": 2, "c": 2},
+                    "notes": [],
+                    "scale": "ordinal",
+                    "order": ["c", "b", "a", "d"],
+                    "order_basis": "option",
+                }
+            }
+        },
     }
     question = project.questions.get()
     assert (question.key, question.scale) == ("verdict", "ordinal")

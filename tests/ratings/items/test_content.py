@@ -123,3 +123,31 @@ def test_list_line_shows_an_image_or_an_excerpt():
         assert content.render_inline({"image": image, "text": "<b>"}, "i1") == "<b>"
     assert content.render_inline({"image": "https://other.example/a.png"}).startswith("https://")
     assert content.render_inline({"image": []}) == ""
+
+
+def test_item_of_many_keys_shows_some_and_says_how_many_are_left() -> None:
+    body = {"text": "x", "rest": {f"k{number}": {"a": 1, "b": 2} for number in range(60_000)}}
+    blocks = content.build_blocks(body)
+
+    def count_rows(block: content.ContentBlock) -> int:
+        return len(block.rows) + sum(count_rows(inner) for _name, inner in block.rows)
+
+    assert sum(map(count_rows, blocks)) <= content.MAX_KEYS + 3
+    [(_name, rest)] = blocks[1].rows
+    assert rest.rows[-1][0] == "…"
+    assert rest.rows[-1][1].value == f"{60_000 - len(rest.rows) + 1} more are not shown"
+    few = {f"k{number}": number for number in range(content.MAX_KEYS)}
+    assert len(content.build_blocks(few)[0].rows) == content.MAX_KEYS
+
+
+def test_long_conversation_is_shown_up_to_a_number_of_turns() -> None:
+    turns = [{"role": "user", "text": str(number)} for number in range(content.MAX_TURNS + 5)]
+    [block] = content.build_blocks({"turns": turns})
+    assert len(block.rows) == content.MAX_TURNS + 1
+    assert block.rows[-1][1].value == "5 more are not shown"
+    assert len(content.build_blocks({"image": ["/a.png"] * 1_000})) == content.MAX_KEYS
+
+
+def test_excerpt_looks_at_the_beginning_of_a_text() -> None:
+    assert content.get_excerpt({"text": "word " * 1_000_000}).startswith("word word")
+    assert content.get_excerpt({"html": "<div>" * 20_000 + "x"}).startswith("<div>")

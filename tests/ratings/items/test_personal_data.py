@@ -37,7 +37,7 @@ def rated_question(project: Project, question: Any, rate: Any) -> Any:
                 1,
                 comment=f"said by {rater}",
             )
-            record_check_answers({question: check_answer}, kind="repeat", by=None, source="form")
+            record_check_answers({question: [check_answer]}, kind="repeat", by=None, source="form")
     rate(question, "i0", "ann", "major")
     update_question(question.pk)
     Event.objects.create(

@@ -17,6 +17,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from metrics.agreement.counts.score_intervals import (
+    Margins,
+    ScoreLimits,
+    UrnModel,
+    weigh_pairs_between,
+)
 from metrics.agreement.counts.sums import build_pattern_sums
 from metrics.agreement.estimate import (
     ChanceCorrected,
@@ -73,7 +79,23 @@ def between_group_kappa(
     se = divide_or_nan(sums.compute_standard_error(spread, n), 1 - expected)
     n_ratings = items @ (first_counts.sum(axis=1) + second_counts.sum(axis=1))
     basis = EstimateBasis(n.astype(np.int64), n_ratings.astype(np.int64), n - 1)
-    return build_estimate(point, se, basis)
+    # The mean of 1 / size over the items stands for the sizes of the groups.
+    first_size, second_size = (
+        divide_or_nan(n, items @ (1 / group.sum(axis=1))) for group in (first_counts, second_counts)
+    )
+    model = UrnModel.from_margins(
+        weigh_pairs_between(first_size, second_size, n),
+        w,
+        Margins((margins[0] + margins[1]) / 2, expected, slopes[0] + slopes[1]),
+    )
+    greatest_chance = {"margins": None, "gwet": w.mean(), "none": 0.0}[chance]
+    lowest = (
+        -1.0
+        if greatest_chance is None
+        else float((w.min() - greatest_chance) / (1 - greatest_chance))
+    )
+    limits = ScoreLimits(point, model, se, n - 1, lowest=lowest)
+    return build_estimate(point, se, basis, limits=limits)
 
 
 def _compute_expected(

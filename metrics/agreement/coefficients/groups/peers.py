@@ -21,6 +21,12 @@ import numpy.typing as npt
 
 from metrics.agreement.coefficients.declaration import CategoryValues, Formula
 from metrics.agreement.counts.contingency import bilinear_form, mean_weight, outer_sum
+from metrics.agreement.counts.score_intervals import (
+    Margins,
+    ScoreLimits,
+    UrnModel,
+    weigh_pairs_between,
+)
 from metrics.agreement.estimate import (
     REASON_CODES,
     ChanceCorrected,
@@ -53,7 +59,9 @@ def peer_kappa(
     slope = outer_sum(columns @ w.T, rows @ w) - 2 * expected[..., None, None]
     influence = w - observed[..., None, None] - (1 - point.value)[..., None, None] * slope
     influence = divide_or_nan(influence, (total * (1 - expected))[..., None, None])
-    return _build_clustered_estimate(point, influence, (tables, moments, n_items))
+    margins = Margins((rows + columns) / 2, expected, columns @ w.T + rows @ w)
+    model = _build_model(total, n_items, w, margins)
+    return _build_clustered_estimate(point, influence, (tables, moments, n_items), model=model)
 
 
 def peer_percent_agreement(
@@ -71,7 +79,12 @@ def peer_percent_agreement(
     w = as_weight_matrix(weights, p.shape[-1])
     point = ChanceCorrected.from_agreement(mean_weight(p, w), 0 * total, total > 0)
     influence = divide_or_nan(w - point.value[..., None, None], total[..., None, None])
-    return _build_clustered_estimate(point, influence, (tables, moments, n_items))
+    shares = (p.sum(axis=-1) + p.sum(axis=-2)) / 2
+    model = _build_model(total, n_items, w, Margins(shares, 0 * total, 0 * shares))
+    lowest = float(w.min())
+    return _build_clustered_estimate(
+        point, influence, (tables, moments, n_items), model=model, lowest=lowest
+    )
 
 
 def peer_bias(
@@ -104,14 +117,27 @@ def _compute_proportions(tables: npt.ArrayLike) -> tuple[Floats, Floats]:
     return divide_or_nan(table, total[..., None, None]), total
 
 
+def _build_model(total: Floats, n_items: npt.ArrayLike, w: Floats, margins: Margins) -> UrnModel:
+    """Return the variance of one rater against the mean number of others of an item."""
+    n = np.asarray(n_items, float)
+    others = np.maximum(np.nan_to_num(divide_or_nan(total, n), nan=1.0), 1.0)
+    return UrnModel.from_margins(weigh_pairs_between(np.ones_like(n), others, n), w, margins)
+
+
 def _build_clustered_estimate(
     point: ChanceCorrected,
     influence: Floats,
     counts: tuple[npt.ArrayLike, npt.ArrayLike | None, npt.ArrayLike],
     *,
     upper: float = 1.0,
+    model: UrnModel | None = None,
+    lowest: float = -1.0,
 ) -> Estimate:
-    """Return the estimate with its cluster-robust interval; influence A (..., k, k)."""
+    """Return the estimate with its cluster-robust standard error; influence A (..., k, k).
+
+    model: variance of a coefficient under its own value, for the interval shown; None for a mean.
+    lowest: the least value possible.
+    """
     tables, moments, n_items = np.asarray(counts[0], float), counts[1], np.asarray(counts[2], float)
     influence = np.where(np.isfinite(influence), influence, 0.0)
     total = tables.sum(axis=(-2, -1))
@@ -124,7 +150,10 @@ def _build_clustered_estimate(
         squared_influence = (moment_products * influence).sum(axis=(-2, -1))
     se = np.sqrt(np.maximum(squared_influence * divide_or_nan(n_items, n_items - 1), 0))
     basis = EstimateBasis(n_items.astype(np.int64), (n_items + total).astype(np.int64), n_items - 1)
-    return build_estimate(point, se, basis, upper=upper)
+    limits = None
+    if model is not None:
+        limits = ScoreLimits(point, model, se, n_items - 1, lowest=lowest)
+    return build_estimate(point, se, basis, upper=upper, limits=limits)
 
 
 PEER_FORMULAS = {

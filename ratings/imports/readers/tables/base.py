@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Protocol
 
 from ratings.imports.mapping.columns import (
     ColumnGuess,
@@ -15,25 +14,12 @@ from ratings.imports.mapping.columns import (
 )
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
-from ratings.imports.readers.tables.rows import TableLine, TableParser, format_cell
+from ratings.imports.readers.tables.rows import TableParser, format_cell
 from ratings.imports.records import ReaderProblem, Record
 
-SAMPLE_ROWS = 20  # rows shown to the lead and used for guesses
+from .tidy_lines import TableLines, TidyLines
 
-
-class TableLines(Protocol):
-    """Iterates over (line, cells), the column names first; raises UnreadableFileError.
-
-    ``extra_records`` are records that have no cells of their own; the reader yields and clears
-    them.
-    """
-
-    extra_records: list[Record]
-
-    @property
-    def bytes_read(self) -> int: ...
-
-    def __iter__(self) -> Iterator[TableLine]: ...
+SAMPLE_ROWS = 500  # rows used for guesses
 
 
 class CountedLines:
@@ -69,20 +55,23 @@ class TableSource:
 
     def read_head(self, path: Path, mapping: ImportMapping) -> TableHead:
         """Return the column names and the first rows. Raises UnreadableFileError."""
-        rows = list(itertools.islice(self.open_lines(path, mapping), SAMPLE_ROWS + 1))
+        lines = TidyLines(self.open_lines(path, mapping))
+        rows = list(itertools.islice(lines, SAMPLE_ROWS + 1))
         if not rows:
             raise UnreadableFileError("empty")
         line, cells = rows[0]
         names = validate_column_names([format_cell(cell) for cell in cells], line)
         if len(rows) == 1:
             raise UnreadableFileError("only_names", line=line)
-        return TableHead("", names, rows[1:])
+        return TableHead(
+            "", names, [(line, [format_cell(cell) for cell in cells]) for line, cells in rows[1:]]
+        )
 
     def guess_columns(self, head: TableHead, *, labels: set[str]) -> ColumnGuess:
         return guess_columns(head, labels=labels)
 
     def open_reader(self, path: Path, mapping: ImportMapping) -> TableReader:
-        return TableReader(self.open_lines(path, mapping), mapping)
+        return TableReader(TidyLines(self.open_lines(path, mapping)), mapping)
 
 
 class TableReader:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
+from collections import Counter
 from pathlib import Path
 
 from django.utils.translation import gettext_lazy as _
@@ -14,9 +16,12 @@ from ratings.imports.mapping.columns import TableHead
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
 
-from .base import SAMPLE_ROWS, TableSource
+from .base import TableSource
 from .csv_records import DELIMITERS, CsvRecords
 
+GUESS_ROWS = 20  # rows from which the delimiter is guessed
+# The line by which spreadsheet programs state the delimiter of a file.
+SEPARATOR_LINE = re.compile(r"\"?sep=(.)\"?[\s,;|]*", re.IGNORECASE)
 # Problems that may disappear with another delimiter.
 DELIMITER_PROBLEMS = ("cell_long", "columns_many", "quote_open", "invalid_quote")
 
@@ -48,21 +53,34 @@ class CsvSource(TableSource):
 
 def guess_delimiter(path: Path, *, encoding: str) -> str:
     """Return the delimiter that splits the first rows into most columns, equally in every row."""
+    if stated := read_stated_delimiter(path, encoding=encoding):
+        return stated
     best_score = (0.0, 0, "")
     first_error: UnreadableFileError | None = None
     for delimiter in DELIMITERS:
         try:
             records = CsvRecords(path, encoding=encoding, delimiter=delimiter)
-            rows = list(itertools.islice(records, SAMPLE_ROWS + 1))
+            rows = list(itertools.islice(records, GUESS_ROWS + 1))
         except UnreadableFileError as error:
             if error.problem.kind not in DELIMITER_PROBLEMS:
                 raise
             first_error = first_error or error
             continue
-        widths = [len(cells) for _line, cells in rows]
-        if widths and widths[0] > 1:
-            share_equal = sum(width == widths[0] for width in widths) / len(widths)
-            best_score = max(best_score, (share_equal, widths[0], delimiter))
+        # Titles above the names and notes below the rows have another width.
+        widths = Counter(len(cells) for _line, cells in rows)
+        if widths and (most_common := widths.most_common(1)[0])[0] > 1:
+            width, count = most_common
+            best_score = max(best_score, (count / len(rows), width, delimiter))
     if best_score[2]:
         return best_score[2]
     raise first_error or UnreadableFileError("one_column", line=1)
+
+
+def read_stated_delimiter(path: Path, *, encoding: str) -> str:
+    """Return the delimiter of a first line like `sep=;`, or an empty text."""
+    try:
+        with path.open(encoding=encoding, errors="replace", newline="") as file:
+            match = SEPARATOR_LINE.fullmatch(file.readline(20).rstrip("\r\n"))
+    except FileNotFoundError:
+        raise UnreadableFileError("file_missing") from None
+    return match[1] if match and match[1] in (*DELIMITERS, "\t") else ""

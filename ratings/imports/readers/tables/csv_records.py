@@ -45,7 +45,7 @@ class CsvRecords:
         line = 1
         try:
             for cells in reader:
-                if any(cells):
+                if any(cells) and not (line == 1 and _is_separator_line(cells)):
                     if len(cells) > MAX_COLUMNS:
                         raise UnreadableFileError(
                             "columns_many", line=line, found=len(cells), limit=MAX_COLUMNS
@@ -71,6 +71,12 @@ class CsvRecords:
                 raise UnreadableFileError("line_long", line=line, limit=MAX_LINE_LENGTH)
         if last_line := "".join(unfinished):
             yield last_line
+
+
+def _is_separator_line(cells: list[str]) -> bool:
+    """Return whether the first line is `sep=;`, by which a spreadsheet states the delimiter."""
+    first = cells[0].casefold()
+    return len(first) <= 5 and first.startswith("sep=") and not any(cells[1:])
 
 
 def _build_error(error: csv.Error, line: int, *, spans_lines: bool) -> UnreadableFileError:

@@ -1,7 +1,8 @@
 """Items and ratings of a table with a header line: CSV files, sheets of a workbook, JSON records.
 
-Long layout: a row a rating. Wide layout: a row an item, and a column for each rater. Items layout:
-a row an item.
+Long layout: a row a rating. Wide layout: a row an item, and a column for each rater. Counts: a row
+an item, and a column with the number of ratings of each label. Raters: a row a rater, and a column
+for each item. Items layout: a row an item.
 """
 
 from __future__ import annotations
@@ -11,11 +12,15 @@ import hashlib
 import json
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from projects.services.raters import fields
 from ratings.files.formula_escaping import unescape_formula
+from ratings.imports.decoding.table_times import parse_table_time
 from ratings.imports.mapping.columns import CONTENT_ROLES, validate_column_names
 from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.mapping.question_keys import build_column_question_key
+from ratings.imports.mapping.rater_columns import get_item_name
 from ratings.imports.problems import UnreadableFileError
 from ratings.imports.records import (
     GoldRecord,
@@ -24,12 +29,15 @@ from ratings.imports.records import (
     RatingRecord,
     ReaderProblem,
     Record,
+    RecordTime,
     SkippedRecord,
 )
 from ratings.imports.staging.key_ids import find_text_problem
 
+from .tidy_lines import TableLine
+
 Cells = Sequence[Any]  # texts; in JSON and workbooks also numbers, booleans and lists
-TableLine = tuple[int, Cells]
+MAX_RATERS_OF_COUNTS = 1000  # ratings of one label in one row of a table of counts
 
 
 def clean_cell(cell: Any) -> str:
@@ -72,6 +80,7 @@ class TableParser:
         self.column_names: list[str] = []
         self.header_line = 1
         self.n_complete_rows = 0
+        self.zone = ZoneInfo(mapping.zone or mapping.time_zone)
         self.known_models: set[str] = set()  # keys of raters already yielded as models
         self.content = [
             (role, self.columns[role]) for role in CONTENT_ROLES if role in self.columns
@@ -98,12 +107,14 @@ class TableParser:
         """
         parts = [index for index in self.mapping.content_columns if index < len(self.column_names)]
         self.content += [(self.column_names[index], index) for index in parts]
-        if self.mapping.layout == "long":
-            yield from self._iter_long()
-        elif self.mapping.layout == "wide":
-            yield from self._iter_wide()
-        else:
-            yield from self._iter_items()
+        layouts = {
+            "long": self._iter_long,
+            "wide": self._iter_wide,
+            "counts": self._iter_counts,
+            "raters": self._iter_raters_in_rows,
+            "items": self._iter_items,
+        }
+        yield from layouts[self.mapping.layout]()
 
     def _iter_complete_rows(self) -> Iterator[TableLine | ReaderProblem]:
         """Yield the rows with the right number of cells, and a problem for every other row."""
@@ -116,23 +127,61 @@ class TableParser:
                 yield ReaderProblem(line, "cells", "", {"found": len(cells), "wanted": n_columns})
 
     def _iter_long(self) -> Iterator[Record]:
-        label_index, item_index = self.columns["label"], self.columns.get("item")
+        labels = self._list_label_columns()
         has_items = self._has_items()
         for row in self._iter_complete_rows():
             if isinstance(row, ReaderProblem):
                 yield row
                 continue
             line, cells = row
-            key = clean_cell(cells[item_index]) if item_index is not None else ""
+            key = self._get_item_key(cells)
             if has_items:
                 key = yield from self._parse_item(line, cells, key)
-            if not key and item_index is None:
+            if not key and "item" not in self.columns:
                 continue  # already yielded as a skipped record
-            if has_items and is_empty_cell(cells[label_index]):
-                yield from [SkippedRecord(line, "no_label")] if key else []
-            else:
+            for index, question in labels:
+                if is_empty_cell(cells[index]) and (has_items or len(labels) > 1):
+                    yield from [SkippedRecord(line, "no_label")] if key else []
+                    continue
                 yield from self._iter_new_model(line, cells)
-                yield self._build_rating(line, cells, key)
+                yield self._build_rating(line, cells, key, label_index=index, question=question)
+
+    def _list_label_columns(self) -> list[tuple[int, str]]:
+        """Return (index, question) of the columns of labels; the question is empty if it is one."""
+        if len(self.mapping.label_columns) > 1:
+            return [
+                (index, build_column_question_key(self.column_names[index]))
+                for index in self.mapping.label_columns
+            ]
+        return [(self.columns["label"], "")]
+
+    def _get_item_key(self, cells: Cells) -> str:
+        """Return the key of a row's item, or an empty text."""
+        item_index = self.columns.get("item")
+        if self.mapping.rows_are_items:
+            return str(self.n_complete_rows)
+        key = clean_cell(cells[item_index]) if item_index is not None else ""
+        if self.mapping.key_separator:
+            return key.rpartition(self.mapping.key_separator)[0] or key
+        return key
+
+    def _get_rater_key(self, cells: Cells) -> str:
+        """Return the key of the rater of a row."""
+        rater_index = self.columns.get("rater")
+        if self.mapping.key_separator and rater_index is None:
+            key = clean_cell(cells[self.columns["item"]])
+            return key.rpartition(self.mapping.key_separator)[2]
+        return self.mapping.default_rater if rater_index is None else clean_cell(cells[rater_index])
+
+    def _get_time(self, cells: Cells) -> RecordTime:
+        """Return the time of a row; a time without a zone is in the zone of the mapping."""
+        time_index = self.columns.get("rated_at")
+        if time_index is None:
+            return None
+        text = clean_cell(cells[time_index])
+        if not text:
+            return None
+        return parse_table_time(text, zone=self.zone, date_order=self.mapping.date_order)
 
     def _iter_new_model(self, line: int, cells: Cells) -> Iterator[RaterRecord]:
         """Yield the rater of the row if it is a model that has not been yielded yet."""
@@ -146,67 +195,118 @@ class TableParser:
             model = clean_cell(cells[model_index])
             yield RaterRecord(line, rater, "model", model=model, prompt_version=version)
 
-    def _build_rating(self, line: int, cells: Cells, key: str) -> RatingRecord:
+    def _build_rating(
+        self, line: int, cells: Cells, key: str, *, label_index: int, question: str
+    ) -> RatingRecord:
         """Return the rating of a row of the long layout."""
         get_index = self.columns.get
-        rater_index, time_index, comment_index = (
-            get_index("rater"),
-            get_index("rated_at"),
-            get_index("comment"),
-        )
+        comment_index = get_index("comment")
         question_index, seconds_index = get_index("question"), get_index("seconds")
         guidelines_index = get_index("guidelines")
         return RatingRecord(
             line,
             key,
-            self.mapping.default_rater if rater_index is None else clean_cell(cells[rater_index]),
-            "" if question_index is None else clean_cell(cells[question_index]),
-            clean_cell(cells[self.columns["label"]]),
-            None if time_index is None else clean_cell(cells[time_index]),
+            self._get_rater_key(cells),
+            question if question_index is None else clean_cell(cells[question_index]),
+            clean_cell(cells[label_index]),
+            self._get_time(cells),
             None if comment_index is None else unescape_formula(format_cell(cells[comment_index])),
             None if seconds_index is None else _parse_number(cells[seconds_index]),
+            column=self.column_names[label_index] if question else "",
             guidelines=None if guidelines_index is None else clean_cell(cells[guidelines_index]),
         )
 
-    def _iter_wide(self) -> Iterator[Record]:
-        columns = self.columns
-        item_index = columns.get("item")
+    def _list_value_columns(self) -> list[tuple[int, str]]:
+        """Return (index, name) of the columns that have no other meaning."""
         described_columns = {
-            *columns.values(),
+            *self.columns.values(),
             *self.mapping.content_columns,
             *self.mapping.attribute_columns,
+            *self.mapping.excluded_columns,
         }
-        excluded_columns = described_columns | set(self.mapping.excluded_columns)
-        rater_columns = []
-        for index, name in enumerate(self.column_names):
-            if index not in excluded_columns:
-                rater = clean_cell(name)
-                yield RaterRecord(self.header_line, rater, column=name)
-                # A rater with an invalid name is one problem, not one in every row.
-                if not find_text_problem(rater, fields.MAX_KEY_LENGTH):
-                    rater_columns.append((index, rater, name))
+        return [
+            (index, name)
+            for index, name in enumerate(self.column_names)
+            if index not in described_columns
+        ]
+
+    def _iter_rows_of_items(self) -> Iterator[tuple[int, Cells, str, list[Record]]]:
+        """Yield (line, cells, item key, records of the item) of each row.
+
+        The key is empty and the cells are missing where the row cannot be used.
+        """
         has_items = self._has_items()
         for row in self._iter_complete_rows():
             if isinstance(row, ReaderProblem):
-                yield row
+                yield row.line or 0, (), "", [row]
                 continue
             line, cells = row
-            key = clean_cell(cells[item_index]) if item_index is not None else ""
+            key = self._get_item_key(cells)
+            item_records: list[Record] = []
             if has_items:
-                key = yield from self._parse_item(line, cells, key)
-            for index, rater, name in rater_columns:
-                if not is_empty_cell(cells[index]):
-                    yield RatingRecord(line, key, rater, "", clean_cell(cells[index]), column=name)
+                parsing = self._parse_item(line, cells, key)
+                try:
+                    while True:
+                        item_records.append(next(parsing))
+                except StopIteration as end:
+                    key = end.value
+            yield line, cells, key, item_records
 
-    def _iter_items(self) -> Iterator[Record]:
-        item_index = self.columns.get("item")
+    def _iter_wide(self) -> Iterator[Record]:
+        rater_columns = []
+        for index, name in self._list_value_columns():
+            rater, question = self.mapping.value_columns.get(str(index), (name, ""))
+            rater = clean_cell(rater)
+            yield RaterRecord(self.header_line, rater, column=name)
+            # A rater with an invalid name is one problem, not one in every row.
+            if not find_text_problem(rater, fields.MAX_KEY_LENGTH):
+                question_key = build_column_question_key(question) if question else ""
+                rater_columns.append((index, rater, question_key, name))
+        for line, cells, key, item_records in self._iter_rows_of_items():
+            yield from item_records
+            for index, rater, question, name in rater_columns if cells else ():
+                if not is_empty_cell(cells[index]):
+                    label = clean_cell(cells[index])
+                    yield RatingRecord(line, key, rater, question, label, column=name)
+
+    def _iter_counts(self) -> Iterator[Record]:
+        """Yield ratings of anonymous raters, numbered anew in every row."""
+        columns = self._list_value_columns()
+        for line, cells, key, item_records in self._iter_rows_of_items():
+            yield from item_records
+            number = 0
+            for index, name in columns if cells else ():
+                text = clean_cell(cells[index]) or "0"
+                count = int(text) if text.isascii() and text.isdigit() and len(text) < 5 else -1
+                if not 0 <= count <= MAX_RATERS_OF_COUNTS:
+                    values = {"value": text[:40], "limit": MAX_RATERS_OF_COUNTS}
+                    yield ReaderProblem(line, "count", name, values)
+                    continue
+                for _ in range(count):
+                    number += 1
+                    label = clean_cell(name)
+                    yield RatingRecord(line, key, f"anonymous {number}", "", label, column=name)
+
+    def _iter_raters_in_rows(self) -> Iterator[Record]:
+        columns = [(index, get_item_name(name), name) for index, name in self._list_value_columns()]
         for row in self._iter_complete_rows():
             if isinstance(row, ReaderProblem):
                 yield row
                 continue
             line, cells = row
-            key = clean_cell(cells[item_index]) if item_index is not None else ""
-            yield from self._parse_item(line, cells, key)
+            rater, rated_at = self._get_rater_key(cells), self._get_time(cells)
+            for index, item, name in columns:
+                if not is_empty_cell(cells[index]):
+                    label = clean_cell(cells[index])
+                    yield RatingRecord(line, item, rater, "", label, rated_at, column=name)
+
+    def _iter_items(self) -> Iterator[Record]:
+        for row in self._iter_complete_rows():
+            if isinstance(row, ReaderProblem):
+                yield row
+                continue
+            line, cells = row
+            yield from self._parse_item(line, cells, self._get_item_key(cells))
 
     def _has_items(self) -> bool:
         """Return whether the table has content, attributes or gold answers of items."""
@@ -225,7 +325,7 @@ class TableParser:
         for index in self.mapping.attribute_columns:
             if not is_empty_cell(cells[index]):
                 attributes[self.column_names[index]] = self._convert_content(cells[index])
-        if not key and "item" not in self.columns and body:
+        if not key and "item" not in self.columns and body and not self.mapping.rows_are_items:
             key = compute_item_key(body)
         if not key and not ("item" in self.columns and body):
             yield SkippedRecord(line, "no_content")

@@ -1,4 +1,4 @@
-"""Excel workbooks (.xlsx): the first sheet with rows, read row by row.
+"""Excel workbooks (.xlsx): the first sheet with a table, read row by row.
 
 Only values are read: a formula has the value that the spreadsheet program stored last, and links to
 other files are never followed.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from ratings.imports.decoding.sample import FileSample
+from ratings.imports.mapping.column_names import is_known_name
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
 from ratings.imports.readers.tables.rows import TableLine
@@ -28,6 +29,9 @@ from .csv_records import MAX_CELL_LENGTH, MAX_COLUMNS
 WORKBOOK_PART = "xl/workbook.xml"
 STRINGS_PART = "xl/sharedStrings.xml"
 MAX_STRINGS_BYTES = 128 << 20  # the shared strings are held in memory
+MAX_ROWS = 1_048_576  # of a sheet, as in spreadsheet programs
+MAX_EMPTY_ROWS = 100_000  # between two rows
+TABLE_ROWS = 20  # rows of a sheet in which a table is searched
 ERROR_VALUES = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A")
 
 
@@ -63,32 +67,28 @@ class XlsxLines(CountedLines):
             value_sheet = stack.enter_context(_open_sheet(self.path, data_only=True))
             self.n_rows = value_sheet.max_row or 1
             value_sheet.reset_dimensions()
-            rows: Iterator[Any] = value_sheet.iter_rows(values_only=True)
+            rows = _iter_rows(value_sheet)
             formula_rows: Iterator[Any] = itertools.repeat(None)
             if has_formulas:
                 formula_sheet = stack.enter_context(_open_sheet(self.path, data_only=False))
                 formula_sheet.reset_dimensions()
-                formula_rows = formula_sheet.iter_rows(values_only=True)
-            for sheet_number in range(len(value_sheet.parent.worksheets) - 1):
-                self.extra_records.append(SkippedRecord(sheet_number + 1, "other_sheets"))
-            yield from self._iter_lines(_iter_parsed_rows(rows), _iter_parsed_rows(formula_rows))
+                formula_rows = _iter_rows(formula_sheet)
+            for number, sheet in enumerate(value_sheet.parent.worksheets, start=1):
+                if sheet is not value_sheet:
+                    self.extra_records.append(SkippedRecord(number, "other_sheets", sheet.title))
+            yield from self._iter_lines(rows, formula_rows)
 
     def _iter_lines(self, rows: Iterator[Any], formula_rows: Iterator[Any]) -> Iterator[TableLine]:
         width = 0
         for line, (cells, formulas) in enumerate(zip(rows, formula_rows, strict=False), start=1):
             self.rows_read = line
             self._check_cells(line, cells, formulas or ())
-            trimmed = list(_trim_cells(cells))
-            if len(trimmed) > MAX_COLUMNS:
-                raise UnreadableFileError(
-                    "columns_many", line=line, found=len(trimmed), limit=MAX_COLUMNS
-                )
-            if trimmed:
-                width = width or len(trimmed)
-                yield line, trimmed + [None] * (width - len(trimmed))
+            if cells:
+                width = width or len(cells)
+                yield line, [*cells, *[None] * (width - len(cells))]
 
     def _check_cells(self, line: int, cells: Sequence[Any], formulas: Sequence[Any]) -> None:
-        for index, cell in enumerate(cells):
+        for index, (cell, formula) in enumerate(itertools.zip_longest(cells, formulas)):
             if isinstance(cell, str):
                 if len(cell) > MAX_CELL_LENGTH:
                     raise UnreadableFileError("cell_long", line=line, limit=MAX_CELL_LENGTH)
@@ -98,7 +98,7 @@ class XlsxLines(CountedLines):
                             line, "xlsx_error", _format_column_name(index), {"value": cell}
                         )
                     )
-            elif cell is None and index < len(formulas) and _is_formula(formulas[index]):
+            elif cell is None and _is_formula(formula):
                 self.extra_records.append(
                     ReaderProblem(line, "xlsx_formula", _format_column_name(index))
                 )
@@ -147,7 +147,7 @@ def _has_formula(archive: zipfile.ZipFile, name: str) -> bool:
 
 @contextlib.contextmanager
 def _open_sheet(path: Path, *, data_only: bool) -> Iterator[Any]:
-    """Yield the first sheet that has rows, for sequential reading."""
+    """Yield the first sheet that has a table, else the first with rows, for sequential reading."""
     import openpyxl
 
     # Pass an open file, because openpyxl rejects a path without a known extension.
@@ -160,17 +160,65 @@ def _open_sheet(path: Path, *, data_only: bool) -> Iterator[Any]:
             raise UnreadableFileError("xlsx") from None
         if not workbook.worksheets:
             raise UnreadableFileError("empty")
-        yield next(
-            (sheet for sheet in workbook.worksheets if _has_rows(sheet)), workbook.worksheets[0]
-        )
+        yield max(workbook.worksheets, key=_rank_sheet)
 
 
-def _has_rows(sheet: Any) -> bool:
+def _rank_sheet(sheet: Any) -> int:
+    """Return 3 for a sheet whose columns have known names, 2 for another table, 1 for notes.
+
+    A table has two rows with several cells among its first rows; an empty sheet has rank 0.
+    """
     try:
-        first_row = next(sheet.iter_rows(max_row=1, values_only=True), None)
+        rows = [
+            [cell for cell in row if cell is not None]
+            for row in sheet.iter_rows(max_row=TABLE_ROWS, values_only=True)
+        ]
     except Exception:
         raise UnreadableFileError("xlsx") from None
-    return first_row is not None and any(cell is not None for cell in first_row)
+    wide_rows = [row for row in rows if len(row) >= 2]
+    if len(wide_rows) < 2:
+        return 1 if any(rows) else 0
+    return 3 if any(is_known_name(str(name)) for name in wide_rows[0]) else 2
+
+
+def _iter_rows(sheet: Any) -> Iterator[Sequence[Any]]:
+    """Yield the values of each row without trailing empty cells; raise UnreadableFileError.
+
+    A row that the file leaves out is empty. openpyxl would create all rows up to a number in the
+    file, which may be any, so the numbers are checked first.
+    """
+    from openpyxl.worksheet._reader import WorkSheetParser
+
+    workbook = sheet.parent
+    number = 0
+    with sheet._get_source() as source:
+        parser = WorkSheetParser(
+            source,
+            sheet._shared_strings,
+            data_only=workbook.data_only,
+            epoch=workbook.epoch,
+            date_formats=workbook._date_formats,
+            timedelta_formats=workbook._timedelta_formats,
+        )
+        for row_number, cells in _iter_parsed_rows(parser.parse()):
+            if row_number > MAX_ROWS:
+                raise UnreadableFileError("xlsx_rows", found=row_number, limit=MAX_ROWS)
+            if row_number - number - 1 > MAX_EMPTY_ROWS:
+                raise UnreadableFileError("xlsx_gap", line=row_number, limit=MAX_EMPTY_ROWS)
+            if row_number <= number:  # a number that occurred already
+                continue
+            for _empty in range(number + 1, row_number):
+                yield ()
+            number = row_number
+            yield _build_row(row_number, cells)
+
+
+def _build_row(number: int, cells: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
+    values = {cell["column"]: cell["value"] for cell in cells if cell["value"] is not None}
+    width = max(values, default=0)
+    if width > MAX_COLUMNS:
+        raise UnreadableFileError("columns_many", line=number, found=width, limit=MAX_COLUMNS)
+    return [values.get(column) for column in range(1, width + 1)]
 
 
 def _iter_parsed_rows(rows: Iterator[Any]) -> Iterator[Any]:
@@ -183,13 +231,6 @@ def _iter_parsed_rows(rows: Iterator[Any]) -> Iterator[Any]:
         if row is ...:
             return
         yield row
-
-
-def _trim_cells(cells: Sequence[Any]) -> Sequence[Any]:
-    end = len(cells)
-    while end and cells[end - 1] is None:
-        end -= 1
-    return cells[:end]
 
 
 def _is_formula(cell: Any) -> bool:

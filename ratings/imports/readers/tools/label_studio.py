@@ -10,11 +10,13 @@ pairwise choices are answers to the question that `from_name` names.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.problems import UnreadableFileError
 from ratings.imports.records import (
     GoldRecord,
     ItemRecord,
@@ -25,14 +27,17 @@ from ratings.imports.records import (
     build_model_key,
 )
 
+from .answer_columns import find_answer_columns
 from .base import (
     Fields,
+    ToolReader,
     ToolSource,
     build_attributes,
     build_body,
     build_question_key,
     get_item_key,
     list_objects,
+    open_records,
     parse_json,
     parse_seconds,
     parse_single_answer,
@@ -69,10 +74,10 @@ class LabelStudioSource(ToolSource):
             return (has_tasks and has_nested_fields) or sample.has_fields(*MIN_FIELDS)
         return sample.kind == "text" and {"id", *MIN_FIELDS} <= set(sample.names)
 
+    def open_reader(self, path: Path, mapping: ImportMapping) -> ToolReader:
+        return _LabelStudioReader(self, path, mapping)
+
     def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
-        if not any(name in fields for name in ANNOTATION_FIELDS):
-            yield from _parse_min_record(line, fields, mapping)
-            return
         data = fields.get("data")
         body = build_body(data) if isinstance(data, dict) else {}
         key = get_item_key(fields.get("id"), body)
@@ -252,14 +257,50 @@ def _get_rater(annotation: Fields) -> tuple[str, str]:
 # --- JSON-MIN and CSV
 
 
-def _parse_min_record(line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
-    """Yield the records of a JSON-MIN or CSV record.
+class _LabelStudioReader(ToolReader):
+    """Reads tasks with annotations, or the flat records of JSON-MIN and CSV."""
 
-    The fields of the task come first, then its id, the labels, and the annotator and times.
-    """
-    names = list(fields)
-    id_index = names.index("id") if "id" in names else -1
-    data = {name: fields[name] for name in names[: max(id_index, 0)]}
+    def iter_records(self) -> Iterator[Record]:
+        answers: list[str] | None = None
+        try:
+            self.rows = open_records(self.path, self.mapping)
+            for line, fields in self.rows:
+                if any(name in fields for name in ANNOTATION_FIELDS):
+                    yield from self.tool.parse_record(line, fields, self.mapping)
+                    continue
+                if answers is None:
+                    answers = self._find_answers(fields)
+                yield from _parse_min_record(line, fields, self.mapping, answers)
+        except UnreadableFileError as error:
+            yield error.to_record()
+
+    def _find_answers(self, fields: Fields) -> list[str]:
+        """Return the fields of labels.
+
+        The fields of the task come first, then its id, and the labels. A task whose data has an id
+        of its own has it at this place, so content may stand behind it.
+        """
+        names = list(fields)
+        after_id = names[names.index("id") + 1 :] if "id" in names else names
+        candidates = [
+            name for name in after_id if name not in (*MIN_FIELDS, "history", "agreement")
+        ]
+        if names[:1] != ["id"]:
+            return candidates
+        records = open_records(self.path, self.mapping)
+        return find_answer_columns(records, item_field="id", candidates=candidates) or candidates
+
+
+def _parse_min_record(
+    line: int, fields: Fields, mapping: ImportMapping, answers: Sequence[str]
+) -> Iterator[Record]:
+    """Yield the records of a JSON-MIN or CSV record."""
+    other_fields = (*MIN_FIELDS, "id", "history", "agreement")
+    data = {
+        name: value
+        for name, value in fields.items()
+        if name not in answers and name not in other_fields
+    }
     body = build_body(data)
     key = get_item_key(fields.get("id"), body)
     if not key:
@@ -267,10 +308,8 @@ def _parse_min_record(line: int, fields: Fields, mapping: ImportMapping) -> Iter
         return
     yield ItemRecord(line, key, body or None)
     rater = to_text(fields.get("annotator")) or mapping.default_rater
-    for name in names[id_index + 1 :]:
-        if name in MIN_FIELDS or name in ("history", "agreement"):
-            continue
-        value = fields[name]
+    for name in answers:
+        value = fields.get(name)
         if isinstance(value, str) and value[:1] in ("[", "{"):
             value = parse_json(value)
         if isinstance(value, dict) and set(value) == {"choices"}:

@@ -189,7 +189,7 @@ def test_labels_of_good_raters_have_the_expected_errors():
     assert fit.converged
     assert n_errors == pytest.approx(fit.expected_errors, abs=4 * math.sqrt(fit.expected_errors))
     assert fit.accuracy == pytest.approx(np.full(12, 0.775), abs=0.12)
-    assert fit.expected.sum() == pytest.approx(len(rows))
+    assert fit.expected_counts.sum() == pytest.approx(len(rows))
 
 
 def test_single_category_has_high_certainty_below_one():
@@ -212,14 +212,14 @@ def test_ratings_without_pairs_have_majority_but_no_model():
 def test_warm_start_reaches_the_same_fit_as_cold_start():
     rows, _ = simulate_ratings(200, 8, 3)
     cold = fit_model(rows, 3, tolerance=1e-10)
-    for start in (cold.posterior, cold.start()):
+    for start in (cold.posterior, cold.get_starting_values()):
         warm = fit_model(rows, 3, tolerance=1e-10, start=start)
         assert warm.rounds < cold.rounds / 2
         assert warm.posterior == pytest.approx(cold.posterior, abs=1e-8)
     # with a rater who was not in the earlier fit
     extended_rows = np.concatenate([rows, [(item, 99, 0) for item in range(20)]])
     warm_extended, cold_extended = (
-        fit_model(extended_rows, 3, start=cold.start()),
+        fit_model(extended_rows, 3, start=cold.get_starting_values()),
         fit_model(extended_rows, 3),
     )
     assert warm_extended.posterior == pytest.approx(cold_extended.posterior, abs=1e-4)
@@ -231,7 +231,7 @@ def test_stored_model_gives_posteriors_of_changed_items():
     rows, _ = simulate_ratings(100, 6, 3)
     fit = fit_model(rows, 3, tolerance=1e-12)
     changed_rows = rows[rows[:, 0] < 10]
-    items, posterior = consensus.apply_fit(*split_columns(changed_rows), fit.start())
+    items, posterior = consensus.apply_fit(*split_columns(changed_rows), fit.get_starting_values())
     assert items.tolist() == list(range(10))
     assert posterior == pytest.approx(fit.posterior[:10], abs=1e-8)
 

@@ -56,7 +56,7 @@ def compute_kappa_slowly(rows, weight, k):
 
 
 def compute_without_slowly(rows, is_removed, weight, k):
-    """Return kappa of both periods and the numbers of removed ratings; ``gone`` selects the rows."""
+    """Return kappa of both periods and the numbers of removed ratings; `is_removed` selects the rows."""
     kappas, numbers = [], []
     for period in (0, 1):
         period_rows = [row for row in rows if row[3] == period]
@@ -91,7 +91,7 @@ def assert_same_as_slow(result, index, expected):
 def test_leave_one_out_equals_computing_without_the_part(seed, name):
     rows, k = simulate_ratings(seed)
     weight, periods = WEIGHTS[name], build_periods(rows, k, name)
-    full_kappa = periods.kappa()
+    full_kappa = periods.compute_kappa()
     for period in (0, 1):
         expected = compute_kappa_slowly([row for row in rows if row[3] == period], weight, k)
         value = full_kappa.value[period]
@@ -100,7 +100,7 @@ def test_leave_one_out_equals_computing_without_the_part(seed, name):
             if expected is None
             else value == pytest.approx(float(expected), abs=1e-12)
         )
-    raters = periods.without_raters()
+    raters = periods.leave_out_raters()
     assert raters.keys.tolist() == sorted({row[1] for row in rows})
     for index, rater in enumerate(raters.keys):
         assert_same_as_slow(
@@ -108,12 +108,12 @@ def test_leave_one_out_equals_computing_without_the_part(seed, name):
             index,
             compute_without_slowly(rows, lambda row, rater=rater: row[1] == rater, weight, k),
         )
-    categories = periods.without_categories()
+    categories = periods.leave_out_categories()
     for c in range(k):
         assert_same_as_slow(
             categories, c, compute_without_slowly(rows, lambda row, c=c: row[2] == c, weight, k)
         )
-    groups = periods.without_groups(np.array([row[0] % 3 for row in rows], np.int64))
+    groups = periods.leave_out_groups(np.array([row[0] % 3 for row in rows], np.int64))
     for index, group in enumerate(groups.keys):
         assert_same_as_slow(
             groups,
@@ -125,24 +125,26 @@ def test_leave_one_out_equals_computing_without_the_part(seed, name):
 def test_an_unused_category_explains_nothing():
     rows, k = simulate_ratings(7)
     periods = build_periods(rows, k + 1, "quadratic")
-    kappas = periods.kappa().value
+    kappas = periods.compute_kappa().value
     change = kappas[1] - kappas[0]
-    assert periods.without_categories().contributions(change)[k] == pytest.approx(0, abs=1e-12)
+    assert periods.leave_out_categories().compute_contributions(change)[k] == pytest.approx(
+        0, abs=1e-12
+    )
 
 
 def test_group_of_all_items_leaves_nothing_to_compute():
     rows, k = simulate_ratings(11)
     periods = build_periods(rows, k)
-    without_all = periods.without_groups(np.zeros(len(rows), np.int64))
+    without_all = periods.leave_out_groups(np.zeros(len(rows), np.int64))
     assert np.isnan(without_all.kappa).all()
     assert {REASONS[code] for code in without_all.reason.ravel()} == {"no_pairable_items"}
-    assert np.isnan(without_all.contributions(0.1)).all()
+    assert np.isnan(without_all.compute_contributions(0.1)).all()
 
 
 def test_rater_without_peers_explains_only_the_chance_part():
     before = [(1, 1, 0, 0), (1, 2, 0, 0), (2, 1, 1, 0), (2, 2, 1, 0)]
     rows = [*before, (3, 9, 0, 1), (4, 1, 0, 1), (4, 2, 1, 1), (5, 1, 0, 1), (5, 2, 0, 1)]
-    without_raters = build_periods(rows, 2).without_raters()
+    without_raters = build_periods(rows, 2).leave_out_raters()
     assert_same_as_slow(
         without_raters, 2, compute_without_slowly(rows, lambda row: row[1] == 9, WEIGHTS["none"], 2)
     )
@@ -150,9 +152,9 @@ def test_rater_without_peers_explains_only_the_chance_part():
 
 def test_attribution_without_ratings_is_undefined():
     periods = build_periods([], 3)
-    assert np.isnan(periods.kappa().value).all()
-    assert periods.without_raters().keys.size == 0
-    assert np.isnan(periods.without_categories().kappa).all()
+    assert np.isnan(periods.compute_kappa().value).all()
+    assert periods.leave_out_raters().keys.size == 0
+    assert np.isnan(periods.leave_out_categories().kappa).all()
 
 
 def test_item_in_both_periods_raises_an_error():

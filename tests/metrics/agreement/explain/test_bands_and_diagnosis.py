@@ -14,6 +14,7 @@ from metrics.agreement.counts import tally
 from metrics.agreement.explain import bands
 from metrics.agreement.explain.diagnosis import diagnose, list_confusions
 from metrics.agreement.explain.sensitivity import compute_sensitivity
+from metrics.templatetags.results import safe_band
 from tests.metrics.agreement.test_truth import CASES, build_codes, load_case
 
 TRUTH = {path.stem: load_case(path) for path in CASES}
@@ -88,7 +89,6 @@ def test_band_probabilities_follow_the_interval():
 @pytest.mark.parametrize("df", [1, 4, 29, 1000])
 def test_band_and_interval_use_the_same_distribution(df):
     low = 0.64 - float(special.stdtrit(df, 0.975)) * 0.05
-    assert bands.estimate_degrees_of_freedom(0.64, low, 0.05) == pytest.approx(df, rel=1e-6)
     # where the interval's lower end is a band's, 97.5 % lie above it, but for what is cut off at 1
     shares = bands.band_probabilities(0.4 + (0.64 - low), 0.05, df=df)
     assert shares is not None
@@ -98,19 +98,14 @@ def test_band_and_interval_use_the_same_distribution(df):
     assert above == pytest.approx((top - 0.025) / (top - bottom))
 
 
-def test_few_items_give_a_lower_safe_band():
-    """With five items the normal distribution gives fair, t(4) slight."""
-    low = 0.5 - float(special.stdtrit(4, 0.975)) * 0.17
-    df = bands.estimate_degrees_of_freedom(0.5, low, 0.17)
-    normal_band, t_band = bands.find_safe_band(0.5, 0.17), bands.find_safe_band(0.5, 0.17, df=df)
-    assert normal_band and normal_band.name == "fair"
-    assert t_band and t_band.name == "slight"
-
-
-def test_degrees_of_freedom_are_infinite_without_an_interval():
-    assert bands.estimate_degrees_of_freedom(0.5, None, 0.1) == np.inf
-    assert bands.estimate_degrees_of_freedom(1.0, 1.0, 0.0) == np.inf
-    assert bands.estimate_degrees_of_freedom(0.5, 0.5 - bands.NORMAL_QUANTILE * 0.1, 0.1) == np.inf
+def test_wide_interval_gives_a_lower_safe_band():
+    """The lower half of the interval stands for 1.96 standard errors."""
+    estimate = {"value": 0.5, "se": 0.17, "low": 0.5 - 1.96 * 0.17}
+    assert safe_band(estimate, "landis_koch") == "fair"
+    assert safe_band(estimate | {"low": 0.03}, "landis_koch") == "slight"
+    assert safe_band(estimate | {"low": None}, "landis_koch") == ""
+    # Full agreement of a few items has a standard error of 0, and an interval.
+    assert safe_band({"value": 1.0, "se": 0.0, "low": 0.2}, "landis_koch") == "fair"
 
 
 def test_missing_value_has_no_band():

@@ -408,3 +408,51 @@ def test_audit_log_records_link_openings_once_an_hour(shared_link: str) -> None:
 )  # fmt: skip
 def test_links_and_forms_are_removed(source: str, expected: str) -> None:
     assert remove_links(source, "/s/k/") == expected
+
+
+def test_shared_page_has_no_files(shared_link: str) -> None:
+    page = Client().get(shared_link)
+    names = re.findall(r'id="([a-z-]+-title)"', page.content.decode())
+    n_entries = AuditLogEntry.objects.count()
+    for name in names:
+        response = Client().get(shared_link, {"csv": name})
+        assert response["Content-Type"].startswith("text/html")
+        assert response["Cache-Control"] == "no-store, private"
+        assert response["X-Robots-Tag"] == "noindex, nofollow"
+    assert names and AuditLogEntry.objects.count() == n_entries
+
+
+@pytest.mark.parametrize("change", ["removed", "demoted", "closed", "deleted"])
+def test_link_ends_with_who_created_it(
+    shared_link: str, change: str, lead: Any, make_user: Any, client_for: Any
+) -> None:
+    project = SavedView.objects.get().project
+    Member.objects.create(project=project, user=make_user("second"), role="lead")
+    assert Client().get(shared_link).status_code == 200
+    membership = Member.objects.filter(project=project, user=lead)
+    if change == "removed":
+        membership.delete()
+    elif change == "demoted":
+        membership.update(role="viewer")
+    elif change == "closed":
+        type(lead).objects.filter(pk=lead.pk).update(is_active=False)
+    else:
+        ShareLink.objects.update(created_by=None)  # what the deletion of an account does
+    response = Client().get(shared_link)
+    assert response.status_code == 410
+    assert "Whoever created it no longer leads the project" in response.text
+    assert Client().get(f"{shared_link}trend.json").status_code == 404
+    second = type(lead).objects.get(username="second")
+    page = client_for(second).get(f"/projects/{project.pk}/views/").text
+    assert "A link whose creator no longer leads this project" in page
+
+
+def test_site_can_forbid_links(shared_link: str, lead: Any, client_for: Any, settings: Any) -> None:
+    settings.SHARE_LINKS = False
+    view = SavedView.objects.get()
+    assert Client().get(shared_link).status_code == 410
+    page = client_for(lead).get(f"/projects/{view.project_id}/views/").text
+    assert "This site allows no links" in page and 'value="share"' not in page
+    response = change_view(client_for(lead), view, do="share", until=format_day_from_today(3))
+    assert response.status_code == 400
+    assert ShareLink.objects.count() == 1

@@ -184,7 +184,7 @@ def test_skipped_or_expired_repeat_changes_no_rating(
     assert list(Rating.objects.order_by("pk").values()) == before
 
 
-def test_rating_by_api_during_a_repeat_is_an_ordinary_rating(
+def test_answer_by_api_to_a_repeat_is_a_check_answer(
     rated_items: list[Item],
     project: Project,
     annotator_client: Client,
@@ -198,11 +198,18 @@ def test_rating_by_api_during_a_repeat_is_an_ordinary_rating(
     api = api_for(annotator)
     address = f"/api/v1/projects/{project.pk}/ratings/"
     assert api.get(f"{address}?item={item.key}").json()["results"] == []
-    assert api.post(address, row, format="json").json()["changed"] == 1
+    # As for an item that is new to the rater: the first rating must not show.
+    assert api.post(address, row, format="json").json()["created"] == 1
     assert get_open_item(annotator_client, project) != item
-    assert Rating.objects.get(item=item).code == 0
+    assert Rating.objects.get(item=item).code == 1
+    assert CheckAnswer.objects.get(item=item).code == 0
+    assert Assignment.objects.get(item=item).kind == "repeat"
     [rating_data] = api.get(f"{address}?item={item.key}").json()["results"]
     assert rating_data["label"] == "none"
+    # A correction changes the rating, too.
+    assert api.post(address, row | {"label": "major"}, format="json").json()["changed"] == 1
+    assert Rating.objects.get(item=item).code == 2
+    assert CheckAnswer.objects.get(item=item, is_current=True).rated_code == 1
 
 
 def test_finished_rater_gets_no_repeats(

@@ -263,12 +263,13 @@ def test_api_lists_check_answers_for_the_rater_but_not_the_lead(
     revisions = api.get(history).json()["results"]
     assert [revision["label"] for revision in revisions] == ["minor", "major"]
     assert lead_api.get(history).json()["results"] == []
-    # A rating sent to ratings/ is an ordinary one.
+    # What is sent to ratings/ is a check answer, too.
     other_key = api.get(f"{base}next/").json()["item"]["key"]
     rating_row = {"item": other_key, "rater": "ann", "label": "none"}
     assert api.post(f"{base}ratings/", rating_row, format="json").json()["created"] == 1
     assert api.get(f"{base}next/").json()["item"]["key"] != other_key
-    assert Rating.objects.get().item.key == other_key
+    assert not Rating.objects.exists()
+    assert CheckAnswer.objects.latest("pk").source == "api"
     label_by_item = {
         row["item"]: row["label"] for row in api.get(f"{base}ratings/").json()["results"]
     }

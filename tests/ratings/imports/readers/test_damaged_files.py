@@ -17,7 +17,9 @@ import openpyxl
 import pytest
 
 from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.problems import UnreadableFileError
 from ratings.imports.readers import SOURCES
+from ratings.imports.readers.tables.xlsx import XlsxLines
 from ratings.imports.records import ReaderProblem
 from tests.ratings.imports.readers.test_unexpected_values import RECORDS
 
@@ -163,3 +165,54 @@ def test_entities_of_a_workbook_are_refused(tmp_path: Path) -> None:
         "only_names",
         "name_empty",
     ), found_problems
+
+
+def build_sheet(*rows: str) -> bytes:
+    """Build a workbook whose sheet has these rows, as XML."""
+    sheet = (
+        '<?xml version="1.0"?><worksheet xmlns="http://schemas.openxmlformats.org/'
+        f'spreadsheetml/2006/main"><sheetData>{"".join(rows)}</sheetData></worksheet>'
+    )
+    return build_workbook({"xl/worksheets/sheet1.xml": sheet.encode()})
+
+
+NAMES_ROW = '<row r="1"><c r="A1" t="inlineStr"><is><t>item</t></is></c></row>'
+
+
+@pytest.mark.parametrize(
+    ("row", "kind"),
+    [
+        ('<row r="20000000"><c r="A20000000"><v>1</v></c></row>', "xlsx_rows"),
+        ('<row r="2&#48;00000000"><c r="A2"><v>1</v></c></row>', "xlsx_rows"),
+        ('<row r="1e9"><c r="A2"><v>1</v></c></row>', "xlsx_rows"),
+        ('<row r="1048577"/>', "xlsx_rows"),
+        ('<row r="100003"><c r="A100003"><v>1</v></c></row>', "xlsx_gap"),
+        ('<row r="2"><c r="ZZZ2"><v>1</v></c></row>', "columns_many"),
+    ],
+)
+def test_rows_that_the_file_only_numbers_are_never_created(
+    row: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(build_sheet(NAMES_ROW, row))
+    monkeypatch.setattr("openpyxl.worksheet._read_only.ReadOnlyWorksheet.iter_rows", None)
+    monkeypatch.setattr("ratings.imports.readers.tables.xlsx._has_rows", lambda sheet: True)
+    n_read = 0
+    with pytest.raises(UnreadableFileError) as error_info:
+        for _line in XlsxLines(path):
+            n_read += 1
+    assert error_info.value.problem.kind == kind
+    assert n_read <= 1
+
+
+def test_empty_rows_and_cells_keep_their_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(
+        build_sheet(
+            NAMES_ROW,
+            '<row r="4"><c r="C4"><v>7</v></c><c r="XFD4"/></row>',
+            '<row r="4"><c r="A4"><v>8</v></c></row>',
+            '<row><c r="A5"><v>9</v></c></row>',
+        )
+    )
+    assert list(XlsxLines(path)) == [(1, ["item"]), (4, [None, None, 7]), (5, [9])]

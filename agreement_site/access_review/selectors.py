@@ -1,0 +1,195 @@
+"""Ways into the site: one row for each, over all accounts and projects."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass, fields
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db.models import Q
+from django.utils import timezone
+
+from metrics.models import ShareLink
+from projects.models import ApiToken, Member, MemberOffer
+from projects.services.members.offers import OFFER_DAYS
+from ratings.files.formula_escaping import escape_formula
+
+ROWS_PER_CHUNK = 500
+OFFER_LIFETIME = datetime.timedelta(days=OFFER_DAYS)
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRow:
+    """One way in.
+
+    ``kind``: superuser, staff, member, offer (not accepted yet, so no access), token or link.
+    ``account``: who has it; of a link its creator, because anybody with the link has access.
+    ``account_state``: open, closed, or empty for an account that is gone. ``project_id`` is None
+    for access to all projects of the account. ``access``: a role, the scope of a token, or the page
+    of a link. ``last_used``: the last sign-in of an account, the last use of a token or link.
+    """
+
+    kind: str
+    account: str
+    full_name: str
+    account_state: str
+    second_factor: bool | None
+    project_id: int | None
+    project: str
+    access: str
+    since: datetime.datetime | None
+    until: datetime.datetime | None
+    last_used: datetime.datetime | None
+
+
+COLUMNS = [field.name for field in fields(AccessRow)]
+KINDS = ("superuser", "staff", "member", "offer", "token", "link")
+
+
+def iter_access(*, account: str = "", kind: str = "") -> Iterator[AccessRow]:
+    """Yield the rows in the order of KINDS; of accounts whose name contains ``account``.
+
+    Tokens and links that open nothing any more are left out.
+    """
+    sources = {
+        "superuser": _iter_superusers,
+        "staff": _iter_staff,
+        "member": _iter_members,
+        "offer": _iter_offers,
+        "token": _iter_tokens,
+        "link": _iter_links,
+    }
+    with_factor = set(User.objects.filter(authenticator__isnull=False).values_list("pk", flat=True))
+    for name in KINDS:
+        if kind in ("", name):
+            yield from sources[name](account, with_factor)
+
+
+def _build_row(
+    kind: str, user: Any, access: str, with_factor: set[int], *, project: Any = None, **values: Any
+) -> AccessRow:
+    values = {"since": None, "until": None, "last_used": None} | values
+    return AccessRow(
+        kind=kind,
+        account=user.get_username() if user else "",
+        full_name=user.get_full_name() if user else "",
+        account_state=("open" if user.is_active else "closed") if user else "",
+        second_factor=user.pk in with_factor if user else None,
+        project_id=project.pk if project else None,
+        project=project.name if project else "",
+        access=access,
+        **values,
+    )
+
+
+def _iter_accounts(kind: str, users: Any, with_factor: set[int]) -> Iterator[AccessRow]:
+    for user in users.order_by("username").iterator(ROWS_PER_CHUNK):
+        yield _build_row(
+            kind, user, kind, with_factor, since=user.date_joined, last_used=user.last_login
+        )
+
+
+def _iter_superusers(account: str, with_factor: set[int]) -> Iterator[AccessRow]:
+    users = User.objects.filter(username__icontains=account, is_superuser=True)
+    return _iter_accounts("superuser", users, with_factor)
+
+
+def _iter_staff(account: str, with_factor: set[int]) -> Iterator[AccessRow]:
+    users = User.objects.filter(username__icontains=account, is_staff=True, is_superuser=False)
+    return _iter_accounts("staff", users, with_factor)
+
+
+def _iter_members(account: str, with_factor: set[int]) -> Iterator[AccessRow]:
+    members = Member.objects.filter(user__username__icontains=account)
+    members = members.select_related("user", "project").order_by("project", "user__username")
+    for member in members.iterator(ROWS_PER_CHUNK):
+        yield _build_row(
+            "member",
+            member.user,
+            member.role,
+            with_factor,
+            project=member.project,
+            last_used=member.user.last_login,
+        )
+
+
+def _iter_offers(account: str, with_factor: set[int]) -> Iterator[AccessRow]:
+    since = timezone.now() - OFFER_LIFETIME
+    offers = MemberOffer.objects.filter(
+        user__isnull=False,
+        user__username__icontains=account,
+        declined_at=None,
+        created_at__gt=since,
+    )
+    offers = offers.select_related("user", "project").order_by("project", "username")
+    for offer in offers.iterator(ROWS_PER_CHUNK):
+        yield _build_row(
+            "offer",
+            offer.user,
+            offer.role,
+            with_factor,
+            project=offer.project,
+            since=offer.created_at,
+            until=offer.created_at + OFFER_LIFETIME,
+        )
+
+
+def _iter_tokens(account: str, with_factor: set[int]) -> Iterator[AccessRow]:
+    valid = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
+    tokens = ApiToken.objects.filter(
+        valid, revoked_at=None, user__is_active=True, user__username__icontains=account
+    )
+    tokens = tokens.select_related("user", "project").order_by("user__username", "pk")
+    for token in tokens.iterator(ROWS_PER_CHUNK):
+        yield _build_row(
+            "token",
+            token.user,
+            f"{token.scope} {token.prefix}…",
+            with_factor,
+            project=token.project,
+            since=token.created_at,
+            until=token.expires_at,
+            last_used=token.last_used_at,
+        )
+
+
+def _iter_links(account: str, with_factor: set[int]) -> Iterator[AccessRow]:
+    links = ShareLink.objects.unexpired().filter(created_by__username__icontains=account)
+    links = links.select_related("created_by", "view__project").order_by("view__project", "pk")
+    for link in links.iterator(ROWS_PER_CHUNK):
+        if link.is_active:
+            yield _build_row(
+                "link",
+                link.created_by,
+                f"{link.view.page}: {link.view.name}",
+                with_factor,
+                project=link.view.project,
+                since=link.created_at,
+                until=link.expires_at,
+                last_used=link.opened_at,
+            )
+
+
+def iter_csv(rows: Iterator[AccessRow]) -> Iterator[str]:
+    """Yield the rows as lines of CSV."""
+    yield _format_line(COLUMNS)
+    for row in rows:
+        yield _format_line([_format_cell(value) for value in astuple(row)])
+
+
+def _format_line(cells: list[str]) -> str:
+    buffer = io.StringIO()
+    csv.writer(buffer).writerow(cells)
+    return buffer.getvalue()
+
+
+def _format_cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value.isoformat() if isinstance(value, datetime.datetime) else escape_formula(str(value))

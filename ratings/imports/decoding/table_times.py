@@ -1,0 +1,100 @@
+"""Times as tables have them: ISO 8601, and the forms that spreadsheets write, without a zone."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterable
+from zoneinfo import ZoneInfo
+
+DAY_FIRST, MONTH_FIRST = "dmy", "mdy"
+DATE_ORDERS = (DAY_FIRST, MONTH_FIRST)
+_TIME = (
+    r"(?:[,T\s]+(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,]\d+)?)?"
+    r"\s*(?P<half>[AaPp]\.?[Mm]\.?)?)?\s*(?P<zone>Z|(?:UTC|GMT)(?:[+-]\d{1,2}(?::?\d{2})?)?)?"
+)
+_DATE = re.compile(
+    r"(?P<first>\d{1,2})(?P<sign>[/.-])(?P<second_part>\d{1,2})[/.-](?P<year>\d{4}|\d{2})" + _TIME
+)
+_YEAR_FIRST = re.compile(r"(?P<year>\d{4})[/.-](?P<month>\d{1,2})[/.-](?P<day>\d{1,2})" + _TIME)
+_OFFSET = re.compile(r"(?:UTC|GMT)([+-])(\d{1,2})(?::?(\d{2}))?")
+_EPOCH_SECONDS = re.compile(r"\d{10}(\.\d+)?|\d{13}")
+
+
+def guess_date_order(texts: Iterable[str]) -> str:
+    """Return whether the day or the month is first, or an empty text if the texts do not say."""
+    orders = set()
+    for text in texts:
+        if match := _DATE.fullmatch(text):
+            if match["sign"] == "." or int(match["first"]) > 12:
+                orders.add(DAY_FIRST)
+            elif int(match["second_part"]) > 12:
+                orders.add(MONTH_FIRST)
+    return orders.pop() if len(orders) == 1 else ""
+
+
+def has_zone(text: str) -> bool:
+    """Return whether a text is a time with its zone, or no time."""
+    moment = _parse(text, DAY_FIRST) or _parse(text, MONTH_FIRST)
+    return moment is None or moment.tzinfo is not None
+
+
+def parse_table_time(text: str, *, zone: ZoneInfo, date_order: str) -> datetime.datetime | str:
+    """Return the time, in ``zone`` if it names none; the text itself if it is no time.
+
+    A text whose day and month can be confused is returned as it is without a ``date_order``.
+    """
+    moment = _parse(text, date_order)
+    if moment is None:
+        return text
+    return moment if moment.tzinfo else moment.replace(tzinfo=zone)
+
+
+def is_ambiguous(text: str) -> bool:
+    """Return whether a text is a time once it is known if the day or the month is first."""
+    return _parse(text, "") is None and _parse(text, DAY_FIRST) is not None
+
+
+def _parse(text: str, date_order: str) -> datetime.datetime | None:
+    try:
+        return datetime.datetime.fromisoformat(text)
+    except ValueError:
+        pass
+    try:
+        if _EPOCH_SECONDS.fullmatch(text):
+            seconds = float(text) / (1000 if len(text) == 13 else 1)
+            return datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+        if match := _YEAR_FIRST.fullmatch(text):
+            return _build(match, int(match["year"]), int(match["month"]), int(match["day"]))
+        return _parse_short_date(text, date_order)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _parse_short_date(text: str, date_order: str) -> datetime.datetime | None:
+    """Parse 25/11/2025 or 11/25/2025; None if the order of day and month is not known."""
+    match = _DATE.fullmatch(text)
+    order = guess_date_order([text]) or date_order
+    if match is None or not order:
+        return None
+    parts = int(match["first"]), int(match["second_part"])
+    day, month = parts if order == DAY_FIRST else parts[::-1]
+    year = int(match["year"])
+    return _build(match, year + 2000 if year < 100 else year, month, day)
+
+
+def _build(match: re.Match[str], year: int, month: int, day: int) -> datetime.datetime:
+    hour = int(match["hour"] or 0)
+    if half := (match["half"] or "").casefold():
+        if not 1 <= hour <= 12:
+            raise ValueError("hour")
+        hour = hour % 12 + (12 if half.startswith("p") else 0)
+    zone: datetime.tzinfo | None = None
+    if match["zone"]:
+        offset = _OFFSET.fullmatch(match["zone"])
+        minutes = int(offset[2]) * 60 + int(offset[3] or 0) if offset else 0
+        sign = -1 if offset and offset[1] == "-" else 1
+        zone = datetime.timezone(sign * datetime.timedelta(minutes=minutes))
+    return datetime.datetime(
+        year, month, day, hour, int(match["minute"] or 0), int(match["second"] or 0), tzinfo=zone
+    )

@@ -1,0 +1,148 @@
+"""What the cells of a column suggest about its meaning, from the first rows of a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+MAX_LABELS = 50  # different labels that a column of texts may have
+MAX_LABEL_LENGTH = 60  # characters of a text that looks like a label
+MIN_RELIABLE_ROWS = 10  # fewer rows are a poor sample
+MAX_SHORT_LABEL = 20  # characters that a label may have in a poor sample
+MEDIA_FILE_PATTERN = re.compile(
+    r"(https?://|/)?[^\s]*\.(png|jpe?g|gif|webp|avif|mp3|ogg|wav|flac|m4a|mp4|webm)(\?[^\s]*)?",
+    re.IGNORECASE,
+)
+_NUMBER_PATTERN = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
+_TIME_PATTERN = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T]+\d{1,2}:\d{2}.*)?")
+
+
+@dataclass(frozen=True)
+class TableHead:
+    """The start of a table.
+
+    ``delimiter`` is empty if it has none; ``sample_rows`` are the first rows as (line, cells).
+    """
+
+    delimiter: str
+    names: list[str]
+    sample_rows: list[tuple[int, Sequence[Any]]]
+
+    @cached_property
+    def columns(self) -> list[ColumnCells]:
+        """The cells of each column of the sample."""
+        return [
+            ColumnCells([get_cell_text(cells, index) for _line, cells in self.sample_rows])
+            for index in range(len(self.names))
+        ]
+
+    @property
+    def shown_rows(self) -> list[tuple[int, Sequence[Any]]]:
+        """The rows that the lead sees."""
+        return self.sample_rows[:20]
+
+
+@dataclass(frozen=True)
+class ColumnCells:
+    """The cells of one column of the sample as stripped texts, empty where there is none."""
+
+    texts: list[str]
+
+    @cached_property
+    def filled(self) -> list[str]:
+        """The texts that are not empty."""
+        return [text for text in self.texts if text]
+
+    @cached_property
+    def values(self) -> set[str]:
+        """The different texts."""
+        return set(self.filled)
+
+    @cached_property
+    def is_unique(self) -> bool:
+        """True if every cell has another text."""
+        return len(self.values) == len(self.texts)
+
+    @cached_property
+    def has_repeats(self) -> bool:
+        """True if a text occurs twice."""
+        return len(self.values) < len(self.filled)
+
+    @cached_property
+    def is_numeric(self) -> bool:
+        """True if all texts are numbers."""
+        return bool(self.filled) and all(map(_NUMBER_PATTERN.fullmatch, self.filled))
+
+    @cached_property
+    def has_times(self) -> bool:
+        """True if all texts look like dates or times."""
+        return bool(self.filled) and all(map(_TIME_PATTERN.match, self.filled))
+
+    @cached_property
+    def is_constant(self) -> bool:
+        """True if several cells have the same text and none has another."""
+        return len(self.filled) > 3 and len(self.values) == 1
+
+    @cached_property
+    def has_short_texts(self) -> bool:
+        """True if the texts are as short as labels, and no times."""
+        lengths = list(map(len, self.filled))
+        return bool(lengths) and not self.has_times and max(lengths) <= MAX_LABEL_LENGTH
+
+    @cached_property
+    def is_label_like(self) -> bool:
+        """True if the texts can be labels: short, not times, and repeated or few."""
+        if not self.has_short_texts:
+            return False
+        if len(self.filled) < MIN_RELIABLE_ROWS:
+            return all(len(text) <= MAX_SHORT_LABEL for text in self.filled) or self.has_repeats
+        return self.has_repeats and 4 * len(self.values) <= 3 * len(self.filled)
+
+    def list_numbers(self) -> list[float]:
+        """Return the numbers; the column must be numeric."""
+        return [float(text.replace(",", ".")) for text in self.filled]
+
+    def is_determined_by(self, other: ColumnCells) -> bool:
+        """Return whether equal texts of the other column, some of them repeated, mean equal texts
+        here, as for an attribute of the other."""
+        value_by_key: dict[str, str] = {}
+        return other.has_repeats and all(
+            value_by_key.setdefault(key, text) == text
+            for key, text in zip(other.texts, self.texts, strict=True)
+        )
+
+
+def get_cell_text(cells: Sequence[Any], index: int) -> str:
+    """Return a cell as stripped text, empty if the row has no such cell."""
+    if index >= len(cells) or cells[index] is None:
+        return ""
+    return str(cells[index]).strip()
+
+
+def are_row_numbers(column: ColumnCells) -> bool:
+    """Return whether the cells count the rows, from 0 or 1."""
+    expected = [str(number) for number in range(len(column.texts) + 1)]
+    return column.texts in (expected[:-1], expected[1:])
+
+
+def have_equal_sums(columns: Sequence[ColumnCells], *, whole: bool) -> bool:
+    """Return whether the numbers of every row add up to the same sum.
+
+    ``whole``: whole numbers, as counts; else fractions that add up to 1, as probabilities.
+    """
+    if len(columns) < 2 or len(columns[0].texts) < 3:
+        return False
+    if not all(column.is_numeric and len(column.filled) == len(column.texts) for column in columns):
+        return False
+    rows = list(zip(*(column.list_numbers() for column in columns), strict=True))
+    numbers = [number for row in rows for number in row]
+    if min(numbers) < 0 or len(set(rows)) == 1:
+        return False
+    if whole:
+        is_count = all(number.is_integer() for number in numbers) and 0 in numbers
+        return is_count and len({sum(row) for row in rows}) == 1 and sum(rows[0]) >= 2
+    has_fractions = any(not number.is_integer() for number in numbers)
+    return has_fractions and all(abs(sum(row) - 1) < 0.02 for row in rows)

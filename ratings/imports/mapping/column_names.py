@@ -1,0 +1,227 @@
+"""What the name of a column suggests about its meaning.
+
+Names are compared without case, separators and camel case: TextID, text_id and textid are equal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+
+
+def _split_words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Parts of an item's body that the annotation page renders specially, one column each.
+CONTENT_ROLES = ("text", "html", "image", "audio", "video")
+MEDIA_ROLES = ("image", "audio", "video")
+# Roles that one column can have.
+ROLES = (
+    "item",
+    *CONTENT_ROLES,
+    "gold",
+    "rater",
+    "label",
+    "rated_at",
+    "comment",
+    "seconds",
+    "guidelines",
+    "question",
+    "model",
+    "prompt_version",
+)
+MODEL_ROLES = ("model", "prompt_version")  # roles that describe a rater who is a model
+# Roles that several columns can have. The columns of `ignore` are not imported.
+MULTI_COLUMN_ROLES = ("content", "attributes", "ignore")
+# Role -> column names that suggest it, the most reliable first.
+NAMES_BY_ROLE = {
+    "item": (
+        "item item_id item_key id key task task_id document document_id doc doc_id text_id unit "
+        "unit_id example example_id segment segment_id subject_id patient_id case_id tweet_id "
+        "post_id comment_id sentence_id image_id photo_id video_id clip_id article_id review_id "
+        "record_id sample_id object_id lesion_id topic_id query_id question_id slide_id scan_id "
+        "passage_id paper_id essay_id abstract_id fall_id subject patient case fall patientin "
+        "proband sujet cas caso 条目 样本 specimen slide scan stimulus trial paper essay wine "
+        "lesion topic image photo object record sample"
+    ),
+    "rater": (
+        "rater rater_id annotator annotator_id worker worker_id user user_id username user_name "
+        "coder coder_id judge judge_id reader reader_id observer observer_id labeler labeller "
+        "labeler_id labeller_id labelled_by labeled_by annotated_by rated_by coded_by reviewed_by "
+        "reviewer reviewer_id evaluator evaluator_id assessor assessor_id grader grader_id "
+        "examiner marker scorer physician radiologist pathologist clinician doctor expert "
+        "expert_id participant participant_id respondent respondent_id author completed_by "
+        "gutachter gutachterin bewerter beurteiler kodierer annotateur evaluateur juge evaluador "
+        "anotador juez 标注员 标注者 评分员"
+    ),
+    "label": (
+        "label labels rating category code answer score value annotation judgement judgment "
+        "severity class choice response verdict grade urteil note_globale etiqueta 标签"
+    ),
+    "rated_at": (
+        "rated_at timestamp time date datetime created created_at submitted submitted_at "
+        "submit_time updated_at ts"
+    ),
+    "comment": "comment comments note notes remark remarks rationale explanation reason",
+    "question": "question question_key",
+    "seconds": "seconds lead_time duration time_spent seconds_spent",
+    "guidelines": "guidelines guidelines_version",
+    "model": "model",
+    "prompt_version": "prompt_version",
+    "gold": "gold gold_label gold_standard ground_truth truth expected correct_label",
+    "text": (
+        "text content sentence body passage message tweet utterance post review review_text "
+        "document_text input prompt"
+    ),
+    "html": "html",
+    "image": "image image_url picture picture_url photo img",
+    "audio": "audio audio_url sound sound_url recording",
+    "video": "video video_url film film_url",
+}
+# Column names that suggest content, shown to raters under the column's name.
+CONTENT_PART_NAMES = (
+    "source target translation reference hypothesis premise instruction question prompt context "
+    "title response response1 response2 response_1 response_2 response_a response_b answer_a "
+    "answer_b completion output summary"
+)
+# Words in the name of a column that was computed from the ratings, or by a program.
+_DERIVED_WORDS = _split_words(
+    "majority consensus adjudicated adjudication adjudicator resolved reconciled final aggregated "
+    "aggregate combined mace dawid glad mean avg average median mode total sum std sd variance "
+    "var_coef entropy agreement agree disagreement kappa alpha prob probs probability "
+    "probabilities confidence conf prediction predicted pred predictions softmax logit logits "
+    "trust mehrheit konsens mittelwert summe moyenne mayoria 多数 平均"
+)
+_DERIVED_ENDINGS = ("_score", "_scores", "_prob", "_mean", "_avg", "_count", "_total", "_sum")
+_DERIVED_STARTS = ("n_", "num_", "count_", "nb_", "p_")
+# Names of columns that describe an item, a rater or the way in which the data were collected.
+_DESCRIPTIVE_NAMES = _split_words(
+    "sex gender age agegroup birthyear education degree race ethnicity nationality country region "
+    "city state language lang userlanguage religion occupation income handedness startdate enddate "
+    "recordeddate starttime endtime status progress finished duration durationinseconds ipaddress "
+    "ip responseid sessionid session recipientlastname recipientfirstname recipientemail "
+    "externalreference locationlatitude locationlongitude latitude longitude distributionchannel "
+    "channel version batch split fold set group arm condition treatment site center centre clinic "
+    "hospital source domain platform device browser year month week day date time timestamp order "
+    "position index rownumber row line complete email name firstname lastname surname weight "
+    "height geschlecht alter land sexe pais edad 性别 年龄"
+)
+_DESCRIPTIVE_ENDINGS = ("_complete", "_timestamp", "_date", "_time", "_url", "_order", "_batch")
+_DESCRIPTIVE_STARTS = ("redcap_", "batch_", "hit_", "assignment_")
+_DESCRIPTIVE_WORDS = _split_words("sex gender age ethnicity")
+# Beginnings of names that are numbered where the columns are raters: rater_1, R1, RaterA, label1.
+RATER_STEMS = _split_words(
+    "r rater raters a ann anno annot annotator annotation c coder code coding j judge judgement "
+    "judgment reader observer obs o reviewer review rev expert exp e worker w label labels labeler "
+    "labeller grader grade assessor assessment evaluator eval evaluation rating ratings score "
+    "scorer person user u physician doctor dr md radiologist rad pathologist clinician nurse "
+    "examiner marker turker crowdworker crowd vote voter answer human humanrater llm model system "
+    "participant respondent student teacher expertrater humanannotator gutachter gutachterin "
+    "bewerter beurteiler kodierer evaluateur juge codeur annotateur evaluador juez codificador "
+    "anotador 标注员 标注者 评分员 评审"
+)
+# Beginnings of numbered names that are questions, items or classes instead.
+OTHER_STEMS = _split_words(
+    "q question item frage photo image picture cat category class kategorie klasse x v var feature "
+    "f dim criterion aspect option choice topic prob p pc factor component column field text "
+    "sentence response passage"
+)
+_RATING_ID_STEMS = _split_words("annotation rating response assignment session completion")
+_RESPONDENT_NAMES = _split_words(
+    "responseid email emailaddress name respondentid participantid prolificid prolificpid "
+    "recipientemail subjectid user"
+)
+ITEM_ID_PATTERN = re.compile(r"[\w]+_id")
+_NUMBERED_PATTERNS = (
+    re.compile(r"(.*[^\W\d_])[\s_.#-]*(\d{1,3})"),  # rater_1, R1, label 2
+    re.compile(r"(.*\w)[\s_.-]+([^\W\d_])"),  # rater_a, Gutachter A
+    re.compile(r"(.*[a-z])([A-Z])"),  # RaterA
+)
+
+
+def normalize_name(name: str) -> str:
+    """Return a column name in lower case with underscores between its words."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip())
+    return re.sub(r"[\W_]+", "_", words.casefold()).strip("_")
+
+
+def compact_name(name: str) -> str:
+    """Return a column name in lower case without separators."""
+    return normalize_name(name).replace("_", "")
+
+
+def rank_name(name: str, role: str) -> int | None:
+    """Return how reliably a name suggests a role, 0 first; None if it does not."""
+    return _RANKS[role].get(compact_name(name))
+
+
+def is_known_name(name: str) -> bool:
+    """Return whether a name suggests a column of items, raters or labels."""
+    number = split_number(name)
+    return bool(number and number[0] in RATER_STEMS) or any(
+        rank_name(name, role) is not None for role in ("item", "rater", "label")
+    )
+
+
+def is_content_part_name(name: str) -> bool:
+    """Return whether a name suggests content that raters see."""
+    return compact_name(name) in _CONTENT_PARTS
+
+
+def is_derived_name(name: str) -> bool:
+    """Return whether a column of this name was computed: majority, final_label, MACE_pred."""
+    normalized = normalize_name(name)
+    return (
+        not _DERIVED_WORDS.isdisjoint(normalized.split("_"))
+        or normalized.endswith(_DERIVED_ENDINGS)
+        or normalized.startswith(_DERIVED_STARTS)
+    )
+
+
+def is_descriptive_name(name: str) -> bool:
+    """Return whether a column of this name describes items, raters or the survey: sex, Progress."""
+    normalized = normalize_name(name)
+    return (
+        normalized.replace("_", "") in _DESCRIPTIVE_NAMES
+        or not _DESCRIPTIVE_WORDS.isdisjoint(normalized.split("_"))
+        or normalized.endswith(_DESCRIPTIVE_ENDINGS)
+        or normalized.startswith(_DESCRIPTIVE_STARTS)
+    )
+
+
+def is_rating_id_name(name: str) -> bool:
+    """Return whether a name is the ID of a rating or a rater, not of an item: annotation_id."""
+    stem = normalize_name(name).removesuffix("_id").replace("_", "")
+    return stem in _RATING_ID_STEMS or stem in _RANKS["rater"]
+
+
+def is_respondent_name(name: str) -> bool:
+    """Return whether a column of a survey identifies who filled it in: ResponseId, email."""
+    return compact_name(name) in _RESPONDENT_NAMES
+
+
+def split_number(name: str) -> tuple[str, str] | None:
+    """Return (compact beginning, number or letter) of a numbered name such as rater_1, or None."""
+    for pattern in _NUMBERED_PATTERNS:
+        if match := pattern.fullmatch(name.strip()):
+            return compact_name(match[1]), match[2].casefold()
+    return None
+
+
+def is_rater_axis(parts: Collection[str]) -> bool:
+    """Return whether parts of names number raters: R1 and R2, rater_a and rater_b."""
+    numbered = [split_number(part) for part in parts]
+    stems = {number[0] for number in numbered if number}
+    return len(parts) >= 2 and all(numbered) and len(stems) == 1 and stems <= RATER_STEMS
+
+
+def _rank_names(names: Iterable[str]) -> dict[str, int]:
+    ranks: dict[str, int] = {}
+    for rank, name in enumerate(names):
+        ranks.setdefault(compact_name(name), rank)
+    return ranks
+
+
+_RANKS = {role: _rank_names(names.split()) for role, names in NAMES_BY_ROLE.items()}
+_CONTENT_PARTS = {compact_name(name) for name in CONTENT_PART_NAMES.split()}

@@ -1,0 +1,148 @@
+"""Roles and layouts that a user names in place of those that were guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .columns import CONTENT_ROLES, LONG_ROLES, MULTI_COLUMN_ROLES, ROLES, TableHead
+from .import_mapping import ImportMapping
+
+# Columns that are no raters unless the user says so.
+UNUSABLE_REASONS = ("derived", "descriptive", "probability", "row_numbers", "row_id")
+
+
+class InvalidImportOptions(ValueError):
+    """The options cannot be applied to this file; the message says why."""
+
+
+def parse_column_roles(arguments: Sequence[str]) -> list[tuple[str, str]]:
+    """Return (role, column name) of each ROLE=COLUMN. Raises InvalidImportOptions."""
+    column_roles = []
+    allowed = (*ROLES, *MULTI_COLUMN_ROLES)
+    for argument in arguments:
+        role, separator, column = argument.partition("=")
+        if not separator or role not in allowed:
+            raise InvalidImportOptions(
+                f"--map {argument}: use ROLE=COLUMN with one of the roles {', '.join(allowed)}."
+            )
+        column_roles.append((role, column))
+    return column_roles
+
+
+def apply_column_options(
+    mapping: ImportMapping, head: TableHead, *, columns: Sequence[tuple[str, str]], layout: str
+) -> None:
+    """Apply (role, column name) pairs and a layout to the guessed mapping.
+
+    An empty name removes the guess of a role. Several columns of labels are a question each,
+    several columns of raters are the raters of a wide table. Raises InvalidImportOptions.
+    """
+    if not columns and not layout:
+        return
+    mapping.doubt, mapping.doubtful_columns = "", []
+    indexes_by_role = _find_indexes(head, columns)
+    used = {index for indexes in indexes_by_role.values() for index in indexes}
+    for index in used:
+        mapping.reasons[str(index)] = "user"
+    mapping.columns = {
+        role: index
+        for role, index in mapping.columns.items()
+        if index not in used and role not in indexes_by_role
+    }
+    ignored = indexes_by_role.pop("ignore", [])
+    for role, name in (("content", "content_columns"), ("attributes", "attribute_columns")):
+        guessed = [index for index in getattr(mapping, name) if index not in used]
+        setattr(mapping, name, indexes_by_role.pop(role, guessed))
+    guessed_layout = mapping.layout
+    mapping.excluded_columns = [i for i in mapping.excluded_columns if i not in used] + ignored
+    raters = indexes_by_role.get("rater", [])
+    labels = indexes_by_role.pop("label", [])
+    mapping.layout = layout or _choose_layout(mapping, indexes_by_role, labels)
+    if mapping.layout == "wide" and raters:
+        indexes_by_role.pop("rater")
+    _apply_labels(mapping, labels, used)
+    mapping.columns |= {role: indexes[-1] for role, indexes in indexes_by_role.items() if indexes}
+    if mapping.layout != "long":
+        _leave_long_layout(mapping, head, guessed_layout, used)
+    if mapping.layout == "wide" and raters:
+        mapping.value_columns = {}
+        described = {*mapping.columns.values(), *mapping.content_columns}
+        described |= {*mapping.attribute_columns, *raters}
+        mapping.excluded_columns = [i for i in range(len(head.names)) if i not in described]
+    mapping.excluded_columns = list(dict.fromkeys([*mapping.excluded_columns, *ignored]))
+    _check_roles(mapping)
+
+
+def _find_indexes(head: TableHead, columns: Sequence[tuple[str, str]]) -> dict[str, list[int]]:
+    """Return role -> indexes of the named columns."""
+    index_by_name = {name: index for index, name in enumerate(head.names)}
+    indexes_by_role: dict[str, list[int]] = {}
+    for role, name in columns:
+        if name and name not in index_by_name:
+            raise InvalidImportOptions(
+                f"there is no column '{name}'; one of {', '.join(head.names)}"
+            )
+        indexes_by_role.setdefault(role, []).extend([index_by_name[name]] if name else [])
+    return indexes_by_role
+
+
+def _choose_layout(
+    mapping: ImportMapping, indexes_by_role: dict[str, list[int]], labels: Sequence[int]
+) -> str:
+    """Return the layout that follows from the named roles, else the guessed one."""
+    if len(indexes_by_role.get("rater", [])) > 1:
+        return "wide"
+    if labels or "label" in mapping.columns:
+        return "long"
+    if mapping.layout == "long" and len(mapping.label_columns) < 2:
+        return "items"
+    return mapping.layout
+
+
+def _apply_labels(mapping: ImportMapping, labels: list[int], used: set[int]) -> None:
+    """Set the column of labels, or several of them."""
+    remaining = [index for index in mapping.label_columns if index not in used]
+    mapping.label_columns = labels if len(labels) > 1 else ([] if labels else remaining)
+    if len(mapping.label_columns) == 1:
+        labels, mapping.label_columns = mapping.label_columns, []
+    if len(mapping.label_columns) > 1:
+        mapping.columns.pop("label", None)
+    elif labels:
+        mapping.columns["label"] = labels[0]
+
+
+def _leave_long_layout(
+    mapping: ImportMapping, head: TableHead, guessed_layout: str, used: set[int]
+) -> None:
+    """Free the columns whose roles the layout does not have."""
+    kept = ("rater", "rated_at") if mapping.layout == "raters" else ()
+    for role in LONG_ROLES:
+        index = mapping.columns.get(role)
+        if index is not None and index not in used and role not in kept:
+            del mapping.columns[role]
+    mapping.label_columns = []
+    if mapping.layout not in (guessed_layout, "items"):
+        described = {*mapping.columns.values(), *mapping.content_columns, *used}
+        mapping.attribute_columns = [i for i in mapping.attribute_columns if i in used]
+        mapping.excluded_columns = [
+            index
+            for index in range(len(head.names))
+            if mapping.reasons.get(str(index)) in UNUSABLE_REASONS and index not in described
+        ]
+    has_content = bool(mapping.content_columns) or any(
+        role in mapping.columns for role in CONTENT_ROLES
+    )
+    has_items = "item" in mapping.columns or has_content
+    mapping.rows_are_items = not has_items and mapping.layout in ("wide", "counts", "items")
+
+
+def _check_roles(mapping: ImportMapping) -> None:
+    """Note a doubt if the layout lacks a role that it needs."""
+    has_content = bool(mapping.content_columns) or any(
+        role in mapping.columns for role in CONTENT_ROLES
+    )
+    if mapping.layout == "long":
+        if "label" not in mapping.columns and len(mapping.label_columns) < 2:
+            mapping.doubt = "no_labels"
+        elif "item" not in mapping.columns and not has_content:
+            mapping.doubt = "no_items"

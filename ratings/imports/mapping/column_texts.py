@@ -1,0 +1,112 @@
+"""Texts on the meaning of columns: roles, reasons for a guess, layouts, and doubts."""
+
+from __future__ import annotations
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+Texts = dict[str, str | Promise]
+
+ROLE_TEXTS: Texts = {
+    "item": _("item ID"),
+    "text": _("text of the item"),
+    "html": _("HTML of the item"),
+    "image": _("picture of the item"),
+    "audio": _("sound of the item"),
+    "video": _("film of the item"),
+    "gold": _("gold answer"),
+    "rater": _("rater"),
+    "label": _("label"),
+    "rated_at": _("time of the rating"),
+    "comment": _("comment"),
+    "seconds": _("seconds spent"),
+    "guidelines": _("version of the guidelines"),
+    "question": _("question key"),
+    "model": _("name of the model"),
+    "prompt_version": _("version of the model’s prompt"),
+    "content": _("further content of the item"),
+    "attribute": _("attribute of the item"),
+    "rater_column": _("labels of the rater"),
+    "count_column": _("number of ratings with the label"),
+    "item_column": _("labels of the item"),
+    "ignored": _("not imported"),
+}
+# Why a column was taken for what it is, or left out.
+COLUMN_REASONS: Texts = {
+    "user": _("as you chose"),
+    "name": _("by its name"),
+    "values": _("by its values"),
+    "content": _("by its name or its long texts"),
+    "attribute": _("one value for each item, and no rater, label or time"),
+    "derived": _("its name says that it was computed from ratings or by a program"),
+    "descriptive": _("its name says that it describes an item, a person or a survey"),
+    "probability": _("its fractions add up to 1 in every row"),
+    "row_numbers": _("it numbers the rows"),
+    "row_id": _("it has another value in every row, and another column repeats items"),
+    "annotator_id": _("its values repeat as those of annotators do"),
+    "pattern": _("named and numbered like the other raters"),
+    "shared": _("it has the same values as the other raters"),
+    "count": _("its whole numbers add up to the same sum in every row"),
+    "item_column": _("each row is a rater, and this column has labels"),
+    "first_keys": _("the first column with another value in every row"),
+    "pairs": _("each rater has every value of it once"),
+    "only_one_left": _("the only column left that can hold labels"),
+    "questions": _("one of several columns of labels: each is a question"),
+    "double_entry": _("item and person, separated by --"),
+    "not_alike": _("not named like the raters"),
+    "other_values": _("it does not have the values of the raters"),
+    "no_role": _("nothing shows a meaning"),
+}
+LAYOUT_TEXTS: Texts = {
+    "long": _("one row for each rating: an item, a rater and a label"),
+    "wide": _("one row for each item: a column for each rater"),
+    "counts": _("one row for each item: a column with the number of ratings of each label"),
+    "raters": _("one row for each rater: a column for each item"),
+    "items": _("one row for each item, without ratings"),
+}
+# What a person has to decide: kind -> (what is in doubt, options of the command that decide it).
+# The options have the names of columns or examples where a column is not known.
+DOUBTS: dict[str, tuple[str | Promise, str]] = {
+    "no_labels": (
+        _("No column of labels was found. Choose it, or the layout without ratings."),
+        "--map label=COLUMN, or --layout items",
+    ),
+    "labels_unclear": (
+        _("Several columns can hold labels: %(columns)s. Choose one of them, or several."),
+        "--map %(labels)s",
+    ),
+    "no_items": (
+        _("No column of items was found. Choose the column that identifies the item."),
+        "--map item=COLUMN",
+    ),
+    "no_raters": (
+        _(
+            "No column of raters was found, and items stand in several rows. Choose the column of"
+            " raters, or name the one rater of the file."
+        ),
+        "--map rater=COLUMN, or --rater NAME",
+    ),
+    "counts": (
+        _(
+            "The numbers of %(columns)s add up to the same sum in every row: they look like counts"
+            " of ratings. Choose the layout of counts to import them as ratings of anonymous"
+            " raters, or the layout with a column for each rater."
+        ),
+        "--layout counts, or --layout wide",
+    ),
+    "raters_in_rows": (
+        _(
+            "Each row seems to be a rater, and these columns items or questions: %(columns)s."
+            " Choose this layout if they are items; else rows must be items."
+        ),
+        "--layout raters",
+    ),
+    "raters_or_questions": (
+        _(
+            "The names of these columns have two parts, and either can be the rater: %(columns)s."
+            " Choose the layout with a column for each rater if raters and questions are right as"
+            " listed."
+        ),
+        "--layout wide",
+    ),
+}

@@ -1,0 +1,80 @@
+"""The columns of a long table that may hold labels or items, by their cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .column_cells import MAX_LABELS
+from .column_names import CONTENT_ROLES, normalize_name
+from .named_roles import NamedRoles
+from .rater_columns import have_common_name
+
+
+class LabelColumns(NamedRoles):
+    """Chooses columns of a table that has a column of raters."""
+
+    def find_long_item(self, candidates: Sequence[int]) -> None:
+        """Choose a column of items by its cells: each pair of item and rater is in one row."""
+        raters = self.head.columns[self.columns["rater"]]
+        if not raters.has_repeats:
+            return
+        for index in self.list_free_columns():
+            cells = self.head.columns[index]
+            pairs = set(zip(cells.texts, raters.texts, strict=True))
+            is_key = len(pairs) == len(cells.texts) and len(cells.filled) == len(cells.texts)
+            if is_key and len(cells.values) > 1 and index not in candidates[1:]:
+                self.columns["item"] = index
+                self.reasons[index] = "pairs"
+                return
+
+    def describes_item(self, index: int) -> bool:
+        """Return whether a column has one value for each item: an attribute of the item."""
+        item = self.columns.get("item")
+        cells = self.head.columns[index]
+        if item is None:
+            return True
+        values: dict[str, str] = {}
+        return all(
+            values.setdefault(key, text) == text
+            for key, text in zip(self.head.columns[item].texts, cells.texts, strict=True)
+        )
+
+    def list_label_candidates(self) -> list[int]:
+        """Return the columns that may hold labels by their cells.
+
+        Not those that describe the item or the rater, unless none else is left.
+        """
+        columns = self.head.columns
+        likely = [
+            index
+            for index in self.list_free_columns()
+            if (columns[index].is_label_like or columns[index].is_numeric)
+            and not normalize_name(self.head.names[index]).endswith("_id")
+        ]
+        varied = [index for index in likely if not columns[index].is_constant]
+        keys = [self.columns[role] for role in ("item", *CONTENT_ROLES) if role in self.columns]
+        keys += self.content
+        raters = columns[self.columns["rater"]] if "rater" in self.columns else None
+        independent = [
+            index
+            for index in varied
+            if not any(columns[index].is_determined_by(columns[key]) for key in keys)
+            and not (raters and columns[index].is_determined_by(raters))
+        ]
+        if independent:
+            # Where all raters agree on a question, its labels seem to describe the item.
+            return [
+                index
+                for index in varied
+                if index in independent or self._is_like_one_of(index, independent)
+            ]
+        return [index for index in varied if len(columns[index].values) <= MAX_LABELS] or likely
+
+    def _is_like_one_of(self, index: int, others: Sequence[int]) -> bool:
+        """Return whether a column has the values of another one, or the name but for a number."""
+        names, columns = self.head.names, self.head.columns
+        return any(
+            have_common_name([names[index], names[other]])
+            or columns[index].values == columns[other].values
+            for other in others
+        )

@@ -1,0 +1,148 @@
+"""Roles of columns by their names, and columns that are never items, raters or labels."""
+
+from __future__ import annotations
+
+from projects.services import question_validation
+
+from .column_cells import MAX_SHORT_LABEL, MEDIA_FILE_PATTERN, TableHead, are_row_numbers
+from .column_names import (
+    CONTENT_ROLES,
+    ITEM_ID_PATTERN,
+    MEDIA_ROLES,
+    MODEL_ROLES,
+    NAMES_BY_ROLE,
+    compact_name,
+    is_content_part_name,
+    is_derived_name,
+    is_descriptive_name,
+    is_rating_id_name,
+    normalize_name,
+    rank_name,
+    split_number,
+)
+from .rater_columns import find_probabilities
+
+
+class NamedRoles:
+    """Roles that the names of the columns suggest, checked against their cells."""
+
+    def __init__(self, head: TableHead, labels: set[str]) -> None:
+        self.head = head
+        self.labels = labels
+        self.columns: dict[str, int] = {}
+        self.content: list[int] = []
+        self.reasons: dict[int, str] = {}
+
+    # --- columns by name
+
+    def find_unusable_columns(self) -> None:
+        """Note the columns that are never items, raters or labels unless the user says so."""
+        head = self.head
+        for index, name in enumerate(head.names):
+            cells = head.columns[index]
+            if name.startswith("(") and are_row_numbers(cells) and len(head.names) > 1:
+                self.reasons[index] = "row_numbers"
+            elif is_derived_name(name):
+                self.reasons[index] = "derived"
+            elif is_descriptive_name(name) and not any(
+                rank_name(name, role) is not None for role in NAMES_BY_ROLE
+            ):
+                self.reasons[index] = "descriptive"
+        free = self.list_free_columns()
+        for index in find_probabilities(head, free):
+            self.reasons[index] = "probability"
+
+    def find_named_roles(self) -> None:
+        for role in NAMES_BY_ROLE:
+            index = self.find_named_column(role)
+            if index is not None:
+                self.columns[role] = index
+        if not {"rater", "model", "prompt_version"} <= self.columns.keys():
+            # Without the other two, `model` is mostly the author of the text that is rated.
+            for role in MODEL_ROLES:
+                self.columns.pop(role, None)
+        self.correct_item_column()
+        self.find_content_parts()
+
+    def find_named_column(self, role: str) -> int | None:
+        """Return the free column whose name suggests the role most reliably, or None."""
+        ranked = [
+            (rank, index)
+            for index in self.list_free_columns()
+            if (rank := rank_name(self.head.names[index], role)) is not None
+            and self.can_have_role(role, index)
+        ]
+        return min(ranked)[1] if ranked else None
+
+    def can_have_role(self, role: str, index: int) -> bool:
+        """Return whether the cells of a column are compatible with a role."""
+        texts = self.head.columns[index].filled
+        if role == "question":
+            return all(question_validation.KEY_PATTERN.fullmatch(text) for text in texts)
+        if role == "guidelines":
+            return all(text.isdigit() for text in texts)
+        if role in MEDIA_ROLES:
+            return bool(texts) and all(MEDIA_FILE_PATTERN.fullmatch(text) for text in texts)
+        if role == "item" and normalize_name(self.head.names[index]) in MEDIA_ROLES:
+            return not self.can_have_role("image", index)
+        return True
+
+    def correct_item_column(self) -> None:
+        """Let `id` be the annotator or the row where another column is the item by its cells."""
+        head, item = self.head, self.columns.get("item")
+        others = [index for index in self.list_free_columns() if self.is_item_name(index)]
+        if item is None:
+            # Not a column of the ratings themselves, such as annotation_id.
+            others = [index for index in others if head.columns[index].filled]
+            if others and "rater" in self.columns:
+                repeated = [index for index in others if head.columns[index].has_repeats]
+                self.columns["item"] = (repeated or others)[0]
+                self.reasons[self.columns["item"]] = "name"
+            return
+        cells = head.columns[item]
+        repeated = [index for index in others if head.columns[index].has_repeats]
+        if not repeated or compact_name(head.names[item]) not in ("id", "key", "record"):
+            return
+        other = repeated[0]
+        pairs = set(zip(cells.texts, head.columns[other].texts, strict=True))
+        if "rater" in self.columns:
+            if cells.is_unique:
+                self.reasons[item] = "row_id"
+                self.columns["item"] = other
+        elif cells.has_repeats and len(pairs) == len(cells.texts):
+            self.columns |= {"item": other, "rater": item}
+            self.reasons |= {item: "annotator_id", other: "name"}
+
+    def is_item_name(self, index: int) -> bool:
+        name = normalize_name(self.head.names[index])
+        if rank_name(name, "item") is not None:
+            return True
+        return bool(ITEM_ID_PATTERN.fullmatch(name)) and not is_rating_id_name(name)
+
+    def find_content_parts(self) -> None:
+        """Add further columns of content: by name, or by length of text if none has such a name."""
+        free = self.list_free_columns()
+        self.content = [
+            index
+            for index in free
+            if is_content_part_name(self.head.names[index])
+            and (split_number(self.head.names[index]) is None or self.is_long_text(index, factor=1))
+        ]
+        if self.content or any(role in self.columns for role in CONTENT_ROLES):
+            return
+        self.content = [index for index in free if self.is_long_text(index, factor=2)]
+
+    def is_long_text(self, index: int, *, factor: int) -> bool:
+        texts = self.head.columns[index].filled
+        mean_limit = factor * MAX_SHORT_LABEL
+        is_list = all(text.startswith(("[", "{")) for text in texts)
+        return bool(texts) and not is_list and sum(map(len, texts)) > mean_limit * len(texts)
+
+    def list_free_columns(self) -> list[int]:
+        """Return the columns without role, content or reason to leave them out."""
+        used = {*self.columns.values(), *self.content, *self.reasons}
+        return [index for index in range(len(self.head.names)) if index not in used]
+
+    @property
+    def has_content(self) -> bool:
+        return bool(self.content) or any(role in self.columns for role in CONTENT_ROLES)

@@ -1,0 +1,199 @@
+"""The columns of a wide table that hold ratings, and whose answers to which question they are."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ratings.imports.values.label_forms import get_normal_form
+
+from .column_cells import (
+    MAX_SHORT_LABEL,
+    MIN_RELIABLE_ROWS,
+    ColumnCells,
+    TableHead,
+    have_equal_sums,
+)
+from .column_names import OTHER_STEMS, RATER_STEMS, compact_name, is_rater_axis, split_number
+
+_SEPARATORS = (r"\.", r"__", r"\s+[-–]\s+", r"[:/|]", r"_", r"\s+", r"-")
+_BRACKETS = re.compile(r"(.*?)\s*[\[(]\s*(.+?)\s*[\])]\s*")
+
+
+@dataclass
+class ValueColumns:
+    """Columns with ratings: index -> (rater, question), the question empty if there is one.
+
+    ``reason`` is a key of COLUMN_REASONS; ``is_certain`` is False if raters and questions may have
+    been confused.
+    """
+
+    places: dict[int, tuple[str, str]] = field(default_factory=dict)
+    reason: str = "pattern"
+    is_certain: bool = True
+
+
+def find_patterned_columns(head: TableHead, candidates: Sequence[int]) -> ValueColumns | None:
+    """Return the columns whose names number raters or cross raters with questions, or None."""
+    short = [index for index in candidates if head.columns[index].has_short_texts]
+    crossed = _find_crossed_names(head, short)
+    if crossed and any(question for _, question in crossed.places.values()):
+        return crossed
+    return _find_numbered_names(head, short) or crossed
+
+
+def _find_numbered_names(head: TableHead, candidates: Sequence[int]) -> ValueColumns | None:
+    """Return the columns named rater_1, rater_2 and so on."""
+    by_stem: dict[str, list[int]] = {}
+    for index in candidates:
+        number = split_number(head.names[index])
+        if number and number[0] in RATER_STEMS:
+            by_stem.setdefault(number[0], []).append(index)
+    groups = [indexes for indexes in by_stem.values() if len(indexes) >= 2]
+    if not groups:
+        return None
+    indexes = max(groups, key=len)
+    return ValueColumns({index: (head.names[index].strip(), "") for index in indexes})
+
+
+def _find_crossed_names(head: TableHead, candidates: Sequence[int]) -> ValueColumns | None:
+    """Return columns named for a rater and a question each: R1_warmth, ann.relevance."""
+    uncertain: ValueColumns | None = None
+    for parts in _iter_crossed_parts(head, candidates):
+        firsts = list(dict.fromkeys(first for first, _ in parts.values()))
+        seconds = list(dict.fromkeys(second for _, second in parts.values()))
+        for raters, place in ((firsts, 0), (seconds, 1)):
+            questions = seconds if place == 0 else firsts
+            is_single = len(questions) == 1
+            is_named = is_single and compact_name(questions[0]) in RATER_STEMS
+            if is_rater_axis(raters) or (is_named and len(raters) >= 2):
+                return ValueColumns(
+                    {
+                        index: (both[place], "" if is_single else both[1 - place])
+                        for index, both in parts.items()
+                    }
+                )
+        if uncertain is None and len(firsts) >= 2 and not _are_other_stems(firsts, seconds):
+            # `ann.relevance`, `ben.relevance`: the same word after every name is the question.
+            # In `warmth_1`, `warmth_2`, the numbers are.
+            is_single = len(seconds) == 1
+            is_numbered = all(second.isdigit() for second in seconds) and not is_single
+            uncertain = ValueColumns(
+                {
+                    index: (second, first) if is_numbered else (first, "" if is_single else second)
+                    for index, (first, second) in parts.items()
+                },
+                is_certain=is_single,
+            )
+    return uncertain
+
+
+def _are_other_stems(firsts: Collection[str], seconds: Collection[str]) -> bool:
+    """Return whether the names number questions or items: Q1_1, Q1_2."""
+    numbers = [split_number(first) for first in firsts]
+    stems = {
+        number[0] if number else compact_name(first)
+        for number, first in zip(numbers, firsts, strict=True)
+    }
+    is_one_series = len(firsts) == 1 and all(second.isdigit() for second in seconds)
+    return stems <= OTHER_STEMS or is_one_series
+
+
+def _iter_crossed_parts(
+    head: TableHead, candidates: Sequence[int]
+) -> Iterator[dict[int, tuple[str, str]]]:
+    """Yield index -> (first part, second part) where all first parts have all second parts."""
+    for separator in _SEPARATORS:
+        pattern_first = re.compile(rf"(.+?)(?:{separator})(.+)")
+        pattern_last = re.compile(rf"(.+)(?:{separator})(.+?)")
+        for pattern in (pattern_first, pattern_last):
+            parts = {}
+            for index in candidates:
+                if match := pattern.fullmatch(head.names[index].strip()):
+                    parts[index] = (match[1].strip(), match[2].strip())
+            firsts = {first for first, _ in parts.values()}
+            seconds = {second for _, second in parts.values()}
+            is_complete = len(set(parts.values())) == len(parts) == len(firsts) * len(seconds)
+            if is_complete and len(parts) >= 2:
+                yield parts
+
+
+def find_columns_with_shared_values(
+    head: TableHead, candidates: Sequence[int], labels: Collection[str], *, sure: bool
+) -> list[int]:
+    """Return the columns whose cells mostly have values that other columns have, too.
+
+    Raters share one scale. An empty cell counts in favour of a rater. In a short sample every short
+    text may be a label, unless the guess has to be ``sure``.
+    """
+    column_counts: Counter[str] = Counter()  # text -> number of columns that contain it
+    for index in candidates:
+        column_counts.update(set(map(get_normal_form, head.columns[index].values)))
+    is_short_sample = len(head.sample_rows) < MIN_RELIABLE_ROWS and not sure
+
+    def is_likely_label(text: str) -> bool:
+        return (
+            text in labels
+            or column_counts[get_normal_form(text)] > 1
+            or (is_short_sample and len(text) <= MAX_SHORT_LABEL)
+        )
+
+    rater_columns = []
+    for index in candidates:
+        texts = head.columns[index].filled
+        if 2 * sum(map(is_likely_label, texts)) >= len(texts) and bool(texts or not sure):
+            rater_columns.append(index)
+    return rater_columns
+
+
+def find_counts(head: TableHead, candidates: Sequence[int]) -> list[int]:
+    """Return the columns that count the ratings of each category: rows with the same sum."""
+    columns = [
+        index
+        for index in candidates
+        if head.columns[index].is_numeric and not _is_rater_number(head.names[index])
+    ]
+    return columns if _have_sums(head, columns, whole=True) else []
+
+
+def find_probabilities(head: TableHead, candidates: Sequence[int]) -> list[int]:
+    """Return the columns of fractions that add up to 1 in every row."""
+    columns = [index for index in candidates if head.columns[index].is_numeric]
+    fractions = [
+        index
+        for index in columns
+        if all(0 <= number <= 1 for number in head.columns[index].list_numbers())
+        and any(0 < number < 1 for number in head.columns[index].list_numbers())
+    ]
+    return next(
+        (group for group in (columns, fractions) if _have_sums(head, group, whole=False)), []
+    )
+
+
+def _have_sums(head: TableHead, indexes: Sequence[int], *, whole: bool) -> bool:
+    cells: list[ColumnCells] = [head.columns[index] for index in indexes]
+    return have_equal_sums(cells, whole=whole)
+
+
+def _is_rater_number(name: str) -> bool:
+    number = split_number(name)
+    return bool(number and number[0] in RATER_STEMS)
+
+
+def have_common_name(names: Sequence[str]) -> bool:
+    """Return whether names are alike but for a number or a text in brackets: Rate [Photo 1]."""
+    stems = set()
+    for name in names:
+        bracket, number = _BRACKETS.fullmatch(name), split_number(name)
+        match = re.fullmatch(r"(.*?)[\s_.-]*\d+", name.strip())
+        stem = bracket[1] if bracket else (number[0] if number else match[1] if match else name)
+        stems.add(compact_name(stem))
+    return len(names) >= 2 and len(stems) == 1
+
+
+def get_item_name(name: str) -> str:
+    """Return the item that a column of a table with raters in rows is about."""
+    bracket = _BRACKETS.fullmatch(name.strip())
+    return bracket[2] if bracket and bracket[1] else name.strip()

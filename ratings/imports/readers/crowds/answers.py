@@ -1,0 +1,84 @@
+"""Answers of crowd workers as forms write them: nested objects of fields and options."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ratings.imports.readers.tools.base import Fields, parse_time, to_text
+from ratings.imports.records import RecordTime
+
+# Hours from UTC of the zone names that Java's date format writes.
+ZONE_HOURS = {"UTC": 0, "GMT": 0, "PST": -8, "PDT": -7, "MST": -7, "CST": -6, "EST": -5, "EDT": -4}
+_JAVA_TIME = re.compile(r"\w{3} (\w{3} \d{1,2} \d\d:\d\d:\d\d) ([A-Z]{3,4}) (\d{4})")
+
+
+def iter_answers(content: Any) -> Iterator[tuple[str, Any]]:
+    """Yield (question, answer) of the answers of one worker.
+
+    A form writes {"tone": "calm"}, a classifier {"tone": {"label": "calm"}}, and radio buttons
+    {"tone": {"calm": true, "angry": false}}. Several checked boxes are a list.
+    """
+    if isinstance(content, list):
+        for part in content:
+            yield from iter_answers(part)
+    elif isinstance(content, dict):
+        for name, value in content.items():
+            yield name, _get_answer(value)
+
+
+def _get_answer(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    for name in ("label", "labels"):
+        if name in value:
+            return value[name]
+    if value and all(isinstance(checked, bool) for checked in value.values()):
+        return [name for name, checked in value.items() if checked]
+    if len(value) == 1:
+        return _get_answer(next(iter(value.values())))
+    return value
+
+
+def join_options(fields: Fields) -> Fields:
+    """Return answers by question, where a column of a table is a question or one of its options.
+
+    `tone.label` and `tone` are the answer itself, `tone.calm` with true or false is an option.
+    """
+    options: dict[str, list[str]] = {}
+    answers: Fields = {}
+    for name, value in fields.items():
+        question, _dot, option = name.partition(".")
+        text = to_text(value)
+        if not option or option in ("label", "labels"):
+            answers[question] = value
+        elif text.casefold() in ("true", "false", ""):
+            options.setdefault(question, [])
+            if text.casefold() == "true":
+                options[question].append(option)
+        else:
+            answers[name] = value
+    return answers | options
+
+
+def parse_crowd_time(value: Any) -> RecordTime:
+    """Return a time of a crowd platform, or None if it cannot be read.
+
+    Besides ISO 8601 it may be `Tue Mar 03 08:14:21 PST 2026` or `3/1/2026 10:01:00`, in UTC.
+    """
+    text = to_text(value)
+    match = _JAVA_TIME.fullmatch(text)
+    if match:
+        hours = ZONE_HOURS.get(match[2])
+        if hours is None:
+            return None
+        zone = datetime.timezone(datetime.timedelta(hours=hours))
+        time_text = f"{match[1]} {match[3]}"
+        return datetime.datetime.strptime(time_text, "%b %d %H:%M:%S %Y").replace(tzinfo=zone)
+    try:
+        return datetime.datetime.strptime(text, "%m/%d/%Y %H:%M:%S").replace(tzinfo=datetime.UTC)
+    except ValueError:
+        parsed = parse_time(text)
+        return parsed if isinstance(parsed, datetime.datetime) else None

@@ -1,0 +1,209 @@
+"""Data sets that list raters and labels of an item side by side.
+
+Learning with Disagreements (LeWiDi): an object of items, with annotators and annotations as texts
+separated by commas. Hugging Face data sets: lists such as `annotators` and `labels`, or a list of
+objects with both.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from ratings.imports.decoding.sample import FileSample
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.readers.tools.base import (
+    Fields,
+    ToolSource,
+    build_body,
+    build_question_key,
+    get_item_key,
+    list_objects,
+    parse_json,
+    parse_single_answer,
+    to_text,
+)
+from ratings.imports.records import ItemRecord, RatingRecord, Record, SkippedRecord
+
+RATER_FIELDS = ("annotators", "annotator_ids", "annotator_id", "workers", "worker_ids", "raters",
+                "rater_ids", "user_ids")  # fmt: skip
+LABEL_FIELDS = (
+    "labels", "annotations", "annotator_labels", "ratings", "answers", "label", "scores",
+)  # fmt: skip
+PERSON_FIELDS = ("annotator_id", "annotator", "rater", "worker_id", "worker", "user", "id")
+ANSWER_FIELDS = ("label", "rating", "annotation", "answer", "value")
+KEY_FIELDS = ("id", "item_id", "post_id", "comment_id", "doc_id", "example_id", "idx", "uid")
+# Fields about the annotation as a whole.
+OTHER_FIELDS = {
+    "hard_label", "soft_label", "number of annotations", "number_of_annotations", "split",
+    "annotation task", "annotation_task", "lang", "other_info",
+}  # fmt: skip
+
+
+class LewidiSource(ToolSource):
+    """Source of data sets of Learning with Disagreements."""
+
+    name = "LeWiDi"
+    extensions = (".json",)
+    columns = {"item": "id", "rater": "annotators", "label": "annotations"}
+
+    def can_read(self, sample: FileSample) -> bool:
+        entries = [entry for record in sample.records for entry in record.values()]
+        return bool(entries) and all(
+            isinstance(entry, dict) and {"annotators", "annotations"} <= entry.keys()
+            for entry in entries
+        )
+
+    def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
+        for key, entry in fields.items():
+            if not isinstance(entry, dict):
+                yield SkippedRecord(line, "ignored")
+                continue
+            content = {
+                name: value
+                for name, value in entry.items()
+                if name not in OTHER_FIELDS and name not in ("annotators", "annotations")
+            }
+            text = content.pop("text", None)
+            body = build_body(content) | (text if isinstance(text, dict) else {"text": text})
+            yield ItemRecord(line, key, {name: value for name, value in body.items() if value})
+            yield from _parse_pair(line, key, entry["annotators"], {"": entry["annotations"]})
+
+
+class LabelListsSource(ToolSource):
+    """Source of records with a list of raters and lists of their labels."""
+
+    name = _("lists of raters and labels (Hugging Face)")
+    extensions = (".jsonl", ".json", ".csv")
+    columns = {"rater": "annotators", "label": "labels"}
+
+    def can_read(self, sample: FileSample) -> bool:
+        if sample.kind == "text":
+            head = sample.head.decode("utf-8", "ignore").splitlines()[1:2]
+            has_lists = bool(head) and head[0].count("[") >= 2
+            return has_lists and _find_rater_field(dict.fromkeys(sample.names, "[]")) != ""
+        return bool(sample.records) and all(map(_has_lists, sample.records))
+
+    def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
+        rater_field = _find_rater_field(fields)
+        people = _parse_list(fields.get(rater_field))
+        answers, content = self._split_fields(fields, rater_field, people)
+        body = build_body(content)
+        tool_key = next((fields[name] for name in KEY_FIELDS if fields.get(name) is not None), None)
+        key = get_item_key(tool_key, body)
+        if not key:
+            yield SkippedRecord(line, "no_content")
+            return
+        yield ItemRecord(line, key, body or None)
+        if people and isinstance(people[0], dict):
+            objects = list_objects(people)
+            names = [_get_first(person, PERSON_FIELDS) for person in objects]
+            answers = {"": [_get_first(person, ANSWER_FIELDS) for person in objects]}
+            yield from _parse_pair(line, key, names, answers)
+        else:
+            yield from _parse_pair(line, key, people, answers)
+
+    def _split_fields(
+        self, fields: Fields, rater_field: str, people: Sequence[Any]
+    ) -> tuple[Fields, Fields]:
+        """Return the lists of labels by question, and the content."""
+        if isinstance(fields.get(rater_field), dict):
+            return _read_columns(fields[rater_field]), {
+                name: value
+                for name, value in fields.items()
+                if name != rater_field and name not in KEY_FIELDS
+            }
+        answers: Fields = {}
+        content: Fields = {}
+        for name, value in fields.items():
+            if name == rater_field or name in KEY_FIELDS:
+                continue
+            values = _parse_list(value)
+            if values and len(values) == len(people) and not isinstance(values[0], dict):
+                answers[name] = values
+            else:
+                content[name] = value
+        if len(answers) == 1 or any(name in LABEL_FIELDS for name in answers):
+            named = {name: value for name, value in answers.items() if name in LABEL_FIELDS}
+            if len(answers) == 1 or len(named) == 1:
+                answers = {"": next(iter((named or answers).values()))}
+        return answers, content
+
+
+def _has_lists(record: Fields) -> bool:
+    field = _find_rater_field(record)
+    if not field:
+        return False
+    value = record[field]
+    people = _parse_list(value)
+    if people and isinstance(people[0], dict):
+        return any(_get_first(person, ANSWER_FIELDS) is not None for person in list_objects(people))
+    if isinstance(value, dict):
+        return bool(_read_columns(value))
+    return any(
+        len(_parse_list(other)) == len(people) > 0
+        for name, other in record.items()
+        if name != field
+    )
+
+
+def _find_rater_field(record: Fields) -> str:
+    return next((name for name in RATER_FIELDS if record.get(name)), "")
+
+
+def _read_columns(value: Fields) -> Fields:
+    """Return the labels of an object of lists: {"label": [0, 2], "annotator_id": [1, 2]}."""
+    labels = _get_first(value, ANSWER_FIELDS)
+    has_people = _get_first(value, PERSON_FIELDS) is not None
+    return {"": labels} if has_people and isinstance(labels, list) else {}
+
+
+def _get_first(fields: Fields, names: Sequence[str]) -> Any:
+    return next((fields[name] for name in names if fields.get(name) is not None), None)
+
+
+def _parse_list(value: Any) -> list[Any]:
+    """Return a list of JSON, or from the text of a Python list; of an object, its raters."""
+    if isinstance(value, dict):
+        people = _get_first(value, PERSON_FIELDS)
+        return people if isinstance(people, list) else []
+    if isinstance(value, str) and value[:1] == "[":
+        parsed = parse_json(value)
+        if parsed is None:
+            try:
+                parsed = ast.literal_eval(value)
+            except (ValueError, SyntaxError, RecursionError, MemoryError):
+                parsed = value.strip("[] \n").split()  # as NumPy prints a list
+        value = parsed
+    return value if isinstance(value, list) else []
+
+
+def _split_texts(value: Any) -> list[Any]:
+    """Return the elements of a list, or of a text separated by commas."""
+    if isinstance(value, str) and value[:1] != "[":
+        return [part.strip() for part in value.split(",")] if value.strip() else []
+    return _parse_list(value)
+
+
+def _parse_pair(line: int, key: str, raters: Any, answers: Fields) -> Iterator[Record]:
+    """Yield the ratings of raters and lists of labels in the same order."""
+    names = _split_texts(raters)
+    for question, value in answers.items():
+        if isinstance(value, dict):  # rater -> label
+            pairs = list(value.items())
+        else:
+            labels = _split_texts(value)
+            if len(labels) != len(names):
+                yield SkippedRecord(line, "lists_differ")
+                continue
+            pairs = list(zip(names, labels, strict=True))
+        for name, answer in pairs:
+            label, reason = parse_single_answer(answer)
+            if label is None:
+                yield SkippedRecord(line, reason)
+            else:
+                question_key = build_question_key(question) if question else ""
+                yield RatingRecord(line, key, to_text(name), question_key, label)

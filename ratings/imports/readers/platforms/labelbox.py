@@ -1,0 +1,101 @@
+"""Labelbox: an export in NDJSON, a data row a line, with the labels of each project.
+
+Radio answers are answers; checklists, texts and objects are left out with their reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ratings.imports.decoding.sample import FileSample
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.readers.tools.base import (
+    Fields,
+    ToolSource,
+    build_body,
+    build_question_key,
+    get_item_key,
+    list_objects,
+    parse_seconds,
+    parse_single_answer,
+    parse_time,
+    to_text,
+)
+from ratings.imports.records import ItemRecord, RatingRecord, Record, SkippedRecord
+
+KEY_FIELDS = ("external_id", "global_key", "id")
+
+
+class LabelboxSource(ToolSource):
+    """Source of Labelbox exports."""
+
+    name = "Labelbox"
+    extensions = (".ndjson", ".json")
+    columns = {"item": "data_row", "rater": "created_by", "label": "radio_answer"}
+
+    def can_read(self, sample: FileSample) -> bool:
+        return sample.has_fields("data_row", "projects")
+
+    def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
+        data_row = fields["data_row"] if isinstance(fields["data_row"], dict) else {}
+        content = data_row.get("row_data")
+        body = build_body(content if isinstance(content, dict) else {"row_data": content})
+        if set(body) == {"row_data"}:
+            body = {"text": to_text(body["row_data"])}
+        tool_key = next((data_row[name] for name in KEY_FIELDS if data_row.get(name)), None)
+        key = get_item_key(tool_key, body)
+        if not key:
+            yield SkippedRecord(line, "no_content")
+            return
+        yield ItemRecord(line, key, body or None)
+        projects = fields["projects"] if isinstance(fields["projects"], dict) else {}
+        for project in projects.values():
+            labels = project.get("labels") if isinstance(project, dict) else None
+            for label in list_objects(labels):
+                yield from _parse_label(line, key, label, mapping)
+
+
+def _parse_label(line: int, key: str, label: Fields, mapping: ImportMapping) -> Iterator[Record]:
+    details = _get_object(label, "label_details")
+    performance = _get_object(label, "performance_details")
+    annotations = _get_object(label, "annotations")
+    rater = to_text(details.get("created_by")) or mapping.default_rater
+    rated_at = parse_time(details.get("created_at"))
+    seconds = parse_seconds(performance.get("seconds_to_create"))
+    if performance.get("skipped") is True:
+        yield RatingRecord(line, key, rater, "", None, rated_at, None, seconds)
+        return
+    if annotations.get("objects") or annotations.get("segments") or annotations.get("frames"):
+        yield SkippedRecord(line, "boxes")
+    if annotations.get("relationships"):
+        yield SkippedRecord(line, "relations")
+    for question, answer in _iter_answers(annotations.get("classifications")):
+        text, reason = parse_single_answer(answer)
+        if text is None:
+            yield SkippedRecord(line, reason)
+        else:
+            question_key = build_question_key(question)
+            yield RatingRecord(line, key, rater, question_key, text, rated_at, None, seconds)
+
+
+def _iter_answers(classifications: Any) -> Iterator[tuple[str, Any]]:
+    """Yield (question, answer) of classifications and those nested in their answers."""
+    for classification in list_objects(classifications):
+        question = to_text(classification.get("name") or classification.get("value"))
+        choices = list_objects(classification.get("checklist_answers"))
+        radio = classification.get("radio_answer")
+        if isinstance(radio, dict):
+            choices = [radio]
+        if "text_answer" in classification:
+            text = classification["text_answer"]
+            yield question, text.get("content") if isinstance(text, dict) else text
+        else:
+            yield question, [choice.get("name") or choice.get("value") for choice in choices]
+        for choice in choices:
+            yield from _iter_answers(choice.get("classifications"))
+
+
+def _get_object(fields: Fields, name: str) -> Fields:
+    value = fields.get(name)
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,206 @@
+"""What was understood of a file: one typed answer for the wizard, the commands and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext as _
+
+from .decoding.table_times import has_zone
+from .mapping.column_cells import TableHead
+from .mapping.column_texts import COLUMN_REASONS, DOUBTS, LAYOUT_TEXTS, ROLE_TEXTS
+from .mapping.import_mapping import ImportMapping
+from .mapping.rater_columns import get_item_name
+from .readers import SOURCES
+from .skipped_rows import SKIPPED_RECORD_REASONS
+
+MAX_LISTED_COLUMNS = 10  # columns that a doubt lists
+MAX_SHOWN_LINES = 5
+
+
+class UnderstoodColumn(NamedTuple):
+    """A column: what it was taken for and why.
+
+    ``role`` is a key of ROLE_TEXTS, ``detail`` the rater, question, item or label that it stands
+    for.
+    """
+
+    name: str
+    role: str
+    reason: str
+    detail: str = ""
+
+    @property
+    def role_text(self) -> str:
+        """What the column was taken for, in the user's language."""
+        return f"{ROLE_TEXTS[self.role]} {self.detail}".rstrip()
+
+    @property
+    def reason_text(self) -> str:
+        """Why, in the user's language."""
+        return str(COLUMN_REASONS[self.reason])
+
+    def format(self) -> str:
+        """Return the line on the column in the user's language."""
+        return f"{self.name}: {self.role_text} ({self.reason_text})"
+
+
+@dataclass
+class Understood:
+    """Columns, layout, questions and numbers of a file, and what was left out with the reason.
+
+    ``zone`` is that of times that name none, empty if each does. ``questions`` has for each
+    question its labels in their order, the scale and what else is known. ``counts`` are numbers of
+    items, raters and ratings, ``left_out`` has reason -> {"count", "lines"}.
+    """
+
+    source: str
+    layout: str = ""
+    columns: list[UnderstoodColumn] = field(default_factory=list)
+    rows_are_items: bool = False
+    zone: str = ""
+    questions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    repeats: dict[str, Any] = field(default_factory=dict)
+    left_out: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_mapping(cls, mapping: ImportMapping, head: TableHead | None) -> Understood:
+        """Return what was understood of the columns; ``head`` is None for the export of a tool."""
+        if head is None:
+            return cls(mapping.source)
+        return cls(
+            mapping.source,
+            mapping.layout,
+            list_columns(mapping, head),
+            rows_are_items=mapping.rows_are_items,
+            zone=_get_zone(mapping, head),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the value of ``understood`` in JSON, with the texts of all codes."""
+        columns = [
+            {
+                "name": column.name,
+                "role": column.role,
+                "detail": column.detail,
+                "reason": str(COLUMN_REASONS[column.reason]),
+            }
+            for column in self.columns
+        ]
+        left_out = {
+            reason: {**details, "reason": str(SKIPPED_RECORD_REASONS[reason])}
+            for reason, details in self.left_out.items()
+        }
+        return {**asdict(self), "columns": columns, "left_out": left_out}
+
+    def format_lines(self) -> list[str]:
+        """Return the lines of text in the user's language."""
+        lines = [str(SOURCES[self.source].name)]
+        if self.layout:
+            lines.append(str(LAYOUT_TEXTS[self.layout]))
+        lines += [column.format() for column in self.columns]
+        if self.rows_are_items:
+            lines.append(_("no column of items: rows are items, numbered from 1"))
+        if self.zone:
+            lines.append(_("times without a zone are times of %(zone)s") % {"zone": self.zone})
+        for key, details in self.questions.items():
+            lines.append(_format_question(key, details))
+        if self.counts:
+            lines.append(_("%(items)s items, %(raters)s raters, %(ratings)s ratings") % self.counts)
+        if self.repeats.get("count"):
+            lines.append(format_repeats(self.repeats))
+        for reason, details in self.left_out.items():
+            lines.append(_format_left_out(reason, details))
+        return lines
+
+
+def list_columns(mapping: ImportMapping, head: TableHead) -> list[UnderstoodColumn]:
+    """Return what each column is taken for."""
+    role_by_index = {index: role for role, index in mapping.columns.items()}
+    role_by_index |= dict.fromkeys(mapping.label_columns, "label")
+    role_by_index |= dict.fromkeys(mapping.content_columns, "content")
+    role_by_index |= dict.fromkeys(mapping.attribute_columns, "attribute")
+    value_role = {"wide": "rater_column", "counts": "count_column", "raters": "item_column"}
+    columns = []
+    for index, name in enumerate(head.names):
+        role = role_by_index.get(index, "ignored")
+        detail = ""
+        is_value = index not in role_by_index and index not in mapping.excluded_columns
+        if is_value and mapping.layout in value_role:
+            role = value_role[mapping.layout]
+            detail = _get_value_detail(mapping, index, name)
+        reason = mapping.reasons.get(str(index), "no_role")
+        columns.append(UnderstoodColumn(name, role, reason, detail))
+    return columns
+
+
+def _get_value_detail(mapping: ImportMapping, index: int, name: str) -> str:
+    if mapping.layout == "raters":
+        return get_item_name(name)
+    rater, question = mapping.value_columns.get(str(index), (name, ""))
+    return f"{rater}, {question}" if question else rater
+
+
+def _get_zone(mapping: ImportMapping, head: TableHead) -> str:
+    """Return the zone that times of the file are read in, empty if they name theirs."""
+    index = mapping.columns.get("rated_at")
+    if index is None or all(has_zone(text) for text in head.columns[index].filled):
+        return ""
+    return mapping.zone or mapping.time_zone
+
+
+def format_doubt(kind: str, columns: list[str]) -> tuple[str, str]:
+    """Return (what a person has to decide, options of the command that decide it)."""
+    shown = columns[:MAX_LISTED_COLUMNS]
+    text, options = DOUBTS[kind]
+    values = {
+        "columns": ", ".join(shown) + ("" if shown == columns else ", …"),
+        "labels": " ".join(f"label={quote_argument(name)}" for name in shown),
+    }
+    return str(text) % values, options % values
+
+
+def quote_argument(text: str) -> str:
+    """Return a text as it can be typed in a shell."""
+    if text and not set(text) & set(" \"'\\$`()[]{}<>|&;*?!#"):
+        return text
+    return "'" + text.replace("'", "'\"'\"'") + "'"
+
+
+def format_repeats(repeats: Mapping[str, Any]) -> str:
+    """Return the line on raters who rated an item twice."""
+    examples = "; ".join(
+        _("%(rater)s on %(item)s in lines %(first)s and %(second)s")
+        % {"item": item, "rater": rater, "first": first, "second": second}
+        for item, rater, first, _label, second, _other in repeats["examples"][:MAX_SHOWN_LINES]
+    )
+    return _("%(count)s ratings repeat an earlier one: %(examples)s") % {
+        "count": repeats["count"],
+        "examples": examples,
+    }
+
+
+def _format_question(key: str, details: Mapping[str, Any]) -> str:
+    order = details.get("order") or list(details.get("labels", ()))
+    return _("question %(key)s: %(scale)s; labels in this order: %(labels)s") % {
+        "key": key,
+        "scale": details.get("scale") or _("the scale of the project"),
+        "labels": ", ".join(order),
+    }
+
+
+def _format_left_out(reason: str, details: Mapping[str, Any]) -> str:
+    lines = details.get("lines", [])
+    shown = ", ".join(map(str, lines[:MAX_SHOWN_LINES]))
+    if reason == "other_sheets":  # numbers of sheets, which are quoted by name
+        shown = ""
+    text = _("left out: %(count)s, %(reason)s") % {
+        "count": details["count"],
+        "reason": SKIPPED_RECORD_REASONS[reason],
+    }
+    values = details.get("values", [])
+    text += _(": %(values)s") % {"values": ", ".join(values)} if values else ""
+    return text + (_(" (lines %(lines)s)") % {"lines": shown} if shown else "")

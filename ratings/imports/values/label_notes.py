@@ -1,0 +1,76 @@
+"""Notes on how the labels of a question were understood, and questions that only the lead answers.
+
+A note is stored as kind and values and worded when it is shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+MISSING = "missing"
+MAYBE_MISSING = "maybe_missing"
+EQUAL = "equal"
+DECIMAL_COMMAS = "decimal_commas"
+SIMILAR = "similar"
+JOINED = "joined"
+SEVERAL_LABELS = "several_labels"
+NO_ORDER = "no_order"
+
+# Kinds that stop an import until the lead has decided.
+UNDECIDED_KINDS = (MAYBE_MISSING, SIMILAR)
+
+NOTE_TEXTS: dict[str, str | Promise] = {
+    MISSING: _("Read as missing values, not as labels: %(labels)s. Ratings left out: %(count)s."),
+    MAYBE_MISSING: _(
+        "These may stand for missing values, or be labels: %(labels)s. Ratings: %(count)s."
+    ),
+    EQUAL: _("Spellings of one label are joined: %(labels)s."),
+    DECIMAL_COMMAS: _("Commas are read as decimal commas: %(labels)s."),
+    SIMILAR: _("Labels differ only in capital letters or blanks: %(labels)s."),
+    JOINED: _("Labels that differ only in capital letters or blanks are joined: %(labels)s."),
+    SEVERAL_LABELS: _(
+        "Cells have several labels: %(labels)s. Ratings: %(count)s. Each combination is one "
+        "category, whatever the order of its labels."
+    ),
+    NO_ORDER: _("No order is known for the labels; they are in alphabetical order: %(labels)s."),
+}
+# The next step on the command line; the wizard has fields for it.
+COMMAND_HINTS = {
+    MISSING: "--not-missing={code} keeps a label.",
+    MAYBE_MISSING: (
+        "Add --missing={code} to leave these ratings out, or --not-missing={code} to keep the "
+        "label."
+    ),
+    SIMILAR: "Add --similar=join to make them one label, or --similar=keep to keep them.",
+    NO_ORDER: "Add --order with all labels, the lowest first, separated by commas.",
+}
+
+
+@dataclass(frozen=True)
+class LabelNote:
+    """One note; the values are those of its text."""
+
+    kind: str
+    values: dict[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the note as it is stored in `ImportRun.summary`."""
+        return asdict(self)
+
+
+def format_note(note: dict[str, Any]) -> str:
+    """Return the text of a stored note in the user's language."""
+    return str(NOTE_TEXTS[note["kind"]]) % note["values"]
+
+
+def format_command_note(note: dict[str, Any]) -> str:
+    """Return the text of a stored note with the option that is the next step."""
+    text = format_note(note)
+    hint = COMMAND_HINTS.get(note["kind"])
+    if hint is None:
+        return text
+    return f"{text} {hint.format(code=','.join(note['values'].get('codes', ())))}"

@@ -1,0 +1,234 @@
+"""The order that labels have on their scale, guessed from the labels alone.
+
+The lead confirms or changes the guess. It is the one source of an order: of imports, of the wizard
+and of `manage.py agreement`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from .label_forms import MINUS_SIGNS, parse_decimal
+from .ordered_scales import list_scales, normalize_phrase
+
+NUMBERS = "numbers"
+NUMBERS_IN_WORDS = "numbers_in_words"
+ROMAN_NUMERALS = "roman_numerals"
+GRADES = "grades"
+SIGNS = "signs"
+KNOWN_SCALE = "known_scale"
+ALPHABET = "alphabet"  # no order is known
+OPTION = "option"  # not guessed: the user gave the order
+
+_SMALL_STEP = 1e-9  # places "<5" before "5" and ">5" behind it
+_ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
+_ROMAN = re.compile(r"(?:(xc|xl|l?x{0,3}))(ix|iv|v?i{0,3})([a-d]?\d?)")
+_PLAIN_ROMANS = "ii iii iv vi vii viii ix xi xii xiii xiv xv"  # no letters of options
+_GRADE = re.compile(r"([a-f])([+-]{0,2})")
+_CREDIT_GRADE = re.compile(r"(aaa|aa|a|bbb|bb|b|ccc|cc|c|ddd|dd|d)([+-]?)")
+# A sign, a number, and the letter of a subdivision: 4a.
+_NUMBER_IN_TEXT = re.compile(r"((?:^[+-])?)(\d+(?:[.,]\d+)?)([A-Da-d]\b)?", re.ASCII)
+_ZERO_WORDS = "none zero never no nil absent kein keine keiner null aucun ninguno 无 零"
+_BELOW = re.compile(
+    r"(<|≤|<=|under|below|less than|up to|at most|unter|weniger als|bis|moins de|menos de|少于"
+    r"|低于)\s*$"
+)
+_ABOVE = re.compile(
+    r"(>|≥|>=|over|above|more than|at least|uber|über|mehr als|ab|plus de|mas de|más de|多于|高于)"
+    r"\s*$"
+)
+# Words that give a name, not a rank, to what is numbered behind them.
+_NAMES = (
+    "answer candidate case cat category class cluster code document group id image item label "
+    "model option output response system team text topic type klasse kategorie gruppe thema "
+    "antwort classe categorie groupe clase categoria grupo tema opcion 类别 类 主题 选项"
+)
+
+
+class LabelOrder(NamedTuple):
+    """Labels from lowest to highest, the guessed scale, and what the order is based on.
+
+    ``scale`` is "ordinal" or "nominal", ``basis`` one of the names above. A basis of ALPHABET means
+    that no order is known.
+    """
+
+    labels: list[str]
+    scale: str
+    basis: str
+
+
+def guess_order(labels: Iterable[str]) -> LabelOrder:
+    """Return the probable order of labels.
+
+    One or two labels are nominal, because they have no meaningful order.
+    """
+    unordered = sorted(labels)
+    for basis, get_ranks in _BASES:
+        ranks = get_ranks(unordered) if unordered else None
+        if ranks is not None:
+            ordered = sorted(unordered, key=lambda label: (ranks[label], label))
+            is_ordinal = len(unordered) > 2 and not (
+                basis == NUMBERS_IN_WORDS and _has_names(unordered)
+            )
+            return LabelOrder(ordered, "ordinal" if is_ordinal else "nominal", basis)
+    ordered = sorted(unordered, key=lambda label: (label.casefold(), label))
+    return LabelOrder(ordered, "nominal", ALPHABET)
+
+
+def find_known_scale(labels: Collection[str]) -> dict[str, float] | None:
+    """Return label -> step on the known scale that has all of the labels, or None."""
+    phrases = {label: normalize_phrase(label) for label in labels}
+    if len(phrases) < 2:
+        return None
+    for scale in list_scales():
+        if all(phrase in scale for phrase in phrases.values()):
+            ranks = {label: float(scale[phrase]) for label, phrase in phrases.items()}
+            # Spellings of one phrase share a step; different phrases must not.
+            if len(set(ranks.values())) == len(set(phrases.values())):
+                return ranks
+    return None
+
+
+# --- bases of an order: each returns label -> rank, or None
+
+
+def _rank_numbers(labels: Collection[str]) -> dict[str, float] | None:
+    numbers = {label: parse_decimal(label, decimal_comma=True) for label in labels}
+    if any(number is None for number in numbers.values()):
+        return None
+    return {label: float(number) for label, number in numbers.items() if number is not None}
+
+
+def _rank_numbers_in_words(labels: Collection[str]) -> dict[str, float] | None:
+    """Rank labels by the number that each has in the same place: 5%, Grade 10, 10 - perfect."""
+    ranks: dict[str, float] = {}
+    frames: list[tuple[str, str]] = []
+    for label in labels:
+        text = label.strip().translate(MINUS_SIGNS)
+        if text.casefold() in _ZERO_WORDS.split():
+            ranks[label] = 0.0
+            continue
+        match = _NUMBER_IN_TEXT.search(text)
+        if match is None:
+            return None
+        before, after = text[: match.start()], text[match.end() :]
+        ranks[label] = _get_rank(match, before.casefold(), after.casefold())
+        frames.append((before.strip().casefold(), after.strip().casefold()))
+    if len(frames) < 2 or len(set(ranks.values())) < len(ranks):
+        return None
+    return ranks if _is_same_place(frames) else None
+
+
+def _has_names(labels: Collection[str]) -> bool:
+    """Return whether the numbers in labels only tell names apart: topic 1, topic 2."""
+    words = {re.sub(r"[\W\d_]+", " ", label).strip() for label in labels}
+    return all(normalize_phrase(word) in _NAMES.split() for word in words)
+
+
+def _get_rank(match: re.Match[str], before: str, after: str) -> float:
+    """Return the number in a label; "<5" and "up to 5" are a little less, ">5" a little more."""
+    number = float(match[2].replace(",", ".")) * (-1 if match[1] == "-" else 1)
+    if match[3]:
+        number += (ord(match[3].lower()) - ord("`")) / 1000
+    if _BELOW.search(before):
+        return number - _SMALL_STEP
+    if _ABOVE.search(before) or after.lstrip().startswith("+"):
+        return number + _SMALL_STEP
+    return number
+
+
+def _is_same_place(frames: list[tuple[str, str]]) -> bool:
+    """Return whether the numbers are first or last in all labels, or between the same words.
+
+    The signs and words for less and more may stand before a number.
+    """
+    befores = {_ABOVE.sub("", _BELOW.sub("", before)).strip() for before, _after in frames}
+    afters = {after for _before, after in frames}
+    if befores == {""}:
+        # A letter behind some of the numbers makes them names, such as 2x.
+        return len(afters) == 1 or not any(after.isalpha() and len(after) == 1 for after in afters)
+    return len(befores) == 1 or afters == {""}
+
+
+def _rank_roman_numerals(labels: Collection[str]) -> dict[str, float] | None:
+    """Rank labels by Roman numerals behind the same word, or alone: II, Stage IIIa."""
+    words = [label.strip().split() for label in labels]
+    if any(not parts for parts in words) or len({tuple(parts[:-1]) for parts in words}) > 1:
+        return None
+    ranks: dict[str, float] = {}
+    has_plain_numeral = False
+    for label, parts in zip(labels, words, strict=True):
+        numeral = parts[-1]
+        match = _ROMAN.fullmatch(numeral.lower())
+        if numeral == "0":
+            ranks[label] = 0.0
+        elif match is None or not (match[1] or match[2]):
+            return None
+        else:
+            suffix = ord(match[3][0]) if match[3] else 0
+            ranks[label] = _parse_roman(match[1] + match[2]) + suffix / 1000
+            has_plain_numeral |= (match[1] or "") + match[2] in _PLAIN_ROMANS.split()
+    return ranks if has_plain_numeral and len(set(ranks.values())) == len(ranks) else None
+
+
+def _parse_roman(numeral: str) -> int:
+    values = [_ROMAN_VALUES[char] for char in numeral]
+    total = 0
+    for value, following in zip(values, [*values[1:], 0], strict=True):
+        total += -value if value < following else value
+    return total
+
+
+def _rank_grades(labels: Collection[str]) -> dict[str, float] | None:
+    """Rank letter grades, the best last: F, D, C-, C, C+, B, A.
+
+    Letters alone may be the names of options: a grade needs a plus or minus, or an F without an E.
+    """
+    texts = {
+        label: label.strip().replace("\u2212", "-").replace("\u2013", "-").lower()
+        for label in labels
+    }
+    for pattern, order in ((_GRADE, "abcdef"), (_CREDIT_GRADE, None)):
+        matches = {label: pattern.fullmatch(text) for label, text in texts.items()}
+        if any(match is None for match in matches.values()):
+            continue
+        letters = {match[1] for match in matches.values() if match}
+        has_signs = any(match[2] for match in matches.values() if match)
+        is_school = {"a", "f"} <= letters and "e" not in letters
+        is_credit = order is None and any(len(letter) > 1 for letter in letters)
+        if not (has_signs or is_school or is_credit):
+            continue
+        grades = order or ("aaa", "aa", "a", "bbb", "bb", "b", "ccc", "cc", "c", "ddd", "dd", "d")
+        return {
+            label: -grades.index(match[1]) + (match[2].count("+") - match[2].count("-")) / 5
+            for label, match in matches.items()
+            if match
+        }
+    return None
+
+
+def _rank_signs(labels: Collection[str]) -> dict[str, float] | None:
+    """Rank labels of plus and minus signs: --, -, 0, +, ++."""
+    ranks: dict[str, float] = {}
+    for label in labels:
+        text = label.strip().translate(MINUS_SIGNS).replace("–", "-")
+        if text in ("0", "o", "±", "+/-", "+-", "-/+", "(+)"):
+            ranks[label] = 0.5 if "+" in text or text == "±" else 0.0
+        elif text and (set(text) == {"+"} or set(text) == {"-"}):
+            ranks[label] = len(text) * (1.0 if text[0] == "+" else -1.0)
+        else:
+            return None
+    has_signs = any(label.strip() not in ("0", "o") for label in labels)
+    return ranks if has_signs and len(set(ranks.values())) == len(ranks) > 1 else None
+
+
+_BASES = (
+    (NUMBERS, _rank_numbers),
+    (SIGNS, _rank_signs),
+    (KNOWN_SCALE, find_known_scale),
+    (GRADES, _rank_grades),
+    (ROMAN_NUMERALS, _rank_roman_numerals),
+    (NUMBERS_IN_WORDS, _rank_numbers_in_words),
+)

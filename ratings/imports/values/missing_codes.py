@@ -1,0 +1,107 @@
+"""Codes that stand for a missing value in the place of a label."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from enum import Enum
+
+from .label_forms import parse_decimal
+from .label_order import find_known_scale
+
+# In lower case. What programs write for an empty cell, and the signs that people use for it.
+MISSING_CODES = (
+    "nan nat null (null) <null> na <na> n/a n.a. n.a n/a. <missing> #n/a #n/a! #na #null! #value! "
+    "- -- – — ? ?? . \\n"
+)
+MAX_CODE_LENGTH = 20  # characters; a longer label is no code
+NEGATIVE_CODES = frozenset((-9, -99, -999, -9999, -98, -998, -97, -997, -88, -888, -77, -777))
+POSITIVE_CODES = frozenset((99, 999, 9999, 98, 998, 97, 997, 88, 888, 77, 777))
+
+
+class CodeStatus(Enum):
+    """Whether a label stands for a missing value; a suspected one is for the user to decide."""
+
+    LABEL = "label"
+    MISSING = "missing"
+    SUSPECTED = "suspected"
+
+
+def classify_codes(
+    labels: Collection[str], *, missing: Iterable[str] = (), not_missing: Iterable[str] = ()
+) -> dict[str, CodeStatus]:
+    """Return the status of each label that is or may be a code for a missing value.
+
+    ``labels`` are all labels of one question, because the same text may be a label beside some
+    answers and a code beside others: "-" beside "+", "None" beside "mild". ``missing`` are further
+    codes and ``not_missing`` labels that are no codes; both win over what is known here.
+    """
+    added = {code.strip().casefold() for code in missing}
+    removed = {code.strip().casefold() for code in not_missing}
+    statuses: dict[str, CodeStatus] = {}
+    undecided: list[str] = []
+    for label in labels:
+        text = label.strip().casefold()
+        if text in removed:
+            continue
+        if not text or text in added or _is_equal_number(text, added):
+            statuses[label] = CodeStatus.MISSING
+        elif not _is_equal_number(text, removed):
+            undecided.append(label)
+    signs = {label.strip() for label in labels}
+    for label in undecided:
+        if label.strip().casefold() in MISSING_CODES.split() and not _is_sign(label, signs):
+            statuses[label] = CodeStatus.MISSING
+    others = [label for label in labels if label not in statuses]
+    for label in undecided:
+        if label not in statuses and len(label) <= MAX_CODE_LENGTH:
+            status = _classify_in_context(label, others)
+            if status is not CodeStatus.LABEL:
+                statuses[label] = status
+    return statuses
+
+
+def _is_equal_number(text: str, codes: Collection[str]) -> bool:
+    """Return whether a label is the same number as one of the codes: -99.0 is -99."""
+    number = parse_decimal(text)
+    return number is not None and any(parse_decimal(code) == number for code in codes)
+
+
+def _is_sign(label: str, labels: Collection[str]) -> bool:
+    """Return whether "-" is the opposite of "+" in these labels."""
+    return label.strip() in ("-", "--", "–", "—") and any(
+        other.strip("+") == "" for other in labels if other
+    )
+
+
+def _classify_in_context(label: str, labels: Collection[str]) -> CodeStatus:
+    others = [other for other in labels if other != label]
+    if label.strip().casefold() == "none":
+        return _classify_none(label.strip(), [o for o in others if o.strip().casefold() != "none"])
+    number = parse_decimal(label)
+    if number is None or number not in NEGATIVE_CODES | POSITIVE_CODES:
+        return CodeStatus.LABEL
+    codes = NEGATIVE_CODES if number < 0 else POSITIVE_CODES
+    numbers = [parse_decimal(other) for other in others]
+    plain_numbers = [other for other in numbers if other is not None and other not in codes]
+    if None in numbers or len(plain_numbers) < 2:
+        return CodeStatus.LABEL
+    is_outside = min(plain_numbers) > number / 3 if number < 0 else max(plain_numbers) < number / 3
+    return CodeStatus.SUSPECTED if is_outside else CodeStatus.LABEL
+
+
+def _classify_none(label: str, others: Collection[str]) -> CodeStatus:
+    """Return whether "None" is Python's missing value or an answer.
+
+    It is an answer on a scale that has it, and where it is not written as Python writes it. Beside
+    other capitalized words it may be either.
+    """
+    if not others:
+        return CodeStatus.LABEL
+    if all(parse_decimal(other) is not None for other in others):
+        return CodeStatus.MISSING
+    if label != "None" or find_known_scale([label, *others]) is not None:
+        return CodeStatus.LABEL
+    words = [other for other in others if other[:1].isalpha()]
+    if words and all(word[:1].isupper() for word in words):
+        return CodeStatus.SUSPECTED
+    return CodeStatus.MISSING

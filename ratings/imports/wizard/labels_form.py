@@ -1,0 +1,91 @@
+"""Form for what the labels of a checked file mean: missing values, and similar labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.values import label_notes
+from ratings.imports.values.label_lists import format_label_list, parse_label_list
+from ratings.imports.values.label_notes import format_note
+from ratings.imports.values.label_reading import JOIN, KEEP
+from ratings.models import ImportRun
+
+
+class LabelsForm(forms.Form):
+    """The codes for missing values, and what to do with similar labels if there are any."""
+
+    missing = forms.CharField(
+        label=gettext_lazy("Texts that stand for a missing value"),
+        max_length=2000,
+        required=False,
+        widget=forms.TextInput({"class": "mono", "autocomplete": "off"}),
+        help_text=gettext_lazy(
+            "Separated by commas. Ratings with these labels are left out; remove a text to keep it "
+            "as a label."
+        ),
+    )
+    similar = forms.ChoiceField(
+        label=gettext_lazy("Labels that differ only in capital letters or blanks"),
+        choices=[
+            (JOIN, gettext_lazy("are one label")),
+            (KEEP, gettext_lazy("are different labels")),
+        ],
+        widget=forms.RadioSelect,
+    )
+
+    def __init__(self, data: Any, *, run: ImportRun, mapping: ImportMapping) -> None:
+        self.notes = list_label_notes(run)
+        codes = self._list_codes(label_notes.MISSING)
+        initial = {"missing": format_label_list(codes), "similar": mapping.similar_labels}
+        super().__init__(data, initial=initial)
+        has_similar = any(
+            note["kind"] in (label_notes.SIMILAR, label_notes.JOINED) for note in self.notes
+        )
+        if not has_similar and not mapping.similar_labels:
+            del self.fields["similar"]
+
+    @property
+    def messages(self) -> list[str]:
+        """The notes on all questions, in the user's language."""
+        return list(dict.fromkeys(format_note(note) for note in self.notes))
+
+    @property
+    def has_undecided(self) -> bool:
+        """True while the lead has to decide about labels."""
+        return any(note["kind"] in label_notes.UNDECIDED_KINDS for note in self.notes)
+
+    def _list_codes(self, *kinds: str) -> list[str]:
+        codes = [
+            code for note in self.notes if note["kind"] in kinds for code in note["values"]["codes"]
+        ]
+        return list(dict.fromkeys(codes))
+
+    def clean_missing(self) -> list[str]:
+        try:
+            return parse_label_list(self.cleaned_data["missing"])
+        except ValueError:
+            raise forms.ValidationError(
+                _("A quotation mark is not closed. A text with a comma stands in double quotes.")
+            ) from None
+
+    def get_mapping(self, mapping: ImportMapping) -> ImportMapping:
+        """Return the mapping with the decisions: what is not listed as missing is a label."""
+        missing = self.cleaned_data["missing"]
+        candidates = self._list_codes(label_notes.MISSING, label_notes.MAYBE_MISSING)
+        rejected = [code for code in candidates if code not in missing]
+        earlier = [code for code in mapping.not_missing if code not in missing]
+        mapping.missing = missing
+        mapping.not_missing = list(dict.fromkeys([*earlier, *rejected]))
+        mapping.similar_labels = self.cleaned_data.get("similar", mapping.similar_labels)
+        return mapping
+
+
+def list_label_notes(run: ImportRun) -> list[dict[str, Any]]:
+    """Return the notes on the labels of all questions of a checked file."""
+    questions = run.summary.get("questions", {}).values()
+    return [note for question in questions for note in question.get("notes", ())]

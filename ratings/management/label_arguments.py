@@ -1,0 +1,52 @@
+"""Options of commands that read labels from a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from ratings.imports.values.label_lists import parse_label_list
+from ratings.imports.values.label_reading import JOIN, KEEP, LabelOptions
+
+
+def add_label_arguments(parser: CommandParser) -> None:
+    """Add the options that decide what is a missing value, and which labels are one."""
+    parser.add_argument(
+        "--missing",
+        action="append",
+        default=[],
+        metavar="TEXTS",
+        help="further texts that stand for a missing value, separated by commas; usual ones such "
+        "as NA, NaN, n/a, - and ? are known. Write --missing=-99 for a negative number",
+    )
+    parser.add_argument(
+        "--not-missing",
+        action="append",
+        default=[],
+        metavar="TEXTS",
+        help="texts that are labels although they usually stand for a missing value",
+    )
+    parser.add_argument(
+        "--similar",
+        choices=[JOIN, KEEP],
+        default="",
+        help="labels that differ only in capital letters or blanks: join makes them one label",
+    )
+
+
+def parse_label_options(options: dict[str, Any]) -> LabelOptions:
+    """Return the decisions on labels. Raises CommandError."""
+    missing, not_missing = (
+        [label for text in options[name] for label in parse_list_option(f"--{name}", text)]
+        for name in ("missing", "not_missing")
+    )
+    return LabelOptions(missing, not_missing, options["similar"])
+
+
+def parse_list_option(name: str, text: str | None) -> list[str]:
+    """Return the labels of an option. Raises CommandError."""
+    try:
+        return parse_label_list(text or "")
+    except ValueError as error:
+        raise CommandError(f"{name.replace('_', '-')}: {error}") from None

@@ -1,0 +1,209 @@
+"""Test the interval shown: against enumerated urns, exact coverage, Wilson's limits and its range."""
+
+import itertools
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special
+
+from metrics.agreement import estimate_coefficient, pattern_coefficients, report
+from metrics.agreement.coefficients import cohen, fleiss
+from metrics.agreement.counts.score_intervals import (
+    Margins,
+    UrnModel,
+    weigh_pairs_between,
+    weigh_pairs_within,
+)
+from metrics.agreement.estimate import t_quantile
+from metrics.agreement.weights import build_weightings
+
+PAIRS = np.array([[2, 0], [1, 1], [0, 2]])
+TRIPLES = np.array([[3, 0], [2, 1], [1, 2], [0, 3]])
+
+
+def compute_urn_probability(codes: tuple[int, ...], p: np.ndarray, rho: float) -> float:
+    """Return the probability of a sequence of draws from the urn, one draw after the other."""
+    probability = 1.0
+    for index, code in enumerate(codes):
+        earlier = codes[:index].count(code)
+        probability *= ((1 - rho) * p[code] + rho * earlier) / (1 - rho + rho * index)
+    return probability
+
+
+def compute_enumerated_variance(p, w, h, rho, x, groups):
+    """Return Var(A - x L) of one item, by listing every sequence of its ratings.
+
+    groups: the numbers of ratings of two groups compared with each other, or one number.
+    """
+    mean = mean_square = 0.0
+    for codes in itertools.product(range(len(p)), repeat=sum(groups)):
+        if len(groups) == 1:
+            pairs = list(itertools.permutations(codes, 2))
+            slope = np.mean([h[code] for code in codes])
+        else:
+            first, second = codes[: groups[0]], codes[groups[0] :]
+            pairs = list(itertools.product(first, second))
+            slope = (np.mean([h[code] for code in first]) + np.mean([h[c] for c in second])) / 2
+        f = np.mean([w[pair] for pair in pairs]) - x * slope
+        probability = compute_urn_probability(codes, p, rho)
+        mean, mean_square = mean + probability * f, mean_square + probability * f**2
+    return mean_square - mean**2
+
+
+@pytest.mark.parametrize("groups", [(2,), (3,), (4,), (5,), (1, 1), (1, 3), (2, 3)])
+@pytest.mark.parametrize("rho", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize("weighting", ["none", "linear"])
+def test_variance_is_that_of_the_enumerated_urn(groups, rho, weighting):
+    p, w = np.array([0.6, 0.3, 0.1]), build_weightings(3)[weighting]
+    expected, h = float(p @ w @ p), 2 * w @ p
+    if len(groups) == 1:
+        one = np.ones(1)
+        pairs = weigh_pairs_within(one * groups[0], one, one, one)
+    else:
+        pairs = weigh_pairs_between(np.array(groups[0]), np.array(groups[1]), np.array(1.0))
+    model = UrnModel.from_margins(pairs, w, Margins(p, np.array(expected), h))
+    # With these margins kappa is the correlation of two ratings.
+    variance = compute_enumerated_variance(p, w, h, rho, 1 - rho, groups) / (1 - expected) ** 2
+    assert model.compute_variance(np.array([rho]))[0] == pytest.approx(variance, abs=1e-12)
+
+
+def list_two_rater_studies(n: int, prevalence: float, kappa: float):
+    """Return every study (S, 3) of n items of two ratings, and its probability (S,)."""
+    both = prevalence**2 + kappa * prevalence * (1 - prevalence)
+    mixed = 2 * (1 - kappa) * prevalence * (1 - prevalence)
+    studies = np.array([(n - a - b, a, b) for a in range(n + 1) for b in range(n + 1 - a)])
+    logs = special.gammaln(n + 1) - special.gammaln(studies + 1).sum(axis=1)
+    return studies, np.exp(logs + studies @ np.log([1 - both - mixed, mixed, both]))
+
+
+@pytest.mark.parametrize("name", ["fleiss_kappa", "krippendorff_alpha_nominal"])
+@pytest.mark.parametrize("n", [20, 50])
+@pytest.mark.parametrize("prevalence", [0.05, 0.2, 0.5])
+@pytest.mark.parametrize("kappa", [0.0, 0.4, 0.8, 0.95])
+def test_exact_coverage_of_two_ratings_an_item(name, n, prevalence, kappa):
+    studies, probability = list_two_rater_studies(n, prevalence, kappa)
+    estimate = estimate_coefficient(name, PAIRS, studies)
+    defined = np.isfinite(estimate.value)
+    weight = probability[defined] / probability[defined].sum()
+    low, high = estimate.low[defined], estimate.high[defined]
+    assert weight[(low <= kappa) & (kappa <= high)].sum() >= 0.85
+    assert weight[low > kappa].sum() <= 0.12
+    assert weight[high < kappa].sum() <= 0.12
+    assert (high - low).min() > 0.01
+
+
+def test_percent_agreement_of_two_raters_has_wilson_limits_or_wider_ones():
+    n, quantile = 20, float(t_quantile(19))
+    for agreed in range(n + 1):
+        estimate = estimate_coefficient("percent_agreement", PAIRS, [agreed, n - agreed, 0])
+        share, shrinkage = agreed / n, quantile**2 / n
+        centre = (share + shrinkage / 2) / (1 + shrinkage)
+        half = quantile / (1 + shrinkage) * np.sqrt(share * (1 - share) / n + shrinkage / 4 / n)
+        margin = quantile * float(estimate.se)
+        low, high = min(centre - half, share - margin), max(centre + half, share + margin)
+        assert float(estimate.high) == pytest.approx(min(high, 1), abs=1e-5)
+        # Below the agreement of independent ratings with these margins the model is no binomial.
+        if low >= share**2 + (1 - share) ** 2 or agreed == n:
+            assert float(estimate.low) == pytest.approx(max(low, 0), abs=1e-5)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.integers(0, 30), min_size=10, max_size=10),
+    st.sampled_from(["nominal", "ordinal"]),
+)
+def test_limits_have_a_width_and_lie_in_the_range_of_the_coefficient(numbers, scale):
+    counts = [[3, 0, 0], [2, 1, 0], [1, 1, 1], [0, 3, 0], [0, 0, 3], [0, 2, 1]]
+    counts += [[2, 0, 0], [1, 1, 0], [0, 0, 2], [1, 0, 0]]
+    for name, estimate in pattern_coefficients(counts, numbers, scale=scale).items():
+        if name == "krippendorff_alpha_ordinal" or not np.isfinite(estimate.value):
+            continue
+        if sum(numbers[:9]) < 2:
+            assert np.isnan(estimate.low) and np.isnan(estimate.high)
+            continue
+        assert estimate.low <= estimate.value <= estimate.high <= 1, name
+        assert estimate.low < estimate.high, name
+        floor = 0 if name.startswith("percent") else -sum(numbers) if "fleiss" in name else -1
+        assert estimate.low >= floor - 1e-9, name
+
+
+@given(st.lists(st.integers(0, 40), min_size=4, max_size=4))
+def test_limits_solved_together_are_those_of_one_coefficient(numbers):
+    together = pattern_coefficients(TRIPLES, numbers, scale="nominal")
+    for name, estimate in together.items():
+        alone = estimate_coefficient(name, TRIPLES, numbers)
+        assert alone.low == pytest.approx(float(estimate.low), abs=1e-9, nan_ok=True)
+        assert alone.high == pytest.approx(float(estimate.high), abs=1e-9, nan_ok=True)
+
+
+def test_full_agreement_of_few_items_is_no_certainty():
+    estimate = fleiss.fleiss_kappa(PAIRS, [39, 0, 1])
+    # The profile likelihood of the beta-binomial ends at 0.244.
+    assert estimate.value == 1
+    assert 0.1 < estimate.low <= 0.244
+    assert estimate.high == 1
+
+
+def test_single_ratings_do_not_widen_the_interval_of_percent_agreement():
+    counts = [[2, 0], [1, 1], [0, 2], [1, 0], [0, 1]]
+    without = estimate_coefficient("percent_agreement", counts, [40, 20, 20, 0, 0])
+    single = estimate_coefficient("percent_agreement", counts, [40, 20, 20, 300, 300])
+    assert single.se > 2 * without.se  # irrCAC's formula takes n2 as fixed
+    assert (float(single.low), float(single.high)) == pytest.approx(
+        (float(without.low), float(without.high)), abs=0.01
+    )
+
+
+def test_two_items_have_no_limits_outside_the_possible():
+    for name, lowest in (
+        ("percent_agreement", 0),
+        ("gwet_ac1", -1),
+        ("fleiss_kappa", -1),
+        ("krippendorff_alpha_nominal", -0.5),
+    ):
+        estimate = estimate_coefficient(name, PAIRS, [1, 1, 0])
+        assert lowest - 1e-9 <= estimate.low < estimate.value < estimate.high <= 1
+        assert estimate.ci_low < lowest  # the published formula
+
+
+def test_constant_rater_has_no_interval():
+    tables = np.array([[[0, 0], [4, 1]], [[3, 1], [2, 4]]])
+    estimate = cohen.kappa(tables)
+    assert np.isnan(estimate.low[0]) and np.isnan(estimate.high[0])
+    assert estimate.low[1] < estimate.value[1] < estimate.high[1]
+    result = report([[1, 0], [1, 0], [1, 0], [1, 0], [1, 1]], 2)
+    assert result["cohen_kappa.low"] is None
+    assert result["cohen_kappa.low.reason"] == "single_category"
+
+
+def test_report_has_the_published_and_the_shown_interval():
+    codes = np.array([[0, 0, 0]] * 12 + [[1, 1, 1]] * 3 + [[0, 1, 1]] * 2)
+    result = report(codes, 2)
+    estimate = fleiss.fleiss_kappa(TRIPLES, [12, 0, 2, 3])
+    margin = float(t_quantile(16) * estimate.se)
+    assert result["fleiss_kappa.ci_low"] == pytest.approx(float(estimate.value) - margin)
+    assert result["fleiss_kappa.ci_high"] == pytest.approx(min(float(estimate.value) + margin, 1))
+    assert result["fleiss_kappa.low"] == pytest.approx(float(estimate.low))
+    assert result["fleiss_kappa.low"] <= result["fleiss_kappa.ci_low"]
+
+
+def test_estimate_coefficient_takes_weights_and_names():
+    counts = [[2, 0, 0], [1, 1, 0], [1, 0, 1], [0, 0, 2]]
+    linear = build_weightings(3)["linear"]
+    by_name = estimate_coefficient("fleiss_kappa_linear", counts, [9, 5, 2, 8])
+    by_matrix = estimate_coefficient("fleiss_kappa", counts, [9, 5, 2, 8], linear)
+    assert (float(by_name.value), float(by_name.low)) == (
+        float(by_matrix.value),
+        float(by_matrix.low),
+    )
+    with pytest.raises(ValueError, match="unknown coefficient 'kappa'; one of percent_agreement"):
+        estimate_coefficient("kappa", counts, [1, 1, 1, 1])
+
+
+def test_probabilities_of_the_enumeration_add_up():
+    studies, probability = list_two_rater_studies(20, 0.2, 0.4)
+    assert len(studies) == comb(22, 2)
+    assert probability.sum() == pytest.approx(1)

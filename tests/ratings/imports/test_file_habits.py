@@ -1,0 +1,293 @@
+"""Tables as people have them: what is understood and stored, or why nothing is.
+
+The files are small examples of tables from R, pandas, spreadsheets and survey tools. The values of
+kappa were computed with other programs (scikit-learn, irrCAC) or by hand.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from projects.models import Project
+from ratings.models import Rating
+from tests.ratings.imports.test_command import run_import_command
+from tests.ratings.imports.wizard_client import (
+    WizardClient,
+    get_labels,
+    get_page_text,
+    list_stored_files,
+    snapshot_import_tables,
+)
+
+pytestmark = pytest.mark.django_db
+FILES = Path(__file__).parent / "files"
+
+
+class Expected(NamedTuple):
+    """Numbers of a file, roles of some of its columns, and coefficients of its questions."""
+
+    items: int
+    raters: int
+    ratings: int
+    roles: dict[str, str]
+    coefficients: dict[str, float]
+    left_out: dict[str, int] = {}
+    question: str = ""
+
+
+READABLE_FILES = {
+    "label_column_of_another_name.csv": Expected(
+        4, 2, 8, {"doc_id": "item", "sentiment": "label"}, {"cohen_kappa": 0.5}
+    ),
+    "label_column_of_another_name_text.csv": Expected(
+        4, 2, 8, {"text": "text", "stance": "label"}, {"cohen_kappa": 0.5}
+    ),
+    "majority_beside_raters.csv": Expected(
+        12,
+        3,
+        36,
+        {"rater1": "rater_column", "majority_vote": "ignored"},
+        {"fleiss_kappa": 0.4375},
+    ),
+    "column_about_the_item.csv": Expected(
+        12, 2, 24, {"sex": "ignored", "rater_2": "rater_column"}, {"cohen_kappa": 0.5}
+    ),
+    "raters_in_rows.csv": Expected(
+        5, 3, 15, {"Username": "rater", "Rate item [Photo 1]": "item_column"}, {}
+    ),
+    "three_lines_of_names.csv": Expected(
+        4,
+        3,
+        12,
+        {"StartDate": "ignored", "Progress": "ignored", "Q1_1": "item_column"},
+        {},
+        {"header_row": 2},
+    ),
+    "double_entry.csv": Expected(
+        4, 2, 8, {"record_id": "item", "lesion": "label"}, {"cohen_kappa": 0.5}
+    ),
+    "rater_twice_newest_first.csv": Expected(
+        3, 2, 6, {"timestamp": "rated_at"}, {"cohen_kappa": 0.4}
+    ),
+    "line_of_totals.csv": Expected(
+        10, 2, 20, {"case": "item"}, {"cohen_kappa": 0.6}, {"total_row": 1}
+    ),
+    "index_without_a_name.csv": Expected(3, 2, 6, {"(column 1)": "ignored"}, {}),
+    "empty_columns_at_the_end.csv": Expected(2, 2, 4, {"label": "label"}, {}),
+    "sep_line.csv": Expected(3, 2, 6, {"label": "label"}, {}),
+    "times_of_a_spreadsheet.csv": Expected(3, 2, 6, {"timestamp": "rated_at"}, {}),
+    "times_without_a_zone.csv": Expected(3, 2, 6, {"timestamp": "rated_at"}, {}),
+    "notes_on_the_first_sheet.xlsx": Expected(
+        4, 2, 8, {"label": "label"}, {"cohen_kappa": 0.5}, {"other_sheets": 1}
+    ),
+    "raters_without_an_item_column.csv": Expected(
+        12,
+        4,
+        48,
+        {"RaterA": "rater_column", "RaterD": "rater_column"},
+        {"fleiss_kappa": 0.6620, "fleiss_kappa_quadratic": 0.8844},
+    ),
+    "textid_annotatorid_label.csv": Expected(
+        12, 3, 36, {"TextID": "item", "AnnotatorID": "rater", "Label": "label"}, {}
+    ),
+    "reader_case_rating_truth.csv": Expected(
+        12, 3, 36, {"reader": "rater", "case": "item", "truth": "gold", "rating": "label"}, {}
+    ),
+    "two_questions_wide.csv": Expected(
+        10,
+        2,
+        20,
+        {"R1_warmth": "rater_column"},
+        {"weighted_kappa_quadratic": 0.8947},
+        question="warmth",
+    ),
+    "id_is_the_annotator.csv": Expected(
+        12,
+        3,
+        36,
+        {"id": "rater", "tweet.id": "item", "version": "ignored", "batch.tweet": "ignored"},
+        {"fleiss_kappa": 0.8875},
+        question="hate.speech",
+    ),
+}
+
+
+def compute_agreement(path: Path, **options: Any) -> dict[str, Any]:
+    output = io.StringIO()
+    call_command("agreement", str(path), json=True, stdout=output, **options)
+    return json.loads(output.getvalue())
+
+
+def get_roles(understood: dict[str, Any]) -> dict[str, str]:
+    return {column["name"]: column["role"] for column in understood["columns"]}
+
+
+@pytest.mark.parametrize("name", READABLE_FILES)
+def test_file_is_understood_by_both_commands(name: str, lead: Any) -> None:
+    expected, path = READABLE_FILES[name], FILES / name
+    status, report = run_import_command(path, name="N", owner=lead.username, json=True)
+    assert (status, report["problems"]) == (0, [])
+    n_questions = len(report["understood"][str(path)]["questions"])
+    assert (report["items"], report["raters"]) == (expected.items, expected.raters)
+    assert report["ratings"] == expected.ratings * n_questions
+    assert Rating.objects.current().count() == report["ratings"]
+    assert report["left_out"] == expected.left_out
+
+    options = {"question": expected.question} if expected.question else {}
+    answer = compute_agreement(path, **options)
+    for understood in (report["understood"][str(path)], answer["understood"]):
+        assert expected.roles.items() <= get_roles(understood).items()
+        assert all(column["reason"] for column in understood["columns"])
+    assert answer["n_ratings"] == expected.ratings
+    for coefficient, value in expected.coefficients.items():
+        assert answer[coefficient] == pytest.approx(value, abs=5e-4), coefficient
+
+
+@pytest.mark.parametrize("name", READABLE_FILES)
+def test_wizard_guesses_as_the_command(name: str, lead: Any, client_for: Any) -> None:
+    expected = READABLE_FILES[name]
+    wizard = WizardClient(client_for(lead))
+    wizard.upload((FILES / name).read_bytes(), name)
+    understood = wizard.get_page().context["understood"]
+    roles = {column.name: column.role for column in understood.columns}
+    assert expected.roles.items() <= roles.items()
+    wizard.choose_columns()
+    run = wizard.run_worker()
+    assert run.state == "checked", run.problems
+    assert (run.summary["items"], run.summary["raters"]) == (expected.items, expected.raters)
+
+
+DOUBTFUL_FILES = {
+    "table_of_counts.csv": ("add up to the same sum", "--layout counts"),
+    "item_in_two_rows_wide.csv": ("1 (lines 2 and 8), 2 (lines 3 and 9)", "--duplicates last"),
+}
+
+
+@pytest.mark.parametrize("name", DOUBTFUL_FILES)
+def test_doubtful_file_is_rejected_with_what_to_do(name: str, lead: Any) -> None:
+    before = snapshot_import_tables(), list_stored_files()
+    status, report = run_import_command(FILES / name, name="N", owner=lead.username, json=True)
+    assert status == 1
+    (problem,) = report["problems"]
+    assert all(text in problem["message"] for text in DOUBTFUL_FILES[name])
+    assert (snapshot_import_tables(), list_stored_files()) == before
+    # What was understood is there all the same.
+    assert get_roles(report["understood"][str(FILES / name)])
+
+
+def test_counts_become_ratings_of_anonymous_raters(lead: Any) -> None:
+    path = FILES / "table_of_counts.csv"
+    status, report = run_import_command(path, name="N", owner=lead.username, layout="counts")
+    assert (status, report["items"], report["raters"], report["ratings"]) == (0, 10, 14, 140)
+    # Fleiss (1971) and Wikipedia give 0.210 for this table.
+    assert compute_agreement(path, layout="counts")["fleiss_kappa"] == pytest.approx(
+        0.2099, abs=5e-5
+    )
+    with pytest.raises(CommandError, match="--layout counts"):
+        compute_agreement(path)
+
+
+def test_repeated_rows_of_a_wide_table_are_imported_on_request(lead: Any) -> None:
+    path = FILES / "item_in_two_rows_wide.csv"
+    status, report = run_import_command(path, name="N", owner=lead.username, duplicates="last")
+    assert (status, report["ratings"]) == (0, 12)
+    assert report["understood"][str(path)]["repeats"]["count"] == 12
+
+
+def test_later_time_stands_in_both_commands(lead: Any) -> None:
+    path = FILES / "rater_twice_newest_first.csv"
+    _, report = run_import_command(path, name="N", owner=lead.username)
+    question = Project.objects.get().questions.get()
+    assert get_labels(question)["1", "a"] == "new"
+    for understood in (
+        report["understood"][str(path)],
+        compute_agreement(path)["understood"],
+    ):
+        assert understood["repeats"]["count"] == 1
+        assert understood["repeats"]["examples"][0][:2] == ["1", "a"]
+
+
+def test_times_without_a_zone_are_those_of_the_project(lead: Any, project: Project) -> None:
+    project.time_zone = "Europe/Berlin"
+    project.save()
+    path = FILES / "times_of_a_spreadsheet.csv"
+    status, report = run_import_command(path, project=project.pk, question="other", json=True)
+    assert status == 0, report
+    assert report["understood"][str(path)]["zone"] == "Europe/Berlin"
+    assert Rating.objects.first().rated_at.isoformat() == "2025-11-25T13:03:22+00:00"
+    # Another zone on request.
+    run_import_command(
+        path, project=project.pk, owner=lead.username, question="third", zone="Asia/Tokyo"
+    )
+    assert Rating.objects.latest("pk").rated_at.isoformat() == "2025-11-25T05:03:22+00:00"
+
+
+def test_ambiguous_dates_need_their_order(tmp_path: Path, lead: Any) -> None:
+    path = tmp_path / "dates.csv"
+    path.write_text("item,rater,label,date\n1,a,x,03/04/2025 10:00\n2,a,y,05/04/2025 10:00\n")
+    options = {"name": "N", "owner": lead.username}
+    status, report = run_import_command(path, **options)
+    assert status == 1
+    assert "--dates dmy" in report["problems"][0]["message"]
+    assert run_import_command(path, **options, dates="dmy")[0] == 0
+    assert Rating.objects.first().rated_at.date().isoformat() == "2025-04-03"
+
+
+@pytest.mark.parametrize(
+    ("roles", "n_raters", "n_ratings"),
+    [
+        (["rater=rater1", "rater=majority_vote"], 2, 24),
+        (["ignore=rater3"], 2, 24),
+    ],
+)
+def test_user_decides_which_columns_are_raters(
+    lead: Any, roles: list[str], n_raters: int, n_ratings: int
+) -> None:
+    status, report = run_import_command(
+        FILES / "majority_beside_raters.csv", name="N", owner=lead.username, map=roles
+    )
+    assert (status, report["raters"], report["ratings"]) == (0, n_raters, n_ratings)
+
+
+def test_several_columns_can_be_labels(tmp_path: Path, lead: Any) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("item,rater,tone,length\n1,a,warm,3\n1,b,cold,3\n2,a,warm,7\n2,b,warm,9\n")
+    options = {"name": "N", "owner": lead.username}
+    status, report = run_import_command(path, **options)
+    assert status == 1
+    assert "--map label=tone label=length" in report["problems"][0]["message"]
+    status, report = run_import_command(path, **options, map=["label=tone", "label=length"])
+    assert (status, report["ratings"]) == (0, 8)
+    assert set(report["understood"][str(path)]["questions"]) == {"tone", "length"}
+
+
+def test_text_output_has_a_line_for_each_column(lead: Any) -> None:
+    errors, output = io.StringIO(), io.StringIO()
+    call_command(
+        "import_file",
+        str(FILES / "majority_beside_raters.csv"),
+        name="N",
+        owner=lead.username,
+        dry_run=True,
+        stdout=output,
+        stderr=errors,
+    )
+    lines = errors.getvalue().splitlines()
+    assert "  id: item ID (by its name)" in lines
+    assert any(line.startswith("  majority_vote: not imported (its name") for line in lines)
+    assert "  12 items, 3 raters, 36 ratings" in lines
+    assert not Project.objects.exists()
+
+
+def test_columns_page_shows_doubt_and_reasons(lead: Any, client_for: Any) -> None:
+    wizard = WizardClient(client_for(lead))
+    wizard.upload((FILES / "table_of_counts.csv").read_bytes(), "counts.csv")
+    page = get_page_text(wizard.get_page())
+    assert "add up to the same sum in every row" in page
+    assert "number of ratings with the label" in page
