@@ -14,6 +14,7 @@ from django.db.models import Q
 from metrics import periods
 from metrics.agreement.coefficients.groups import peers
 from metrics.agreement.counts import tally
+from metrics.agreement.counts.grouping import find_first_days
 from metrics.agreement.estimate import REASONS, Value, to_finite_float
 from metrics.agreement.explain.attribution import (
     BiasShifts,
@@ -110,7 +111,7 @@ def _compute_bounds(row: Attribution) -> list[tuple[int, int]]:
 
 
 def _list_items(row: Attribution) -> Any:
-    """Return ids of the items with a rating in either period; some of them have a later one."""
+    """Return ids of the items with a rating in either period; it need not be the second one."""
     within = Q()
     for first, end in _compute_bounds(row):
         within |= Q(counted_day__gte=first, counted_day__lt=end)
@@ -120,18 +121,17 @@ def _list_items(row: Attribution) -> Any:
 def _read_ratings(row: Attribution, scale: QuestionScale) -> tuple[np.ndarray, np.ndarray]:
     """Return all ratings (M,) of the items of both periods, and the period of each (M,).
 
-    Codes are indices in declared order. An item belongs to the day of its latest rating. Read by
-    one statement, so that all are of the same moment.
+    Codes are indices in declared order. An item belongs to the day of its second rating, as in the
+    trend. Read by one statement, so that all are of the same moment.
     """
     columns = _filter_counted(row).filter(item_id__in=_list_items(row))
     columns = columns.values_list("item_id", "rater_id", "counted", "counted_day")
     rows = np.fromiter(columns.iterator(chunk_size=20_000), dtype=ROW)
     items, index = np.unique(rows["item"], return_inverse=True)
-    latest = np.full(items.size, np.iinfo(np.int64).min)
-    np.maximum.at(latest, index, rows["day"])
+    _first_day, second_day = find_first_days(index, rows["day"], items.size)
     period = np.full(items.size, -1)
     for number, (first, end) in enumerate(_compute_bounds(row)):
-        period[(latest >= first) & (latest < end)] = number
+        period[(second_day >= first) & (second_day < end)] = number
     index_of_code = np.full(scale.width, -1)
     index_of_code[scale.codes] = np.arange(scale.k)
     rows["code"] = index_of_code[rows["code"]]
