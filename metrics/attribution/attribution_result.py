@@ -23,6 +23,7 @@ from metrics.agreement.explain.attribution import (
     compute_bias_shifts,
 )
 from metrics.models import Attribution, CountState
+from metrics.results.disagreement import recent_change
 from metrics.scale import QuestionScale
 from projects.models import Item
 from ratings.models import NO_CODE, Rating
@@ -49,13 +50,14 @@ def compute_attribution(row: Attribution, scale: QuestionScale) -> dict[str, Any
     """
     items = _list_items(row)
     ratings, period = _read_ratings(row, scale)
+    weights = scale.build_weight_matrices()[row.weights]
     two_periods = TwoPeriods.from_ratings(
         ratings["item"],
         ratings["rater"],
         ratings["code"],
         period,
         k=scale.k,
-        weights=scale.build_weight_matrices()[row.weights],
+        weights=weights,
     )
     kappa = two_periods.compute_kappa()
     change = float(kappa.value[1] - kappa.value[0])
@@ -81,6 +83,7 @@ def compute_attribution(row: Attribution, scale: QuestionScale) -> dict[str, Any
         "after": kappa.to_value((1,)),
         "change": to_finite_float(change),
         "se": to_finite_float(np.hypot(*kappa.se)),
+        "is_clear": recent_change.compare(*_count_patterns(ratings, period, scale), weights)[2],
         "raters": by_rater,
         "raters_left_out": raters.keys.size - len(by_rater),
         "categories": _build_entries(two_periods.leave_out_categories(), change, scale.labels),
@@ -137,6 +140,18 @@ def _read_ratings(row: Attribution, scale: QuestionScale) -> tuple[np.ndarray, n
     rows["code"] = index_of_code[rows["code"]]
     included = (period[index] >= 0) & (rows["code"] >= 0)
     return rows[included], period[index][included]
+
+
+def _count_patterns(
+    ratings: np.ndarray, period: np.ndarray, scale: QuestionScale
+) -> list[recent_change.Patterns]:
+    """Return the patterns and numbers of items of both periods, for ratings (M,)."""
+    patterns = []
+    for number in (0, 1):
+        rows = ratings[period == number]
+        counted = tally.count_patterns(rows["item"], rows["code"], scale.k)
+        patterns.append((counted.counts, counted.n_items))
+    return patterns
 
 
 def _build_entries(

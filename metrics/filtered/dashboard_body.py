@@ -47,6 +47,9 @@ def compute_dashboard(
     patterns = tally.count_patterns(displayed["item"], displayed["code"], scale.k)
     all_patterns = tally.count_patterns(ratings["item"], ratings["code"], scale.k)
     grouped, n_items = GroupedPatterns(all_patterns.counts, scale.k), all_patterns.n_items
+    displayed_details = question_results.compute_details(
+        GroupedPatterns(patterns.counts, scale.k), patterns.n_items, scale
+    )
     intervals = bootstrap.compute_intervals(all_patterns.counts, n_items, scale)
     coefficients = bootstrap.add_intervals(coefficients, intervals)
     if separate:
@@ -73,7 +76,8 @@ def compute_dashboard(
         "coefficients": coefficients
         | copy_sample_sizes(pairwise_means, coefficients["percent_agreement"]),
         "headline": headline,
-        "details": question_results.compute_details(grouped, n_items, scale),
+        "details": question_results.compute_details(grouped, n_items, scale)
+        | {"categories": displayed_details["categories"]},
         "trend": compute_trend(displayed, scale),
         "n_raters": len(raters),
         "raters": rater_bodies.build_rater_rows(
@@ -92,8 +96,9 @@ def compute_dashboard(
                     patterns.counts, patterns.n_items, displayed_tables, scale
                 ),
                 *findings.compare_coefficients(
-                    Result(coefficients=coefficients, headline=headline), means_by_items
+                    Result(coefficients=coefficients, headline=headline), means_by_items, scale
                 ),
+                *findings.find_outlying_raters(displayed, scale, headline["weights"]),
             ]
         ),
         "confusions": findings.find_confusions(patterns.counts, patterns.n_items),

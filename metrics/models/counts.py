@@ -104,7 +104,7 @@ class BacklogRange(Leased):
 
 
 class Population(models.TextChoices):
-    """Whose ratings are compared: of all raters, of people, of models, or people with models."""
+    """The raters that are compared with each other, or people with models."""
 
     ALL = "all", _("all raters")
     PEOPLE = "people", _("people")

@@ -274,10 +274,10 @@ def load_patterns(
 def compute_details(
     patterns: GroupedPatterns, n_items: np.ndarray, scale: QuestionScale
 ) -> dict[str, Any]:
-    """Return details of all raters for items (P,).
+    """Return details for items (P,).
 
-    Items by number of ratings, ratings by category, and agreement on each category versus the
-    others.
+    Items by number of ratings of all raters; ratings by category and agreement on each category
+    versus the others of the raters shown: of people, unless the lead pooled models with them.
     """
     return compute_details_by_row(patterns, n_items[None], scale)[0]
 
@@ -286,12 +286,17 @@ def compute_details_by_row(
     patterns: GroupedPatterns, n_items: np.ndarray, scale: QuestionScale
 ) -> list[dict[str, Any]]:
     """Return the details of each row of items (D, P)."""
-    counts, n_items = patterns.pooled, patterns.select_items(n_items, Population.ALL)
+    all_items = n_items
+    counts, n_items = patterns.pooled, patterns.select_items(all_items, Population.ALL)
     ratings_per_item = counts.sum(axis=1)
     numbers, inverse = np.unique(ratings_per_item, return_inverse=True)
-    per_category = fleiss.category_kappas(counts, n_items)
+    shown_counts, shown_items = counts, n_items
+    if patterns.separates_models and not scale.pooled:
+        shown_counts = patterns.people
+        shown_items = patterns.select_items(all_items, Population.PEOPLE)
+    per_category = fleiss.category_kappas(shown_counts, shown_items)
     details = []
-    for index, (items, ratings) in enumerate(zip(n_items, n_items @ counts, strict=True)):
+    for index, (items, ratings) in enumerate(zip(n_items, shown_items @ shown_counts, strict=True)):
         items_by_ratings = np.zeros(len(numbers), np.int64)
         np.add.at(items_by_ratings, inverse, items)
         frequencies = zip(numbers.tolist(), items_by_ratings.tolist(), strict=True)

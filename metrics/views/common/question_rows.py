@@ -109,7 +109,7 @@ def build_project_rows(
     results = get_results(questions)
     weekly_trends, outliers = (
         recent_weeks.get_recent_weeks(results.values()),
-        list_outlier_raters(results),
+        list_outlier_raters(question.pk for question in questions),
     )
     confusions, inboxes = (
         _get_top_confusions(questions),

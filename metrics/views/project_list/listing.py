@@ -85,9 +85,7 @@ def _fill_rows(filled_rows: list[ProjectRow]) -> None:
         pk: _choose_shown_question(questions) for pk, questions in rows_by_project.items()
     }
     uncounted = _count_uncounted([question.pk for question in all_questions])
-    outliers = list_outlier_raters(
-        {row.question.pk: row.result for row in shown_rows.values() if row.result is not None}
-    )
+    outliers = list_outlier_raters(row.question.pk for row in shown_rows.values())
     visible_roles = {row.project.pk: row.role for row in filled_rows if row.sees_results}
     inboxes = [get_entries(visible_roles) for get_entries in INBOX_SOURCES]
     for row in filled_rows:
