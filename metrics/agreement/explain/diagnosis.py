@@ -294,7 +294,8 @@ def _diagnose_confusion(
     products = np.triu(np.outer(frequencies, frequencies), 1)
     expected_shares = products / products.sum() if products.sum() else products
     scale = 1 / np.maximum(sizes[shared] - 1, 1)
-    all_products = (patterns.sum(axis=1) ** 2 - (patterns**2).sum(axis=1)) / 2 * scale
+    differing_pairs = (patterns.sum(axis=1) ** 2 - (patterns**2).sum(axis=1)) / 2
+    all_products = differing_pairs * scale
     critical_z = float(special.ndtri(1 - SIGNIFICANCE_LEVEL / max(len(pairs), 1)))
     best: tuple[float, int, int, float, float] | None = None
     for a, b, share in pairs:
@@ -310,7 +311,6 @@ def _diagnose_confusion(
     if best is None:
         return None
     _ratio, a, b, share, expected = best
-    disagreement = _compute_disagreement(counts, n_items)
     return DiagnosticFinding(
         "confused_categories",
         f"{share:.0%} of all disagreement is between two categories, {expected:.0%} would be by "
@@ -320,7 +320,7 @@ def _diagnose_confusion(
             "category_b": b,
             "share": share,
             "expected_share": expected,
-            "disagreements": round(float(disagreement.sum())),
+            "differing_pairs": round(float(items @ differing_pairs)),
         },
     )
 

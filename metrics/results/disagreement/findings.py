@@ -145,6 +145,11 @@ def find_outlying_raters(
     return [{"name": OUTLYING_RATERS, "figures": {"raters": rows}}]
 
 
+def has_wordless_value(findings: Findings) -> bool:
+    """Return True if no word for the value would hold, by stored findings (WORDLESS)."""
+    return any(finding["name"] in WORDLESS for finding in findings)
+
+
 def list_outlying_ids(findings: Findings) -> list[int]:
     """Return the ids of the raters below the others, from stored findings."""
     return [

@@ -20,6 +20,7 @@ from metrics.models import Diagnosis
 from metrics.results.disagreement.findings import (
     OUTLYING_RATERS,
     RECENT_CHANGE,
+    Findings,
     list_outlying_ids,
 )
 from metrics.scale import QuestionScale
@@ -46,17 +47,19 @@ def build_sentences(
     return sentences
 
 
-def list_outlier_raters(questions: Iterable[int]) -> dict[int, list[str]]:
+def get_stored_findings(questions: Iterable[int]) -> dict[int, Findings]:
+    """Return {question id: its stored findings}; one query."""
+    rows = Diagnosis.objects.filter(question__in=list(questions))
+    return dict(rows.values_list("question_id", "findings"))
+
+
+def list_outlier_raters(findings: Mapping[int, Findings]) -> dict[int, list[str]]:
     """Return {question id: keys of outlier raters}, those with the greatest impact first.
 
     An outlier agrees less with the others than they do with each other, on the same items and under
-    the weights of the headline (metrics.agreement.explain.outlying_raters). Two queries.
+    the weights of the headline (metrics.agreement.explain.outlying_raters). One query.
     """
-    rows = Diagnosis.objects.filter(question__in=list(questions))
-    ids_by_question = {
-        question: list_outlying_ids(stored)
-        for question, stored in rows.values_list("question_id", "findings")
-    }
+    ids_by_question = {question: list_outlying_ids(stored) for question, stored in findings.items()}
     return {
         question: keys
         for question, keys in zip(
@@ -183,7 +186,7 @@ def _describe_confused_categories(
     ) % {
         "share": format_percent(values["share"]),
         "expected": format_percent(values["expected_share"]),
-        "n": format_count(values["disagreements"]),
+        "n": format_count(values["differing_pairs"]),
         "one": labels[values["category_a"]],
         "other": labels[values["category_b"]],
     }

@@ -339,7 +339,7 @@ def test_rater_without_value_is_no_outlier(
     update_question(question.pk)
     findings = client_for(lead).get(f"/projects/{project.pk}/").context["findings"]
     rater_address = f"/projects/{project.pk}/raters/d/?question={question.key}"
-    sentence = "agrees less with the others than the project does."
+    sentence = "agrees less with the others than these do with each other on the same items."
     assert findings[0] == f'<a href="{rater_address}">d</a> {sentence}'
     project.questions.create(key="tone", text="Which tone?", position=1)
     for overview in ("/", f"/projects/{project.pk}/"):  # both overviews link to the rater

@@ -20,7 +20,7 @@ from django.db.models import QuerySet
 from metrics.agreement.explain import bands
 from metrics.models import RaterResult, Result
 from metrics.results.disagreement.disputed_items import DisputedItems
-from metrics.results.disagreement.findings import WORDLESS, Confusions
+from metrics.results.disagreement.findings import Confusions, has_wordless_value
 from metrics.results.pairs.pair_results import PairAgreement
 from metrics.views.common.freshness import Freshness
 from metrics.views.common.insights import build_outlier_sentences, build_sentences
@@ -145,7 +145,7 @@ class ProjectSource(ResultSource):
 
         No word for it would hold then.
         """
-        return any(finding["name"] in WORDLESS for finding in self.get_findings())
+        return has_wordless_value(self.get_findings())
 
     def build_insights(self, raters: list[Rater]) -> list[str]:
         """Return the insights in the reader's language. ``raters``: those of the heat map."""
