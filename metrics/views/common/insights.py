@@ -116,12 +116,20 @@ SentenceBuilder = Callable[[dict[str, Any], list[str], dict[int, str]], str]
 def _describe_prevalence_paradox(
     values: dict[str, Any], labels: list[str], _names: dict[int, str]
 ) -> str:
-    return _(
-        "Raters agree in %(observed)s of all %(n)s comparisons, but %(share)s of the ratings are "
-        "“%(label)s”, so much of "
-        "that agreement is expected by chance: kappa is %(kappa)s, AC1 is %(ac1)s. Read both."
-    ) % {
-        "n": format_count(values["comparisons"]),
+    if "comparisons" in values:
+        template = _(
+            "Raters agree in %(observed)s of all %(n)s comparisons, but %(share)s of the ratings "
+            "are “%(label)s”, so much of that agreement is expected by chance: kappa is "
+            "%(kappa)s, AC1 is %(ac1)s. Read both."
+        )
+    else:  # a report of an older release
+        template = _(
+            "Raters agree in %(observed)s of all comparisons, but %(share)s of the ratings are "
+            "“%(label)s”, so much of that agreement is expected by chance: kappa is %(kappa)s, "
+            "AC1 is %(ac1)s. Read both."
+        )
+    return template % {
+        "n": format_count(values.get("comparisons", 0)),
         "observed": format_percent(values["percent_agreement"]),
         "share": format_percent(values["share"]),
         "label": labels[values["category"]],
@@ -179,14 +187,18 @@ def _describe_little_overlap(
 def _describe_confused_categories(
     values: dict[str, Any], labels: list[str], _names: dict[int, str]
 ) -> str:
-    return _(
-        "%(share)s of all disagreement (%(n)s comparisons) is between “%(one)s” and “%(other)s”, "
-        "where their frequencies alone would give %(expected)s: the guidelines should draw the "
-        "line between them more clearly."
-    ) % {
+    if "expected_share" in values:
+        template = _(
+            "%(share)s of all disagreement (%(n)s comparisons) is between “%(one)s” and "
+            "“%(other)s”, where their frequencies alone would give %(expected)s: the guidelines "
+            "should draw the line between them more clearly."
+        )
+    else:  # a report of an older release, which did not compare with the frequencies
+        template = _("%(share)s of all disagreement is between “%(one)s” and “%(other)s”.")
+    return template % {
         "share": format_percent(values["share"]),
-        "expected": format_percent(values["expected_share"]),
-        "n": format_count(values["differing_pairs"]),
+        "expected": format_percent(values.get("expected_share", 0.0)),
+        "n": format_count(values.get("differing_pairs", 0)),
         "one": labels[values["category_a"]],
         "other": labels[values["category_b"]],
     }
