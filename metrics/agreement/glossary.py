@@ -114,7 +114,7 @@ TERMS: dict[str, tuple[str, str]] = {
         _("Over time"),
         _(
             "The coefficient of the items of each period; dashed, of all items until then. An item "
-            "belongs to the day of its latest rating."
+            "belongs to the day of its second rating by the raters shown."
         ),
     ),
     "pairs": (
