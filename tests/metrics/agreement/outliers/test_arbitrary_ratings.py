@@ -100,15 +100,15 @@ def test_every_reported_value_is_finite_or_has_a_reason(table):
     )
     values = list(
         iter_numbers(
-            [drift_result.alarms, drift_result.raters, drift_result.charts, outlier_result.found]
+            [drift_result.alerts, drift_result.raters, drift_result.charts, outlier_result.findings]
         )
     )
     assert np.isfinite(values).all()
     assert {entry.rater for entry in drift_result.raters} == {row[1] for row in rows}
     assert {entry.reason for entry in drift_result.raters} | {
-        entry.reason for entry in drift_result.alarms
+        entry.reason for entry in drift_result.alerts
     } <= REASONS
-    for alert in drift_result.alarms:
+    for alert in drift_result.alerts:
         assert alert.earliest <= alert.onset <= alert.latest <= alert.day
         assert alert.low <= alert.size <= alert.high
         assert alert.n_before >= 30
@@ -117,8 +117,8 @@ def test_every_reported_value_is_finite_or_has_a_reason(table):
     for chart in drift_result.charts:
         assert all(entry < next_day for entry, next_day in pairwise(chart.day.tolist()))
     # All alerts of a rater are on different days, in order.
-    for rater in {alert.rater for alert in drift_result.alarms}:
-        days = [alert.day for alert in drift_result.alarms if alert.rater == rater]
+    for rater in {alert.rater for alert in drift_result.alerts}:
+        days = [alert.day for alert in drift_result.alerts if alert.rater == rater]
         assert days == sorted(set(days))
 
 
@@ -129,12 +129,12 @@ def test_row_order_does_not_change_the_alerts(table, shuffle):
     shuffled_rows = rows.copy()
     shuffle.shuffle(shuffled_rows)
     in_order, shuffled = detect(rows, k, ordered), detect(shuffled_rows, k, ordered)
-    assert [astuple(alert)[:-1] for alert in in_order[0].alarms] == [
-        astuple(alert)[:-1] for alert in shuffled[0].alarms
+    assert [astuple(alert)[:-1] for alert in in_order[0].alerts] == [
+        astuple(alert)[:-1] for alert in shuffled[0].alerts
     ]
     assert in_order[0].raters == shuffled[0].raters
-    assert [(finding.kind, finding.raters, finding.day) for finding in in_order[1].found] == [
-        (finding.kind, finding.raters, finding.day) for finding in shuffled[1].found
+    assert [(finding.kind, finding.raters, finding.day) for finding in in_order[1].findings] == [
+        (finding.kind, finding.raters, finding.day) for finding in shuffled[1].findings
     ]
 
 
@@ -144,13 +144,13 @@ def test_one_rater_or_one_category_gives_no_alert(table):
     rows, k, ordered = table
     rows_of_one_rater = [row for row in rows if row[1] == 10]
     drift_result, outlier_result = detect(rows_of_one_rater, k, ordered)
-    assert (drift_result.alarms, outlier_result.found) == ([], [])
+    assert (drift_result.alerts, outlier_result.findings) == ([], [])
     assert {entry.reason for entry in drift_result.raters} <= {drift.NO_PEERS}
     rows_of_one_category = [(item, rater, 0, day) for item, rater, _code, day in rows]
     drift_result, outlier_result = detect(
         rows_of_one_category, k, ordered, detection_settings=EARLIEST_SETTINGS
     )
-    assert (drift_result.alarms, outlier_result.found) == ([], [])
+    assert (drift_result.alerts, outlier_result.findings) == ([], [])
 
 
 @settings(max_examples=60, deadline=None)

@@ -35,7 +35,11 @@ def test_presets_use_time_zone_of_project(
     assert [preset.selected for preset in presets] == [False, False, False]  # `to` is set too
     with time_machine.travel("2026-03-02T12:00:00Z", tick=False):
         page = client_for(lead).get(presets[0].url)
-    assert [preset.selected for preset in page.context["filter_bar"].presets] == [True, False, False]
+    assert [preset.selected for preset in page.context["filter_bar"].presets] == [
+        True,
+        False,
+        False,
+    ]
 
 
 @pytest.mark.parametrize(
