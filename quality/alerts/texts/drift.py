@@ -78,9 +78,7 @@ def _list_common_changes(alert: Alert) -> list[str]:
                 " that explains."
             )
         ]
-    return [
-        _("The others’ agreement with each other on the same days and items is no explanation.")
-    ]
+    return [_("The agreement of the others on the same days and items does not explain it.")]
 
 
 def _describe_other_drifts(alert: Alert) -> str:
