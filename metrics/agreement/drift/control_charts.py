@@ -3,8 +3,9 @@
 Ratings and days that earlier alerts exclude are left out.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -130,13 +131,17 @@ class ExcessScores:
     variances: ScoreVariances
 
 
+# Computes the excess over each explanation that is common to all raters, once.
+ExcessBuilder = Callable[[], list[ExcessScores]]
+
+
 @dataclass(frozen=True)
 class ChartRound:
     """Days and variances of each score, from which charts are built on request.
 
     days: of the present segments; all_days: with those of earlier ones; rows: rater -> rows of the
-    days, of all raters with a compared and dated rating, in their order; excess: score -> for each
-    other explanation the scores less what is common to all
+    days, of all raters with a compared and dated rating, in their order; excess: score -> function
+    that computes it once, on request
     """
 
     days: dict[str, DailyScores] = field(default_factory=dict)
@@ -145,7 +150,7 @@ class ChartRound:
     rows: dict[int, slice] = field(default_factory=dict)
     shares: Mapping[str, float] = field(default_factory=dict)
     priors: Mapping[str, ShiftPrior] = field(default_factory=dict)
-    excess: dict[str, list[ExcessScores]] = field(default_factory=dict)
+    excess: Mapping[str, ExcessBuilder] = field(default_factory=dict)
     _full_charts: dict[int, ControlChart] = field(default_factory=dict)
 
     @property
@@ -193,7 +198,7 @@ class ChartRound:
             **parameters,
         )
         needed = max(least, float(whole) ** settings.own_exponent)
-        for excess in self.excess[score]:
+        for excess in self.excess[score]():
             start, end = np.searchsorted(excess.days.rater, [chart.rater, chart.rater + 1])
             rows = slice(int(start), int(end))
             days = excess.days.select(rows)
@@ -299,7 +304,7 @@ class DriftData:
             return ChartRound()
         ratings, settings = self.ratings, self.settings
         all_days: dict[str, DailyScores] = {}
-        excess: dict[str, list[ExcessScores]] = {}
+        excess: dict[str, ExcessBuilder] = {}
         for score in self.differences:
             all_days[score], excess[score] = self.compute_scores(score, exclusions)
         days: dict[str, DailyScores] = {}
@@ -321,8 +326,8 @@ class DriftData:
 
     def compute_scores(
         self, score: str, exclusions: Exclusions
-    ) -> tuple[DailyScores, list[ExcessScores]]:
-        """Return the sums of all days of a score, and of its excess over each explanation."""
+    ) -> tuple[DailyScores, ExcessBuilder]:
+        """Return the sums of all days of a score, and what computes its excess."""
         ratings, comparisons, d = self.ratings, self.comparisons, self.differences[score]
         excluded = exclusions.get_excluded(ratings)
         is_compared = ~excluded[comparisons.other]
@@ -337,23 +342,32 @@ class DriftData:
         )
         comparisons, d = comparisons.select(is_compared), d[is_compared]
         rating_scores = score_ratings(ratings, comparisons, d, rater_effects)
-        excess: list[ExcessScores] = []
-        # A bias is a difference between raters, which a change for all of them leaves as it is.
-        if score == AGREEMENT:
-            measures_others = is_fitted[is_compared]
+        raw_scores = rating_scores
+
+        @cache
+        def build_excess() -> list[ExcessScores]:
+            # A bias is a difference between raters, which a change for all leaves as it is.
+            if score != AGREEMENT:
+                return []
             common_change = CommonChange(
-                ratings, comparisons, d, measures_others=measures_others, effects=rater_effects
+                ratings,
+                comparisons,
+                d,
+                measures_others=is_fitted[is_compared],
+                effects=rater_effects,
             )
-            excess = [
-                self._sum_excess(rating_scores, common_part, rater_effects.mu)
+            return [
+                self._sum_excess(raw_scores, common_part, rater_effects.mu)
                 for common_part in common_change.measure_all(self.attributes)
             ]
+
+        if score == AGREEMENT:
             rating_scores = rating_scores - estimate_common_weeks(
                 ratings, comparisons, d, rater_effects
             )
         scored = np.isfinite(rating_scores) & ratings.dated
         days = sum_by_day(ratings.rater[scored], ratings.day[scored], rating_scores[scored])
-        return days, excess
+        return days, build_excess
 
     def _sum_excess(self, x: Floats, common_part: Floats, level: float) -> ExcessScores:
         """Return the daily sums of the scores x (M,) less their common part (M,), and of that."""

@@ -7,7 +7,7 @@ restarts after the day of the alert. So raters who merely shared items with a dr
 alert. It ends when no evidence reaches the level.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -20,7 +20,7 @@ from .control_charts import (
     ChartRound,
     ControlChart,
     DriftData,
-    ExcessScores,
+    ExcessBuilder,
     Exclusions,
 )
 from .daily_scores import DailyScores
@@ -118,8 +118,8 @@ class DriftResult:
 
     alerts: in the order in which they were raised; raters: evidence about each, by key; charts:
     those of the present segments; days: the daily sums they are computed from, with earlier
-    segments; data, exclusions: the final input of the charts; excess: score -> for each explanation
-    that is common to all raters the daily sums beyond it.
+    segments; data, exclusions: the final input of the charts; excess: score -> function that
+    returns for each explanation that is common to all raters the daily sums beyond it.
     """
 
     alerts: list[DriftAlert]
@@ -128,7 +128,7 @@ class DriftResult:
     days: dict[str, DailyScores] = field(repr=False, compare=False)
     data: DriftData = field(repr=False, compare=False)
     exclusions: Exclusions = field(repr=False, compare=False)
-    excess: dict[str, list[ExcessScores]] = field(repr=False, compare=False)
+    excess: Mapping[str, ExcessBuilder] = field(repr=False, compare=False)
 
     @property
     def excluded_ratings(self) -> BoolArray:

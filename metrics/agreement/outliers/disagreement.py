@@ -67,7 +67,7 @@ def _is_explained_by_items(drift: DriftResult, rater: int) -> bool:
     The level less that of the others on the same items is tested against the bound of these
     differences. False where less than half of the items have two other ratings.
     """
-    settings, same_items = drift.data.settings, drift.excess[AGREEMENT][1]
+    settings, same_items = drift.data.settings, drift.excess[AGREEMENT]()[1]
     days = select_before_drift(drift, same_items.days)
     all_days = select_before_drift(drift, drift.days[AGREEMENT])
     n_raters = drift.data.ratings.keys.size

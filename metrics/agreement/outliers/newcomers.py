@@ -33,7 +33,7 @@ def find_newcomers_below_team(drift: DriftResult) -> list[OutlierFinding]:
     data, settings = drift.data, drift.data.settings
     if not drift.excess:
         return []
-    same_time = drift.excess[AGREEMENT][0]
+    same_time = drift.excess[AGREEMENT]()[0]
     days = select_before_drift(drift, same_time.days)
     n_raters = data.ratings.keys.size
     items = np.bincount(days.rater, weights=days.n, minlength=n_raters)
