@@ -30,6 +30,7 @@ MIN_ITEMS = 30  # that both rated
 EVIDENCE_LEVEL = 100.0  # times the number of pairs
 MIN_EXCESS = 0.05  # kappa units
 _N_DEVIATIONS = 3.0
+_MANY_PAIRS = 100
 _N_ROUNDS = 50
 _MIN_LEVEL = 0.05
 
@@ -74,8 +75,9 @@ def find_copies(drift: DriftResult) -> list[OutlierFinding]:
         scores = d[rows] - pairs.expected[pair]
         series = _build_series(day, scores, bound, s2, settings.priors[AGREEMENT].omega)
         reached = np.flatnonzero(series.evidence >= level)
-        is_unexplained = _has_excess_over_third_raters(drift, pairs, pair, rows, bound, s2)
-        if reached.size and series.evidence[-1] >= level and is_unexplained:
+        if not reached.size or series.evidence[-1] < level:
+            continue
+        if _has_excess_over_third_raters(drift, pairs, pair, rows, bound, s2):
             expected = float(pairs.expected[pair])
             findings.append(
                 _build_finding(drift, pairs, pair, series, int(reached[0]), expected, s2)
@@ -88,16 +90,23 @@ def _compute_bounds(excess: Floats, noise: Floats) -> Floats:
 
     noise (P,): variance of each excess by its number of items, which is no difference of pairs
     """
-    bounds = np.full(excess.size, np.inf)
     if excess.size - 1 < MIN_OTHERS:
-        return bounds
-    for index in range(excess.size):
-        others = np.delete(excess, index)
-        middle = float(np.median(others))
-        spread = (MAD_TO_SD * float(np.median(np.abs(others - middle)))) ** 2
-        spread -= float(np.median(np.delete(noise, index)))
-        bounds[index] = middle + max(MIN_EXCESS, _N_DEVIATIONS * np.sqrt(max(spread, 0.0)))
-    return bounds
+        return np.full(excess.size, np.inf)
+    if excess.size >= _MANY_PAIRS:  # leaving out one of so many has no effect
+        return np.full(excess.size, _compute_bound(excess, noise))
+    return np.array(
+        [
+            _compute_bound(np.delete(excess, index), np.delete(noise, index))
+            for index in range(excess.size)
+        ]
+    )
+
+
+def _compute_bound(others: Floats, noise: Floats) -> float:
+    middle = float(np.median(others))
+    spread = (MAD_TO_SD * float(np.median(np.abs(others - middle)))) ** 2
+    spread -= float(np.median(noise))
+    return middle + max(MIN_EXCESS, _N_DEVIATIONS * float(np.sqrt(max(spread, 0.0))))
 
 
 def _build_pairs(drift: DriftResult) -> _Pairs:

@@ -41,7 +41,7 @@ def find_newcomers_below_team(drift: DriftResult) -> list[OutlierFinding]:
     established_on = _list_established_days(days, n_raters)
     findings = []
     for rater in np.flatnonzero(items >= MIN_ITEMS).tolist():
-        rater_days = days.select(days.rater == rater)
+        rater_days = days.select(slice(*np.searchsorted(days.rater, [rater, rater + 1])))
         others = (established_on < rater_days.day[0]) & (np.arange(n_raters) != rater)
         if others.sum() < MIN_OTHERS:
             continue
@@ -69,7 +69,7 @@ def _list_established_days(days: DailyScores, n_raters: int) -> Floats:
     """Return the day on which each rater reached MIN_ITEMS compared items, infinite for never."""
     established_on = np.full(n_raters, np.inf)
     for rater in np.unique(days.rater).tolist():
-        rater_days = days.select(days.rater == rater)
+        rater_days = days.select(slice(*np.searchsorted(days.rater, [rater, rater + 1])))
         reached = np.flatnonzero(np.cumsum(rater_days.n) >= MIN_ITEMS)
         if reached.size:
             established_on[rater] = rater_days.day[reached[0]]
