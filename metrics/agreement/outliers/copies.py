@@ -4,7 +4,7 @@ If raters err independently of each other, the agreement of two of them (in kapp
 product of their levels, d_gh = l_g l_h: two good raters agree often, but each of them also agrees
 often with others. The levels are fitted to all pairs by least squares, without the pair in
 question. Tested is the mean of d_gh - l_g l_h over the items of the pair against a bound: 0.05, or
-three standard deviations of the other pairs where these are more, because pairs differ (two raters
+2.5 standard deviations of the other pairs where these are more, because pairs differ (two raters
 with the same training). The evidence is that of disagreement.py with 100 times the number of pairs
 as level, so that a question in which nobody copies ever raises such an alert with a probability of
 at most 1 / 100.
@@ -29,7 +29,7 @@ from .finding import RATER_COPIES, EvidenceSeries, OutlierFinding
 MIN_ITEMS = 30  # that both rated
 EVIDENCE_LEVEL = 100.0  # times the number of pairs
 MIN_EXCESS = 0.05  # kappa units
-_N_DEVIATIONS = 3.0
+_N_DEVIATIONS = 2.5
 _MANY_PAIRS = 100
 _N_ROUNDS = 50
 _MIN_LEVEL = 0.05
@@ -73,7 +73,11 @@ def find_copies(drift: DriftResult) -> list[OutlierFinding]:
             drift.data.ratings.day[drift.data.comparisons.other[rows]],
         )
         scores = d[rows] - pairs.expected[pair]
-        series = _build_series(day, scores, bound, s2, settings.priors[AGREEMENT].omega)
+        # No distribution within these limits with this mean scatters more (Bhatia & Davis 2000).
+        null_mean = min(float(pairs.expected[pair]) + bound, 1.0)
+        largest = (1 - null_mean) * (null_mean - float(d.min()))
+        pair_s2 = max(min(s2, largest), min_variance)
+        series = _build_series(day, scores, bound, pair_s2, settings.priors[AGREEMENT].omega)
         reached = np.flatnonzero(series.evidence >= level)
         if not reached.size or series.evidence[-1] < level:
             continue
