@@ -1,10 +1,11 @@
 """Newcomers whose first items agree far less with the others than the team does.
 
 A newcomer began after three other raters had 30 compared items each. The level is the mean of the
-agreement scores of the first 30 to 100 compared items, less what the same days meant for all others
-(drift/common_changes.py). The bound is the median of the other raters' levels, less 0.05 or one of
-their standard deviations where that is more. The evidence is that of disagreement.py: a newcomer
-at the bound or above is ever named with a probability of at most 1 / 10.
+agreement scores of the first 30 to 300 compared items, less what the same days meant for all others
+(drift/common_changes.py); clear cases are named within 100 items. The bound is the median of the
+other raters' levels, less 0.05 or 1.28 of their standard deviations where these are more. The
+evidence is that of disagreement.py: a newcomer at the bound or above is ever named with a
+probability of at most 1 / 20.
 """
 
 import numpy as np
@@ -22,10 +23,10 @@ from .disagreement import (
 )
 from .finding import NEWCOMER_BELOW_TEAM, EvidenceSeries, OutlierFinding
 
-MAX_ITEMS = 100  # the first compared items of a newcomer
-EVIDENCE_LEVEL = 10.0
+MAX_ITEMS = 300  # the first compared items of a newcomer
+EVIDENCE_LEVEL = 20.0
 MIN_GAP = 0.05  # kappa units below the median of the others
-_TAIL_PROBABILITY = 0.16  # of a level below the bound
+_TAIL_PROBABILITY = 0.1  # of a level below the bound
 
 
 def find_newcomers_below_team(drift: DriftResult) -> list[OutlierFinding]:

@@ -140,7 +140,7 @@ def list_newcomer_basis(alert: Alert) -> list[str]:
     texts = [
         _(
             "The alert is based on the first %(n)s items of this rater that others rated, too, up"
-            " to %(noticed)s. The first 30 to 100 items are tested."
+            " to %(noticed)s. The first 30 to 300 items are tested."
         ),
         _(
             "The mean agreement score, without the others’ own levels and without what the same"

@@ -43,7 +43,7 @@ FIELDS_BY_KIND: dict[str, dict[str, Any]] = {
     },
     AlertKind.NEWCOMER_BELOW: {
         "measure": "agreement", "size": 0.2, "n": 60,
-        "facts": {"middle": 0.6, "bound": 0.5, "chance": 10.0, "level": 5000.0},
+        "facts": {"middle": 0.6, "bound": 0.5, "chance": 20.0, "level": 5000.0},
     },
     AlertKind.RATER_COPIES: {
         "measure": "agreement", "size": 0.3, "n": 80,
@@ -265,10 +265,10 @@ def test_copies_and_newcomer_get_alerts_with_their_error_rates(question: Questio
     assert copies.facts["together"] == pytest.approx(1)
     assert copies.facts["expected"] < 0.8
     assert newcomer.rater and newcomer.rater.key == "eve"
-    assert 30 <= newcomer.n <= 130
+    assert 30 <= newcomer.n <= 330
     assert newcomer.size < newcomer.facts["bound"] < newcomer.facts["middle"]
     assert "one in 100 ever gets" in KINDS["rater_copies"].error_rate(copies)
-    assert "one in 10 is ever named" in KINDS["newcomer_below"].error_rate(newcomer)
+    assert "one in 20 is ever named" in KINDS["newcomer_below"].error_rate(newcomer)
     # The same ratings give no second alert.
     record_ratings({question: [Judgement(items[0].pk, raters[1], 2)]}, by=None, source="api")
     counting.update_question(question.pk)
