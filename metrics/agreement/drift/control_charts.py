@@ -189,13 +189,14 @@ class ChartRound:
         channel = chart.find_leading_channel(index)
         score, prior = SCORE_OF_CHANNEL[channel], self.priors[channel]
         onset = int(chart.channels[channel].onset[index])
-        parameters = {"side": SIDE_OF_CHANNEL[channel], "prior": prior}
+        side = SIDE_OF_CHANNEL[channel]
         (whole,) = compute_excess_factors(
             _get_daily_sums(chart.days[score]),
             np.array([index]),
             np.array([onset]),
             **chart.variance[score]._asdict(),
-            **parameters,
+            side=side,
+            prior=prior,
         )
         needed = max(least, float(whole) ** settings.own_exponent)
         for excess in self.excess[score]():
@@ -218,7 +219,8 @@ class ChartRound:
                 s2=float(excess.variances.s2[chart.rater]),
                 kappa2=float(excess.variances.kappa2[chart.rater]),
                 common=CommonScores(common, excess.level),
-                **parameters,
+                side=side,
+                prior=prior,
             )
             if own < needed:
                 return False

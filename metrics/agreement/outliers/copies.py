@@ -167,7 +167,8 @@ def _sum_products(  # noqa: PLR0917
     own, other = np.concatenate([first, second]), np.concatenate([second, first])
     n, mean = np.tile(n, 2), np.tile(mean, 2)
     products = np.bincount(own, weights=n * mean * levels[other], minlength=size)
-    return products, np.bincount(own, weights=n * levels[other] ** 2, minlength=size)
+    squares = np.bincount(own, weights=n * levels[other] ** 2, minlength=size)
+    return products.astype(float, copy=False), squares.astype(float, copy=False)
 
 
 def _build_series(  # noqa: PLR0917

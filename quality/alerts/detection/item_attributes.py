@@ -33,7 +33,7 @@ def list_attribute_columns(
         for name, value in _iter_scalars(attributes):
             values_by_name[name][item_id] = value
     unique_ids, index = np.unique(item_ids, return_inverse=True)
-    columns = []
+    columns: list[npt.NDArray[np.int64]] = []
     by_coverage = sorted(values_by_name, key=lambda name: (-len(values_by_name[name]), name))
     for name in by_coverage:
         values = values_by_name[name]
