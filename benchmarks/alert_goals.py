@@ -1,4 +1,4 @@
-"""Who is named in streams of 25 shapes, as rows "goal | measured"; a part of bench_alerts.py."""
+"""Raters named in streams of 25 shapes, as rows "goal | measured"; a part of bench_alerts.py."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Stream:
     answers: list[Callable[[Stream, Ints], Ints]] = field(default_factory=list)
 
     @property
-    def since(self) -> npt.NDArray[np.bool_]:
+    def is_changed(self) -> npt.NDArray[np.bool_]:
         """The mask (N, 1) of items from the day of the change on."""
         return (self.day >= CHANGE_DAY)[:, None]
 
@@ -193,11 +193,11 @@ def make_items_harder_slowly(stream: Stream) -> None:
 
 
 def make_everybody_worse(stream: Stream) -> None:
-    stream.lapse += 0.25 * stream.since
+    stream.lapse += 0.25 * stream.is_changed
 
 
 def make_everybody_worse_unequally(stream: Stream) -> None:
-    stream.lapse += stream.rng.uniform(0.15, 0.35, N_RATERS)[stream.raters] * stream.since
+    stream.lapse += stream.rng.uniform(0.15, 0.35, N_RATERS)[stream.raters] * stream.is_changed
 
 
 def give_two_raters_hard_items(stream: Stream) -> None:
@@ -232,7 +232,7 @@ def blur_category(stream: Stream) -> None:
     """Let all raters guess between categories 1 and 2 from the day of the change on."""
 
     def answer(stream: Stream, code: Ints) -> Ints:
-        is_blurred = stream.since & ((code == 1) | (code == 2))
+        is_blurred = stream.is_changed & ((code == 1) | (code == 2))
         return np.where(is_blurred, stream.rng.integers(1, 3, code.shape), code)
 
     stream.answers.append(answer)
@@ -285,7 +285,7 @@ def add_two_schools(stream: Stream) -> None:
 
 
 def make_raters_worse(stream: Stream, raters: tuple[int, ...], lapse: float) -> None:
-    stream.lapse += lapse * (np.isin(stream.raters, raters) & stream.since)
+    stream.lapse += lapse * (np.isin(stream.raters, raters) & stream.is_changed)
 
 
 def make_rater_harsher(stream: Stream, rater: int) -> None:
@@ -293,7 +293,7 @@ def make_rater_harsher(stream: Stream, rater: int) -> None:
 
     def answer(stream: Stream, code: Ints) -> Ints:
         chance = stream.rng.random(code.shape)
-        is_moved = (stream.raters == rater) & stream.since & (chance < 0.55)
+        is_moved = (stream.raters == rater) & stream.is_changed & (chance < 0.55)
         return np.where(is_moved, np.minimum(code + 1, stream.k - 1), code)
 
     stream.answers.append(answer)
@@ -307,7 +307,7 @@ def make_rater_worse_slowly(stream: Stream, rater: int) -> None:
 def make_one_of_all_much_worse(stream: Stream) -> None:
     """Make all raters worse, and rater 0 far more."""
     make_everybody_worse(stream)
-    stream.lapse = np.where((stream.raters == 0) & stream.since, 0.8, stream.lapse)
+    stream.lapse = np.where((stream.raters == 0) & stream.is_changed, 0.8, stream.lapse)
 
 
 def add_bad_newcomers(stream: Stream, lapse: float) -> None:

@@ -417,11 +417,11 @@ the same value of an attribute (up to 5 attributes with up to 50 values). A comm
 expected to be c times the rater's level before the onset by that of the others (0.5 to 2), with a
 standard deviation of 0.25 c, because raters follow a common change unequally. The Bayes factor E_j
 of the rest, at the onset of the alert, must be at least 5, and at least the fourth root of that of
-the whole fall, in each version that at least half of the rater's items can test. Otherwise the
-rater is not named, and the alert is that of the question (below), whatever the number of raters
-concerned. A bias is a difference between raters, which a common change leaves as it is. With two
-raters only, or with two ratings an item and no attributes, less can be tested. The table of
-[alerts.md](../benchmarks/alerts.md) shows for 25 simulated kinds of change how often raters are
+the whole fall (up to 10,000), in each version that at least half of the rater's items can test.
+Otherwise the rater is not named, and the alert is that of the question (below), whatever the number
+of raters concerned. A bias is a difference between raters, which a common change leaves as it is.
+With two raters only, or with two ratings an item and no attributes, less can be tested. The table
+of [alerts.md](../benchmarks/alerts.md) shows for 25 simulated kinds of change how often raters are
 named.
 
 A day on which the guidelines changed begins a new segment for all raters, and no onset is estimated

@@ -1,4 +1,4 @@
-"""What the same time, the same items and items of the same kind mean for all raters.
+"""Common changes: the part of a score that the same time or items mean for all raters.
 
 A rater is named for a drift only if the rater fell beyond the others since the same onset
 (difference in differences). So agreement has a second score for each other explanation, from which

@@ -198,7 +198,7 @@ class ChartRound:
             side=side,
             prior=prior,
         )
-        needed = max(least, float(whole) ** settings.own_exponent)
+        needed = max(least, min(float(whole) ** settings.own_exponent, settings.own_limit))
         for excess in self.excess[score]():
             start, end = np.searchsorted(excess.days.rater, [chart.rater, chart.rater + 1])
             rows = slice(int(start), int(end))

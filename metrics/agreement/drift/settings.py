@@ -59,6 +59,8 @@ class DriftSettings:
     own_evidence: Bayes factor of a shift beyond what is common to all raters that an alert needs
     own_exponent: the same as a power of the Bayes factor of the whole shift: the larger the shift,
         the more of it must be the rater's own
+    own_limit: largest Bayes factor that is needed, because the uncertain share of a rater in a
+        common shift limits what the own part can reach
     tolerated_gap: agreement below the median of the others, in kappa units, that is irrelevant
     """
 
@@ -78,6 +80,7 @@ class DriftSettings:
     ridge: float = 10.0
     own_evidence: float = 5.0
     own_exponent: float = 0.25
+    own_limit: float = 10_000.0
     tolerated_gap: float = 0.1
 
     def get_shares(self, k: int, *, ordered: bool) -> Mapping[str, float]:
