@@ -508,9 +508,9 @@ at least 5): whoever gets the hard items is not an outlier.
 **Newcomer below the team** (`newcomer_below`). A newcomer began after three other raters had 30
 compared items each. The level is that of the first 30 to 300 compared items (clear cases are named
 within 100), less that of the others with each other on the same days. The bound is the median of
-those other raters' levels, less the larger of 0.05 and 1.28 of their standard deviations (with the
-t quantile as above). An alert needs E = 20, at every sensitivity: of newcomers at the bound or
-above, at most one in 20 is ever named.
+those other raters' levels, less the larger of 0.1 and 1.28 of their standard deviations (with the t
+quantile as above). An alert needs E = 20, at every sensitivity: of newcomers at the bound or above,
+at most one in 20 is ever named.
 
 **Two raters agree too often** (`rater_copies`). If raters err independently, the agreement of two
 of them in kappa units is the product of their levels, l_g l_h. The levels are fitted to all other

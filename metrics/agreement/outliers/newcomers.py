@@ -3,7 +3,7 @@
 A newcomer began after three other raters had 30 compared items each. The level is the mean of the
 agreement scores of the first 30 to 300 compared items, less what the same days meant for all others
 (drift/common_changes.py); clear cases are named within 100 items. The bound is the median of the
-other raters' levels, less 0.05 or 1.28 of their standard deviations where these are more. The
+other raters' levels, less 0.1 or 1.28 of their standard deviations where these are more. The
 evidence is that of disagreement.py: a newcomer at the bound or above is ever named with a
 probability of at most 1 / 20.
 """
@@ -25,7 +25,6 @@ from .finding import NEWCOMER_BELOW_TEAM, EvidenceSeries, OutlierFinding
 
 MAX_ITEMS = 300  # the first compared items of a newcomer
 EVIDENCE_LEVEL = 20.0
-MIN_GAP = 0.05  # kappa units below the median of the others
 _TAIL_PROBABILITY = 0.1  # of a level below the bound
 
 
@@ -47,7 +46,9 @@ def find_newcomers_below_team(drift: DriftResult) -> list[OutlierFinding]:
         if others.sum() < MIN_OTHERS:
             continue
         levels = np.append(total[others] / items[others], 0.0)
-        medians, limits = compute_bound(levels, least=MIN_GAP, tail=_TAIL_PROBABILITY)
+        medians, limits = compute_bound(
+            levels, least=settings.tolerated_gap, tail=_TAIL_PROBABILITY
+        )
         first = np.cumsum(rater_days.n) - rater_days.n < MAX_ITEMS
         rater_days = rater_days.select(first)
         variances = same_time.variances
