@@ -402,9 +402,10 @@ _DRIFT = """\
 ## Drift of a rater
 
 `metrics.agreement.drift` detects raters who began to rate differently than before, and estimates
-since when. It guarantees **at most one false alert in 5,000 working days of a rater**, which are 20
-years of 250 days. The guarantee holds for each rater, however often you look. For R raters, the
-expected numbers of false alerts add up.
+since when. Proved is that **sampling noise raises at most one alert in 5,000 working days of a
+rater**, which are 20 years of 250 days. This holds for each rater, however often you look. For R
+raters, the expected numbers of such alerts add up. That a rater is not named for what is common to
+all raters, such as harder items, is not proved but simulated (see *Own and common falls*).
 
 **Score of an item.** Rater g is compared with every other rater h of the item. There are two
 scores:
@@ -477,6 +478,21 @@ peers of others, and the rater's own chart restarts after the alert. A rater who
 with a drifting rater therefore gets no alert. The result does not depend on the order of the rows.
 Ratings without a time are compared with others but appear on no chart.
 
+**Own and common falls.** A rater is named for a fall of agreement only if it goes beyond that of
+the others since the same onset (difference in differences). From x, the mean residual d - mu - a_h
+- a_h' of the others with each other, without the rater on either side, is subtracted. There are
+three versions: on the same day, on the same items (with three or more ratings), and on items with
+the same value of an attribute (up to 5 attributes with up to 50 values). A common fall of size c is
+expected to be c times the rater's level before the onset by that of the others (0.5 to 2), with a
+standard deviation of 0.25 c, because raters follow a common change unequally. The Bayes factor E_j
+of the rest, at the onset of the alert, must be at least 5, and at least the fourth root of that of
+the whole fall (up to 10,000), in each version that at least half of the rater's items can test.
+Otherwise the rater is not named, and the alert is that of the question (below), whatever the number
+of raters concerned. A bias is a difference between raters, which a common change leaves as it is.
+With two raters only, or with two ratings an item and no attributes, less can be tested. The table
+of [alerts.md](../benchmarks/alerts.md) shows for 25 simulated kinds of change how often raters are
+named.
+
 A day on which the guidelines changed begins a new segment for all raters, and no onset is estimated
 across it. If you answer an alert with *not the rater's fault*, the ratings remain peers of others,
 and the rater's own chart restarts as well.
@@ -499,8 +515,9 @@ known. A question with more than 5,000,000 comparisons (`too_many_comparisons`) 
 **Status of a rater.** The most severe status applies:
 
 * `act`: an alert about the rater is open or acknowledged (`drift`, `low_agreement`, `same_answer`,
-  `too_fast`), or the evidence on gold has reached the threshold of a pause (`gold`).
-* `check`: an alert about the rater is muted, or the evidence of drift has reached 250 (`drift`).
+  `too_fast`, `copies`), or the evidence on gold has reached the threshold of a pause (`gold`).
+* `check`: an alert about the rater is muted, or the evidence of drift has reached 250 and is not
+  that of a common fall (`drift`).
 * `unknown`: the rater has fewer than 30 compared items (`not_enough`).
 * `ok`: there is no reason. It does not mean that the rater is good. If the whole interval of kappa
   with the others lies below the funnel, the page says that the rater agrees less, and that chance
@@ -533,9 +550,9 @@ many raters, one in twenty lies outside by chance. Of raters with thousands of i
 outside, because items differ as well. A rater outside the funnel deserves a check, and the distance
 shows how urgent the check is.
 
-**Low agreement, same answer, too fast.** A rater has this mark while an alert `rater_apart`,
-`rater_same_answer` or `rater_fast` (see above) is unresolved and the current ratings still support
-it. There is no other rule.
+**Low agreement, same answer, too fast, agrees too often.** A rater has this mark while an alert
+`rater_apart`, `newcomer_below`, `rater_same_answer`, `rater_fast` or `rater_copies` (see above) is
+unresolved and the current ratings still support it. There is no other rule.
 """
 
 _OUTLIERS = """\
@@ -553,7 +570,27 @@ and three of their standard deviations. The standard deviation is 1.4826 times t
 deviation. The factor 3 is replaced by the t quantile with the same tail probability, times sqrt(1 +
 1/R), for R others (three at least). Raters differ, and the lowest of many is not an outlier. The
 evidence that the level is below the bound is the Bayes factor above, with omega 0.20. For a rater
-who drifted, only the days before the onset count.
+who drifted, only the days before the onset count. If at least half of the rater's items have two
+other ratings, the level less that of the others on the same items must be below its bound, too (E
+at least 5): whoever gets the hard items is not an outlier.
+
+**Newcomer below the team** (`newcomer_below`). A newcomer began after three other raters had 30
+compared items each. The level is that of the first 30 to 300 compared items (clear cases are named
+within 100), less that of the others with each other on the same days. The bound is the median of
+those other raters' levels, less the larger of 0.1 and 1.28 of their standard deviations (with the t
+quantile as above). An alert needs E = 20, at every sensitivity: of newcomers at the bound or above,
+at most one in 20 is ever named.
+
+**Two raters agree too often** (`rater_copies`). If raters err independently, the agreement of two
+of them in kappa units is the product of their levels, l_g l_h. The levels are fitted to all other
+pairs by least squares, weighted by their comparisons. Tested is the mean of d - l_g l_h over 30 or
+more common items. The bound is the median of the other pairs, plus the larger of 0.05 and 2.5 of
+their standard deviations (by the median absolute deviation, without the noise of their
+comparisons). If at least half of the items have a third rating, the excess over what the two share
+with the third raters must exceed the bound by two standard errors, too: easy items are no copies.
+An alert needs E = 100 times the number of pairs: of questions in which nobody copies, at most one
+in 100 ever gets one. Nothing in the data shows who copied. At least six pairs of raters are needed
+in practice (four raters).
 
 **Same answer** (`rater_same_answer`). The test uses the rater's ratings of items for which more
 than half of the other ratings are not the rater's most used category c. It counts how often the
@@ -581,13 +618,17 @@ Successive weeks are correlated, so the variation that their differences show co
 needs 4 weeks before it and 2 since. For the question, the threshold is A / 5 weeks: at most one
 false alert in A working days of a question. Each of n pairs needs n times as much, and each of k
 categories in either measure 2 k times as much, so that all of them together raise no more false
-alerts. A category raises an alert when it lost half of its agreement or nine tenths of its use.
+alerts. A category raises an alert when it lost half of its agreement or nine tenths of its use. A
+pair is named only if it fell beyond all other pairs of the same weeks, and beyond the third raters
+of the same items, as for drift.
 
 **One alert for one cause.** For a rater, Concord raises only the first of: drift, same answer, too
-fast, low agreement. While an alert about a rater is unresolved, no other kind is raised for the
-same rater. For a question, it raises only the first of: question, pair, category, among alerts that
-share days. If more than half of the active raters drifted in the days in which the agreement of the
-question fell, the alert of the question replaces theirs.
+fast, newcomer below the team, low agreement, agreement too often. While an alert about a rater is
+unresolved, no other kind is raised for the same rater. For a question, it raises only the first of:
+question, pair, category, among alerts that share days. The agreement of a question is that without
+the ratings of drifting raters since their onset, so both may be named, and each alert mentions the
+other. If nothing tells which of two raters moved, and the agreement of the question fell, the alert
+of the question replaces theirs.
 
 **Counts.** Two alerts are counts, not tests:
 
