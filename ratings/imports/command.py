@@ -27,7 +27,7 @@ from .mapping.import_mapping import ImportMapping
 from .problems import UnreadableFileError, describe_stop, format_error, format_problem
 from .readers import SOURCES
 from .services import NewQuestionScale
-from .understood import Understood, format_doubt
+from .understood import Repeats, Understood, UnderstoodQuestion, format_doubt
 from .values.label_forms import get_normal_form
 from .values.label_notes import NO_ORDER, UNDECIDED_KINDS, LabelNote, format_command_note
 from .values.label_order import ALPHABET, OPTION, guess_order
@@ -94,7 +94,7 @@ def _run(
     assert result.understood is not None
     try:
         new_scales = _build_new_scales(run, result, options)
-        result.understood.questions = _describe_questions(run, new_scales, result.labels)
+        result.understood.questions = _describe_questions(run, new_scales, result)
         show_understood(result.understood)
         if not options.dry_run:
             result.project = services.start_writing(
@@ -160,19 +160,16 @@ def _reject_repeated_rows(
 
 
 def _describe_questions(
-    run: ImportRun,
-    new_scales: Map[str, NewQuestionScale],
-    label_details: Map[str, dict[str, Any]],
-) -> dict[str, dict[str, Any]]:
+    run: ImportRun, new_scales: Map[str, NewQuestionScale], result: FileResult
+) -> dict[str, UnderstoodQuestion]:
     """Return the questions with numbers of their labels; scale and order if they are new."""
-    questions: dict[str, dict[str, Any]] = {}
+    questions: dict[str, UnderstoodQuestion] = {}
     for key, details in services.list_questions(run):
-        questions[key] = {"labels": details["labels"], **label_details.get(key, {})}
+        questions[key] = UnderstoodQuestion(details["labels"])
         if key in new_scales:
-            questions[key] |= {
-                "scale": new_scales[key].scale,
-                "order": list(new_scales[key].categories),
-            }
+            questions[key].scale = new_scales[key].scale
+            questions[key].order = list(new_scales[key].categories)
+            questions[key].order_basis = result.labels[key].get("order_basis", "")
     return questions
 
 
@@ -218,11 +215,8 @@ def _add_check_results(run: ImportRun, result: FileResult) -> None:
         name: result.counts[name] for name in ("items", "raters", "ratings", "gold", "skips")
     }
     if summary["repeats"]:
-        result.understood.repeats = {
-            "count": summary["repeats"],
-            "examples": summary["repeat_examples"],
-        }
-    result.understood.left_out = dict(summary["skipped_records"])
+        result.understood.repeats = Repeats(summary["repeats"], summary["repeat_examples"])
+    result.understood.add_left_out(summary["skipped_records"])
     _add_label_notes(run, result)
     for problem in run.problems:
         result.add_problem(format_problem(problem), line=problem["line"], column=problem["column"])

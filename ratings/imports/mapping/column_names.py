@@ -1,4 +1,4 @@
-"""What the name of a column suggests about its meaning.
+"""Evidence for the meaning of a column in its name.
 
 Names are compared without case, separators and camel case: TextID, text_id and textid are equal.
 """

@@ -217,7 +217,9 @@ def test_times_without_a_zone_are_those_of_the_project(lead: Any, project: Proje
     project.time_zone = "Europe/Berlin"
     project.save()
     path = FILES / "times_of_a_spreadsheet.csv"
-    status, report = run_import_command(path, project=project.pk, question="other", json=True)
+    status, report = run_import_command(
+        path, project=project.pk, owner=lead.username, question="other", json=True
+    )
     assert status == 0, report
     assert report["understood"][str(path)]["zone"] == "Europe/Berlin"
     assert Rating.objects.first().rated_at.isoformat() == "2025-11-25T13:03:22+00:00"
@@ -281,7 +283,7 @@ def test_text_output_has_a_line_for_each_column(lead: Any) -> None:
     lines = errors.getvalue().splitlines()
     assert "  id: item ID (by its name)" in lines
     assert any(line.startswith("  majority_vote: not imported (its name") for line in lines)
-    assert "  12 items, 3 raters, 36 ratings" in lines
+    assert "  items: 12; raters: 3; ratings: 36" in lines
     assert not Project.objects.exists()
 
 

@@ -78,3 +78,24 @@ def test_project_list_counts_stored_ratings(
     assert (row.n_ratings, row.questions[0].n_ratings, row.n_items) == (7, 7, 7)
     assert row.attention[0] == "No item has two ratings, so nothing can be compared."
     assert "No ratings yet." not in row.attention
+
+
+@pytest.mark.parametrize("raters", [("ann", "bea"), ("ann", "bea", "cleo")])
+def test_unweighted_kappa_is_beside_the_weighted_headline_of_an_ordinal_question(
+    raters: tuple[str, ...],
+    project: Any,
+    question: Any,
+    rate: Any,
+    lead: Any,
+    client_for: Any,
+) -> None:
+    labels = ["none", "minor", "major", "critical"]
+    for number in range(20):
+        for index, rater in enumerate(raters):
+            step = index == 1 and number % 3 == 0 and number % 4 < 3
+            rate(question, f"i{number}", rater, labels[number % 4 + step])
+    update_question(question.pk)
+    context = client_for(lead).get(f"/projects/{project.pk}/").context
+    beside = dict(context["beside"])
+    assert context["headline_name"].endswith("_quadratic")
+    assert beside["fleiss_kappa"]["value"] < context["headline"]["value"]

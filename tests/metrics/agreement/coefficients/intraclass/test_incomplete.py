@@ -72,7 +72,7 @@ def test_rater_factor_equals_the_sum_over_pairs_of_items():
 
 
 def test_raters_of_one_item_each_make_the_mean_that_of_agreement():
-    """Where items hardly share raters, q is nearly 1 / k: ICC(Q,k) is nearly ICC(A,k)."""
+    """Let items hardly share raters: q is nearly 1 / k, and ICC(Q,k) nearly ICC(A,k)."""
     rng = np.random.default_rng(2)
     item = np.repeat(np.arange(200), 3)
     rater = rng.permutation(np.repeat(np.arange(200), 3))
