@@ -1,4 +1,4 @@
-"""How the labels of one question are read: spellings joined, missing values found, notes on both.
+"""Reading of the labels of one question: spellings joined, missing values found, notes on both.
 
 Everything that reads labels from a file uses this: imports of any format, the wizard and `manage.py
 agreement`.
