@@ -222,7 +222,7 @@ def test_times_without_a_zone_are_those_of_the_project(lead: Any, project: Proje
     )
     assert status == 0, report
     assert report["understood"][str(path)]["zone"] == "Europe/Berlin"
-    assert Rating.objects.first().rated_at.isoformat() == "2025-11-25T13:03:22+00:00"
+    assert Rating.objects.earliest("pk").rated_at.isoformat() == "2025-11-25T13:03:22+00:00"
     # Another zone on request.
     run_import_command(
         path, project=project.pk, owner=lead.username, question="third", zone="Asia/Tokyo"
@@ -238,7 +238,7 @@ def test_ambiguous_dates_need_their_order(tmp_path: Path, lead: Any) -> None:
     assert status == 1
     assert "--dates dmy" in report["problems"][0]["message"]
     assert run_import_command(path, **options, dates="dmy")[0] == 0
-    assert Rating.objects.first().rated_at.date().isoformat() == "2025-04-03"
+    assert Rating.objects.earliest("pk").rated_at.date().isoformat() == "2025-04-03"
 
 
 @pytest.mark.parametrize(
