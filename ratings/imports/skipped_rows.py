@@ -74,7 +74,7 @@ class SkippedRecordCounts:
             reason: {
                 "count": count,
                 "lines": self.lines[reason],
-                **({"values": self.values[reason]} if self.values[reason] else {}),
+                **({"values": values} if (values := self.values.get(reason)) else {}),
             }
             for reason, count in self.counts.most_common()
         }
