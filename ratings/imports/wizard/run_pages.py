@@ -92,8 +92,9 @@ def render_columns_page(request: HttpRequest, run: ImportRun, *, data: Any = Non
             if mapping.doubt:
                 names = [head.names[index] for index in mapping.doubtful_columns]
                 context["doubt"] = format_doubt(mapping.doubt, names)[0]
-            is_named = mapping.columns or mapping.content_columns
-            context["has_no_guess"] = not is_named and "pattern" not in mapping.reasons.values()
+            context["has_no_guess"] = not {"name", "content", "pattern", "user"} & {
+                *mapping.reasons.values()
+            }
         if data is not None and form.is_valid() and is_readable:
             warn_if_moved_on(
                 request, services.check_with_columns(run=run, mapping=form.get_mapping())
