@@ -199,7 +199,10 @@ class _Guesser(LabelColumns):
         rest = self.list_free_columns()
         rest = [index for index in rest if index not in guess.label_columns]
         if self.has_content:
-            guess.attribute_columns = [index for index in rest if self.describes_item(index)]
+            described = [i for i, reason in self.reasons.items() if reason == "descriptive"]
+            guess.attribute_columns = [
+                index for index in sorted([*rest, *described]) if self.describes_item(index)
+            ]
         for index in rest:
             if index not in guess.attribute_columns:
                 self.reasons.setdefault(index, "no_role")
@@ -321,7 +324,10 @@ class _Guesser(LabelColumns):
             guess.doubt = "no_raters"
         free = self.list_free_columns()
         if self.has_content:
-            guess.attribute_columns = [index for index in free if self.describes_item(index)]
+            described = [i for i, reason in self.reasons.items() if reason == "descriptive"]
+            guess.attribute_columns = [
+                index for index in sorted([*free, *described]) if self.describes_item(index)
+            ]
         for index in self.list_free_columns():
             if index not in guess.attribute_columns:
                 self.reasons[index] = "no_role"
