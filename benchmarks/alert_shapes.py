@@ -281,6 +281,12 @@ def add_two_schools(stream: Stream) -> None:
     stream.answers.append(answer)
 
 
+def add_experts_and_schools(stream: Stream) -> None:
+    """Let two raters know more, and five have another opinion."""
+    add_two_experts(stream)
+    add_two_schools(stream)
+
+
 # --- changes of raters
 
 
@@ -363,7 +369,7 @@ def list_shapes() -> list[Shape]:
         Shape(
             "two experts, two schools",
             "innocent",
-            lambda stream: (add_two_experts(stream), add_two_schools(stream)),
+            add_experts_and_schools,
         ),
         Shape("drift of one", "drift", lambda stream: make_raters_worse(stream, (0,), 0.5), (0,)),
         Shape(

@@ -14,6 +14,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -90,7 +91,7 @@ def main() -> None:
         ("a rater agrees less with the others", has_outlier, RATERS[1:], GOAL),
         ("two categories are most confused", has_confusion, RATERS, CONFUSION_GOAL),
     ):
-        shares = {}
+        shares: dict[Any, Any] = {}
         for size in SIZES:
             for n_raters in raters:
                 for prevalence in PREVALENCES:

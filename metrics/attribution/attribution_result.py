@@ -72,6 +72,7 @@ def compute_attribution(row: Attribution, scale: QuestionScale) -> dict[str, Any
             rater = entry["name"]
             entry["bias"] = [biases.get((rater, 0)), biases.get((rater, 1))]
         found_shifts = _find_shifts(ratings, period, scale)
+    before_patterns, after_patterns = _count_patterns(ratings, period, scale)
     attributes = []
     for name, values, group in _group_by_attributes(items, ratings["item"]):
         entries = sorted(
@@ -83,7 +84,7 @@ def compute_attribution(row: Attribution, scale: QuestionScale) -> dict[str, Any
         "after": kappa.to_value((1,)),
         "change": to_finite_float(change),
         "se": to_finite_float(np.hypot(*kappa.se)),
-        "is_clear": recent_change.compare(*_count_patterns(ratings, period, scale), weights)[2],
+        "is_clear": recent_change.compare(before_patterns, after_patterns, weights)[2],
         "raters": by_rater,
         "raters_left_out": raters.keys.size - len(by_rater),
         "categories": _build_entries(two_periods.leave_out_categories(), change, scale.labels),

@@ -33,7 +33,7 @@ TOLERANCE = 1e-9
 TOLERANCE_OF_ROOTS = 1e-6
 ROOTS = ("se", "low", "high")
 
-CountsByKey = dict[tuple[int, ...], int]
+CountsByKey = dict[tuple[int | str, ...], int]
 RowsByKey = dict[tuple[int, int], list[Any]]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db.migrations import RunPython
 from django.db.migrations.loader import MigrationLoader
 
 from metrics.integrity.audit import audit_question
@@ -205,7 +206,9 @@ def test_upgrade_dates_counted_items_anew(
     days.update(day=(datetime.date(2026, 9, 5) - datetime.date(1970, 1, 1)).days)
     PeerTally.objects.filter(question=question).update(stale=True)
     migration = MigrationLoader(None).get_migration("metrics", "0002_trend_by_second_rating")
-    run = migration.operations[-1].code
+    operation = migration.operations[-1]
+    assert isinstance(operation, RunPython)
+    run = operation.code
     from django.apps import apps
 
     run(apps, None)

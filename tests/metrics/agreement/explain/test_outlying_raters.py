@@ -19,6 +19,12 @@ def to_long(codes):
     return item, rater, codes[item, rater]
 
 
+def find_outliers(codes, k, weights=None):
+    """Return the raters below the others of an array of codes."""
+    item, rater, code = to_long(codes)
+    return find_outlying_raters(item, rater, code, k, weights=weights)
+
+
 def simulate(seed, errors, n_items=120, k=3):
     """Return codes (n, R) of raters with these error rates; half of the items are harder."""
     rng = np.random.default_rng(seed)
@@ -47,7 +53,7 @@ def test_difference_equals_that_of_loops(weighting):
     codes = simulate(1, [0.1, 0.1, 0.1, 0.7], k=4)
     codes[:30, 1] = codes[30:50, 0] = -1
     weights = linear_weights(4) if weighting else np.eye(4)
-    (found,) = find_outlying_raters(*to_long(codes), 4, weights=weights)
+    (found,) = find_outliers(codes, 4, weights=weights)
     assert found.rater == 3
     difference, n_items = compute_slowly(codes, 3, weights)
     assert found.difference == pytest.approx(difference)
@@ -60,7 +66,7 @@ def test_raters_who_err_alike_are_rarely_listed():
     for seed in range(200):
         codes = simulate(seed, [0.15] * 5)
         codes[::2, 4] = -1
-        n_listed += bool(find_outlying_raters(*to_long(codes), 3))
+        n_listed += bool(find_outliers(codes, 3))
     assert n_listed <= 18  # of 200; P(X > 18) is below 1% at a rate of 5%
 
 
@@ -68,7 +74,7 @@ def test_raters_who_err_alike_are_rarely_listed():
 def test_never_are_all_raters_listed(seed, n_raters):
     rng = np.random.default_rng(seed)
     codes = simulate(seed, rng.random(n_raters) / 2)
-    assert len(find_outlying_raters(*to_long(codes), 3)) < n_raters
+    assert len(find_outliers(codes, 3)) < n_raters
 
 
 @given(seed=st.integers(0, 1000))
@@ -76,7 +82,7 @@ def test_order_of_rows_does_not_matter(seed):
     ratings = np.stack(to_long(simulate(seed, [0.1, 0.1, 0.1, 0.6])))
     order = np.random.default_rng(seed).permutation(ratings.shape[1])
     raters = [
-        [rater.rater for rater in find_outlying_raters(*rows, 3)]
+        [rater.rater for rater in find_outlying_raters(rows[0], rows[1], rows[2], 3)]
         for rows in (ratings, ratings[:, order])
     ]
     assert raters[0] == raters[1]
@@ -84,9 +90,9 @@ def test_order_of_rows_does_not_matter(seed):
 
 def test_two_raters_and_few_items_list_nobody():
     codes = simulate(3, [0.0, 0.9])
-    assert find_outlying_raters(*to_long(codes), 3) == []
+    assert find_outliers(codes, 3) == []
     few = simulate(3, [0.0, 0.0, 0.9], n_items=outlying_raters.MIN_ITEMS - 1)
-    assert find_outlying_raters(*to_long(few), 3) == []
+    assert find_outliers(few, 3) == []
     assert find_outlying_raters([], [], [], 3) == []
 
 

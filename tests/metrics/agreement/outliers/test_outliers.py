@@ -104,16 +104,17 @@ def test_bad_newcomer_is_below_the_team():
     stream = streams.simulate_stream(plan, 3)
     code = change(stream, np.random.default_rng(3))
     is_present = (stream.rater != 6) | (stream.day >= 30)
-    columns = [c[is_present] for c in (stream.item, stream.rater, code, stream.date)]
-    drift_result = drift.detect_drift(*columns, plan.k, plan.ordered)
+    item, rater, day = (c[is_present] for c in (stream.item, stream.rater, stream.date))
+    drift_result = drift.detect_drift(item, rater, code[is_present], day, plan.k, plan.ordered)
     (finding,) = outliers.detect_outliers(drift_result, plan.k).findings
     assert (finding.kind, finding.raters) == (outliers.NEWCOMER_BELOW_TEAM, (6,))
     assert finding.low < finding.size < finding.facts["bound"] < finding.facts["middle"]
     assert 30 <= finding.n < newcomers.MAX_ITEMS + 25
     assert finding.evidence >= newcomers.EVIDENCE_LEVEL
     # An ordinary newcomer is not named, and whoever was there from the start is no newcomer.
-    columns[2] = stream.code[is_present]
-    drift_result = drift.detect_drift(*columns, plan.k, plan.ordered)
+    drift_result = drift.detect_drift(
+        item, rater, stream.code[is_present], day, plan.k, plan.ordered
+    )
     assert outliers.detect_outliers(drift_result, plan.k).findings == []
     everybody = drift.detect_drift(
         stream.item, stream.rater, code, stream.date, plan.k, plan.ordered

@@ -147,7 +147,7 @@ def test_a_fall_is_described(make_question: Any, rate_items: Any, client: Any) -
 def test_weights_are_compared_where_they_have_a_meaning(
     category: str, make_question: Any, rate_items: Any, client: Any
 ) -> None:
-    labels = ("low", "middle", "high", "top")
+    labels: tuple[str, ...] = ("low", "middle", "high", "top")
     if category == "two categories":
         labels = labels[:2]
     question = make_question(labels, "nominal" if category == "no order" else "ordinal")
