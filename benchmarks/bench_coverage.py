@@ -51,7 +51,7 @@ class Design:
 
 @dataclass
 class Coverage:
-    """What a design's studies show: shares of studies, and median widths."""
+    """Results of the studies of a design: shares of studies, and median widths."""
 
     design: Design
     coverage: float
@@ -105,7 +105,7 @@ def draw_codes(design: Design, studies: int, rng: np.random.Generator) -> npt.ND
 
 
 def measure(design: Design, estimate: Estimate, truth: float) -> Coverage:
-    """Return what the studies (S,) of a design show of the true value."""
+    """Return how the intervals of the studies (S,) of a design cover the true value."""
     defined = np.isfinite(estimate.value) & np.isfinite(estimate.low)
     low, high = estimate.low[defined], estimate.high[defined]
     above, below = float((low > truth + 1e-9).mean()), float((high < truth - 1e-9).mean())

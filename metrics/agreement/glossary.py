@@ -44,8 +44,9 @@ TERMS: dict[str, tuple[str, str]] = {
     "interval": (
         _("95 % interval"),
         _(
-            "In brackets: where the true value lies, in 95 of 100 such studies. Wide means few "
-            "items; two values whose intervals overlap much may be the same."
+            "In brackets: where the true value lies, in 97 of 100 simulated studies, and in 90 "
+            "where items are few and a category is rare. Wide means few items; two values whose "
+            "intervals overlap much may be the same."
         ),
     ),
     "band": (
@@ -113,7 +114,7 @@ TERMS: dict[str, tuple[str, str]] = {
         _("Over time"),
         _(
             "The coefficient of the items of each period; dashed, of all items until then. An item "
-            "belongs to the day of its latest rating."
+            "belongs to the day of its second rating by the raters shown."
         ),
     ),
     "pairs": (

@@ -20,8 +20,8 @@ Krippendorff's alpha is shown next to the headline. A project lead can choose an
 and state the reason (`chosen`).
 
 **Trends.** For two raters, Cohen's kappa and the ICC are exact in each period. They use the table
-of the first rater against the second, by the days on which the first rater rated. The ICC of three
-or more raters needs the margins of every rater in every period. No stored count contains these
+of the first rater against the second, by the later of the days of both ratings. The ICC of three or
+more raters needs the margins of every rater in every period. No stored count contains these
 margins, and storing them would make every rating of a question more expensive for the sake of one
 line in a chart. The trend then shows alpha with the metric of the scale, and the page says so.
 
@@ -125,7 +125,18 @@ these counts are not stored. The interval is then wider, because it treats the o
 item as if they gave identical ratings.
 
 The values over the whole time are stored. The values of a day, a week or a month are computed on
-request, by the same formulas, from the counts of its days.
+request, by the same formulas, from the counts of its days. A rating counts on the day from which on
+it can be compared: its own, or that of the first rating by another rater of the item, if that came
+later.
+
+## Trend of a question
+
+An item counts in the period in which its *second rating by the raters shown* came. From then on it
+can be compared. Later ratings change its counts, but move it to no other period, and ratings by
+models move no item of the people. Where models rate as well, people, models and all raters have
+days of their own; people and models are compared from the later of the days of the first person and
+the first model. An item with one rating is in no period. It enters the expected agreement of the
+values over the whole time and of the cumulative line.
 
 ## Two raters over time
 
@@ -144,7 +155,45 @@ so the standard error is that of two independent means. A change of up to two st
 marked "may be chance". With three or more categories, the list also shows the two categories with
 the largest share of all disagreement in the coincidence matrix, however large that share is.
 
+## Sentences about the results
+
+A sentence has a rule, and a test on data where it holds and on data where it seems to hold:
+
+* *A rater agrees less with the others than these do with each other on the same items.* On an item
+  with three ratings or more, d is the mean weight of the rater's pairs with the others less that
+  of the others' pairs. If the rater's answers are exchangeable with theirs, the mean of d is 0,
+  however hard the item is, and its variance and skewness follow from the m values of d on the item.
+  The sum over the rater's items (30 or more, 10 of them with a disagreement) is tested one-sided at
+  5% over all raters (Bonferroni). Because the values of an item add up to 0, never are all raters
+  below.
+* *Two categories are confused*: the pair has 40% of all disagreement or more, 1.5 times the share
+  that the frequencies of the categories give, and the excess over items is significant at 1% over
+  all pairs (Bonferroni). Frequent categories differ often by chance; Roberts & McNamee 1998,
+  Statistics in Medicine 17, 471-488 relate each pair to its margins in the same way.
+* *The value depends on the definition*: Fleiss' kappa with chance by rating, with chance by item,
+  and alpha differ by more than 0.05. The page then begins with the three values, and has no word.
+* *No word for the value*: fewer than 10 compared items have another answer than the most frequent
+  one.
+* *The statistics tell the same story*: kappa, alpha and AC1 are in one band or in two that adjoin.
+* *The conclusion depends on the weights*, or does not: on ordered scales of three categories or
+  more only. Elsewhere weights have no meaning.
+
+`benchmarks/bench_null_sentences.py` simulates studies in which nothing is the case. The share of
+false sentences over the designs (20, 60 and 200 items; 2, 3 and 6 raters; prevalence 5, 20
+and 50%; errors of 3, 15 and 40%) is given here for 60 studies each. Of so few studies, the
+largest share of the designs lies above the true rate by chance:
+
+| sentence | designs | goal | measured, mean | largest |
+|---|---|---|---|---|
+| agreement fell or rose | 81 | 5% | 4.3% | 11.7% |
+| a rater agrees less with the others | 54 | 5% | 3.3% | 11.7% |
+
 ## Attribution of a change
+
+Concord says that agreement *fell* or *rose* only if a permutation test says so: the items of both
+periods are dealt to them at random 999 times, and the change divided by its standard error is among
+the largest 5%. If no item's ratings depend on its period, this is exact for any number of items and
+any prevalence. Otherwise the page says what agreement *was* in both periods.
 
 Concord attributes a change of Fleiss' kappa between two periods by leaving out. The contribution of
 a rater, a category or a group of items is the change on all ratings, less the change that remains
@@ -353,9 +402,10 @@ _DRIFT = """\
 ## Drift of a rater
 
 `metrics.agreement.drift` detects raters who began to rate differently than before, and estimates
-since when. It guarantees **at most one false alert in 5,000 working days of a rater**, which are 20
-years of 250 days. The guarantee holds for each rater, however often you look. For R raters, the
-expected numbers of false alerts add up.
+since when. Proved is that **sampling noise raises at most one alert in 5,000 working days of a
+rater**, which are 20 years of 250 days. This holds for each rater, however often you look. For R
+raters, the expected numbers of such alerts add up. That a rater is not named for what is common to
+all raters, such as harder items, is not proved but simulated (see *Own and common falls*).
 
 **Score of an item.** Rater g is compared with every other rater h of the item. There are two
 scores:
@@ -428,6 +478,21 @@ peers of others, and the rater's own chart restarts after the alert. A rater who
 with a drifting rater therefore gets no alert. The result does not depend on the order of the rows.
 Ratings without a time are compared with others but appear on no chart.
 
+**Own and common falls.** A rater is named for a fall of agreement only if it goes beyond that of
+the others since the same onset (difference in differences). From x, the mean residual d - mu - a_h
+- a_h' of the others with each other, without the rater on either side, is subtracted. There are
+three versions: on the same day, on the same items (with three or more ratings), and on items with
+the same value of an attribute (up to 5 attributes with up to 50 values). A common fall of size c is
+expected to be c times the rater's level before the onset by that of the others (0.5 to 2), with a
+standard deviation of 0.25 c, because raters follow a common change unequally. The Bayes factor E_j
+of the rest, at the onset of the alert, must be at least 5, and at least the fourth root of that of
+the whole fall (up to 10,000), in each version that at least half of the rater's items can test.
+Otherwise the rater is not named, and the alert is that of the question (below), whatever the number
+of raters concerned. A bias is a difference between raters, which a common change leaves as it is.
+With two raters only, or with two ratings an item and no attributes, less can be tested. The table
+of [alerts.md](../benchmarks/alerts.md) shows for 25 simulated kinds of change how often raters are
+named.
+
 A day on which the guidelines changed begins a new segment for all raters, and no onset is estimated
 across it. If you answer an alert with *not the rater's fault*, the ratings remain peers of others,
 and the rater's own chart restarts as well.
@@ -450,8 +515,9 @@ known. A question with more than 5,000,000 comparisons (`too_many_comparisons`) 
 **Status of a rater.** The most severe status applies:
 
 * `act`: an alert about the rater is open or acknowledged (`drift`, `low_agreement`, `same_answer`,
-  `too_fast`), or the evidence on gold has reached the threshold of a pause (`gold`).
-* `check`: an alert about the rater is muted, or the evidence of drift has reached 250 (`drift`).
+  `too_fast`, `copies`), or the evidence on gold has reached the threshold of a pause (`gold`).
+* `check`: an alert about the rater is muted, or the evidence of drift has reached 250 and is not
+  that of a common fall (`drift`).
 * `unknown`: the rater has fewer than 30 compared items (`not_enough`).
 * `ok`: there is no reason. It does not mean that the rater is good. If the whole interval of kappa
   with the others lies below the funnel, the page says that the rater agrees less, and that chance
@@ -484,9 +550,9 @@ many raters, one in twenty lies outside by chance. Of raters with thousands of i
 outside, because items differ as well. A rater outside the funnel deserves a check, and the distance
 shows how urgent the check is.
 
-**Low agreement, same answer, too fast.** A rater has this mark while an alert `rater_apart`,
-`rater_same_answer` or `rater_fast` (see above) is unresolved and the current ratings still support
-it. There is no other rule.
+**Low agreement, same answer, too fast, agrees too often.** A rater has this mark while an alert
+`rater_apart`, `newcomer_below`, `rater_same_answer`, `rater_fast` or `rater_copies` (see above) is
+unresolved and the current ratings still support it. There is no other rule.
 """
 
 _OUTLIERS = """\
@@ -504,7 +570,27 @@ and three of their standard deviations. The standard deviation is 1.4826 times t
 deviation. The factor 3 is replaced by the t quantile with the same tail probability, times sqrt(1 +
 1/R), for R others (three at least). Raters differ, and the lowest of many is not an outlier. The
 evidence that the level is below the bound is the Bayes factor above, with omega 0.20. For a rater
-who drifted, only the days before the onset count.
+who drifted, only the days before the onset count. If at least half of the rater's items have two
+other ratings, the level less that of the others on the same items must be below its bound, too (E
+at least 5): whoever gets the hard items is not an outlier.
+
+**Newcomer below the team** (`newcomer_below`). A newcomer began after three other raters had 30
+compared items each. The level is that of the first 30 to 300 compared items (clear cases are named
+within 100), less that of the others with each other on the same days. The bound is the median of
+those other raters' levels, less the larger of 0.1 and 1.28 of their standard deviations (with the t
+quantile as above). An alert needs E = 20, at every sensitivity: of newcomers at the bound or above,
+at most one in 20 is ever named.
+
+**Two raters agree too often** (`rater_copies`). If raters err independently, the agreement of two
+of them in kappa units is the product of their levels, l_g l_h. The levels are fitted to all other
+pairs by least squares, weighted by their comparisons. Tested is the mean of d - l_g l_h over 30 or
+more common items. The bound is the median of the other pairs, plus the larger of 0.05 and 2.5 of
+their standard deviations (by the median absolute deviation, without the noise of their
+comparisons). If at least half of the items have a third rating, the excess over what the two share
+with the third raters must exceed the bound by two standard errors, too: easy items are no copies.
+An alert needs E = 100 times the number of pairs: of questions in which nobody copies, at most one
+in 100 ever gets one. Nothing in the data shows who copied. At least six pairs of raters are needed
+in practice (four raters).
 
 **Same answer** (`rater_same_answer`). The test uses the rater's ratings of items for which more
 than half of the other ratings are not the rater's most used category c. It counts how often the
@@ -532,13 +618,17 @@ Successive weeks are correlated, so the variation that their differences show co
 needs 4 weeks before it and 2 since. For the question, the threshold is A / 5 weeks: at most one
 false alert in A working days of a question. Each of n pairs needs n times as much, and each of k
 categories in either measure 2 k times as much, so that all of them together raise no more false
-alerts. A category raises an alert when it lost half of its agreement or nine tenths of its use.
+alerts. A category raises an alert when it lost half of its agreement or nine tenths of its use. A
+pair is named only if it fell beyond all other pairs of the same weeks, and beyond the third raters
+of the same items, as for drift.
 
 **One alert for one cause.** For a rater, Concord raises only the first of: drift, same answer, too
-fast, low agreement. While an alert about a rater is unresolved, no other kind is raised for the
-same rater. For a question, it raises only the first of: question, pair, category, among alerts that
-share days. If more than half of the active raters drifted in the days in which the agreement of the
-question fell, the alert of the question replaces theirs.
+fast, newcomer below the team, low agreement, agreement too often. While an alert about a rater is
+unresolved, no other kind is raised for the same rater. For a question, it raises only the first of:
+question, pair, category, among alerts that share days. The agreement of a question is that without
+the ratings of drifting raters since their onset, so both may be named, and each alert mentions the
+other. If nothing tells which of two raters moved, and the agreement of the question fell, the alert
+of the question replaces theirs.
 
 **Counts.** Two alerts are counts, not tests:
 
@@ -546,6 +636,61 @@ question fell, the alert of the question replaces theirs.
   60 days, were begun two weeks ago or earlier and have fewer ratings than the project requires.
 * `gold_suspected`: suspected gold answers (see above), all of a question in one alert. Further ones
   after it was resolved raise a new alert.
+"""
+
+_COVERAGE = """\
+## Coverage of the intervals
+
+`benchmarks/bench_coverage.py` simulates studies whose true value is known: 10, 20, 50 and 200
+items; 2, 3 and 5 ratings an item; 2 and 5 categories; one category of share 0.05, 0.2 or 0.5; kappa
+0, 0.4, 0.8 and 0.95. That is 288 cells, here with 400 studies each. Any two ratings of an item have
+this kappa. Studies in which the coefficient is undefined are left out. Coverage is the share of
+intervals that contain the true value; a false interval lies wholly above or below it. Of
+`fleiss_kappa`:
+
+| items | goal | measured |
+|---|---|---|
+| 10 | mean coverage >= 0.94 | 0.985 |
+| 10 | worst coverage >= 0.80 | 0.899 (3 ratings, 2 categories, share 0.05, kappa 0.95) |
+| 10 | false on one side <= 0.12 | 0.101 |
+| 10 | without width: never | 0.000 |
+| 20 | mean coverage >= 0.94 | 0.979 |
+| 20 | worst coverage >= 0.85 | 0.910 (3 ratings, 2 categories, share 0.05, kappa 0.95) |
+| 20 | false on one side <= 0.12 | 0.090 |
+| 20 | without width: never | 0.000 |
+| 50 | mean coverage >= 0.94 | 0.973 |
+| 50 | worst coverage >= 0.85 | 0.940 (3 ratings, 2 categories, share 0.2, kappa 0.4) |
+| 50 | false on one side <= 0.12 | 0.043 |
+| 50 | without width: never | 0.000 |
+| 50 | median width <= 1.25 x published (not met) | 1.36 |
+| 200 | mean coverage >= 0.94 | 0.967 |
+| 200 | worst coverage >= 0.85 | 0.922 (3 ratings, 2 categories, share 0.5, kappa 0.4) |
+| 200 | false on one side <= 0.12 | 0.043 |
+| 200 | without width: never | 0.000 |
+
+The width is the median over the cells, relative to the same median of the published interval, which
+is too narrow in many cells: it covers 76% on average at 20 items and 84% at 50, and in the worst
+cells 8% and 20%. In the median cell of 50 items the interval shown is 1.16 times as wide.
+
+Two categories can be enumerated instead of simulated. With two ratings an item, the exact coverage
+of Fleiss' kappa is 98.1% on average and 94.6% at worst at 20 items, and 98.0% and 95.8% at 50. With
+three ratings and 20 items, it is 97.7% and 91.9%, and that of alpha 97.8% and 91.9%.
+
+Other coefficients, at 20 and 50 items with 2 and 3 ratings; 200 studies a cell, 50 for a rater
+against peers and the mean pairwise kappa. The worst cell of so few studies varies by chance:
+
+| coefficient, from 20 items | mean | worst | one side | no width |
+|---|---|---|---|---|
+| fleiss_kappa_linear | 0.978 | 0.922 | 0.078 | 0.000 |
+| fleiss_kappa_gwet | 0.978 | 0.928 | 0.072 | 0.000 |
+| krippendorff_alpha_nominal | 0.980 | 0.814 | 0.186 | 0.000 |
+| krippendorff_alpha_interval | 0.981 | 0.915 | 0.057 | 0.000 |
+| gwet_ac1 | 0.985 | 0.935 | 0.045 | 0.000 |
+| percent_agreement | 0.985 | 0.945 | 0.030 | 0.000 |
+| cohen_kappa | 0.982 | 0.950 | 0.040 | 0.000 |
+| cohen_kappa_linear | 0.982 | 0.935 | 0.050 | 0.000 |
+| vs_peers | 0.976 | 0.879 | 0.121 | 0.000 |
+| mean_pairwise_kappa_by_items | 0.995 | 0.929 | 0.071 | 0.000 |
 """
 
 SECTIONS = (
@@ -558,4 +703,5 @@ SECTIONS = (
     _DRIFT,
     _OUTLIERS,
     _RATERS_TO_CHECK,
+    _COVERAGE,
 )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -63,10 +63,10 @@ class TrendView(filtered.ResultsView):
         may_be_pending=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """A period has the items whose latest rating lies in it; empty ones are left out.
+        """A period has the items whose second rating lies in it; empty ones are left out.
 
-        The headline: of people where models are separate; Cohen's kappa by the days of the first
-        rater; and the substitute of an intraclass correlation. With a filter: the newest 400
+        The headline: of people where models are separate; Cohen's kappa by the later of
+        the two days; and the substitute of an intraclass correlation. With a filter: the newest 400
         periods, of the coefficients that pages show over time.
         """
         _project, question, params, rating_filter = filtered.parse_results_request(
@@ -106,7 +106,7 @@ class RaterTrendView(filtered.ResultsView):
         may_be_pending=True,
     )
     def get(self, request: Request, project_id: int, rater_key: str) -> Response:
-        """The rater's ratings of the period, against all other ratings of the same items."""
+        """The rater's ratings that could first be compared in the period, against all others."""
         project, question, params, rating_filter = filtered.parse_results_request(
             self, request, project_id, "period", "coefficient", *pagination.PAGE_PARAMETER_NAMES
         )
@@ -187,21 +187,35 @@ def _build_question_reader(
         if rater is None:
             return lambda _after, _size: ()
         peer_coefficient = headline_trend.get_peer_coefficient(name)
-        return _build_rater_reader(question, rater, scale, span=span, name=peer_coefficient)
+        return _build_rater_reader(
+            question,
+            rater,
+            scale,
+            span=span,
+            name=peer_coefficient,
+            days=rater_periods.COMPARED_DAYS,
+        )
     rows = Result.objects.filter(question=question, period_unit=span)
+    columns = f"coefficients__{name}", f"cumulative__{name}"
     if of_people:
-        return _build_stored_reader(rows, f"headline__people__{name}", f"people_cumulative__{name}")
-    return _build_stored_reader(rows, f"coefficients__{name}", f"cumulative__{name}")
+        columns = f"headline__people__{name}", f"people_cumulative__{name}"
+    return _build_stored_reader(rows.filter(**{f"{columns[0]}__n_items__gt": 0}), *columns)
 
 
 def _build_rater_reader(
-    question: Question, rater: Rater, scale: QuestionScale, *, span: str, name: str
+    question: Question,
+    rater: Rater,
+    scale: QuestionScale,
+    *,
+    span: str,
+    name: str,
+    days: Q = rater_periods.COMPARED_DAYS | rater_periods.RATED_DAYS,
 ) -> PeriodReader:
     """Return a reader of (start, value) of a rater against the others."""
 
     def read_periods(after: datetime.date, size: int) -> Iterable[tuple[Any, ...]]:
         return rater_periods.list_periods_after(
-            question, rater, span, [name], scale=scale, after=after, number=size
+            question, rater, span, [name], scale=scale, after=after, number=size, days=days
         )
 
     return read_periods

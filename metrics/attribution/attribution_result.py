@@ -14,6 +14,7 @@ from django.db.models import Q
 from metrics import periods
 from metrics.agreement.coefficients.groups import peers
 from metrics.agreement.counts import tally
+from metrics.agreement.counts.grouping import find_first_days
 from metrics.agreement.estimate import REASONS, Value, to_finite_float
 from metrics.agreement.explain.attribution import (
     BiasShifts,
@@ -22,6 +23,7 @@ from metrics.agreement.explain.attribution import (
     compute_bias_shifts,
 )
 from metrics.models import Attribution, CountState
+from metrics.results.disagreement import recent_change
 from metrics.scale import QuestionScale
 from projects.models import Item
 from ratings.models import NO_CODE, Rating
@@ -48,13 +50,14 @@ def compute_attribution(row: Attribution, scale: QuestionScale) -> dict[str, Any
     """
     items = _list_items(row)
     ratings, period = _read_ratings(row, scale)
+    weights = scale.build_weight_matrices()[row.weights]
     two_periods = TwoPeriods.from_ratings(
         ratings["item"],
         ratings["rater"],
         ratings["code"],
         period,
         k=scale.k,
-        weights=scale.build_weight_matrices()[row.weights],
+        weights=weights,
     )
     kappa = two_periods.compute_kappa()
     change = float(kappa.value[1] - kappa.value[0])
@@ -69,6 +72,7 @@ def compute_attribution(row: Attribution, scale: QuestionScale) -> dict[str, Any
             rater = entry["name"]
             entry["bias"] = [biases.get((rater, 0)), biases.get((rater, 1))]
         found_shifts = _find_shifts(ratings, period, scale)
+    before_patterns, after_patterns = _count_patterns(ratings, period, scale)
     attributes = []
     for name, values, group in _group_by_attributes(items, ratings["item"]):
         entries = sorted(
@@ -80,6 +84,7 @@ def compute_attribution(row: Attribution, scale: QuestionScale) -> dict[str, Any
         "after": kappa.to_value((1,)),
         "change": to_finite_float(change),
         "se": to_finite_float(np.hypot(*kappa.se)),
+        "is_clear": recent_change.compare(before_patterns, after_patterns, weights)[2],
         "raters": by_rater,
         "raters_left_out": raters.keys.size - len(by_rater),
         "categories": _build_entries(two_periods.leave_out_categories(), change, scale.labels),
@@ -110,7 +115,7 @@ def _compute_bounds(row: Attribution) -> list[tuple[int, int]]:
 
 
 def _list_items(row: Attribution) -> Any:
-    """Return ids of the items with a rating in either period; some of them have a later one."""
+    """Return ids of the items with a rating in either period; it need not be the second one."""
     within = Q()
     for first, end in _compute_bounds(row):
         within |= Q(counted_day__gte=first, counted_day__lt=end)
@@ -120,23 +125,34 @@ def _list_items(row: Attribution) -> Any:
 def _read_ratings(row: Attribution, scale: QuestionScale) -> tuple[np.ndarray, np.ndarray]:
     """Return all ratings (M,) of the items of both periods, and the period of each (M,).
 
-    Codes are indices in declared order. An item belongs to the day of its latest rating. Read by
-    one statement, so that all are of the same moment.
+    Codes are indices in declared order. An item belongs to the day of its second rating, as in the
+    trend. Read by one statement, so that all are of the same moment.
     """
     columns = _filter_counted(row).filter(item_id__in=_list_items(row))
     columns = columns.values_list("item_id", "rater_id", "counted", "counted_day")
     rows = np.fromiter(columns.iterator(chunk_size=20_000), dtype=ROW)
     items, index = np.unique(rows["item"], return_inverse=True)
-    latest = np.full(items.size, np.iinfo(np.int64).min)
-    np.maximum.at(latest, index, rows["day"])
+    _first_day, second_day = find_first_days(index, rows["day"], items.size)
     period = np.full(items.size, -1)
     for number, (first, end) in enumerate(_compute_bounds(row)):
-        period[(latest >= first) & (latest < end)] = number
+        period[(second_day >= first) & (second_day < end)] = number
     index_of_code = np.full(scale.width, -1)
     index_of_code[scale.codes] = np.arange(scale.k)
     rows["code"] = index_of_code[rows["code"]]
     included = (period[index] >= 0) & (rows["code"] >= 0)
     return rows[included], period[index][included]
+
+
+def _count_patterns(
+    ratings: np.ndarray, period: np.ndarray, scale: QuestionScale
+) -> list[recent_change.Patterns]:
+    """Return the patterns and numbers of items of both periods, for ratings (M,)."""
+    patterns = []
+    for number in (0, 1):
+        rows = ratings[period == number]
+        counted = tally.count_patterns(rows["item"], rows["code"], scale.k)
+        patterns.append((counted.counts, counted.n_items))
+    return patterns
 
 
 def _build_entries(

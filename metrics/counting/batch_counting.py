@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from core.db import bulk
 from metrics.agreement.counts import tally
-from metrics.models import CountState
+from metrics.models import CountState, Population
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
 from ratings.models import NO_CODE
@@ -218,7 +218,9 @@ def _add_group(group: BatchCounts, rows: np.ndarray, question_ids: np.ndarray) -
     own_counts = question_counting.compute_own_counts(rows)
     sums = {pk: store.create_pair_sums() | state.pair_sums for pk, state in states.items()}
     changes = dict(_split_by_question(patterns))
-    store.add_patterns_of_questions(changes, width, stale=False)
+    store.add_patterns_of_questions(
+        {(pk, Population.ALL): change for pk, change in changes.items()}, width, stale=False
+    )
     store.add_pairs(group.scope, pairs, scale, sums)
     rater_steps = peer_rows.add_peers(group.scope, peers, own_counts, stale=False)
     _record_changes(group, changes, pairs, np.concatenate([peers.rater, own_counts[:, 0]]))

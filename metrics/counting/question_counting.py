@@ -24,7 +24,7 @@ from ratings.models import NO_CODE
 from ratings.services import uncounted
 
 from . import peer_rows, rating_rows, store
-from .rater_kinds import RaterKinds
+from .rater_kinds import PatternsByPopulation, RaterKinds, subtract_patterns
 
 # Items per transaction: few enough that raters never wait long for the rows or, on SQLite, for the
 # file. A question with more uncounted items has a backlog, which is counted in ranges
@@ -68,7 +68,7 @@ class CountChange:
     question_id: int
     rows: np.ndarray
     notes: list[int]
-    patterns: tally.PatternCounts
+    patterns: PatternsByPopulation
     pairs: tally.PairTables
     peers: tally.PeerTables
     own_counts: np.ndarray
@@ -86,8 +86,10 @@ class CountChange:
             question_id,
             rows,
             notes,
-            tally_patterns(current, "code", width, kinds)
-            - tally_patterns(counted, "counted", width, kinds),
+            subtract_patterns(
+                tally_patterns(current, "code", width, kinds),
+                tally_patterns(counted, "counted", width, kinds),
+            ),
             tally_pairs(current, "code", width) - tally_pairs(counted, "counted", width),
             tally_peers(current, "code", width, kinds)
             - tally_peers(counted, "counted", width, kinds),
@@ -148,6 +150,8 @@ def add_change(state: CountState, change: CountChange, scale: QuestionScale) -> 
     waited for each other, the second then sees the scale for which the first computed the kappas,
     or a newer one.
     """
+    if change.kinds.separates_models and not state.separates_models:
+        store.separate_people(state.question_id)
     change.kinds.write_to(state)
     sums = store.create_pair_sums() | state.pair_sums
     store.add_patterns(state.question_id, change.patterns, scale.width)
@@ -181,7 +185,7 @@ def _mark_pair_changes_stale(change: CountChange) -> None:
     )
     if raters.size:
         store.mark_raters_stale(change.question_id, raters.tolist())
-    if pairs.rater_a.size and not len(change.patterns.counts):
+    if pairs.rater_a.size and not any(map(len, change.patterns.values())):
         store.mark_project_stale(change.question_id)
 
 
@@ -193,7 +197,7 @@ def read_uncounted_items(question_id: int, limit: int) -> tuple[np.ndarray, list
 
 def tally_patterns(
     rows: np.ndarray, code_column: str, width: int, kinds: RaterKinds
-) -> tally.PatternCounts:
+) -> PatternsByPopulation:
     """Tally the patterns of the rows by ``code_column`` ("code" or "counted")."""
     ratings = rows["item"], rows["rater"], rows[code_column], rows[_get_day_column(code_column)]
     return kinds.tally_patterns(ratings, width)

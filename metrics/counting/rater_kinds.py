@@ -18,12 +18,14 @@ import numpy as np
 from django.db.models import Exists, F, OuterRef, Q
 
 from metrics.agreement.counts import tally
-from metrics.models import ALL_DAYS, CountState, PeerTally
+from metrics.agreement.counts.grouping import NEVER, find_first_days, index_distinct
+from metrics.models import ALL_DAYS, CountState, PeerTally, Population
 from projects.models import Question, Rater
 from ratings.models import NO_CODE, Rating
 
 # item, rater, code, day (M,)
 RatingColumns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+PatternsByPopulation = dict[str, tally.PatternCounts]
 
 
 @dataclass(frozen=True)
@@ -90,18 +92,58 @@ class RaterKinds:
         """Return the number of columns of patterns on a scale of that width."""
         return 2 * width if self.separates_models else width
 
-    def tally_patterns(self, ratings: RatingColumns, width: int) -> tally.PatternCounts:
-        """Tally patterns; where models are separate, their counts follow those of people."""
+    def tally_patterns(self, ratings: RatingColumns, width: int) -> PatternsByPopulation:
+        """Tally the patterns of each population, which has days of its own (PatternTally).
+
+        Where models are separate, their counts follow those of people.
+        """
         item, rater, code, day = ratings
-        if self.separates_models:
-            code = code + width * self.model_mask(rater)
-        return tally.count_patterns(item, code, self.pattern_width(width), day=day)
+        if not self.separates_models:
+            return {Population.ALL: tally.count_patterns(item, code, width, day=day)}
+        is_model = self.model_mask(rater)
+        code = code + width * is_model
+        day_between = _compute_days_between(item, day, is_model)
+        selections = {
+            Population.ALL: (slice(None), day),
+            Population.PEOPLE: (~is_model, day),
+            Population.MODELS: (is_model, day),
+            Population.BETWEEN: (day_between != NEVER, day_between),
+        }
+        return {
+            population: tally.count_patterns(
+                item[selected], code[selected], 2 * width, day=days[selected]
+            )
+            for population, (selected, days) in selections.items()
+        }
 
     def tally_peers(self, ratings: RatingColumns, width: int) -> tally.PeerTables:
         """Tally peer tables, against the people only where models are separate."""
         item, rater, code, day = ratings
         is_peer = ~self.model_mask(rater) if self.separates_models else None
+        day = tally.compute_comparison_days(item, day, others=is_peer)
         return tally.count_peer_tables(item, rater, code, width, day=day, others=is_peer)
+
+
+def _compute_days_between(item: np.ndarray, day: np.ndarray, is_model: np.ndarray) -> np.ndarray:
+    """Return the day (M,) from which on people and models can be compared on the rating's item.
+
+    NEVER where only people or only models rated it.
+    """
+    if not item.size:
+        return day
+    _, index = index_distinct(item)
+    n_items = int(index.max()) + 1
+    first_days = [
+        find_first_days(index[mask], day[mask], n_items)[0] for mask in (~is_model, is_model)
+    ]
+    return np.maximum(*first_days)[index]
+
+
+def subtract_patterns(
+    patterns: PatternsByPopulation, subtracted: PatternsByPopulation
+) -> PatternsByPopulation:
+    """Return the patterns of each population minus those of the other counts."""
+    return {population: counts - subtracted[population] for population, counts in patterns.items()}
 
 
 def _find_models(raters: set[int]) -> set[int]:

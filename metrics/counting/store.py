@@ -17,7 +17,7 @@ from django.db import transaction
 from core.db import bulk
 from metrics.agreement.counts import tally
 from metrics.agreement.weights import WEIGHTINGS
-from metrics.models import ALL_DAYS, PairTally, PatternTally, PeerTally
+from metrics.models import ALL_DAYS, PairTally, PatternTally, PeerTally, Population
 from metrics.scale import QuestionScale
 
 PATTERN_DTYPE = np.dtype("<i8")
@@ -105,7 +105,7 @@ def iter_chunks(size: int) -> Iterator[slice]:
         yield slice(start, min(start + ROWS_AT_ONCE, size))
 
 
-# --- patterns: a row for each day, and one for all days
+# --- patterns: a row for each population and day, and one of each for all days
 
 
 def decode_patterns(
@@ -130,50 +130,83 @@ def decode_patterns(
     return counts.reshape(len(stored), counts.shape[1] * width), stored[:, -1].copy()
 
 
-def add_patterns(question_id: int, change: tally.PatternCounts, width: int) -> None:
-    """Add the change to the rows of its days and to the row of all days, and mark them stale.
+def add_patterns(question_id: int, changes: Mapping[str, tally.PatternCounts], width: int) -> None:
+    """Add the changes of each population to the rows of their days and to the row of all days.
 
-    Its patterns have one or two columns for each of the ``width`` codes.
+    The rows are marked stale. Patterns have one or two columns for each of the ``width`` codes.
     """
-    add_patterns_of_questions({question_id: change}, width)
+    add_patterns_of_questions(
+        {(question_id, population): change for population, change in changes.items()}, width
+    )
 
 
 def add_patterns_of_questions(
-    changes: Mapping[int, tally.PatternCounts], width: int, *, stale: bool = True
+    changes: Mapping[tuple[int, str], tally.PatternCounts], width: int, *, stale: bool = True
 ) -> None:
-    """Add the changes of several questions, all of this width, as `add_patterns` does."""
+    """Add the changes of questions and populations, all of this width, as `add_patterns` does."""
     keys = [
-        (question_id, day)
-        for question_id, change in changes.items()
+        (*key, day)
+        for key, change in changes.items()
         if change.day is not None and len(change.n_items)
         for day in [ALL_DAYS, *np.unique(change.day).tolist()]
     ]
     for chunk in iter_chunks(len(keys)):
         stored = _get_pattern_rows(keys[chunk])
         rows = []
-        for question_id, day in keys[chunk]:
-            change = changes[question_id]
+        for question_id, population, day in keys[chunk]:
+            change = changes[question_id, population]
             separate_models = change.counts.shape[1] > width
             selected = slice(None) if day == ALL_DAYS else change.day == day
             counts, n_items = change.counts[selected], change.n_items[selected]
-            if (question_id, day) in stored:
-                row = stored[question_id, day]
+            if (row := stored.get((question_id, population, day))) is not None:
                 stored_counts, stored_items = decode_patterns(
                     row, width, separate_models=separate_models
                 )
                 counts = np.concatenate([stored_counts, counts])
                 n_items = np.concatenate([stored_items, n_items])
             data = _merge_patterns(counts, n_items).astype(PATTERN_DTYPE).tobytes()
-            rows.append((question_id, day, width, separate_models, data, stale))
-        columns = ("question_id", "day", "width", "separates_models", "patterns", "stale")
-        bulk.upsert("metrics_patterntally", columns, rows, key=("question_id", "day"))
+            rows.append((question_id, population, day, width, separate_models, data, stale))
+        columns = (
+            "question_id",
+            "population",
+            "day",
+            "width",
+            "separates_models",
+            "patterns",
+            "stale",
+        )
+        key_columns = ("question_id", "day", "population")
+        bulk.upsert("metrics_patterntally", columns, rows, key=key_columns)
 
 
-def _get_pattern_rows(keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], PatternTally]:
-    """Return the rows of these (question, day), and perhaps others of the same questions."""
-    questions, days = (sorted(set(values)) for values in zip(*keys, strict=True))
+PatternKey = tuple[int, str, int]  # question, population, day
+
+
+def _get_pattern_rows(keys: Sequence[PatternKey]) -> dict[PatternKey, PatternTally]:
+    """Return the rows of these keys, and perhaps others of the same questions."""
+    questions, _populations, days = (sorted(set(values)) for values in zip(*keys, strict=True))
     rows = PatternTally.objects.filter(question__in=questions, day__in=days)
-    return {(row.question_id, row.day): row for row in rows}
+    return {(row.question_id, row.population, row.day): row for row in rows}
+
+
+def separate_people(question_id: int) -> None:
+    """Store the counts of a question as those of people, too, when its first model rates.
+
+    Until then all raters were people. All results of the periods are to be recomputed, because they
+    have values of people from now on.
+    """
+    rows = PatternTally.objects.filter(question=question_id, population=Population.ALL)
+    rows.update(stale=True)
+    PatternTally.objects.bulk_create(
+        PatternTally(
+            question_id=question_id,
+            population=Population.PEOPLE,
+            day=row.day,
+            width=row.width,
+            patterns=bytes(row.patterns),
+        )
+        for row in rows.iterator(chunk_size=ROWS_AT_ONCE)
+    )
 
 
 def _merge_patterns(counts: np.ndarray, n_items: np.ndarray) -> np.ndarray:

@@ -47,6 +47,9 @@ def compute_dashboard(
     patterns = tally.count_patterns(displayed["item"], displayed["code"], scale.k)
     all_patterns = tally.count_patterns(ratings["item"], ratings["code"], scale.k)
     grouped, n_items = GroupedPatterns(all_patterns.counts, scale.k), all_patterns.n_items
+    displayed_details = question_results.compute_details(
+        GroupedPatterns(patterns.counts, scale.k), patterns.n_items, scale
+    )
     intervals = bootstrap.compute_intervals(all_patterns.counts, n_items, scale)
     coefficients = bootstrap.add_intervals(coefficients, intervals)
     if separate:
@@ -73,8 +76,9 @@ def compute_dashboard(
         "coefficients": coefficients
         | copy_sample_sizes(pairwise_means, coefficients["percent_agreement"]),
         "headline": headline,
-        "details": question_results.compute_details(grouped, n_items, scale),
-        "trend": compute_trend(_date_by_latest_rating(displayed, ratings), scale),
+        "details": question_results.compute_details(grouped, n_items, scale)
+        | {"categories": displayed_details["categories"]},
+        "trend": compute_trend(displayed, scale),
         "n_raters": len(raters),
         "raters": rater_bodies.build_rater_rows(
             ratings,
@@ -92,8 +96,9 @@ def compute_dashboard(
                     patterns.counts, patterns.n_items, displayed_tables, scale
                 ),
                 *findings.compare_coefficients(
-                    Result(coefficients=coefficients, headline=headline), means_by_items
+                    Result(coefficients=coefficients, headline=headline), means_by_items, scale
                 ),
+                *findings.find_outlying_raters(displayed, scale, headline["weights"]),
             ]
         ),
         "confusions": findings.find_confusions(patterns.counts, patterns.n_items),
@@ -104,40 +109,32 @@ def compute_dashboard(
 # --- trend
 
 
-def _date_by_latest_rating(displayed: np.ndarray, ratings: np.ndarray) -> np.ndarray:
-    """Return the displayed ratings, each with the day of the item's latest rating.
-
-    The latest among all ``ratings``, as items are dated by all of their ratings.
-    """
-    items, item_index = np.unique(ratings["item"], return_inverse=True)
-    latest = np.full(items.size, np.iinfo(np.int32).min)
-    np.maximum.at(latest, item_index, ratings["day"])
-    dated = displayed.copy()
-    dated["day"] = latest[np.searchsorted(items, displayed["item"])]
-    return dated
-
-
 def compute_trend(ratings: np.ndarray, scale: QuestionScale) -> Body:
-    """Return the values of the newest periods, at most MAX_POINTS.
+    """Return the values of the newest periods with comparable items, at most MAX_POINTS.
 
+    An item belongs to the period of its second rating, as in the stored results.
     Period unit -> {"starts": [...], coefficient -> [[value, cumulative value], ...]}.
     """
     patterns = tally.count_patterns(ratings["item"], ratings["code"], scale.k, day=ratings["day"])
     if patterns.day is None or not len(patterns.n_items):
         return {}
     distinct, pattern = np.unique(patterns.counts, axis=0, return_inverse=True)
+    is_comparable = patterns.counts.sum(axis=1) >= 2
     trends = {}
     for span in periods.SPANS:
-        start_days, period_index = np.unique(
-            periods.compute_start_days(patterns.day, span), return_inverse=True
-        )
+        starts_of_patterns = periods.compute_start_days(patterns.day, span)
+        start_days = np.unique(starts_of_patterns[is_comparable])
+        # Items with one rating enter cumulative values only: from the next of these periods on.
+        period_index = np.searchsorted(start_days, starts_of_patterns)
+        included = period_index < len(start_days)
         points: Body = {name: [] for name in list_headline_coefficients(scale)}
         for n_items in _iter_trend_chunks(
-            period_index.ravel(),
-            pattern.ravel(),
-            patterns.n_items,
+            period_index[included],
+            pattern.ravel()[included],
+            patterns.n_items[included],
             (len(start_days), len(distinct)),
         ):
+            n_items[0] *= distinct.sum(axis=1) >= 2
             estimates = scale.estimate_patterns(
                 distinct, n_items, names=list_headline_coefficients(scale)
             )

@@ -98,7 +98,9 @@ def _compute_sparklines(
     """
     if not len(ratings):
         return {}
-    weeks = periods.compute_start_days(ratings["day"], "week")
+    weeks = periods.compute_start_days(
+        tally.compute_comparison_days(ratings["item"], ratings["day"], others=is_peer), "week"
+    )
     newest = weeks.max()
     displayed = np.isin(ratings["rater"], raters) & (weeks > newest - 7 * SPARK_WEEKS)
     day = np.where(displayed, weeks, PEERS_ONLY)
@@ -182,7 +184,8 @@ def _compute_rater_trend(
 ) -> Body:
     is_own = ratings["rater"] == rater_id
     # The values of the others are not needed: their ratings serve as peers only.
-    day = np.where(is_own, periods.compute_start_days(ratings["day"], span), PEERS_ONLY)
+    day = tally.compute_comparison_days(ratings["item"], ratings["day"], others=is_peer)
+    day = np.where(is_own, periods.compute_start_days(day, span), PEERS_ONLY)
     newest = np.unique(day[is_own])[-MAX_POINTS:]
     if not len(newest):
         return {}

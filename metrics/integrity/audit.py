@@ -33,7 +33,7 @@ TOLERANCE = 1e-9
 TOLERANCE_OF_ROOTS = 1e-6
 ROOTS = ("se", "low", "high")
 
-CountsByKey = dict[tuple[int, ...], int]
+CountsByKey = dict[tuple[int | str, ...], int]
 RowsByKey = dict[tuple[int, int], list[Any]]
 
 
@@ -123,18 +123,18 @@ def _compare_patterns(
             row, scale.width, separate_models=recount.kinds.separates_models
         )
         for pattern, count in zip(counts.tolist(), n_items.tolist(), strict=True):
-            stored[row.day, *pattern] = count
+            stored[row.population, row.day, *pattern] = count
     expected: CountsByKey = {}
-    by_day = recount.patterns
-    days = [] if by_day.day is None else by_day.day.tolist()
-    for day, pattern, count in zip(
-        days, by_day.counts.tolist(), by_day.n_items.tolist(), strict=True
-    ):
-        expected[day, *pattern] = count
-    all_time = by_day.sum_over_days()
-    for pattern, count in zip(all_time.counts.tolist(), all_time.n_items.tolist(), strict=True):
-        expected[ALL_DAYS, *pattern] = count
-    findings.compare("items by day and pattern", stored, expected)
+    for population, by_day in recount.patterns.items():
+        days = [] if by_day.day is None else by_day.day.tolist()
+        for day, pattern, count in zip(
+            days, by_day.counts.tolist(), by_day.n_items.tolist(), strict=True
+        ):
+            expected[population, day, *pattern] = count
+        all_time = by_day.sum_over_days()
+        for pattern, count in zip(all_time.counts.tolist(), all_time.n_items.tolist(), strict=True):
+            expected[population, ALL_DAYS, *pattern] = count
+    findings.compare("items by population, day and pattern", stored, expected)
 
 
 def _compare_pairs(

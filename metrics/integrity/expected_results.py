@@ -45,22 +45,23 @@ def get_period_results(
 def _compute_period_results(
     state: CountState, recount: Recount, scale: QuestionScale
 ) -> ResultsByKey:
-    days, counts, by_day = recount.patterns.split_by_day()
+    days, patterns, by_day = _join_populations(recount, scale)
     if not len(days):
         return {}
-    patterns = GroupedPatterns.from_code_counts(counts, scale)
     all_time = by_day.sum(axis=0)
     builder = HeadlineBuilder(CountedRaters.from_state(state, scale), patterns, all_time, scale)
     keys = [("all", ALL_START.isoformat())]
     n_items = [all_time, all_time]  # two for each key: of the period, and up to its end
     for span in periods.SPANS:
         start_days, index = np.unique(periods.compute_start_days(days, span), return_inverse=True)
-        of_period = np.zeros((len(start_days), len(counts)), np.int64)
+        of_period = np.zeros((len(start_days), len(patterns.counts)), np.int64)
         np.add.at(of_period, index, by_day)
         until_end = of_period.cumsum(axis=0)
+        of_period *= patterns.is_comparable
         for position, start_day in enumerate(start_days.tolist()):
-            keys.append((span, date_from_day(start_day).isoformat()))
-            n_items += [of_period[position], until_end[position]]
+            if of_period[position].any():
+                keys.append((span, date_from_day(start_day).isoformat()))
+                n_items += [of_period[position], until_end[position]]
     values = list(patterns.iter_values(np.stack(n_items), scale, builder.trend_coefficient))
     expected = {}
     for position, key in enumerate(keys):
@@ -77,6 +78,26 @@ def _compute_period_results(
     pooled = all_time_values.pooled | means
     expected[keys[0]] = [pooled, pooled, headline, {}]
     return expected
+
+
+def _join_populations(
+    recount: Recount, scale: QuestionScale
+) -> tuple[np.ndarray, GroupedPatterns, np.ndarray]:
+    """Return the days (D,), the patterns (P) of all populations and their items by day (D, P)."""
+    parts = [counts.split_by_day() for counts in recount.patterns.values()]
+    days = np.unique(np.concatenate([part_days for part_days, _counts, _items in parts]))
+    by_day = np.zeros((len(days), sum(len(counts) for _days, counts, _items in parts)), np.int64)
+    end = 0
+    for part_days, counts, items in parts:
+        start, end = end, end + len(counts)
+        by_day[np.searchsorted(days, part_days), start:end] = items
+    population = np.repeat(list(recount.patterns), [len(counts) for _days, counts, _items in parts])
+    patterns = GroupedPatterns.from_code_counts(
+        np.concatenate([counts for _days, counts, _items in parts]),
+        scale,
+        population if recount.kinds.separates_models else None,
+    )
+    return days, patterns, by_day
 
 
 # --- results of raters

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 
 from metrics.agreement.counts import tally
-from metrics.counting.rater_kinds import RaterKinds
+from metrics.counting.rater_kinds import PatternsByPopulation, RaterKinds
 from metrics.models import ALL_DAYS
 from ratings.models import NO_CODE, Rating
 
@@ -49,7 +49,7 @@ class Recount:
     """All counts of a question, computed from its ratings in batches of items."""
 
     n_ratings: int
-    patterns: tally.PatternCounts
+    patterns: PatternsByPopulation
     pairs: tally.PairTables
     peers: tally.PeerTables
     own_counts: dict[tuple[int, int], int]
@@ -61,9 +61,10 @@ class Recount:
         cls, question_id: int, width: int, kinds: RaterKinds, rater_id: int | None = None
     ) -> Recount:
         """Count all ratings, or those of the items of one rater."""
+        no_rows = np.zeros(0, np.int64)
         recount = cls(
             0,
-            tally.PatternCounts.empty(kinds.pattern_width(width), by_day=True),
+            kinds.tally_patterns((no_rows, no_rows, no_rows, no_rows), width),
             tally.PairTables.empty(width),
             tally.PeerTables.empty(width, by_day=True),
             {},
@@ -116,7 +117,10 @@ class Recount:
     def _add(self, rows: np.ndarray, width: int) -> None:
         item, rater, code, day = (rows[name] for name in ROW.names or ())
         self.n_ratings += len(rows)
-        self.patterns += self.kinds.tally_patterns((item, rater, code, day), width)
+        for population, counts in self.kinds.tally_patterns(
+            (item, rater, code, day), width
+        ).items():
+            self.patterns[population] += counts
         self.pairs += tally.count_pair_tables(item, rater, code, width)
         self.peers += self.kinds.tally_peers((item, rater, code, day), width)
         keys, numbers = np.unique(np.stack([rater, day]), axis=1, return_counts=True)
@@ -173,10 +177,11 @@ class PeerRows:
     def from_recount(cls, recount: Recount, width: int) -> PeerRows:
         """Sum the peer tables of a recount by rater and day, and over all days."""
         peers = recount.peers
-        keys = sorted(recount.own_counts)
-        indices = {key: index for index, key in enumerate(keys)}
         days = peers.day if peers.day is not None else np.zeros(0, np.int64)
         table_keys = list(zip(peers.rater.tolist(), days.tolist(), strict=True))
+        # On some days a rating was given, on others it could first be compared.
+        keys = sorted({*recount.own_counts, *table_keys})
+        indices = {key: index for index, key in enumerate(keys)}
         moments = None if peers.moments is None else np.zeros((len(keys), *[width] * 3), np.int64)
         rows = cls(keys, np.zeros((len(keys), width, width), np.int64), moments, [0] * len(keys))
         for index, (rater, day) in enumerate(table_keys):

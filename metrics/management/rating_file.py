@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ratings.imports.problems import UnreadableFileError, format_problem
-from ratings.imports.understood import Understood
+from ratings.imports.understood import Repeats, Understood
 from ratings.imports.uploads import open_unpacked
 from ratings.imports.values.label_forms import parse_number
 from ratings.imports.values.label_notes import MAYBE_MISSING, LabelNote, format_command_note
@@ -141,7 +141,7 @@ def _complete_understood(
         for first, second in pairs[:MAX_EXAMPLES]
     ]
     if pairs:
-        understood.repeats = {"count": len(pairs), "examples": examples}
+        understood.repeats = Repeats(len(pairs), examples)
     return understood
 
 

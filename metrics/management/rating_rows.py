@@ -108,7 +108,7 @@ def _read(path: Path, question: str | None, options: TableOptions) -> FileRows:
             f"The file has several questions; name one of them by --question: "
             f"{', '.join(questions)}."
         )
-    file_rows.understood.left_out = skipped.to_json()
+    file_rows.understood.add_left_out(skipped.to_json())
     return file_rows
 
 

@@ -6,7 +6,15 @@ nothing); ``width`` is the number of codes. Patterns are int64; tables and momen
 bytes a cell as their length implies (counting.store.compact_blobs).
 """
 
-from .counts import ALL_DAYS, BacklogRange, CountState, PairTally, PatternTally, PeerTally
+from .counts import (
+    ALL_DAYS,
+    BacklogRange,
+    CountState,
+    PairTally,
+    PatternTally,
+    PeerTally,
+    Population,
+)
 from .on_demand import Attribution, FilteredResult, Report
 from .results import ALL_START, Diagnosis, PeriodUnit, RaterResult, Result, build_number_expression
 from .saved_views import SavedView, ShareLink
@@ -25,6 +33,7 @@ __all__ = [
     "PatternTally",
     "PeerTally",
     "PeriodUnit",
+    "Population",
     "RaterResult",
     "Report",
     "Result",

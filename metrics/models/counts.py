@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
 
 from core.jobs.lease import Leased
 from projects.models import Question, Rater
@@ -102,13 +103,30 @@ class BacklogRange(Leased):
         return f"question {self.question_id}: items {self.first_item_id} to {self.last_item_id}"
 
 
+class Population(models.TextChoices):
+    """The raters that are compared with each other, or people with models."""
+
+    ALL = "all", _("all raters")
+    PEOPLE = "people", _("people")
+    MODELS = "models", _("models")
+    BETWEEN = "between", _("people with models")
+
+
 class PatternTally(models.Model):
     """Number of items with each vector of category counts, for one day or all days.
 
-    The day is that of the item's latest rating; the row of ALL_DAYS sums over all days.
+    The day is that of the item's second rating by the population, from which on the item can be
+    compared; that of its only rating, where there is no second; and in the population "between",
+    the later of the days of the first person and of the first model. So a later rating moves no
+    item to another day, and a model none of the people's. The row of ALL_DAYS sums over all days.
+
+    Where models are not separate, all rows are of the population "all".
     """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
+    population = models.CharField(
+        max_length=7, choices=Population.choices, default=Population.ALL, db_default=Population.ALL
+    )
     day = models.IntegerField()
     width = models.PositiveSmallIntegerField()
     # Whether each row of patterns has separate counts: those of people, then those of models.
@@ -121,7 +139,13 @@ class PatternTally(models.Model):
     class Meta:
         verbose_name_plural = "pattern tallies"
         constraints = [
-            models.UniqueConstraint(fields=["question", "day"], name="pattern_tally_unique")
+            models.UniqueConstraint(
+                fields=["question", "day", "population"], name="pattern_tally_unique"
+            ),
+            models.CheckConstraint(
+                condition=Q(population__in=Population.values),
+                name="pattern_tally_population_valid",
+            ),
         ]
         indexes = [
             models.Index(
@@ -180,7 +204,8 @@ class PairTally(models.Model):
 class PeerTally(models.Model):
     """A rater's ratings of one day, or of all days, against all other ratings of the same items.
 
-    The day is that of the rater's own ``rated_at``.
+    The counts of a day are of the ratings that could be compared from that day on
+    (agreement.counts.tally.compute_comparison_days); ``n_ratings`` are those given on it.
     """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
@@ -192,7 +217,7 @@ class PeerTally(models.Model):
     table = models.BinaryField()
     moments = models.BinaryField()
     n_items = models.PositiveIntegerField()
-    # All own ratings of that day, also on items nobody else rated.
+    # All own ratings given on that day, also on items nobody else rated.
     n_ratings = models.PositiveIntegerField()
     # In the row of ALL_DAYS: the rater's result is stale. Single days have no stored result.
     stale = models.BooleanField(default=True)

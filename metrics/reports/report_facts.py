@@ -120,7 +120,7 @@ def _compute_numbers(
             GroupedPatterns(patterns.counts, scale.k), patterns.n_items, scale
         ),
         "findings": findings.sort_findings(
-            [*pattern_findings, *findings.compare_coefficients(result, {})]
+            [*pattern_findings, *findings.compare_coefficients(result, {}, scale)]
         ),
     }
 

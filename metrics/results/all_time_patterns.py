@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from metrics.counting import store
-from metrics.models import ALL_DAYS, CountState, PatternTally
+from metrics.models import ALL_DAYS, CountState, PatternTally, Population
 from metrics.scale import QuestionScale
 
 from .grouped_patterns import GroupedPatterns
@@ -30,7 +30,8 @@ class AllTimePatterns:
     @classmethod
     def load(cls, question_id: int, scale: QuestionScale) -> Self:
         """Load the patterns of a question; none (P = 0) before anything is counted."""
-        row = PatternTally.objects.filter(question_id=question_id, day=ALL_DAYS).first()
+        rows = PatternTally.objects.filter(question_id=question_id, day=ALL_DAYS)
+        row = rows.filter(population=Population.ALL).first()
         row = row or PatternTally(width=scale.width)
         counts, n_items = store.decode_patterns(row, scale.width)
         states = CountState.objects.filter(pk=question_id)

@@ -16,6 +16,7 @@ from metrics.agreement.coefficients.groups.between_groups import ChanceModel, be
 from metrics.agreement.coefficients.krippendorff import compute_distances
 from metrics.agreement.estimate import Estimate
 from metrics.agreement.weights import score_weights
+from metrics.models import Population
 from metrics.scale import QuestionScale
 
 ValuesByName = dict[str, Any]  # name of a coefficient -> Value
@@ -37,17 +38,37 @@ class GroupValues:
 
 @dataclass(frozen=True)
 class GroupedPatterns:
-    """counts (P, k), or (P, 2 k) with separate counts of people and models; in declared order."""
+    """counts (P, k), or (P, 2 k) with separate counts of people and models; in declared order.
+
+    ``population`` (P,): the metrics.models.Population whose items have the pattern, each of which
+    counts its items on days of its own; None where all items of a pattern count for all
+    populations.
+    """
 
     counts: np.ndarray
     k: int
+    population: np.ndarray | None = None
 
     @classmethod
-    def from_code_counts(cls, counts: np.ndarray, scale: QuestionScale) -> GroupedPatterns:
+    def from_code_counts(
+        cls, counts: np.ndarray, scale: QuestionScale, population: np.ndarray | None = None
+    ) -> GroupedPatterns:
         """Convert counts by code, (P, width) or (P, 2 width)."""
         n_groups = counts.shape[1] // scale.width if scale.width else 1
         by_code = counts.reshape(len(counts), n_groups, scale.width)
-        return cls(scale.reorder(by_code).reshape(len(counts), n_groups * scale.k), scale.k)
+        reordered = scale.reorder(by_code).reshape(len(counts), n_groups * scale.k)
+        return cls(reordered, scale.k, population)
+
+    def select_items(self, n_items: np.ndarray, population: str) -> np.ndarray:
+        """Return the items (..., P) that count for the population, zero elsewhere."""
+        if self.population is None:
+            return n_items
+        return np.where(self.population == population, n_items, 0)
+
+    @property
+    def is_comparable(self) -> np.ndarray:
+        """A mask (P,) of the patterns with two ratings by the population, or more."""
+        return self.pooled.sum(axis=1) >= 2
 
     @property
     def separates_models(self) -> bool:
@@ -81,12 +102,20 @@ class GroupedPatterns:
             for pooled in iter_values_by_name(scale.estimate_patterns(self.counts, n_items)):
                 yield GroupValues(pooled)
             return
-        groups = (self.pooled, self.people, self.models)
-        counts, inverse = np.unique(np.concatenate(groups), axis=0, return_inverse=True)
+        groups = {
+            Population.ALL: self.pooled,
+            Population.PEOPLE: self.people,
+            Population.MODELS: self.models,
+        }
+        counts, inverse = np.unique(
+            np.concatenate(list(groups.values())), axis=0, return_inverse=True
+        )
         n = len(n_items)
         items = np.zeros((len(groups), n, len(counts)), np.int64)
-        for group, indices in enumerate(inverse.reshape(len(groups), -1)):
-            np.add.at(items[group].T, indices, n_items.T)
+        for group, (population, indices) in enumerate(
+            zip(groups, inverse.reshape(len(groups), -1), strict=True)
+        ):
+            np.add.at(items[group].T, indices, self.select_items(n_items, population).T)
         rows = list(
             iter_values_by_name(scale.estimate_patterns(counts, items.reshape(-1, len(counts))))
         )
@@ -100,6 +129,7 @@ class GroupedPatterns:
 
         Its weights and its model of chance agreement are used.
         """
+        n_items = self.select_items(n_items, Population.BETWEEN)
         weights, chance = get_weights_and_chance(name, scale, self.pooled, n_items)
         return between_group_kappa(
             self.people, self.models, n_items, weights=weights, chance=chance

@@ -60,10 +60,11 @@ class PeriodPatterns:
         """Return the first dates of the periods."""
         return [date_from_day(begin) for begin in self.start_days.tolist()]
 
-    def list_empty_start_dates(self) -> list[Any]:
-        """Return the first dates of the periods without items."""
+    def list_empty_start_dates(self, is_comparable: np.ndarray) -> list[Any]:
+        """Return the first dates of the periods without items of comparable patterns (P,)."""
+        n_comparable = self.n_items[:, is_comparable].sum(axis=1)
         return [
             start
-            for start, items in zip(self.list_start_dates(), self.n_items.sum(axis=1), strict=True)
+            for start, items in zip(self.list_start_dates(), n_comparable, strict=True)
             if not items
         ]

@@ -28,6 +28,7 @@ from metrics.models import (
     PairTally,
     PatternTally,
     PeriodUnit,
+    Population,
     Result,
 )
 from metrics.scale import QuestionScale
@@ -79,12 +80,16 @@ class QuestionUpdate:
         )
 
     def stack_items(self) -> np.ndarray:
-        """Return the items by pattern (n, P) of the results to be computed."""
-        all_time = self.headline.n_items
+        """Return the items by pattern (n, P) of the results to be computed.
+
+        A period has the items that can be compared from then on. Items with one rating enter the
+        expected agreement of all days, and of all items up to a period's end.
+        """
+        all_time, is_comparable = self.headline.n_items, self.headline.patterns.is_comparable
         return np.concatenate(
             [
                 all_time[None],
-                *(span.n_items for span in self.changed),
+                *(span.n_items * is_comparable for span in self.changed),
                 *(span.compute_cumulative(all_time) for span in self.cumulative),
             ]
         )
@@ -108,10 +113,11 @@ class QuestionUpdate:
             for span in self.cumulative
             for start in span.list_start_dates()
         }
+        is_comparable = builder.patterns.is_comparable
         empty_periods = {
             (span.span, start)
             for span in [*self.changed, *self.cumulative]
-            for start in span.list_empty_start_dates()
+            for start in span.list_empty_start_dates(is_comparable)
         }
         result_rows = ResultRows(
             [
@@ -209,10 +215,10 @@ def write_results(
 
 @dataclass(frozen=True)
 class StoredPatterns:
-    """Stored patterns: counts (P), the question and day of each row, and their items (R, P)."""
+    """Stored patterns: counts (P), and the items (R, P) of each question and day (R, 2)."""
 
     patterns: GroupedPatterns
-    keys: np.ndarray  # (R, 2)
+    keys: np.ndarray
     n_items: np.ndarray
 
     @classmethod
@@ -222,18 +228,32 @@ class StoredPatterns:
         decoded = [
             store.decode_patterns(row, scale.width, separate_models=separate) for row in rows
         ]
-        counts, inverse = np.unique(
-            np.concatenate([counts_part for counts_part, _ in decoded]), axis=0, return_inverse=True
+        # Patterns of different populations are kept apart: their items count on other days.
+        populations = Population.values
+        sizes = [len(counts_part) for counts_part, _ in decoded]
+        row_population = [populations.index(row.population) for row in rows]
+        marked_counts, inverse = np.unique(
+            np.column_stack(
+                [
+                    np.repeat(row_population, sizes),
+                    np.concatenate([counts_part for counts_part, _ in decoded]),
+                ]
+            ),
+            axis=0,
+            return_inverse=True,
         )
-        n_items = np.zeros((len(rows), len(counts)), np.int64)
-        row_index = np.repeat(
-            np.arange(len(rows)), [len(counts_part) for counts_part, _ in decoded]
+        keys, key_index = np.unique(
+            np.array([(row.question_id, row.day) for row in rows], np.int64),
+            axis=0,
+            return_inverse=True,
         )
-        n_items[row_index, inverse.ravel()] = np.concatenate(
+        n_items = np.zeros((len(keys), len(marked_counts)), np.int64)
+        n_items[np.repeat(key_index.ravel(), sizes), inverse.ravel()] = np.concatenate(
             [row_items for _, row_items in decoded]
         )
-        keys = np.array([(row.question_id, row.day) for row in rows], np.int64)
-        return cls(GroupedPatterns.from_code_counts(counts, scale), keys, n_items)
+        population = np.array(populations)[marked_counts[:, 0]] if separate else None
+        patterns = GroupedPatterns.from_code_counts(marked_counts[:, 1:], scale, population)
+        return cls(patterns, keys, n_items)
 
     def select_question(self, question_id: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the items over all days (P,), the days (D,) and their items (D, P)."""
@@ -254,10 +274,10 @@ def load_patterns(
 def compute_details(
     patterns: GroupedPatterns, n_items: np.ndarray, scale: QuestionScale
 ) -> dict[str, Any]:
-    """Return details of all raters for items (P,).
+    """Return details for items (P,).
 
-    Items by number of ratings, ratings by category, and agreement on each category versus the
-    others.
+    Items by number of ratings of all raters; ratings by category and agreement on each category
+    versus the others of the raters shown: of people, unless the lead pooled models with them.
     """
     return compute_details_by_row(patterns, n_items[None], scale)[0]
 
@@ -266,12 +286,17 @@ def compute_details_by_row(
     patterns: GroupedPatterns, n_items: np.ndarray, scale: QuestionScale
 ) -> list[dict[str, Any]]:
     """Return the details of each row of items (D, P)."""
-    counts = patterns.pooled
+    all_items = n_items
+    counts, n_items = patterns.pooled, patterns.select_items(all_items, Population.ALL)
     ratings_per_item = counts.sum(axis=1)
     numbers, inverse = np.unique(ratings_per_item, return_inverse=True)
-    per_category = fleiss.category_kappas(counts, n_items)
+    shown_counts, shown_items = counts, n_items
+    if patterns.separates_models and not scale.pooled:
+        shown_counts = patterns.people
+        shown_items = patterns.select_items(all_items, Population.PEOPLE)
+    per_category = fleiss.category_kappas(shown_counts, shown_items)
     details = []
-    for index, (items, ratings) in enumerate(zip(n_items, n_items @ counts, strict=True)):
+    for index, (items, ratings) in enumerate(zip(n_items, shown_items @ shown_counts, strict=True)):
         items_by_ratings = np.zeros(len(numbers), np.int64)
         np.add.at(items_by_ratings, inverse, items)
         frequencies = zip(numbers.tolist(), items_by_ratings.tolist(), strict=True)

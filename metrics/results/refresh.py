@@ -66,7 +66,7 @@ def _refresh_batch(question_id: int) -> bool | None:
         _recompute_all(state, scale)
         state.scale_version = question.scale_version
     stale = PatternTally.objects.filter(question_id=question_id, stale=True)
-    days = sorted(stale.values_list("day", flat=True))
+    days = sorted(set(stale.values_list("day", flat=True)))
     if days:
         _refresh_project(state, scale, [day for day in days if day != ALL_DAYS])
         stale.update(stale=False)
@@ -167,7 +167,8 @@ def _refresh_project(state: CountState, scale: QuestionScale, days: list[int]) -
     question_id = state.question_id
     day_filter, deferred = Q(pk__isnull=True), False
     if days:
-        n_later_days = PatternTally.objects.filter(question_id=question_id, day__gt=days[0]).count()
+        later_rows = PatternTally.objects.filter(question_id=question_id, day__gt=days[0])
+        n_later_days = later_rows.values("day").distinct().count()
         deferred = n_later_days - len(days) > MAX_CUMULATIVE_DAYS
         period_days = periods.list_period_days(days if deferred else days[:1])
         day_filter = Q(day__in=period_days) if deferred else Q(day__gte=period_days[0])

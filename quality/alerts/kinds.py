@@ -16,11 +16,11 @@ from django.utils.translation import gettext_lazy as _
 from quality.models import Alert, AlertCause, AlertKind
 
 from . import links
-from .texts import counts, drift, error_rates, level_changes, raters
+from .texts import copies, counts, drift, error_rates, level_changes, raters
 
 # Optional sections of an alert's page.
 DEVIATING_RATINGS, CATEGORY_USE = "deviating_ratings", "category_use"
-ABOUT_RATER, ABOUT_QUESTION = "rater", "question"
+ABOUT_RATER, ABOUT_QUESTION, ABOUT_PAIR = "rater", "question", "pair"
 RATER_CAUSES = {
     AlertCause.REAL: _("It is real: resolved"),
     AlertCause.NOT_RATER: _("Not this rater’s fault"),
@@ -43,8 +43,8 @@ class AlertKindDefinition:
     * ``causes``: the possible causes with their labels; ``hint``: the effect of a cause.
     * ``sections``: DEVIATING_RATINGS and CATEGORY_USE, where its page shows them.
     * ``chart``: caption of the chart; None if there is no chart.
-    * ``about``: ABOUT_RATER or ABOUT_QUESTION, empty for counts. Of two kinds about the same
-      thing, only one raises an alert for one cause.
+    * ``about``: ABOUT_RATER, ABOUT_QUESTION or ABOUT_PAIR, empty for counts. Of two kinds about
+      the same thing, only one raises an alert for one cause.
     * ``from_start``: the rater never was different.
     """
 
@@ -128,6 +128,29 @@ KINDS: dict[str, AlertKindDefinition] = {
         brief=raters.build_outlier_brief_text,
         basis=raters.list_outlier_basis,
         explanations=raters.list_outlier_explanations,
+    ),
+    AlertKind.NEWCOMER_BELOW: _rater_kind(
+        sentence=raters.build_newcomer_sentence,
+        brief=raters.build_newcomer_brief_text,
+        basis=raters.list_newcomer_basis,
+        explanations=raters.list_newcomer_explanations,
+        error_rate=error_rates.describe_newcomer_error_rate,
+    ),
+    AlertKind.RATER_COPIES: AlertKindDefinition(
+        sentence=copies.build_sentence,
+        brief=copies.build_brief_text,
+        basis=copies.list_basis,
+        explanations=copies.list_explanations,
+        link=links.get_pair_link,
+        error_rate=error_rates.describe_copies_error_rate,
+        causes=OTHER_CAUSES,
+        hint=_CLOSED_HINT,
+        chart=_(
+            "Dots: by how much the two agreed more than expected on a day, larger for more items."
+            " The line is their mean."
+        ),
+        about=ABOUT_PAIR,
+        from_start=True,
     ),
     AlertKind.QUESTION_FELL: _level_change_kind(
         sentence=level_changes.build_question_sentence, link=links.get_question_link

@@ -22,6 +22,8 @@ class AlertKind(models.TextChoices):
     RATER_SAME_ANSWER = "rater_same_answer", _("nearly always the same answer")
     RATER_FAST = "rater_fast", _("far faster than the others")
     RATER_APART = "rater_apart", _("apart from the start")
+    NEWCOMER_BELOW = "newcomer_below", _("newcomer below the team")
+    RATER_COPIES = "rater_copies", _("two raters agree too often")
     QUESTION_FELL = "question_fell", _("agreement of a question fell")
     PAIR_DIVERGED = "pair_diverged", _("two raters moved apart")
     CATEGORY_COLLAPSED = "category_collapsed", _("a category does not hold any more")

@@ -33,6 +33,7 @@ FLAGS: dict[str, Promise] = {
     "same_answer": gettext_lazy("nearly always the same answer"),
     "too_fast": gettext_lazy("too fast"),
     "low_agreement": gettext_lazy("far apart"),
+    "copies": gettext_lazy("agrees too often"),
     "drift": gettext_lazy("drifted"),
     "alert": gettext_lazy("alarm"),
     "gold": gettext_lazy("miss gold"),
@@ -40,7 +41,13 @@ FLAGS: dict[str, Promise] = {
     "paused": gettext_lazy("paused"),
 }
 # Kinds of alerts that have a flag of their own while current ratings support them.
-FLAGGED_KINDS = {AlertKind.RATER_APART, AlertKind.RATER_SAME_ANSWER, AlertKind.RATER_FAST}
+FLAGGED_KINDS = {
+    AlertKind.RATER_APART,
+    AlertKind.NEWCOMER_BELOW,
+    AlertKind.RATER_COPIES,
+    AlertKind.RATER_SAME_ANSWER,
+    AlertKind.RATER_FAST,
+}
 
 
 class RaterListEntry(NamedTuple):

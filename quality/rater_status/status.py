@@ -43,6 +43,7 @@ class ReasonCode(StrEnum):
     LOW_AGREEMENT = "low_agreement"
     SAME_ANSWER = "same_answer"
     TOO_FAST = "too_fast"
+    COPIES = "copies"
     GOLD = "gold"
     NOT_ENOUGH = "not_enough"
 
@@ -209,6 +210,8 @@ REASON_OF_ALERT = {
     AlertKind.RATER_DRIFT: ReasonCode.DRIFT,
     AlertKind.PAIR_DIVERGED: ReasonCode.DRIFT,
     AlertKind.RATER_APART: ReasonCode.LOW_AGREEMENT,
+    AlertKind.NEWCOMER_BELOW: ReasonCode.LOW_AGREEMENT,
+    AlertKind.RATER_COPIES: ReasonCode.COPIES,
     AlertKind.RATER_SAME_ANSWER: ReasonCode.SAME_ANSWER,
     AlertKind.RATER_FAST: ReasonCode.TOO_FAST,
 }
@@ -221,7 +224,8 @@ def get_alert_reason(alert: Alert) -> ReasonCode:
 
 def is_outlier(question: Question, rater: Rater) -> bool:
     """Return whether an unresolved alert says that the rater clearly agrees less than others."""
-    alerts = Alert.objects.filter(question=question, rater=rater, kind=AlertKind.RATER_APART)
+    kinds = (AlertKind.RATER_APART, AlertKind.NEWCOMER_BELOW)
+    alerts = Alert.objects.filter(question=question, rater=rater, kind__in=kinds)
     return alerts.filter(supported=True).exclude(state=AlertState.RESOLVED).exists()
 
 

@@ -28,6 +28,8 @@ REASON_TEXTS: dict[str, Promise] = {
 # Short texts of kinds of alerts.
 ALERT_TEXTS: dict[str, Promise] = {
     AlertKind.RATER_APART: gettext_lazy("agrees clearly less with everybody than the others do"),
+    AlertKind.NEWCOMER_BELOW: gettext_lazy("is new and agrees less than the team does"),
+    AlertKind.RATER_COPIES: gettext_lazy("agrees too often with another rater"),
     AlertKind.RATER_SAME_ANSWER: gettext_lazy("nearly always the same answer"),
     AlertKind.RATER_FAST: gettext_lazy("far faster than the others"),
 }

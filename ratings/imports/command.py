@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from collections.abc import Mapping as Map
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from projects.services.question_validation import InvalidQuestions
 from ratings.models import ImportRun
 
 from . import jobs, leases, services, uploads
+from .command_options import FileResult, ImportOptions
 from .mapping import matching
 from .mapping.column_options import InvalidImportOptions, apply_column_options
 from .mapping.columns import TableHead
@@ -27,11 +27,13 @@ from .mapping.import_mapping import ImportMapping
 from .problems import UnreadableFileError, describe_stop, format_error, format_problem
 from .readers import SOURCES
 from .services import NewQuestionScale
-from .understood import Understood, format_doubt
+from .understood import Repeats, Understood, UnderstoodQuestion, format_doubt
 from .values.label_forms import get_normal_form
 from .values.label_notes import NO_ORDER, UNDECIDED_KINDS, LabelNote, format_command_note
 from .values.label_order import ALPHABET, OPTION, guess_order
-from .values.label_reading import LabelOptions, quote_labels
+from .values.label_reading import quote_labels
+
+__all__ = ["FileResult", "ImportOptions", "import_file"]
 
 POLL_SECONDS = 0.2  # seconds between two queries of a run that another worker has
 FALLBACK_LABELS = ("other", "none of these")
@@ -44,60 +46,6 @@ SINGLE_LABEL_NOTE = (
     "question '{key}' has one label in this file, '{label}', and a question needs two categories: "
     "'{other}' was added; --order names all of them, and Set-up changes them later"
 )
-
-
-@dataclass(frozen=True)
-class ImportOptions:
-    """Options of an import; an empty option is guessed.
-
-    ``columns`` are (role, name of the column), ``members`` (rater key in the file, user name),
-    ``questions`` (key in the file, key in the project). ``match_raters``: accept suggested members
-    for raters with the e-mail address or the name of a member.
-    """
-
-    source: str = ""
-    encoding: str = ""
-    columns: Sequence[tuple[str, str]] = ()
-    layout: str = ""
-    question: str = ""
-    rater: str = ""
-    match_raters: bool = False
-    members: Sequence[tuple[str, str]] = ()
-    questions: Sequence[tuple[str, str]] = ()
-    project_name: str = ""
-    scale: str = ""
-    order: Sequence[str] = ()
-    duplicate_policy: str = ""  # a key of DUPLICATE_POLICIES, "again", or empty for "last"
-    zone: str = ""
-    date_order: str = ""
-    labels: LabelOptions = field(default_factory=LabelOptions)
-    dry_run: bool = False
-
-
-@dataclass
-class FileResult:
-    """Result of the import of one file.
-
-    ``labels`` has for each question the notes on its labels; and for a new question its scale, its
-    labels in their order, and what the order is based on. ``stored``: whether the rows are in the
-    project now; in a dry run, whether they would be.
-    """
-
-    path: Path
-    source: str = ""
-    project: Project | None = None
-    stored: bool = False
-    counts: dict[str, int] = field(default_factory=dict)
-    skipped_records: dict[str, int] = field(default_factory=dict)
-    problems: list[dict[str, Any]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    understood: Understood | None = None
-    labels: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-    def add_problem(self, message_text: str, *, line: int | None = None, column: str = "") -> None:
-        """Add a problem because of which the file is not imported."""
-        problem = {"file": str(self.path), "line": line, "column": column, "message": message_text}
-        self.problems.append(problem)
 
 
 def import_file(
@@ -146,7 +94,7 @@ def _run(
     assert result.understood is not None
     try:
         new_scales = _build_new_scales(run, result, options)
-        result.understood.questions = _describe_questions(run, new_scales, result.labels)
+        result.understood.questions = _describe_questions(run, new_scales, result)
         show_understood(result.understood)
         if not options.dry_run:
             result.project = services.start_writing(
@@ -212,19 +160,16 @@ def _reject_repeated_rows(
 
 
 def _describe_questions(
-    run: ImportRun,
-    new_scales: Map[str, NewQuestionScale],
-    label_details: Map[str, dict[str, Any]],
-) -> dict[str, dict[str, Any]]:
+    run: ImportRun, new_scales: Map[str, NewQuestionScale], result: FileResult
+) -> dict[str, UnderstoodQuestion]:
     """Return the questions with numbers of their labels; scale and order if they are new."""
-    questions: dict[str, dict[str, Any]] = {}
+    questions: dict[str, UnderstoodQuestion] = {}
     for key, details in services.list_questions(run):
-        questions[key] = {"labels": details["labels"], **label_details.get(key, {})}
+        questions[key] = UnderstoodQuestion(details["labels"])
         if key in new_scales:
-            questions[key] |= {
-                "scale": new_scales[key].scale,
-                "order": list(new_scales[key].categories),
-            }
+            questions[key].scale = new_scales[key].scale
+            questions[key].order = list(new_scales[key].categories)
+            questions[key].order_basis = result.labels[key].get("order_basis", "")
     return questions
 
 
@@ -270,11 +215,8 @@ def _add_check_results(run: ImportRun, result: FileResult) -> None:
         name: result.counts[name] for name in ("items", "raters", "ratings", "gold", "skips")
     }
     if summary["repeats"]:
-        result.understood.repeats = {
-            "count": summary["repeats"],
-            "examples": summary["repeat_examples"],
-        }
-    result.understood.left_out = dict(summary["skipped_records"])
+        result.understood.repeats = Repeats(summary["repeats"], summary["repeat_examples"])
+    result.understood.add_left_out(summary["skipped_records"])
     _add_label_notes(run, result)
     for problem in run.problems:
         result.add_problem(format_problem(problem), line=problem["line"], column=problem["column"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -66,7 +67,7 @@ def format_problem(problem: dict[str, Any]) -> str:
     return str(MESSAGES[problem["kind"]][1]) % values
 
 
-def _format_time_error(values: dict[str, Any]) -> str:
+def _format_time_error(values: Mapping[str, Any]) -> str:
     """Return what is wrong with a time, and what to do."""
     reason = str(TIME_ERRORS[values["why"]]) % values
     if values["why"] != "shape":

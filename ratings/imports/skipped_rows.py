@@ -25,7 +25,7 @@ SKIPPED_RECORD_REASONS: dict[str, str | Promise] = {
     "missing": _("missing values in the place of a label"),
     "no_content": _("records without content or key"),
     "no_rater": _("answers that name no rater; several people's answers in one"),
-    "rejected": _("answers that were rejected or marked as untrustworthy"),
+    "rejected": _("answers that were rejected"),
     "merged": _("labels that were merged from several raters; they are no rater's answer"),
     "lists_differ": _("lists of raters and labels with different lengths"),
     "draft": _("drafts that were not handed in"),
@@ -74,7 +74,7 @@ class SkippedRecordCounts:
             reason: {
                 "count": count,
                 "lines": self.lines[reason],
-                **({"values": self.values[reason]} if self.values[reason] else {}),
+                **({"values": values} if (values := self.values.get(reason)) else {}),
             }
             for reason, count in self.counts.most_common()
         }

@@ -1,4 +1,4 @@
-"""What was understood of a file: one typed answer for the wizard, the commands and JSON."""
+"""The reading of a file, as one typed answer for the wizard, the commands and JSON."""
 
 from __future__ import annotations
 
@@ -34,17 +34,47 @@ class UnderstoodColumn(NamedTuple):
 
     @property
     def role_text(self) -> str:
-        """What the column was taken for, in the user's language."""
+        """The meaning of the column, in the user's language."""
         return f"{ROLE_TEXTS[self.role]} {self.detail}".rstrip()
 
     @property
     def reason_text(self) -> str:
-        """Why, in the user's language."""
+        """The reason for the meaning, in the user's language."""
         return str(COLUMN_REASONS[self.reason])
 
     def format(self) -> str:
         """Return the line on the column in the user's language."""
         return f"{self.name}: {self.role_text} ({self.reason_text})"
+
+
+@dataclass
+class UnderstoodQuestion:
+    """A question: its labels with numbers of ratings; scale and order if it is new."""
+
+    labels: dict[str, int] = field(default_factory=dict)
+    scale: str = ""
+    order: list[str] = field(default_factory=list)
+    order_basis: str = ""
+
+
+@dataclass
+class Repeats:
+    """Ratings that repeat an earlier one of the same rater and item.
+
+    ``examples`` are [item, rater, line, label, later line, later label].
+    """
+
+    count: int = 0
+    examples: list[list[Any]] = field(default_factory=list)
+
+
+@dataclass
+class LeftOut:
+    """Parts of the file that are left out for one reason, with their first lines and values."""
+
+    count: int
+    lines: list[int] = field(default_factory=list)
+    values: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -61,10 +91,10 @@ class Understood:
     columns: list[UnderstoodColumn] = field(default_factory=list)
     rows_are_items: bool = False
     zone: str = ""
-    questions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    questions: dict[str, UnderstoodQuestion] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
-    repeats: dict[str, Any] = field(default_factory=dict)
-    left_out: dict[str, Any] = field(default_factory=dict)
+    repeats: Repeats = field(default_factory=Repeats)
+    left_out: dict[str, LeftOut] = field(default_factory=dict)
 
     @classmethod
     def from_mapping(cls, mapping: ImportMapping, head: TableHead | None) -> Understood:
@@ -79,6 +109,10 @@ class Understood:
             zone=_get_zone(mapping, head),
         )
 
+    def add_left_out(self, skipped_records: Mapping[str, Mapping[str, Any]]) -> None:
+        """Add the records that a check or a reader skipped (see `SkippedRecordCounts.to_json`)."""
+        self.left_out = {reason: LeftOut(**parts) for reason, parts in skipped_records.items()}
+
     def to_json(self) -> dict[str, Any]:
         """Return the value of ``understood`` in JSON, with the texts of all codes."""
         columns = [
@@ -91,8 +125,8 @@ class Understood:
             for column in self.columns
         ]
         left_out = {
-            reason: {**details, "reason": str(SKIPPED_RECORD_REASONS[reason])}
-            for reason, details in self.left_out.items()
+            reason: {**asdict(parts), "reason": str(SKIPPED_RECORD_REASONS[reason])}
+            for reason, parts in self.left_out.items()
         }
         return {**asdict(self), "columns": columns, "left_out": left_out}
 
@@ -106,14 +140,14 @@ class Understood:
             lines.append(_("no column of items: rows are items, numbered from 1"))
         if self.zone:
             lines.append(_("times without a zone are times of %(zone)s") % {"zone": self.zone})
-        for key, details in self.questions.items():
-            lines.append(_format_question(key, details))
+        lines += [_format_question(key, question) for key, question in self.questions.items()]
         if self.counts:
-            lines.append(_("%(items)s items, %(raters)s raters, %(ratings)s ratings") % self.counts)
-        if self.repeats.get("count"):
-            lines.append(format_repeats(self.repeats))
-        for reason, details in self.left_out.items():
-            lines.append(_format_left_out(reason, details))
+            lines.append(
+                _("items: %(items)s; raters: %(raters)s; ratings: %(ratings)s") % self.counts
+            )
+        if self.repeats.count:
+            lines.append(_format_repeats(self.repeats))
+        lines += [_format_left_out(reason, parts) for reason, parts in self.left_out.items()]
         return lines
 
 
@@ -170,37 +204,36 @@ def quote_argument(text: str) -> str:
     return "'" + text.replace("'", "'\"'\"'") + "'"
 
 
-def format_repeats(repeats: Mapping[str, Any]) -> str:
+def _format_repeats(repeats: Repeats) -> str:
     """Return the line on raters who rated an item twice."""
     examples = "; ".join(
         _("%(rater)s on %(item)s in lines %(first)s and %(second)s")
         % {"item": item, "rater": rater, "first": first, "second": second}
-        for item, rater, first, _label, second, _other in repeats["examples"][:MAX_SHOWN_LINES]
+        for item, rater, first, _label, second, _other in repeats.examples[:MAX_SHOWN_LINES]
     )
-    return _("%(count)s ratings repeat an earlier one: %(examples)s") % {
-        "count": repeats["count"],
+    return _("ratings that repeat an earlier one: %(count)s (%(examples)s)") % {
+        "count": repeats.count,
         "examples": examples,
     }
 
 
-def _format_question(key: str, details: Mapping[str, Any]) -> str:
-    order = details.get("order") or list(details.get("labels", ()))
+def _format_question(key: str, question: UnderstoodQuestion) -> str:
     return _("question %(key)s: %(scale)s; labels in this order: %(labels)s") % {
         "key": key,
-        "scale": details.get("scale") or _("the scale of the project"),
-        "labels": ", ".join(order),
+        "scale": question.scale or _("the scale of the project"),
+        "labels": ", ".join(question.order or question.labels),
     }
 
 
-def _format_left_out(reason: str, details: Mapping[str, Any]) -> str:
-    lines = details.get("lines", [])
-    shown = ", ".join(map(str, lines[:MAX_SHOWN_LINES]))
-    if reason == "other_sheets":  # numbers of sheets, which are quoted by name
-        shown = ""
+def _format_left_out(reason: str, parts: LeftOut) -> str:
     text = _("left out: %(count)s, %(reason)s") % {
-        "count": details["count"],
+        "count": parts.count,
         "reason": SKIPPED_RECORD_REASONS[reason],
     }
-    values = details.get("values", [])
-    text += _(": %(values)s") % {"values": ", ".join(values)} if values else ""
-    return text + (_(" (lines %(lines)s)") % {"lines": shown} if shown else "")
+    if parts.values:
+        text += _(": %(values)s") % {"values": ", ".join(parts.values)}
+    # The numbers of sheets are no lines; sheets are quoted by name.
+    if parts.lines and reason != "other_sheets":
+        lines = ", ".join(map(str, parts.lines[:MAX_SHOWN_LINES]))
+        text += _(" (lines %(lines)s)") % {"lines": lines}
+    return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -35,7 +36,7 @@ def add_label_arguments(parser: CommandParser) -> None:
     )
 
 
-def parse_label_options(options: dict[str, Any]) -> LabelOptions:
+def parse_label_options(options: Mapping[str, Any]) -> LabelOptions:
     """Return the decisions on labels. Raises CommandError."""
     missing, not_missing = (
         [label for text in options[name] for label in parse_list_option(f"--{name}", text)]

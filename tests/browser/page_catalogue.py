@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
+from unittest import mock
 
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import User
@@ -21,6 +22,7 @@ from django.utils import timezone
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
+from agreement_site.accounts import password_reset
 from metrics import tasks as counting
 from metrics.example import loader
 from metrics.models import Report, SavedView
@@ -352,7 +354,13 @@ def _add_accounts(world: SampleWorld, _question: Question, lead: User) -> None:
     guest = make_user("guest", email="guest@example.org")
     guest.set_unusable_password()
     guest.save()
-    Client().post("/password/forgotten/", {"email": "sure@example.org"})
+    # The mail is sent at once, not by a thread after the response.
+    threads = mock.Mock(submit=lambda run, *work: run(*work))
+    with (
+        mock.patch.object(password_reset, "_MAIL_THREADS", threads),
+        mock.patch.object(password_reset, "connection"),
+    ):
+        Client().post("/password/forgotten/", {"email": "sure@example.org"})
     link = re.search(r"/password/forgotten/(\w+)-([^/\s]+)/", str(mail.outbox[-1].body))
     assert link
     world.values |= {

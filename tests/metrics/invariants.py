@@ -20,7 +20,7 @@ from metrics.results.raters import rater_periods
 from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question
 from ratings.models import Rating
-from tests.metrics.counting.counting_oracle import load_stored_counts, recount
+from tests.metrics.counting.counting_oracle import get_comparison_day, load_stored_counts, recount
 
 EPOCH = datetime.date(1970, 1, 1)
 SPANS = ("all", "day", "week", "month")
@@ -118,7 +118,7 @@ def list_rater_results(question: Question) -> dict[Key, Any]:
                 question, rater, span, names, scale=scale, number=len(days)
             )
             for start, *estimates in rows:
-                n = n_ratings.pop(start)
+                n = n_ratings.pop(start, 0)
                 results[rater.pk, span, start] = {
                     "n": n,
                     "each": dict(zip(names, estimates, strict=True)),
@@ -132,15 +132,20 @@ def list_rater_results(question: Question) -> dict[Key, Any]:
 
 def compute_project_results(ratings: list[Rating], scale: QuestionScale) -> dict[Key, Any]:
     codes: dict[int, list[int]] = defaultdict(list)
-    days: dict[int, int] = {}
+    rating_days: dict[int, list[int]] = defaultdict(list)
     for rating in ratings:
         codes[rating.item_id].append(rating.code)
-        days[rating.item_id] = max(days.get(rating.item_id, rating.day), rating.day)
+        rating_days[rating.item_id].append(rating.day)
+    days = {item: get_comparison_day(item_days) for item, item_days in rating_days.items()}
     results: dict[Key, Any] = {}
     for span in SPANS:
         starts = {item: get_period_start(day, span) for item, day in days.items()}
         for start in set(starts.values()):
             in_period = [codes[item] for item in codes if starts[item] == start]
+            if span != "all":  # an item with one rating cannot be compared
+                in_period = [item_codes for item_codes in in_period if len(item_codes) > 1]
+                if not in_period:
+                    continue
             up_to_period = [codes[item] for item in codes if starts[item] <= start]
             results[span, start] = {
                 "each": compute_coefficients(in_period, scale),
@@ -171,26 +176,38 @@ def compute_rater_results(
     results: dict[Key, Any] = {}
     for span in spans:
         starts = [get_period_start(rating.day, span) for rating in ratings]
-        periods = [(start - EPOCH).days for start in starts]
+        compared_starts = list_comparison_starts(ratings, span)
+        periods = [(start - EPOCH).days for start in compared_starts]
         tables = tally.count_peer_tables(items, raters, codes, scale.width, day=periods)
         assert tables.day is not None
         row_by_key = {
             key: row
             for row, key in enumerate(zip(tables.rater.tolist(), tables.day.tolist(), strict=True))
         }
-        for rating, start, period in zip(ratings, starts, periods, strict=True):
-            key = (rating.rater_id, span, start)
-            if key in results:
-                results[key]["n"] += 1
-                continue
-            row_of_rating = row_by_key.get((rating.rater_id, period))
-            results[key] = {
-                "n": 1,
-                "each": {}
-                if row_of_rating is None
-                else compute_peer_coefficients(tables, row_of_rating, scale),
-            }
+        for rating, start, compared_start in zip(ratings, starts, compared_starts, strict=True):
+            for period_start in {start, compared_start}:
+                key = (rating.rater_id, span, period_start)
+                row = row_by_key.get((rating.rater_id, (period_start - EPOCH).days))
+                if key not in results:
+                    each = {} if row is None else compute_peer_coefficients(tables, row, scale)
+                    results[key] = {"n": 0, "each": each}
+            results[rating.rater_id, span, start]["n"] += 1
     return results
+
+
+def list_comparison_starts(ratings: list[Rating], span: str) -> list[datetime.date]:
+    """Return the first day of the period in which each rating can first be compared."""
+    days_by_item: dict[int, dict[int, int]] = defaultdict(dict)
+    for rating in ratings:
+        days_by_item[rating.item_id][rating.rater_id] = rating.day
+    starts = []
+    for rating in ratings:
+        others = [
+            day for rater, day in days_by_item[rating.item_id].items() if rater != rating.rater_id
+        ]
+        day = max(rating.day, min(others)) if others else rating.day
+        starts.append(get_period_start(day, span))
+    return starts
 
 
 def compute_peer_coefficients(

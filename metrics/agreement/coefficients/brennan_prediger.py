@@ -36,7 +36,7 @@ def brennan_prediger(
     expected = np.full(sums.n.shape, np.sum(as_weight_matrix(weights, sums.k)) / sums.k**2)
     zeros = np.zeros((*sums.n.shape, sums.k))
     chance = ItemChance(expected, zeros, zeros, offset=expected)
-    lowest = sums.compute_least_value(weights, np.mean(as_weight_matrix(weights, sums.k)))
+    lowest = sums.compute_least_value(weights, float(np.mean(as_weight_matrix(weights, sums.k))))
     return estimate_with_item_chance(sums, weights, chance, lowest=lowest, interval=interval)
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int64]
 
 EXACT_FLOAT = 2**53  # integers below are exact in float64, which is what bincount sums
+NEVER = np.iinfo(np.int64).max  # the second day of an item with one rating
 _DENSE_FACTOR = 4  # a lookup table may have this many cells per element
 
 
@@ -100,3 +101,21 @@ def validate_ratings(item: npt.ArrayLike, code: npt.ArrayLike, k: int) -> tuple[
         position = int(np.flatnonzero((codes < 0) | (codes >= k))[0])
         raise ValueError(f"code {codes[position]} at position {position} is not one of 0..{k - 1}")
     return items, codes
+
+
+def find_first_days(index: Ints, day: Ints, n_items: int) -> tuple[Ints, Ints]:
+    """Return the days of the first and of the second rating of each item (n_items,), by day.
+
+    `index`, `day` (M,): item and day of each rating. NEVER where there is no such rating; two
+    ratings of one day are the first and the second.
+    """
+    first = np.full(n_items, NEVER)
+    np.minimum.at(first, index, day)
+    candidates = np.flatnonzero(day == first[index])
+    first_position = np.full(n_items, NEVER)
+    np.minimum.at(first_position, index[candidates], candidates)
+    is_later = np.ones(day.size, bool)
+    is_later[first_position[first_position != NEVER]] = False
+    second = np.full(n_items, NEVER)
+    np.minimum.at(second, index[is_later], day[is_later])
+    return first, second

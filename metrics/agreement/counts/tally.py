@@ -18,8 +18,10 @@ from scipy import sparse
 from .additive import MAX_MOMENT_CATEGORIES, PairTables, PatternCounts, PeerTables
 from .grouping import (
     EXACT_FLOAT,
+    NEVER,
     Ints,
     count_keys,
+    find_first_days,
     index_distinct,
     number_elements,
     rank_rows,
@@ -31,6 +33,7 @@ __all__ = [
     "PairTables",
     "PatternCounts",
     "PeerTables",
+    "compute_comparison_days",
     "count_pair_tables",
     "count_patterns",
     "count_peer_tables",
@@ -42,8 +45,9 @@ def count_patterns(
 ) -> PatternCounts:
     """Count the items by their vector of category counts.
 
-    With `day` (M,), also by the latest day of the item's ratings. Memory: about 3 numbers a rating,
-    whatever k is.
+    With `day` (M,), also by the day of the item's second rating, from which on it can be compared;
+    an item with one rating has the day of that one. So a later rating moves no item to another day.
+    Memory: about 3 numbers a rating, whatever k is.
     """
     item, code = validate_ratings(item, code, k)
     if item.size == 0:
@@ -54,13 +58,14 @@ def count_patterns(
         keys, size = count_keys(packed.columns[0], packed.base**k)
         counts, days = packed.unpack([keys]), None
     else:
-        latest = np.full(n_items, np.iinfo(np.int64).min)
+        item_day = np.zeros(n_items, np.int64)
         if day is not None:
-            np.maximum.at(latest, index, np.asarray(day, np.int64))
-        first, group = rank_rows([latest, *packed.columns])
+            first_day, second_day = find_first_days(index, np.asarray(day, np.int64), n_items)
+            item_day = np.where(second_day == NEVER, first_day, second_day)
+        first, group = rank_rows([item_day, *packed.columns])
         size = np.bincount(group, minlength=first.size).astype(np.int64)
         counts = packed.unpack([column[first] for column in packed.columns])
-        days = None if day is None else latest[first]
+        days = None if day is None else item_day[first]
     rated = counts.any(axis=1)  # some of the numbers belong to no item
     return PatternCounts(counts[rated], size[rated], None if days is None else days[rated])
 
@@ -149,6 +154,25 @@ def count_peer_tables(
         moments,
         np.bincount(group, minlength=first.size).astype(np.int64),
     )
+
+
+def compute_comparison_days(
+    item: npt.ArrayLike, day: npt.ArrayLike, *, others: npt.ArrayLike | None = None
+) -> Ints:
+    """Return the day (M,) from which on each rating can be compared with one of the `others`.
+
+    The later of its own day and of the first day of the others' ratings of the item; its own day
+    where there is none. `others`: as in `count_peer_tables`.
+    """
+    own_day = np.asarray(day, np.int64)
+    if not own_day.size:
+        return own_day
+    other = np.ones(own_day.size, bool) if others is None else np.asarray(others, bool)
+    _, index = index_distinct(item)
+    first_day, second_day = find_first_days(index[other], own_day[other], int(index.max()) + 1)
+    # An own rating that is one of the others' is not compared with itself.
+    peer_day = np.where(other, second_day[index], first_day[index])
+    return np.where(peer_day == NEVER, own_day, np.maximum(own_day, peer_day))
 
 
 def _count_against_others(

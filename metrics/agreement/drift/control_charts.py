@@ -3,8 +3,9 @@
 Ratings and days that earlier alerts exclude are left out.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ import numpy as np
 from metrics.agreement.counts.grouping import Ints
 from metrics.agreement.estimate import Floats
 
+from .common_changes import CommonChange
 from .comparisons import BoolArray, Comparisons, DatedRatings, compute_differences, fit_effects
 from .daily_scores import (
     DailyScores,
@@ -22,7 +24,13 @@ from .daily_scores import (
     score_ratings,
     sum_by_day,
 )
-from .evidence import DailySums, ShiftEvidence, compute_evidence_by_side
+from .evidence import (
+    CommonScores,
+    DailySums,
+    ShiftEvidence,
+    compute_evidence_by_side,
+    compute_excess_factors,
+)
 from .settings import AGREEMENT, SCORE_OF_CHANNEL, SIDE_OF_CHANNEL, DriftSettings, ShiftPrior
 from .shift_estimates import ShiftEstimate, estimate_shift
 
@@ -110,11 +118,30 @@ class Exclusions:
 
 
 @dataclass(frozen=True)
+class ExcessScores:
+    """Daily sums of a score less what is common to all, of all raters and segments.
+
+    days: of the ratings whose common part can be measured; common: sums of that part (D,); level:
+    mean agreement of all, 0 for bias
+    """
+
+    days: DailyScores
+    common: Floats
+    level: float
+    variances: ScoreVariances
+
+
+# Computes the excess over each explanation that is common to all raters, once.
+ExcessBuilder = Callable[[], list[ExcessScores]]
+
+
+@dataclass(frozen=True)
 class ChartRound:
     """Days and variances of each score, from which charts are built on request.
 
     days: of the present segments; all_days: with those of earlier ones; rows: rater -> rows of the
-    days, of all raters with a compared and dated rating, in their order
+    days, of all raters with a compared and dated rating, in their order; excess: score -> function
+    that computes it once, on request
     """
 
     days: dict[str, DailyScores] = field(default_factory=dict)
@@ -123,6 +150,7 @@ class ChartRound:
     rows: dict[int, slice] = field(default_factory=dict)
     shares: Mapping[str, float] = field(default_factory=dict)
     priors: Mapping[str, ShiftPrior] = field(default_factory=dict)
+    excess: Mapping[str, ExcessBuilder] = field(default_factory=dict)
     _full_charts: dict[int, ControlChart] = field(default_factory=dict)
 
     @property
@@ -137,6 +165,66 @@ class ChartRound:
         if rater not in self._full_charts:
             self._full_charts[rater] = self._build_chart(rater, until)
         return self._full_charts[rater]
+
+    def find_alert(self, chart: ControlChart, settings: DriftSettings) -> int | None:
+        """Return the index of the first day on which the rater gets an alert, or None.
+
+        On that day the evidence reaches the alert level, and no explanation that is common to all
+        raters accounts for the shift.
+        """
+        for index in np.flatnonzero(chart.evidence >= settings.alert_level).tolist():
+            if self.is_own_shift(chart, index, settings, least=settings.own_evidence):
+                return int(index)
+        return None
+
+    def is_own_shift(
+        self, chart: ControlChart, index: int, settings: DriftSettings, *, least: float
+    ) -> bool:
+        """Return whether the leading shift on a day goes beyond everything common to all raters.
+
+        Its Bayes factor beyond each explanation must be at least `least`, and at least the power
+        settings.own_exponent of the Bayes factor of the whole shift. An explanation that half of
+        the items before the onset, or since, cannot test is left out.
+        """
+        channel = chart.find_leading_channel(index)
+        score, prior = SCORE_OF_CHANNEL[channel], self.priors[channel]
+        onset = int(chart.channels[channel].onset[index])
+        side = SIDE_OF_CHANNEL[channel]
+        (whole,) = compute_excess_factors(
+            _get_daily_sums(chart.days[score]),
+            np.array([index]),
+            np.array([onset]),
+            **chart.variance[score]._asdict(),
+            side=side,
+            prior=prior,
+        )
+        needed = max(least, min(float(whole) ** settings.own_exponent, settings.own_limit))
+        for excess in self.excess[score]():
+            start, end = np.searchsorted(excess.days.rater, [chart.rater, chart.rater + 1])
+            rows = slice(int(start), int(end))
+            days = excess.days.select(rows)
+            is_current = (days.day >= chart.day[0]) & (days.day <= chart.day[index])
+            days, common = days.select(is_current), excess.common[rows][is_current]
+            first = int(np.searchsorted(days.day, chart.day[onset]))
+            is_tested = (
+                2 * days.n[:first].sum() >= chart.n[:onset].sum()
+                and 2 * days.n[first:].sum() >= chart.n[onset : index + 1].sum()
+            )
+            if not is_tested:
+                continue
+            (own,) = compute_excess_factors(
+                _get_daily_sums(days),
+                np.array([days.day.size - 1]),
+                np.array([first]),
+                s2=float(excess.variances.s2[chart.rater]),
+                kappa2=float(excess.variances.kappa2[chart.rater]),
+                common=CommonScores(common, excess.level),
+                side=side,
+                prior=prior,
+            )
+            if own < needed:
+                return False
+        return True
 
     def _build_chart(self, rater: int, until: int) -> ControlChart:
         rows = self.rows[rater]
@@ -181,17 +269,27 @@ def _get_daily_sums(days: DailyScores) -> DailySums:
 
 @dataclass(frozen=True)
 class DriftData:
-    """Input of every round: ratings, comparisons, and d (C,) of each score."""
+    """Input of every round: ratings, comparisons, and d (C,) of each score.
+
+    attributes: columns (M,) with the values of the items' attributes
+    """
 
     ratings: DatedRatings
     comparisons: Comparisons
     differences: dict[str, Floats]
     shares: dict[str, float]
     settings: DriftSettings = field(default_factory=DriftSettings)
+    attributes: Sequence[Ints] = ()
 
     @classmethod
     def from_ratings(
-        cls, ratings: DatedRatings, k: int, *, ordered: bool, settings: DriftSettings
+        cls,
+        ratings: DatedRatings,
+        k: int,
+        *,
+        ordered: bool,
+        settings: DriftSettings,
+        attributes: Sequence[Ints] = (),
     ) -> "DriftData":
         """Compare the ratings on a scale of k categories, for every score in use."""
         shares = dict(settings.get_shares(k, ordered=ordered))
@@ -200,14 +298,17 @@ class DriftData:
             score: compute_differences(score, ratings, comparisons, k, ordered=ordered)
             for score in dict.fromkeys(SCORE_OF_CHANNEL[channel] for channel in shares)
         }
-        return cls(ratings, comparisons, d, shares, settings)
+        return cls(ratings, comparisons, d, shares, settings, attributes)
 
     def build_round(self, exclusions: Exclusions) -> ChartRound:
         """Return the round of charts under these exclusions."""
         if not self.comparisons.own.size:
             return ChartRound()
         ratings, settings = self.ratings, self.settings
-        all_days = {score: self.compute_days(score, exclusions) for score in self.differences}
+        all_days: dict[str, DailyScores] = {}
+        excess: dict[str, ExcessBuilder] = {}
+        for score in self.differences:
+            all_days[score], excess[score] = self.compute_scores(score, exclusions)
         days: dict[str, DailyScores] = {}
         score_variances: dict[str, ScoreVariances] = {}
         for score, score_days in all_days.items():
@@ -221,10 +322,14 @@ class DriftData:
         any_days = next(iter(days.values()))  # all scores have the same raters, days and items
         edges = np.flatnonzero(np.diff(any_days.rater, prepend=-1, append=-1)).tolist()
         rows = {int(any_days.rater[start]): slice(start, end) for start, end in pairwise(edges)}
-        return ChartRound(days, all_days, score_variances, rows, self.shares, settings.priors)
+        return ChartRound(
+            days, all_days, score_variances, rows, self.shares, settings.priors, excess
+        )
 
-    def compute_days(self, score: str, exclusions: Exclusions) -> DailyScores:
-        """Return the sums of all days of a score."""
+    def compute_scores(
+        self, score: str, exclusions: Exclusions
+    ) -> tuple[DailyScores, ExcessBuilder]:
+        """Return the sums of all days of a score, and what computes its excess."""
         ratings, comparisons, d = self.ratings, self.comparisons, self.differences[score]
         excluded = exclusions.get_excluded(ratings)
         is_compared = ~excluded[comparisons.other]
@@ -239,7 +344,39 @@ class DriftData:
         )
         comparisons, d = comparisons.select(is_compared), d[is_compared]
         rating_scores = score_ratings(ratings, comparisons, d, rater_effects)
+        raw_scores = rating_scores
+
+        @cache
+        def build_excess() -> list[ExcessScores]:
+            # A bias is a difference between raters, which a change for all leaves as it is.
+            if score != AGREEMENT:
+                return []
+            common_change = CommonChange(
+                ratings,
+                comparisons,
+                d,
+                measures_others=is_fitted[is_compared],
+                effects=rater_effects,
+            )
+            return [
+                self._sum_excess(raw_scores, common_part, rater_effects.mu)
+                for common_part in common_change.measure_all(self.attributes)
+            ]
+
         if score == AGREEMENT:
-            rating_scores -= estimate_common_weeks(ratings, comparisons, d, rater_effects)
+            rating_scores = rating_scores - estimate_common_weeks(
+                ratings, comparisons, d, rater_effects
+            )
         scored = np.isfinite(rating_scores) & ratings.dated
-        return sum_by_day(ratings.rater[scored], ratings.day[scored], rating_scores[scored])
+        days = sum_by_day(ratings.rater[scored], ratings.day[scored], rating_scores[scored])
+        return days, build_excess
+
+    def _sum_excess(self, x: Floats, common_part: Floats, level: float) -> ExcessScores:
+        """Return the daily sums of the scores x (M,) less their common part (M,), and of that."""
+        ratings = self.ratings
+        tested = np.isfinite(x - common_part) & ratings.dated
+        rater, day = ratings.rater[tested], ratings.day[tested]
+        days = sum_by_day(rater, day, (x - common_part)[tested])
+        common = sum_by_day(rater, day, common_part[tested]).total
+        variances = estimate_variances(days, ratings.keys.size, AGREEMENT, self.settings)
+        return ExcessScores(days, common, level, variances)

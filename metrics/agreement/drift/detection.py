@@ -1,12 +1,13 @@
 """Detection of drift: charts are run day by day, and alerts are raised one after the other.
 
 On the first day on which any evidence reaches the alert level, the rater with the largest is
-alerted. Then all days are run again: that rater's ratings since the onset no longer count as peers
-of others, and the rater's own chart restarts after the day of the alert. So raters who merely
-shared items with a drifting rater get no alert. It ends when no evidence reaches the level.
+alerted, unless the shift is common to all raters (common_changes.py). Then all days are run again:
+that rater's ratings since the onset no longer count as peers of others, and the rater's own chart
+restarts after the day of the alert. So raters who merely shared items with a drifting rater get no
+alert. It ends when no evidence reaches the level.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -14,7 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from .comparisons import BoolArray, DatedRatings
-from .control_charts import FAR_FUTURE, ChartRound, ControlChart, DriftData, Exclusions
+from .control_charts import (
+    FAR_FUTURE,
+    ChartRound,
+    ControlChart,
+    DriftData,
+    ExcessBuilder,
+    Exclusions,
+)
 from .daily_scores import DailyScores
 from .settings import DriftSettings
 
@@ -79,19 +87,21 @@ class DriftContext:
 
     segment_starts: days on which a new segment begins for all raters, as for new guidelines
     excused: alerts after which the rater's ratings remain peers of others
+    attributes: columns (M,) with the number of the value of each rating's item, 0 or more
     """
 
     segment_starts: Sequence[int] = ()
     excused: Sequence[ExcusedAlert] = ()
+    attributes: Sequence[npt.NDArray[np.int64]] = ()
 
 
 @dataclass(frozen=True)
 class RaterEvidence:
     """Evidence about one rater after all alerts, in the present segment.
 
-    evidence: M on the last active day; greatest: the largest M; watched: True from the watch level
-    on;
-    n: compared items; reason: why there can be no alert yet, or None
+    evidence: M on the last active day; max_evidence: the largest M; watched: whether it is at the
+    watch level or above, and the shift is not common to all raters; n: compared items; reason: why
+    there can be no alert yet, or None
     """
 
     rater: int
@@ -108,8 +118,8 @@ class DriftResult:
 
     alerts: in the order in which they were raised; raters: evidence about each, by key; charts:
     those of the present segments; days: the daily sums they are computed from, with earlier
-    segments; data,
-    exclusions: the final input of the charts.
+    segments; data, exclusions: the final input of the charts; excess: score -> function that
+    returns for each explanation that is common to all raters the daily sums beyond it.
     """
 
     alerts: list[DriftAlert]
@@ -118,6 +128,7 @@ class DriftResult:
     days: dict[str, DailyScores] = field(repr=False, compare=False)
     data: DriftData = field(repr=False, compare=False)
     exclusions: Exclusions = field(repr=False, compare=False)
+    excess: Mapping[str, ExcessBuilder] = field(repr=False, compare=False)
 
     @property
     def excluded_ratings(self) -> BoolArray:
@@ -145,7 +156,13 @@ def detect_drift(  # noqa: PLR0917
     """
     context, settings = context or DriftContext(), settings or DriftSettings()
     ratings = DatedRatings.from_columns(item, rater, code, day, k)
-    data = DriftData.from_ratings(ratings, k, ordered=ordered, settings=settings)
+    data = DriftData.from_ratings(
+        ratings,
+        k,
+        ordered=ordered,
+        settings=settings,
+        attributes=[np.asarray(column)[ratings.row] for column in context.attributes],
+    )
     exclusions = Exclusions.empty(ratings.keys.size)
     alerts: list[DriftAlert] = []
     final_round = ChartRound()
@@ -153,9 +170,15 @@ def detect_drift(  # noqa: PLR0917
         exclusions.start_segment(first, end)
         segment_alerts, final_round = _detect_in_segment(data, exclusions, context)
         alerts += segment_alerts
-    rater_evidence = _build_rater_evidence(final_round.charts, ratings, settings)
+    rater_evidence = _build_rater_evidence(final_round, ratings, settings)
     return DriftResult(
-        alerts, rater_evidence, final_round.charts, final_round.all_days, data, exclusions
+        alerts,
+        rater_evidence,
+        final_round.charts,
+        final_round.all_days,
+        data,
+        exclusions,
+        final_round.excess,
     )
 
 
@@ -170,14 +193,15 @@ def _detect_in_segment(
     candidates: dict[int, int] = {}
     while True:
         charts = data.build_round(exclusions)
-        rater = _find_first_alert(charts, candidates, level)
-        if rater is None:  # before the end, all raters are checked again
+        alert_day = _find_first_alert(charts, candidates, data.settings)
+        if alert_day is None:  # before the end, all raters are checked again
             candidates = _find_candidates(charts, level)
-            rater = _find_first_alert(charts, candidates, level)
-        if rater is None:
+            alert_day = _find_first_alert(charts, candidates, data.settings)
+        if alert_day is None:
             return alerts, charts
+        rater, index = alert_day
         raters = _list_indistinguishable(data, rater)
-        alert = _build_alert(charts.get_chart(rater), level, data.ratings, raters)
+        alert = _build_alert(charts.get_chart(rater), index, data.ratings, raters)
         alerts.append(alert)
         is_excused = any(excuse.covers(alert) for excuse in context.excused)
         if alert.reason is None and not is_excused:
@@ -209,26 +233,28 @@ def _list_affected(data: DriftData, rater: int, onset: int) -> list[int]:
     return [rater, *np.unique(comparisons.other_rater[is_since_onset]).tolist()]
 
 
-def _find_first_alert(charts: ChartRound, candidates: dict[int, int], level: float) -> int | None:
-    """Return the candidate who reaches the level on the earliest day, or None.
+def _find_first_alert(
+    charts: ChartRound, candidates: dict[int, int], settings: DriftSettings
+) -> tuple[int, int] | None:
+    """Return the candidate who gets an alert on the earliest day, and the index of it, or None.
 
     Of several on the same day, the one with the largest evidence; of equal ones, the first. Raters
     are
     examined in the order of their days: of later ones only the days until the best so far matter.
     """
-    first_rater = None
+    first_alert = None
     best = (FAR_FUTURE, 0.0, 0)
     for rater in sorted(
         set(candidates) & set(charts.rows), key=lambda number: (candidates[number], number)
     ):
         chart = charts.get_chart(rater, until=best[0])
-        index = chart.find_first_reaching(level)
+        index = charts.find_alert(chart, settings)
         if index is None:
             continue
         rank = (int(chart.day[index]), -float(chart.evidence[index]), rater)
         if rank < best:
-            first_rater, best = rater, rank
-    return first_rater
+            first_alert, best = (rater, index), rank
+    return first_alert
 
 
 def _list_indistinguishable(data: DriftData, rater: int) -> list[int]:
@@ -244,10 +270,8 @@ def _list_indistinguishable(data: DriftData, rater: int) -> list[int]:
 
 
 def _build_alert(
-    chart: ControlChart, level: float, ratings: DatedRatings, raters: list[int]
+    chart: ControlChart, index: int, ratings: DatedRatings, raters: list[int]
 ) -> DriftAlert:
-    index = chart.find_first_reaching(level)
-    assert index is not None
     channel = chart.find_leading_channel(index)
     evidence = chart.channels[channel]
     onset = int(evidence.onset[index])
@@ -272,9 +296,9 @@ def _build_alert(
 
 
 def _build_rater_evidence(
-    charts: list[ControlChart], ratings: DatedRatings, settings: DriftSettings
+    final_round: ChartRound, ratings: DatedRatings, settings: DriftSettings
 ) -> list[RaterEvidence]:
-    chart_by_rater = {chart.rater: chart for chart in charts}
+    chart_by_rater = {chart.rater: chart for chart in final_round.charts}
     has_peers = np.bincount(ratings.rater, minlength=ratings.keys.size) > 0
     rater_evidence = []
     for number, key in enumerate(ratings.keys.tolist()):
@@ -289,7 +313,8 @@ def _build_rater_evidence(
                 rater=key,
                 evidence=evidence,
                 max_evidence=float(chart.evidence.max()),
-                watched=evidence >= settings.watch_level,
+                watched=evidence >= settings.watch_level
+                and final_round.is_own_shift(chart, chart.day.size - 1, settings, least=1.0),
                 n=int(chart.n.sum()),
                 reason=None if _has_onset(chart) else TOO_SHORT,
             )

@@ -28,6 +28,8 @@ from .settings import ShiftPrior
 # exp(u^2) overflows at u = 27. Beyond this limit u^2 is replaced by a logarithmic growth, which
 # stays finite and keeps the order of the onsets.
 _MAX_ARGUMENT = 24.0
+_MIN_LEVEL = 0.05  # of the others, in kappa units; below it all raters have the same level
+_RATIO_LIMITS = 0.5, 2.0  # of a rater's level by that of the others
 _BLOCK_SIZE = 4096  # pairs of days computed at once, so that their sums stay in the cache
 
 
@@ -70,6 +72,25 @@ class CumulativeSums(NamedTuple):
     wdy: Floats
 
 
+class CommonScores(NamedTuple):
+    """The part of a rater's scores that is common to all raters.
+
+    totals (T,): sum of each active day, as deviation from `level`, the mean of all comparisons; a
+    level of 0 means that shifts are not proportional to it
+    """
+
+    totals: Floats
+    level: float
+
+
+class CommonShifts(NamedTuple):
+    """Common step and ramp of each onset (P,); ratio: the rater's level by that of the others."""
+
+    step: Floats
+    ramp: Floats
+    ratio: Floats
+
+
 def compute_evidence(
     n: npt.ArrayLike,
     total: npt.ArrayLike,
@@ -101,10 +122,10 @@ def compute_evidence_by_side(
     parts = []
     for start in range(0, max(today.size, 1), _BLOCK_SIZE):
         block = slice(start, start + _BLOCK_SIZE)
-        before = np.take(sums, onset[block], axis=1)
-        since = np.take(sums, today[block] + 1, axis=1) - before
-        segments = CumulativeSums(*before), CumulativeSums(*since), today[block], onset[block]
-        parts.append(_weigh_onsets(*segments, s2=s2, sides=sides, prior=prior))
+        segments = _take_segments(sums, today[block], onset[block])
+        parts.append(
+            _weigh_onsets(*segments, today[block], onset[block], s2=s2, sides=sides, prior=prior)
+        )
     step, *of_side = np.concatenate(parts, axis=1)
     # The last element, at index -1, means no onset.
     onset, step = np.append(onset, -1), np.append(step, 0.0)
@@ -113,6 +134,59 @@ def compute_evidence_by_side(
         evidence_sum, index = _sum_onsets(factors, today, n.size)
         results.append(ShiftEvidence(evidence_sum, onset[index], step[index]))
     return results
+
+
+def compute_excess_factors(
+    days: DailySums,
+    today: Ints,
+    onset: Ints,
+    *,
+    side: int,
+    s2: float,
+    kappa2: float,
+    prior: ShiftPrior,
+    common: CommonScores | None = None,
+) -> Floats:
+    """Return E_j (P,) of single pairs of today and onset, beyond what is common to all raters.
+
+    today, onset (P,): indices of days, 0 < onset <= today; common: what was removed from the scores
+    because it is common to all. A rater is expected to follow a common shift in proportion to the
+    level before the onset. How strongly is uncertain: prior.common_tolerance times that shift
+    counts as a standard deviation.
+    """
+    n, total, squares = (np.asarray(column, float) for column in days)
+    weights = 1 / (s2 / n + kappa2)
+    before, since = _take_segments(cumulate(n, total, squares, weights), today, onset)
+    shifts = None
+    if common is not None:
+        common_sums = cumulate(n, common.totals, squares, weights)
+        shifts = _fit_common_shifts(common_sums, before, today, onset, common)
+    segments = before, since, today, onset
+    _step, factors = _weigh_onsets(*segments, s2=s2, sides=(side,), prior=prior, common=shifts)
+    return factors
+
+
+def _take_segments(sums: Floats, today: Ints, onset: Ints) -> tuple[CumulativeSums, CumulativeSums]:
+    """Return the sums before each onset, and from it to its today (P,)."""
+    before = np.take(sums, onset, axis=1)
+    return CumulativeSums(*before), CumulativeSums(*(np.take(sums, today + 1, axis=1) - before))
+
+
+def _fit_common_shifts(  # noqa: PLR0917
+    sums: Floats, before: CumulativeSums, today: Ints, onset: Ints, common: CommonScores
+) -> CommonShifts:
+    """Return the common shifts (P,), and the rater's level relative to that of all others.
+
+    sums: of the common part; before: of the rater's remaining scores before the onset
+    """
+    common_before, common_since = _take_segments(sums, today, onset)
+    step, _spread = fit_step(common_before, common_since)
+    ramp, _spread = fit_ramp(common_before, common_since, onset)
+    others = common.level + common_before.s / common_before.n
+    own = (before.s + common_before.s) / before.n
+    is_level = (others > _MIN_LEVEL) & (common.level > 0)
+    ratio = np.where(is_level, own / np.where(is_level, others, 1.0), 1.0)
+    return CommonShifts(step, ramp, np.clip(ratio, *_RATIO_LIMITS))
 
 
 def _weigh_onsets(
@@ -124,15 +198,24 @@ def _weigh_onsets(
     s2: float,
     sides: Sequence[int],
     prior: ShiftPrior,
+    common: CommonShifts | None = None,
 ) -> Floats:
     """Return the slope of the step, and E_j of each side (1 + sides, P)."""
+    step_deviation = ramp_deviation = np.zeros(today.size)
     inflation = variance_inflation(before, since, s2, prior)
     shrinkage = since.n / (since.n + prior.pseudo)
     step, spread = fit_step(before, since)
-    variance = inflation / spread + prior.tolerance**2
+    if common is not None:
+        step -= (common.ratio - 1) * common.step
+        step_deviation = prior.common_tolerance * common.step
+    variance = inflation / spread + prior.tolerance**2 + step_deviation**2
     factors = prior.step * bayes_factor(shrinkage * step, variance, prior.omega, sides)
     ramp, spread = fit_ramp(before, since, onset)
-    variance = inflation / spread + (prior.tolerance / (today - onset + 1)) ** 2
+    if common is not None:
+        ramp -= (common.ratio - 1) * common.ramp
+        ramp_deviation = prior.common_tolerance * common.ramp
+    tolerance = prior.tolerance / (today - onset + 1)
+    variance = inflation / spread + tolerance**2 + ramp_deviation**2
     theta = shrinkage * ramp
     for length in prior.ramps:
         share = (1 - prior.step) / len(prior.ramps)

@@ -22,6 +22,8 @@ class ShiftPrior:
     step: share of the step; the ramps share the rest equally
     ramps: a ramp's daily slope has the scale omega / (one of these numbers)
     window: onsets this many active days ago, or more, are not considered
+    common_tolerance: standard deviation of a rater's part in a shift that is common to all, as a
+        share of it
     """
 
     omega: float
@@ -33,6 +35,7 @@ class ShiftPrior:
     step: float = 0.5
     ramps: tuple[float, ...] = (3.0, 10.0, 30.0)
     window: int = 250
+    common_tolerance: float = 0.25
 
 
 PRIORS = {
@@ -53,6 +56,11 @@ class DriftSettings:
     min_item_variance: least variance of an item's score, of each score
     prior_items, prior_days: weight of the pooled variances against a rater's own
     ridge: comparisons without an effect added for each rater
+    own_evidence: Bayes factor of a shift beyond what is common to all raters that an alert needs
+    own_exponent: the same as a power of the Bayes factor of the whole shift: the larger the shift,
+        the more of it must be the rater's own
+    own_limit: largest Bayes factor that is needed, because the uncertain share of a rater in a
+        common shift limits what the own part can reach
     tolerated_gap: agreement below the median of the others, in kappa units, that is irrelevant
     """
 
@@ -70,6 +78,9 @@ class DriftSettings:
     prior_items: float = 30.0
     prior_days: float = 10.0
     ridge: float = 10.0
+    own_evidence: float = 5.0
+    own_exponent: float = 0.25
+    own_limit: float = 10_000.0
     tolerated_gap: float = 0.1
 
     def get_shares(self, k: int, *, ordered: bool) -> Mapping[str, float]:

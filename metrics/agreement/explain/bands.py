@@ -11,6 +11,7 @@ distribution around the value, truncated to -1..1. Gwet uses the normal distribu
 Student's t of the interval shown with the band, so that both agree when there are few items.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -190,6 +191,14 @@ def is_inconclusive(
 def has_zero_width(low: float | None, high: float | None) -> bool:
     """Return whether both ends of an interval are equal up to rounding."""
     return low is not None and high is not None and abs(high - low) < 1e-9
+
+
+def are_neighbouring(values: Iterable[float | None], scheme: str = "landis_koch") -> bool:
+    """Return whether all defined values lie in one band or in two that adjoin."""
+    order = get_bands(scheme)
+    bands = [find_band(value, scheme) for value in values]
+    steps = [order.index(band) for band in bands if band is not None]
+    return not steps or max(steps) - min(steps) <= 1
 
 
 def is_too_wide(low: float | None, high: float | None, scheme: str = "landis_koch") -> bool:

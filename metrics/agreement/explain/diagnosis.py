@@ -11,23 +11,29 @@
                           of Fleiss' kappa differ by > 0.01
     few_items             fewer than 30 items have two or more ratings
     little_overlap        less than half of the rated items have two or more ratings
-    confused_categories   most disagreement is between two of three or more categories (the
-                          coincidence matrix)
+    definitions_apart     Fleiss' kappa with chance by rating, with chance by item, and alpha differ
+                          by > 0.05: the value depends on the definition
+    rare_category         fewer than 10 items have an answer besides the most frequent one
+    confused_categories   much disagreement is between two of three or more categories (the
+                          coincidence matrix), and clearly more than their frequencies give (the
+                          idea of Roberts & McNamee 1998, Statistics in Medicine 17, 471-488)
     consistency_only      raters order items alike but not on the same level: high correlation, low
                           agreement
 
 The thresholds are conventions, named here, and reported with the figures.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from metrics.agreement.batch import pattern_coefficients
 from metrics.agreement.coefficients import cohen, correlation, marginal_tests
-from metrics.agreement.counts.sums import build_pattern_sums
+from metrics.agreement.counts.sums import PatternSums, build_pattern_sums
 from metrics.agreement.counts.tally import PairTables
 from metrics.agreement.estimate import to_finite_float
 from metrics.agreement.weights import quadratic_weights, score_weights
@@ -38,8 +44,10 @@ UNEQUAL_GAP = 0.01  # between the two definitions of Fleiss' kappa
 SINGLES_GAP = 0.05  # between Fleiss' kappa with and without items with one rating
 MIN_ITEMS = 30
 MIN_OVERLAP_SHARE = 0.5  # of the rated items
+DEFINITIONS_GAP = 0.05  # between definitions, from which none of them is the value
+MIN_RARE_ITEMS = 10  # with an answer besides the most frequent one
 CONFUSED_SHARE = 0.4  # of all disagreement, between one pair of categories
-CONFUSED_RATIO = 1.5  # times the share if all pairs of categories were confused equally
+CONFUSED_RATIO = 1.5  # times the share that the frequencies of the categories give
 SIGNIFICANCE_LEVEL = (
     0.01  # after Bonferroni: many questions are tested, few findings should be false
 )
@@ -72,11 +80,13 @@ def diagnose(
     value = {name: to_finite_float(estimate.value) for name, estimate in estimates.items()}
     sums = build_pattern_sums(counts, n_items)
     findings = [
-        _diagnose_prevalence(value, sums.totals),
+        _diagnose_prevalence(value, sums),
         _diagnose_single_ratings(value["fleiss_kappa"], counts, n_items),
         _diagnose_unequal_numbers(counts, n_items),
         _diagnose_few_items(sums.n2),
         _diagnose_overlap(sums.n, sums.n2),
+        _diagnose_definitions(counts, n_items),
+        _diagnose_rare_category(np.asarray(counts, float), np.asarray(n_items, float)),
     ]
     findings.append(_diagnose_confusion(np.asarray(counts, float), np.asarray(n_items, float)))
     if pairs is not None and len(pairs):
@@ -87,7 +97,7 @@ def diagnose(
 
 
 def _diagnose_prevalence(
-    value: dict[str, float | None], totals: npt.NDArray[np.float64]
+    value: dict[str, float | None], sums: PatternSums
 ) -> DiagnosticFinding | None:
     observed, kappa, ac1 = value["percent_agreement"], value["fleiss_kappa"], value["gwet_ac1"]
     if (
@@ -98,8 +108,8 @@ def _diagnose_prevalence(
         or ac1 - kappa < PARADOX_GAP
     ):
         return None
-    category = int(np.argmax(totals))
-    share = float(totals[category] / totals.sum())
+    category = int(np.argmax(sums.totals))
+    share = float(sums.totals[category] / sums.totals.sum())
     return DiagnosticFinding(
         "prevalence_paradox",
         f"Raters agree on {observed:.0%} of comparisons, but {share:.0%} of all ratings are in one "
@@ -111,7 +121,50 @@ def _diagnose_prevalence(
             "gwet_ac1": ac1,
             "category": category,
             "share": share,
+            "comparisons": _count_comparisons(sums),
         },
+    )
+
+
+def _count_comparisons(sums: PatternSums) -> int:
+    """Return the number of pairs of ratings of the same item."""
+    return int((sums.n_items @ (sums.sizes * (sums.sizes - 1))).item()) // 2
+
+
+def _diagnose_definitions(
+    counts: npt.ArrayLike, n_items: npt.ArrayLike
+) -> DiagnosticFinding | None:
+    names = ("fleiss_kappa", "fleiss_kappa_gwet", "krippendorff_alpha_nominal")
+    estimates = pattern_coefficients(counts, n_items, scale="nominal", names=names, interval=False)
+    values = {name: to_finite_float(estimate.value) for name, estimate in estimates.items()}
+    defined = [value for value in values.values() if value is not None]
+    if len(defined) < len(names) or max(defined) - min(defined) <= DEFINITIONS_GAP:
+        return None
+    by_rating, by_item, alpha = defined
+    return DiagnosticFinding(
+        "definitions_apart",
+        f"The value depends on the definition: Fleiss' kappa is {by_rating:.2f} with chance by "
+        f"rating and {by_item:.2f} with chance by item, alpha is {alpha:.2f}.",
+        values,
+    )
+
+
+def _diagnose_rare_category(
+    counts: npt.NDArray[np.float64], n_items: npt.NDArray[np.float64]
+) -> DiagnosticFinding | None:
+    compared = n_items * (counts.sum(axis=1) >= 2)
+    totals = compared @ counts
+    if not compared.sum():
+        return None
+    frequent = int(np.argmax(totals))
+    n_rare = int(compared[counts[:, frequent] < counts.sum(axis=1)].sum())
+    if not 0 < n_rare < MIN_RARE_ITEMS:
+        return None
+    return DiagnosticFinding(
+        "rare_category",
+        f"Only {n_rare} of {int(compared.sum())} items have an answer besides the most frequent "
+        "one: how well raters agree on these is hardly known.",
+        {"category": frequent, "rare_items": n_rare, "shared_items": int(compared.sum())},
     )
 
 
@@ -233,17 +286,42 @@ def _compute_disagreement(counts: npt.NDArray[np.float64], n_items: npt.NDArray[
 def _diagnose_confusion(
     counts: npt.NDArray[np.float64], n_items: npt.NDArray[np.float64]
 ) -> DiagnosticFinding | None:
-    pairs, k = list_confusions(counts, n_items), counts.shape[1]
-    if not pairs:
+    pairs = list_confusions(counts, n_items)
+    sizes = counts.sum(axis=1)
+    shared = sizes >= 2
+    items, patterns = n_items[shared], counts[shared]
+    frequencies = items @ patterns
+    products = np.triu(np.outer(frequencies, frequencies), 1)
+    expected_shares = products / products.sum() if products.sum() else products
+    scale = 1 / np.maximum(sizes[shared] - 1, 1)
+    differing_pairs = (patterns.sum(axis=1) ** 2 - (patterns**2).sum(axis=1)) / 2
+    all_products = differing_pairs * scale
+    critical_z = float(special.ndtri(1 - SIGNIFICANCE_LEVEL / max(len(pairs), 1)))
+    best: tuple[float, int, int, float, float] | None = None
+    for a, b, share in pairs:
+        expected = float(expected_shares[a, b])
+        if share < max(CONFUSED_SHARE, CONFUSED_RATIO * expected):
+            continue
+        # Each item's disagreement between the two, less the part that the frequencies give.
+        excess = patterns[:, a] * patterns[:, b] * scale - expected * all_products
+        error = math.sqrt(float(items @ excess**2))
+        ratio = share / expected if expected else math.inf
+        if float(items @ excess) > critical_z * error and (best is None or ratio > best[0]):
+            best = ratio, a, b, share, expected
+    if best is None:
         return None
-    a, b, share = pairs[0]
-    if share < max(CONFUSED_SHARE, CONFUSED_RATIO * 2 / (k * (k - 1))):
-        return None
+    _ratio, a, b, share, expected = best
     return DiagnosticFinding(
         "confused_categories",
-        f"{share:.0%} of all disagreement is between two categories: the guidelines should draw "
-        "the line between them more clearly.",
-        {"category_a": a, "category_b": b, "share": share},
+        f"{share:.0%} of all disagreement is between two categories, {expected:.0%} would be by "
+        "their frequencies: the guidelines should draw the line between them more clearly.",
+        {
+            "category_a": a,
+            "category_b": b,
+            "share": share,
+            "expected_share": expected,
+            "differing_pairs": round(float(items @ differing_pairs)),
+        },
     )
 
 

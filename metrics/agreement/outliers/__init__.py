@@ -1,22 +1,25 @@
 """Outliers besides drifting raters: raters, pairs, questions and categories that need attention.
 
-Raters who disagree from the start, who always answer alike or too fast; and pairs, questions and
-categories whose agreement fell.
+Raters who disagree from the start or as newcomers, who always answer alike or too fast, or who copy
+from each other; and pairs, questions and categories whose agreement fell.
 
 All rules start from the result of `metrics.agreement.drift`, without the ratings that its alerts
 exclude: the ratings of a drifting rater since the onset cause no other alert. Each rule is an
 e-value against a stated bound, so that it may be tested as often as one likes;
 `settings.alert_level` (5,000) is the evidence that raises an alert.
 
-finding.py is the result of a rule, disagreement.py and careless_raters.py examine raters,
-level_shifts.py the rest, detection.py combines them, so that one cause raises one alert.
+finding.py is the result of a rule, disagreement.py, newcomers.py, copies.py and careless_raters.py
+examine raters, level_shifts.py the rest, detection.py combines them, so that one cause raises one
+alert.
 """
 
 from .detection import OutlierResult, detect_outliers
 from .finding import (
     CATEGORY_COLLAPSED,
+    NEWCOMER_BELOW_TEAM,
     PAIR_DIVERGED,
     QUESTION_AGREEMENT_FELL,
+    RATER_COPIES,
     RATER_DISAGREES,
     RATER_SAME_ANSWER,
     RATER_TOO_FAST,
@@ -26,8 +29,10 @@ from .finding import (
 
 __all__ = [
     "CATEGORY_COLLAPSED",
+    "NEWCOMER_BELOW_TEAM",
     "PAIR_DIVERGED",
     "QUESTION_AGREEMENT_FELL",
+    "RATER_COPIES",
     "RATER_DISAGREES",
     "RATER_SAME_ANSWER",
     "RATER_TOO_FAST",

@@ -3,12 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
 import numpy.typing as npt
 
-from metrics.agreement.drift import AGREEMENT, DriftAlert, DriftResult
+from metrics.agreement.drift import AGREEMENT, CANNOT_TELL_WHO, DriftAlert, DriftResult
 
-from . import careless_raters, disagreement, level_shifts
+from . import careless_raters, copies, disagreement, level_shifts, newcomers
 from .finding import OutlierFinding
 
 
@@ -17,7 +16,7 @@ class OutlierResult:
     """Result of all rules.
 
     findings: those that raise an alert besides drift; explained: indices of the drift alerts that
-    do not, because the question's agreement fell for most raters at once.
+    do not, because two raters cannot be told apart and the question's agreement fell.
     """
 
     findings: list[OutlierFinding] = field(default_factory=list)
@@ -35,15 +34,16 @@ def detect_outliers(
 
     k: number of categories; segment_starts: days on which other guidelines began; seconds (N,): of
     the ratings that drift detection was given, negative for unknown. Of a rater the first of:
-    drift, the same answer, too fast, disagreement. Of a question, among findings with common days,
-    the first of: its agreement, a pair, a category. When more than half of the active raters
-    drifted in the days in which the question's agreement fell, that finding replaces their alerts.
+    drift, the same answer, too fast, below the team as a newcomer, disagreement, copies. Of a
+    question, among findings with common days, the first of: its agreement, a pair, a category. The
+    agreement of a question is that without the ratings of drifting raters. Where two raters cannot
+    be told apart and it fell, that finding replaces their alert.
     """
     result = OutlierResult()
     if not drift.data.comparisons.own.size:
         return result
     starts = list(segment_starts)
-    _replace_alerts_by_common_falls(
+    _replace_alerts_of_two(
         drift, level_shifts.find_question_falls(drift, starts, with_drifters=True), result
     )
     for finding in level_shifts.find_question_falls(drift, starts) + level_shifts.find_pair_falls(
@@ -63,7 +63,11 @@ def _find_rater_outliers(drift: DriftResult, seconds: npt.ArrayLike | None) -> l
     ]
     if seconds is not None:
         rules.append(lambda: careless_raters.find_fast_raters(drift, seconds))
-    rules.append(lambda: disagreement.find_disagreeing_raters(drift))
+    rules += [
+        lambda: newcomers.find_newcomers_below_team(drift),
+        lambda: disagreement.find_disagreeing_raters(drift),
+        lambda: copies.find_copies(drift),
+    ]
     findings: list[OutlierFinding] = []
     for rule in rules:
         new_findings = [finding for finding in rule() if not alerted_raters & set(finding.raters)]
@@ -72,22 +76,19 @@ def _find_rater_outliers(drift: DriftResult, seconds: npt.ArrayLike | None) -> l
     return findings
 
 
-def _replace_alerts_by_common_falls(
+def _replace_alerts_of_two(
     drift: DriftResult, falls: Sequence[OutlierFinding], result: OutlierResult
 ) -> None:
-    """Replace drift alerts of most raters at once by a finding about the question."""
-    ratings = drift.data.ratings
+    """Replace alerts of two raters of whom nothing tells which moved by one of the question."""
     for fall in falls:
         alert_indices = {
             index
             for index, alert in enumerate(drift.alerts)
-            if alert.channel == AGREEMENT and _has_common_days(fall, alert)
+            if alert.channel == AGREEMENT
+            and alert.reason == CANNOT_TELL_WHO
+            and _has_common_days(fall, alert)
         }
-        active_raters = np.unique(
-            ratings.rater[(ratings.day >= fall.onset) & (ratings.day <= fall.day)]
-        )
-        alerted_raters = {key for index in alert_indices for key in drift.alerts[index].raters}
-        if 2 * len(alerted_raters) > active_raters.size:
+        if alert_indices:
             result.explained |= alert_indices
             _add_finding(result, fall)
 

@@ -21,7 +21,7 @@ from .finding import RATER_DISAGREES, EvidenceSeries, OutlierFinding
 MIN_ITEMS = 30
 MIN_OTHERS = 3
 _TAIL_PROBABILITY = float(special.ndtr(-3))  # beyond three standard deviations
-_MAD_TO_SD = 1.4826  # ratio of standard deviation to median absolute deviation of normal values
+MAD_TO_SD = 1.4826  # ratio of standard deviation to median absolute deviation of normal values
 
 
 def find_disagreeing_raters(drift: DriftResult) -> list[OutlierFinding]:
@@ -29,7 +29,7 @@ def find_disagreeing_raters(drift: DriftResult) -> list[OutlierFinding]:
     data, settings = drift.data, drift.data.settings
     if not data.comparisons.own.size:
         return []
-    days = _select_before_drift(drift, drift.days[AGREEMENT])
+    days = select_before_drift(drift, drift.days[AGREEMENT])
     n_raters = data.ratings.keys.size
     score_variances = estimate_variances(days, n_raters, AGREEMENT, settings)
     weight = 1 / (score_variances.s2[days.rater] / days.n + score_variances.kappa2[days.rater])
@@ -43,8 +43,9 @@ def find_disagreeing_raters(drift: DriftResult) -> list[OutlierFinding]:
         rows = slice(int(starts[0][index]), int(starts[1][index]))
         rater_days, day_weights = days.select(rows), weight[rows]
         omega = settings.priors[AGREEMENT].omega
-        evidence_path = _compute_evidence(rater_days, day_weights, float(limit[index]), omega)
-        if evidence_path[-1] >= settings.alert_level:
+        evidence_path = compute_level_evidence(rater_days, day_weights, float(limit[index]), omega)
+        is_named = evidence_path[-1] >= settings.alert_level
+        if is_named and not _is_explained_by_items(drift, int(usable[index])):
             key = int(data.ratings.keys[usable[index]])
             facts = {"middle": float(median[index]), "bound": float(limit[index])}
             findings.append(
@@ -60,28 +61,58 @@ def find_disagreeing_raters(drift: DriftResult) -> list[OutlierFinding]:
     return findings
 
 
-def compute_bound(level: Floats, *, least: float) -> tuple[Floats, Floats]:
+def _is_explained_by_items(drift: DriftResult, rater: int) -> bool:
+    """Return whether the others agree as little with each other on the same items.
+
+    The level less that of the others on the same items is tested against the bound of these
+    differences. False where less than half of the items have two other ratings.
+    """
+    settings, same_items = drift.data.settings, drift.excess[AGREEMENT]()[1]
+    days = select_before_drift(drift, same_items.days)
+    all_days = select_before_drift(drift, drift.days[AGREEMENT])
+    n_raters = drift.data.ratings.keys.size
+    items = np.bincount(days.rater, weights=days.n, minlength=n_raters)
+    total = np.bincount(days.rater, weights=days.total, minlength=n_raters)
+    compared = np.bincount(all_days.rater, weights=all_days.n, minlength=n_raters)
+    if items[rater] < max(MIN_ITEMS, compared[rater] / 2):
+        return False
+    others = (items >= MIN_ITEMS) & (np.arange(n_raters) != rater)
+    levels = np.append(total[others] / items[others], 0.0)
+    _median, limits = compute_bound(levels, least=settings.tolerated_gap)
+    if not np.isfinite(limits[-1]):
+        return False
+    rater_days, variances = days.select(days.rater == rater), same_items.variances
+    weight = 1 / (variances.s2[rater] / rater_days.n + variances.kappa2[rater])
+    omega = settings.priors[AGREEMENT].omega
+    evidence = compute_level_evidence(rater_days, weight, float(limits[-1]), omega)
+    return bool(evidence[-1] < settings.own_evidence)
+
+
+def compute_bound(
+    level: Floats, *, least: float, tail: float = _TAIL_PROBABILITY
+) -> tuple[Floats, Floats]:
     """Return the median of the others, and the level below which a rater is an outlier, both (R,).
 
-    level (R,): of each rater; least: smallest distance between the two. Minus infinity where there
-    are too few others.
+    level (R,): of each rater; least: smallest distance between the two; tail: probability of a
+    level below the bound. Minus infinity where there are too few others.
     """
     size = level.size
     median, limit = np.full(size, -np.inf), np.full(size, -np.inf)
     if size - 1 < MIN_OTHERS:
         return median, limit
-    multiple = -float(special.stdtrit(size - 2, _TAIL_PROBABILITY)) * np.sqrt(1 + 1 / (size - 1))
+    multiple = -float(special.stdtrit(size - 2, tail)) * np.sqrt(1 + 1 / (size - 1))
     for index in range(size):
         others = np.delete(level, index) if size < 100 else level
         median[index] = np.median(others)
-        robust_sd = _MAD_TO_SD * float(np.median(np.abs(others - median[index])))
+        robust_sd = MAD_TO_SD * float(np.median(np.abs(others - median[index])))
         limit[index] = median[index] - max(least, multiple * robust_sd)
         if size >= 100:  # leaving out one of so many has no effect
             return np.full(size, median[0]), np.full(size, limit[0])
     return median, limit
 
 
-def _select_before_drift(drift: DriftResult, days: DailyScores) -> DailyScores:
+def select_before_drift(drift: DriftResult, days: DailyScores) -> DailyScores:
+    """Return the days before the first drift of each rater."""
     first_onset = np.full(drift.data.ratings.keys.size, np.iinfo(np.int64).max)
     index_of_key = {int(key): number for number, key in enumerate(drift.data.ratings.keys)}
     for alert in drift.alerts:
@@ -90,7 +121,7 @@ def _select_before_drift(drift: DriftResult, days: DailyScores) -> DailyScores:
     return days.select(days.day < first_onset[days.rater])
 
 
-def _compute_evidence(
+def compute_level_evidence(
     rater_days: DailyScores, weight: Floats, limit: float, omega: float
 ) -> Floats:
     """Return the evidence after each day (T,); 0 before there are enough items."""

@@ -9,6 +9,8 @@ from metrics.agreement.estimate import Floats
 RATER_SAME_ANSWER = "rater_same_answer"
 RATER_TOO_FAST = "rater_fast"
 RATER_DISAGREES = "rater_apart"
+NEWCOMER_BELOW_TEAM = "newcomer_below"
+RATER_COPIES = "rater_copies"
 QUESTION_AGREEMENT_FELL = "question_fell"
 PAIR_DIVERGED = "pair_diverged"
 CATEGORY_COLLAPSED = "category_collapsed"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from metrics.agreement.counts.grouping import Ints, index_distinct
 from metrics.agreement.drift import (
@@ -25,7 +26,7 @@ from metrics.agreement.drift import (
 )
 from metrics.agreement.drift.comparisons import fit_effects
 from metrics.agreement.drift.daily_scores import DailyScores, estimate_variances, sum_by_day
-from metrics.agreement.drift.evidence import DailySums
+from metrics.agreement.drift.evidence import DailySums, bayes_factor
 from metrics.agreement.estimate import Floats
 
 from .finding import (
@@ -131,10 +132,63 @@ def find_pair_falls(drift: DriftResult, segment_starts: list[int]) -> list[Outli
     for fall in _find_falls(
         scored, pair_keys.size, prior=prior, settings=settings, segment_starts=segment_starts
     ):
+        if not _is_beyond_others(drift, rows, residuals, fall, int(pair_keys[fall.group])):
+            continue
         g, h = divmod(int(pair_keys[fall.group]), ratings.keys.size)
         raters = int(ratings.keys[g]), int(ratings.keys[h])
         findings.append(_build_finding(PAIR_DIVERGED, AGREEMENT, raters, fall))
     return findings
+
+
+def _is_beyond_others(  # noqa: PLR0917
+    drift: DriftResult, rows: Ints, residuals: Floats, fall: LevelFall, pair_key: int
+) -> bool:
+    """Return whether a pair fell beyond all other pairs of the same weeks, and of the same items.
+
+    rows, residuals (C,): the comparisons of all pairs. The two Bayes factors of the fall less that
+    of the others must be as large as for drift (settings.own_evidence). The same items are not
+    tested where less than half of them have a third rater.
+    """
+    comparisons, ratings, settings = drift.data.comparisons, drift.data.ratings, drift.data.settings
+    keys = comparisons.own_rater[rows] * ratings.keys.size + comparisons.other_rater[rows]
+    day = _get_comparison_days(drift, rows)
+    first, last = int(fall.series.day[0]), int(fall.series.day[fall.t]) + WEEK_DAYS
+    is_own = (keys == pair_key) & (day >= first) & (day < last)
+    is_since = day[is_own] >= fall.series.day[fall.onset]
+    own = residuals[is_own]
+    whole = _compute_fall_factor(own, is_since, settings)
+    needed = max(settings.own_evidence, min(whole**settings.own_exponent, settings.own_limit))
+    item = ratings.item[comparisons.own[rows]]
+    for group in ((day + _MONDAY_OFFSET) // WEEK_DAYS, item):
+        _groups, index = index_distinct(group)
+        others = np.bincount(index, weights=(keys != pair_key).astype(float))
+        total = np.bincount(index, weights=np.where(keys != pair_key, residuals, 0.0))
+        n_others = others[index[is_own]]
+        has_others = n_others > 0
+        is_tested = [
+            2 * (has_others & part).sum() >= max(int(part.sum()), 1)
+            for part in (is_since, ~is_since)
+        ]
+        if not all(is_tested):
+            continue
+        excess = own[has_others] - total[index[is_own]][has_others] / n_others[has_others]
+        if _compute_fall_factor(excess, is_since[has_others], settings) < needed:
+            return False
+    return True
+
+
+def _compute_fall_factor(
+    score: Floats, is_since: npt.NDArray[np.bool_], settings: DriftSettings
+) -> float:
+    """Return the Bayes factor of a fall of the mean score (N,) between two parts."""
+    before, since = score[~is_since], score[is_since]
+    s2 = max(float(score.var()), settings.min_item_variance[AGREEMENT])
+    prior = settings.priors[AGREEMENT]
+    variance = s2 * (1 / before.size + 1 / since.size) + prior.tolerance**2
+    ((factor,),) = bayes_factor(
+        np.array([before.mean() - since.mean()]), np.array([variance]), prior.omega
+    )
+    return float(factor)
 
 
 def find_category_falls(

@@ -6,6 +6,7 @@ No project and no database is needed.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -172,7 +173,7 @@ class Command(BaseCommand):
 
 
 def _note_missing_order(
-    ratings: rating_file.RatingFile, options: dict[str, Any]
+    ratings: rating_file.RatingFile, options: Mapping[str, Any]
 ) -> list[LabelNote]:
     """Return a note if the scale needs an order and none is known."""
     has_order = ratings.order_basis != ALPHABET or options["values"] or options["matrix"]

@@ -12,28 +12,35 @@ import numpy as np
 from django.utils import timezone
 
 from metrics.agreement.counts.tally import PairTables
-from metrics.agreement.explain import diagnosis, headline_differences
+from metrics.agreement.explain import diagnosis, headline_differences, outlying_raters
 from metrics.agreement.explain.diagnosis import DiagnosticFinding
 from metrics.agreement.headline import COHEN, FLEISS
 from metrics.agreement.registry import MEAN_BY_ITEMS
-from metrics.agreement.weights import get_weighted_name
+from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
 from metrics.models import Diagnosis, PeriodUnit, Result
 from metrics.results.all_time_patterns import AllTimePatterns
 from metrics.results.headline import sample_merging
 from metrics.results.pairs import pair_results
 from metrics.scale import QuestionScale
+from ratings.models import NO_CODE, Rating
 
-from . import disputed_items
+from . import disputed_items, recent_change
 
 Findings = list[dict[str, Any]]
 Confusions = list[tuple[int, int, float]]  # two categories, their share of the disagreement
 
 MAX_CONFUSIONS = 5  # pairs of categories
 
+# Findings that pages show in sentences of their own.
+OUTLYING_RATERS = "outlying_raters"
+RECENT_CHANGE = "recent_change"
+
 
 # Most important first: pages show the first three immediately.
 ORDER = (
     "few_items",
+    "definitions_apart",
+    "rare_category",
     "single_ratings",
     "prevalence_paradox",
     "consistent_apart",
@@ -44,7 +51,13 @@ ORDER = (
     "little_overlap",
     "confused_categories",
     "rater_bias",
+    OUTLYING_RATERS,
+    RECENT_CHANGE,
 )
+# Findings that forbid a word for the value: it is based on too little, or on a choice.
+WORDLESS = ("definitions_apart", "rare_category")
+# Ratings of the newest items from which outlying raters are found.
+MAX_RATINGS_READ = 50_000
 
 
 def build_diagnosis(all_time: AllTimePatterns, means: dict[str, Any]) -> Diagnosis:
@@ -83,11 +96,68 @@ def find_question_findings(all_time: AllTimePatterns, means: dict[str, Any]) -> 
     result = Result.objects.filter(
         question_id=all_time.question_id, period_unit=PeriodUnit.ALL
     ).first()
-    return (
-        findings
-        if result is None
-        else sort_findings([*findings, *compare_coefficients(result, means)])
+    if result is None:
+        return findings
+    headline_weights = result.headline.get("weights", UNWEIGHTED)
+    return sort_findings(
+        [
+            *findings,
+            *compare_coefficients(result, means, all_time.scale),
+            *find_outlying_raters(_read_newest_ratings(all_time), all_time.scale, headline_weights),
+            *recent_change.find_recent_change(all_time),
+        ]
     )
+
+
+def _read_newest_ratings(all_time: AllTimePatterns) -> np.ndarray:
+    """Return item, rater and code of counted ratings of the newest items, of the raters shown."""
+    rows = Rating.objects.filter(question_id=all_time.question_id).order_by("-item_id")
+    columns = rows.values_list("item_id", "rater_id", "counted")[: MAX_RATINGS_READ + 1]
+    dtype = [("item", np.int64), ("rater", np.int64), ("code", np.int64)]
+    ratings = np.fromiter(columns.iterator(chunk_size=10_000), dtype)
+    if len(ratings) > MAX_RATINGS_READ:  # the last item may be incomplete
+        ratings = ratings[ratings["item"] != ratings["item"][-1]]
+    ratings = ratings[ratings["code"] > NO_CODE]
+    ratings["code"] = all_time.scale.code_indices(ratings["code"])
+    ratings = ratings[ratings["code"] >= 0]
+    if all_time.people_only:
+        ratings = ratings[~np.isin(ratings["rater"], all_time.model_raters)]
+    return ratings
+
+
+def find_outlying_raters(
+    ratings: np.ndarray, scale: QuestionScale, headline_weights: str
+) -> Findings:
+    """Return one finding with the raters below the others on the same items, or none.
+
+    ``ratings``: item, rater and code (index in declared order) of the raters shown.
+    """
+    raters = outlying_raters.find_outlying_raters(
+        ratings["item"],
+        ratings["rater"],
+        ratings["code"],
+        scale.k,
+        weights=scale.build_weight_matrices().get(headline_weights),
+    )
+    if not raters:
+        return []
+    rows = [[rater.rater, rater.difference, rater.n_items] for rater in raters]
+    return [{"name": OUTLYING_RATERS, "figures": {"raters": rows}}]
+
+
+def has_wordless_value(findings: Findings) -> bool:
+    """Return True if no word for the value would hold, by stored findings (WORDLESS)."""
+    return any(finding["name"] in WORDLESS for finding in findings)
+
+
+def list_outlying_ids(findings: Findings) -> list[int]:
+    """Return the ids of the raters below the others, from stored findings."""
+    return [
+        row[0]
+        for finding in findings
+        if finding["name"] == OUTLYING_RATERS
+        for row in finding["figures"]["raters"]
+    ]
 
 
 def find_confusions(counts: np.ndarray, n_items: np.ndarray) -> Confusions:
@@ -109,8 +179,12 @@ def diagnose_patterns(
     return [{"name": finding.name, "figures": finding.figures} for finding in results]
 
 
-def compare_coefficients(result: Result, means: dict[str, Any]) -> Findings:
-    """Return findings that explain why other coefficients differ from the headline."""
+def compare_coefficients(result: Result, means: dict[str, Any], scale: QuestionScale) -> Findings:
+    """Return findings that explain why other coefficients differ from the headline.
+
+    Weights are compared on ordered scales of three categories or more only: without an order they
+    would depend on the order of declaration, and two categories have no weights.
+    """
     headline, coefficients = (
         sample_merging.get_full_headline(result.headline),
         result.all_coefficients,
@@ -118,7 +192,9 @@ def compare_coefficients(result: Result, means: dict[str, Any]) -> Findings:
     if not headline:
         return []
     findings: list[DiagnosticFinding | None] = []
-    if headline["name"].startswith(FLEISS):
+    if not scale.type.ordered or scale.k < 3:
+        pass
+    elif headline["name"].startswith(FLEISS):
         findings.append(headline_differences.compare_weightings(coefficients))
     elif headline["name"].startswith(COHEN):  # of two raters, whose kappa is the mean of one pair
         findings.append(

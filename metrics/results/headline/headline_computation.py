@@ -160,7 +160,15 @@ class CountedRaters:
         tables = {
             group_name: partial(self.tables, group_name) for group_name in (ALL, PEOPLE, MODELS)
         }
-        groups = {ALL: RaterGroup(n_raters, patterns.pooled, n_items, row.pooled, tables[ALL])}
+        groups = {
+            ALL: RaterGroup(
+                n_raters,
+                patterns.pooled,
+                patterns.select_items(n_items, ALL),
+                row.pooled,
+                tables[ALL],
+            )
+        }
         if not patterns.separates_models:
             return groups | {PEOPLE: groups[ALL]}
         for group_name, group_size, counts, values in (
@@ -168,7 +176,11 @@ class CountedRaters:
             (MODELS, self.n_models, patterns.models, row.models),
         ):
             groups[group_name] = RaterGroup(
-                group_size, counts, n_items, values or {}, tables[group_name]
+                group_size,
+                counts,
+                patterns.select_items(n_items, group_name),
+                values or {},
+                tables[group_name],
             )
         return groups
 

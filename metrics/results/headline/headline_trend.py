@@ -2,8 +2,8 @@
 
 Patterns hold the coefficients of all raters together. The agreement of two raters is that of either
 with the others, of whom there is one; so their trend is computed from the peer counts of the first
-of the two, by the days of that rater's ratings (rater_periods). An intraclass correlation of more
-raters needs the margins of each rater in every period, which no count holds: alpha is shown
+of the two, by the later of the days of both ratings (rater_periods). An intraclass correlation of
+more raters needs the margins of each rater in every period, which no count holds: alpha is shown
 instead, and pages say so.
 """
 
@@ -121,9 +121,18 @@ def get_icc_trend(
     if rater is None:
         return []
     if newest:
-        days = rater_periods.filter_newest_days(question, rater, span, newest)
+        days = rater_periods.filter_newest_days(
+            question, rater, span, newest, days=rater_periods.COMPARED_DAYS
+        )
     else:
-        days = rater_periods.filter_days_after(question, rater, span, start=after, number=size)
+        days = rater_periods.filter_days_after(
+            question,
+            rater,
+            span,
+            start=after,
+            number=size,
+            days=rater_periods.COMPARED_DAYS,
+        )
     rows = sorted(days.values_list("day", "width", "table"), key=itemgetter(0))
     points = _compute_icc_points(rows, scale, span, name)
     if newest:

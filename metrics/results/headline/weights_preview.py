@@ -13,7 +13,7 @@ from metrics.agreement.coefficients import cohen, fleiss
 from metrics.agreement.headline import HeadlineFacts
 from metrics.agreement.weights import CUSTOM, get_weight_matrix
 from metrics.counting import store
-from metrics.models import ALL_DAYS, CountState, PatternTally
+from metrics.models import ALL_DAYS, CountState, PatternTally, Population
 from metrics.results.grouped_patterns import GroupedPatterns, GroupValues
 from metrics.scale import QuestionScale
 from projects.models import Question
@@ -30,7 +30,9 @@ def preview_weights(question_id: int, weights: list[list[float]]) -> dict[str, A
     """
     question = Question.objects.filter(pk=question_id).first()
     state = CountState.objects.filter(pk=question_id).first()
-    row = PatternTally.objects.filter(question_id=question_id, day=ALL_DAYS).first()
+    row = PatternTally.objects.filter(
+        question_id=question_id, day=ALL_DAYS, population=Population.ALL
+    ).first()
     if question is None or state is None or row is None:
         return None
     scale = QuestionScale.for_question(question)

@@ -1,4 +1,7 @@
-"""A rater's agreement with the peers by day, week and month of the rater's own ratings.
+"""A rater's agreement with the peers by day, week and month.
+
+A rating counts in the period in which it can first be compared: that of the rating itself, or of
+the first rating of a peer where that came later.
 
 Computed from the counts of the days on request. There are many periods, and they are seldom viewed:
 storing them for many raters with few shared items took most of the time of processing a rating. The
@@ -17,7 +20,7 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from django.db.models import Max, QuerySet
+from django.db.models import Max, Q, QuerySet
 
 from metrics import periods
 from metrics.models import ALL_DAYS, PeerTally
@@ -29,40 +32,78 @@ from .peer_sums import COLUMNS, WITHOUT_MOMENTS, PeerSums
 
 # --- days of the periods
 
-
-def filter_rater_days(question: Question, rater: Rater) -> QuerySet[PeerTally]:
-    """Return the peer counts of the single days on which the rater has a current rating."""
-    return _filter_days(question, [rater.pk])
+COMPARED_DAYS = Q(n_items__gt=0)  # on which ratings could first be compared
+RATED_DAYS = Q(n_ratings__gt=0)  # on which ratings were given
 
 
-def _filter_days(question: Question, raters: Collection[int]) -> QuerySet[PeerTally]:
-    return PeerTally.objects.filter(
-        question=question, rater__in=raters, day__gt=ALL_DAYS, n_ratings__gt=0
-    )
+def filter_rater_days(
+    question: Question, rater: Rater, days: Q = COMPARED_DAYS | RATED_DAYS
+) -> QuerySet[PeerTally]:
+    """Return the peer counts of the single days on which a rating was given or first compared.
+
+    ``days``: which of both.
+    """
+    return _filter_days(question, [rater.pk], days)
+
+
+def _filter_days(
+    question: Question, raters: Collection[int], days: Q = COMPARED_DAYS | RATED_DAYS
+) -> QuerySet[PeerTally]:
+    return PeerTally.objects.filter(days, question=question, rater__in=raters, day__gt=ALL_DAYS)
 
 
 def filter_newest_days(
-    question: Question, rater: Rater, span: str, number: int
+    question: Question,
+    rater: Rater,
+    span: str,
+    number: int,
+    *,
+    days: Q = COMPARED_DAYS | RATED_DAYS,
 ) -> QuerySet[PeerTally]:
     """Return the days of the newest ``number`` periods, and perhaps some of older ones."""
-    return filter_rater_days(question, rater).order_by("-day")[: number * periods.MAX_DAYS[span]]
+    rater_days = filter_rater_days(question, rater, days)
+    return rater_days.order_by("-day")[: number * periods.MAX_DAYS[span]]
 
 
 def filter_days_after(
-    question: Question, rater: Rater, span: str, *, start: datetime.date, number: int
+    question: Question,
+    rater: Rater,
+    span: str,
+    *,
+    start: datetime.date,
+    number: int,
+    days: Q = COMPARED_DAYS | RATED_DAYS,
 ) -> QuerySet[PeerTally]:
     """Return the days of the first ``number`` periods that begin after ``start``.
 
     And perhaps some of later periods, and the remaining days of the period that contains ``start``.
     """
-    later = filter_rater_days(question, rater).filter(day__gt=(start - EPOCH).days)
+    rater_days = filter_rater_days(question, rater, days)
+    later = rater_days.filter(day__gt=(start - EPOCH).days)
     return later.order_by("day")[: (number + 1) * periods.MAX_DAYS[span]]
 
 
-def count_periods(question: Question, rater: Rater, span: str, *, most: int) -> int:
+def count_periods(
+    question: Question,
+    rater: Rater,
+    span: str,
+    *,
+    most: int,
+    days: Q = COMPARED_DAYS | RATED_DAYS,
+) -> int:
     """Return how many periods the rater has, at most ``most``."""
-    days = list(filter_newest_days(question, rater, span, most).values_list("day", flat=True))
-    return min(len(np.unique(periods.compute_start_days(np.array(days, np.int64), span))), most)
+    newest = filter_newest_days(question, rater, span, most, days=days)
+    numbers = np.array(list(newest.values_list("day", flat=True)), np.int64)
+    return min(len(np.unique(periods.compute_start_days(numbers, span))), most)
+
+
+def get_newest_days(questions: Iterable[int]) -> dict[int, datetime.date]:
+    """Return the day of the newest counted rating of each question that has any; one query."""
+    days = PeerTally.objects.filter(
+        question__in=list(questions), day__gt=ALL_DAYS, n_ratings__gt=0
+    ).order_by()
+    newest = days.values_list("question_id").annotate(Max("day"))
+    return {question: date_from_day(day) for question, day in newest}
 
 
 # --- values of the periods
@@ -76,13 +117,14 @@ def list_newest_periods(
     *,
     scale: QuestionScale,
     number: int,
+    days: Q = COMPARED_DAYS | RATED_DAYS,
 ) -> list[tuple[Any, ...]]:
     """Return (first day, Value of each name) of the newest ``number`` periods, oldest first.
 
     One query.
     """
-    days = filter_newest_days(question, rater, span, number)
-    return _list_period_values(days.values_list(*COLUMNS), scale, span, names)[-number:]
+    newest = filter_newest_days(question, rater, span, number, days=days)
+    return _list_period_values(newest.values_list(*COLUMNS), scale, span, names)[-number:]
 
 
 def list_periods_after(
@@ -94,10 +136,11 @@ def list_periods_after(
     scale: QuestionScale,
     after: datetime.date,
     number: int,
+    days: Q = COMPARED_DAYS | RATED_DAYS,
 ) -> list[tuple[Any, ...]]:
     """Return (first day, Value of each name) of the first ``number`` periods after this day."""
-    days = filter_days_after(question, rater, span, start=after, number=number)
-    rows = _list_period_values(days.values_list(*COLUMNS), scale, span, names)
+    later = filter_days_after(question, rater, span, start=after, number=number, days=days)
+    rows = _list_period_values(later.values_list(*COLUMNS), scale, span, names)
     return [row for row in rows if row[0] > after][:number]
 
 
@@ -134,7 +177,7 @@ def get_recent_values(
 
     ``back``: how long before the newest period of all raters a period may begin.
     """
-    days = _filter_days(question, raters)
+    days = _filter_days(question, raters, COMPARED_DAYS)
     last_day = days.aggregate(last=Max("day"))["last"]
     if last_day is None:
         return {}

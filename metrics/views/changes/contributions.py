@@ -78,9 +78,11 @@ class ChangeExplanation:
 
     @property
     def is_clear(self) -> bool:
-        """True if the change is more than two of its standard errors."""
-        move, se = self.result["change"], self.result["se"]
-        return move is not None and se is not None and abs(move) > 2 * se
+        """True if the change is more than chance (results.disagreement.recent_change).
+
+        False for an explanation that was stored before this was tested.
+        """
+        return bool(self.result.get("is_clear"))
 
 
 def _is_negligible(part: Contribution) -> bool:

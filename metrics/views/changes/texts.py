@@ -60,8 +60,8 @@ def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation
     elif not explanation.is_clear:
         lines.append(
             _(
-                "That is within two standard errors: it may be chance, and so may what seems to "
-                "explain it."
+                "Items dealt to the two periods at random differ as much in more than 5 of 100 "
+                "cases: it may be chance, and so may what seems to explain it."
             )
         )
     else:

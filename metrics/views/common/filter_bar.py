@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Max
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -24,7 +23,7 @@ from metrics.filters import (
     RatingFilter,
     join_keys,
 )
-from metrics.models import PeriodUnit, Result
+from metrics.results.raters import rater_periods
 from projects.models import Project, QueueOrder, Rater
 
 from .selection import Selection
@@ -142,8 +141,8 @@ def describe_empty_selection(selection: Selection) -> str:
         message = _describe_empty_period(selection.project, date_filter.from_date)
     elif selection.filter == date_filter:
         message = _("No ratings in these days.")
-    rows = Result.objects.filter(question=selection.question, period_unit=PeriodUnit.DAY)
-    newest = rows.aggregate(newest=Max("start"))["newest"]
+    newest_days = rater_periods.get_newest_days([selection.question.pk])
+    newest = newest_days.get(selection.question.pk)
     if newest is None:
         return message
     return (

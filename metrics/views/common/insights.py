@@ -5,7 +5,7 @@ Also the raters whose agreement with peers is clearly below that of all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from django.urls import reverse
@@ -16,11 +16,15 @@ from django.utils.translation import ngettext
 
 from metrics.agreement.explain import bands
 from metrics.agreement.headline import FLEISS
-from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
-from metrics.models import RaterResult, Result, build_number_expression
+from metrics.models import Diagnosis
+from metrics.results.disagreement.findings import (
+    OUTLYING_RATERS,
+    RECENT_CHANGE,
+    Findings,
+    list_outlying_ids,
+)
 from metrics.scale import QuestionScale
 from projects.models import Rater
-from ratings.models import Assignment
 
 from . import display_names
 from .number_formats import format_count, format_number, format_percent
@@ -36,77 +40,45 @@ def build_sentences(
     rater_keys = {rater.pk: rater.key for rater in raters}
     sentences = []
     for finding in findings:
+        if finding["name"] in (OUTLYING_RATERS, RECENT_CHANGE):
+            continue  # they have sentences of their own
         figures = finding["figures"] | {"scheme": scheme}
         sentences.append(_SENTENCES[finding["name"]](figures, scale.labels, rater_keys))
     return sentences
 
 
-def get_outlier_threshold(result: Result) -> tuple[str, float | None]:
-    """Return (coefficient, threshold) below which a rater's agreement with peers is an outlier.
-
-    The coefficient has the weights of the headline; the threshold is the lower end of the interval
-    of Fleiss' kappa under the same weights, or None.
-    """
-    weights = result.headline.get("weights", UNWEIGHTED)
-    kappa = result.all_coefficients.get(get_weighted_name("fleiss_kappa", weights), {})
-    return get_weighted_name("vs_peers", weights), kappa.get("low")
+def get_stored_findings(questions: Iterable[int]) -> dict[int, Findings]:
+    """Return {question id: its stored findings}; one query."""
+    rows = Diagnosis.objects.filter(question__in=list(questions))
+    return dict(rows.values_list("question_id", "findings"))
 
 
-def is_comparable(result: Result, rater_id: int, n_ratings: int) -> bool:
-    """Return True if a rater can be compared with all raters.
-
-    False if half or more of the rater's ratings were requested for uncertain items: all raters
-    agree less on those.
-    """
-    if "sample" not in result.headline:
-        return True
-    n_requested = Assignment.objects.filter(rater=rater_id, planned=True).count()
-    return 2 * n_requested < n_ratings
-
-
-def list_outlier_raters(results: Mapping[int, Result]) -> dict[int, list[str]]:
+def list_outlier_raters(findings: Mapping[int, Findings]) -> dict[int, list[str]]:
     """Return {question id: keys of outlier raters}, those with the greatest impact first.
 
-    A rater is an outlier if the interval of the agreement with peers lies below the interval of the
-    project's. Impact: ratings x gap. Only people, unless only models rate or the lead pools them.
+    An outlier agrees less with the others than they do with each other, on the same items and under
+    the weights of the headline (metrics.agreement.explain.outlying_raters). One query.
     """
-    thresholds: dict[str, dict[int, float]] = {}  # by weighting: one query each, not one a question
-    for question, result in results.items():
-        name, threshold = get_outlier_threshold(result)
-        if threshold is not None:
-            thresholds.setdefault(name, {})[question] = threshold
-    impacts: dict[int, list[tuple[float, str]]] = {}
-    for name, threshold_by_question in thresholds.items():
-        rows = RaterResult.objects.filter(question__in=list(threshold_by_question))
-        rows = rows.annotate(
-            high=build_number_expression(f"coefficients__{name}__high"),
-            value=build_number_expression(f"coefficients__{name}__value"),
-            n_items=build_number_expression(f"coefficients__{name}__n_items"),
-        )
-        rows = rows.filter(
-            n_items__gte=bands.MIN_ITEMS_ZERO_WIDTH
-        )  # an interval of fewer may be too narrow
-        # The query uses the highest threshold; each question's own is faster to check in Python.
-        rows = rows.filter(high__lt=max(threshold_by_question.values()))
-        columns = (
-            "question_id",
-            "rater",
-            "rater__key",
-            "rater__kind",
-            "high",
-            "value",
-            "n_ratings",
-        )
-        for question, pk, key, kind, high, value, n in rows.order_by().values_list(*columns):
-            of_people = results[question].headline.get("population", "people") == "people"
-            if high >= threshold_by_question[question] or (of_people and kind != Rater.Kind.HUMAN):
-                continue
-            if is_comparable(results[question], pk, n):
-                impact = n * (threshold_by_question[question] - value)
-                impacts.setdefault(question, []).append((-impact, key))
+    ids_by_question = {question: list_outlying_ids(stored) for question, stored in findings.items()}
     return {
-        question: [key for _impact, key in sorted(raters)] for question, raters in impacts.items()
+        question: keys
+        for question, keys in zip(
+            ids_by_question, _list_keys(ids_by_question.values()), strict=True
+        )
+        if keys
     }
+
+
+def list_rater_keys(ids: list[int]) -> list[str]:
+    """Return the keys of the raters in the order of their ids."""
+    return _list_keys([ids])[0]
+
+
+def _list_keys(id_lists: Collection[list[int]]) -> list[list[str]]:
+    """Return the keys of the raters of each list, without those deleted since."""
+    ids = {rater_id for rater_ids in id_lists for rater_id in rater_ids}
+    keys = dict(Rater.objects.filter(pk__in=ids).values_list("pk", "key")) if ids else {}
+    return [[keys[pk] for pk in rater_ids if pk in keys] for rater_ids in id_lists]
 
 
 def build_outlier_sentences(keys: list[str], project: int, query: str) -> list[SafeString]:
@@ -119,14 +91,15 @@ def build_outlier_sentences(keys: list[str], project: int, query: str) -> list[S
     )
     if len(keys) > 3:
         template = _(
-            "{n} raters agree less with the others than the project does, among them {names}."
+            "{n} raters agree less with the others than these do with each other on the same "
+            "items, among them {names}."
         )
         page, question = reverse("raters", args=[project]), query.partition("&")[0]
         count_link = format_html('<a href="{}?{}">{}</a>', page, question, format_count(len(keys)))
         return [format_html(template, n=count_link, names=names)]
     template_few = ngettext(
-        "{names} agrees less with the others than the project does.",
-        "{names} agree less with the others than the project does.",
+        "{names} agrees less with the others than these do with each other on the same items.",
+        "{names} agree less with the others than these do with each other on the same items.",
         len(keys),
     )
     return [format_html(template_few, names=names)] if keys else []
@@ -143,11 +116,20 @@ SentenceBuilder = Callable[[dict[str, Any], list[str], dict[int, str]], str]
 def _describe_prevalence_paradox(
     values: dict[str, Any], labels: list[str], _names: dict[int, str]
 ) -> str:
-    return _(
-        "Raters agree in %(observed)s of all comparisons, but %(share)s of the ratings are "
-        "“%(label)s”, so much of "
-        "that agreement is expected by chance: kappa is %(kappa)s, AC1 is %(ac1)s. Read both."
-    ) % {
+    if "comparisons" in values:
+        template = _(
+            "Raters agree in %(observed)s of all %(n)s comparisons, but %(share)s of the ratings "
+            "are “%(label)s”, so much of that agreement is expected by chance: kappa is "
+            "%(kappa)s, AC1 is %(ac1)s. Read both."
+        )
+    else:  # a report of an older release
+        template = _(
+            "Raters agree in %(observed)s of all comparisons, but %(share)s of the ratings are "
+            "“%(label)s”, so much of that agreement is expected by chance: kappa is %(kappa)s, "
+            "AC1 is %(ac1)s. Read both."
+        )
+    return template % {
+        "n": format_count(values.get("comparisons", 0)),
         "observed": format_percent(values["percent_agreement"]),
         "share": format_percent(values["share"]),
         "label": labels[values["category"]],
@@ -205,12 +187,18 @@ def _describe_little_overlap(
 def _describe_confused_categories(
     values: dict[str, Any], labels: list[str], _names: dict[int, str]
 ) -> str:
-    return _(
-        "%(share)s of all disagreement is between “%(one)s” and “%(other)s”: the guidelines should "
-        "draw the line "
-        "between them more clearly."
-    ) % {
+    if "expected_share" in values:
+        template = _(
+            "%(share)s of all disagreement (%(n)s comparisons) is between “%(one)s” and "
+            "“%(other)s”, where their frequencies alone would give %(expected)s: the guidelines "
+            "should draw the line between them more clearly."
+        )
+    else:  # a report of an older release, which did not compare with the frequencies
+        template = _("%(share)s of all disagreement is between “%(one)s” and “%(other)s”.")
+    return template % {
         "share": format_percent(values["share"]),
+        "expected": format_percent(values.get("expected_share", 0.0)),
+        "n": format_count(values.get("differing_pairs", 0)),
         "one": labels[values["category_a"]],
         "other": labels[values["category_b"]],
     }
@@ -283,20 +271,11 @@ def _describe_weightings(values: dict[str, Any], _labels: list[str], _names: dic
 def _describe_fleiss_and_pairs(
     values: dict[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
-    params = {"fleiss": format_number(values["fleiss"]), "pairs": format_number(values["pairs"])}
-    if values["pairs"] > values["fleiss"]:
-        template = _(
-            "Fleiss’ kappa (%(fleiss)s) is below the mean over pairs (%(pairs)s): some raters "
-            "are stricter than others. Fleiss’ speaks of any raters, the mean of these raters with "
-            "their habits."
-        )
-    else:
-        template = _(
-            "Fleiss’ kappa (%(fleiss)s) is above the mean over pairs (%(pairs)s): pairs that "
-            "share many items agree less, or rated harder ones. Fleiss’ speaks of any raters, the "
-            "mean of these pairs."
-        )
-    return template % params
+    return _(
+        "Fleiss’ kappa is %(fleiss)s, the mean over pairs %(pairs)s. Fleiss’ counts every item "
+        "alike and takes chance from all ratings together; the mean counts pairs by their shared "
+        "items and takes chance from the two raters alone."
+    ) % {"fleiss": format_number(values["fleiss"]), "pairs": format_number(values["pairs"])}
 
 
 def _describe_consistency_without_agreement(
@@ -312,7 +291,40 @@ def _describe_consistency_without_agreement(
     }
 
 
+def _describe_definitions_apart(
+    values: Mapping[str, Any], _labels: list[str], _names: dict[int, str]
+) -> str:
+    return _(
+        "The value depends on the definition: Fleiss’ kappa is %(by_rating)s with chance from all "
+        "ratings alike, %(by_item)s with chance from all items alike, and Krippendorff’s alpha is "
+        "%(alpha)s. No word for the agreement would hold for all of them."
+    ) % {
+        "by_rating": format_number(values["fleiss_kappa"]),
+        "by_item": format_number(values["fleiss_kappa_gwet"]),
+        "alpha": format_number(values["krippendorff_alpha_nominal"]),
+    }
+
+
+def _describe_rare_category(
+    values: Mapping[str, Any], labels: list[str], _names: dict[int, str]
+) -> str:
+    n = values["rare_items"]
+    return ngettext(
+        "Only %(n)s of %(shared)s items has another answer than “%(label)s”: how well raters agree "
+        "on such items is hardly known.",
+        "Only %(n)s of %(shared)s items have another answer than “%(label)s”: how well raters "
+        "agree on such items is hardly known.",
+        n,
+    ) % {
+        "n": format_count(n),
+        "shared": format_count(values["shared_items"]),
+        "label": labels[values["category"]],
+    }
+
+
 _SENTENCES: dict[str, SentenceBuilder] = {
+    "definitions_apart": _describe_definitions_apart,
+    "rare_category": _describe_rare_category,
     "few_items": _describe_few_items,
     "weightings": _describe_weightings,
     "fleiss_and_pairs": _describe_fleiss_and_pairs,

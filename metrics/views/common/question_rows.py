@@ -15,10 +15,11 @@ from django.utils.safestring import SafeString
 
 from metrics.agreement.explain import bands
 from metrics.models import CountState, Diagnosis, PeriodUnit, Result
+from metrics.results.disagreement.findings import has_wordless_value
 from projects.models import Project, Question
 
 from .confused_categories import CategoryConfusion, build_confusions
-from .insights import build_outlier_sentences, list_outlier_raters
+from .insights import build_outlier_sentences, get_stored_findings, list_outlier_raters
 from .trends import recent_weeks
 
 
@@ -49,6 +50,7 @@ class QuestionRow:
     top_confusion: CategoryConfusion | None = None
     attention: list[SafeString] = field(default_factory=list)
     inbox_entries: list[InboxLink] = field(default_factory=list)
+    is_wordless: bool = False  # no word for the value would hold
 
     @property
     def headline(self) -> dict[str, Any] | None:
@@ -107,9 +109,10 @@ def build_project_rows(
     ratings.
     """
     results = get_results(questions)
+    findings = get_stored_findings(question.pk for question in questions)
     weekly_trends, outliers = (
         recent_weeks.get_recent_weeks(results.values()),
-        list_outlier_raters(results),
+        list_outlier_raters(findings),
     )
     confusions, inboxes = (
         _get_top_confusions(questions),
@@ -127,6 +130,7 @@ def build_project_rows(
                 outliers.get(question.pk, []), project.pk, urlencode({"question": question.key})
             ),
             [entry for inbox in inboxes for entry in inbox.get(question.pk, ())],
+            has_wordless_value(findings.get(question.pk, [])),
         )
         for question in questions
     ]

@@ -10,6 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from metrics.agreement import registry
+from metrics.agreement.explain import bands
 from metrics.agreement.headline import LEAD_CHOICE
 from metrics.filters import ALL_RATINGS, RANDOM_SAMPLE
 from metrics.models import Result
@@ -101,6 +102,8 @@ def build_context(
         "pooled": selection.question.headline_pooled,
         "moves": changes,
         "findings": insights,
+        "wordless": source.has_wordless_value,
+        "compared_statistics": compare_statistics(selection, result),
         "said": all_insights[:MAX_INSIGHTS],
         "more_said": all_insights[MAX_INSIGHTS:],
         "beside": other_statistics,
@@ -128,6 +131,27 @@ def build_context(
         "sensitivity_name": weighted_name,
         "sensitivity": weighted_estimates,
     }
+
+
+@dataclass(frozen=True)
+class ComparedStatistics:
+    """Kappa, alpha and AC1 without weights, and whether they lie in neighbouring bands."""
+
+    kappa: float | None
+    alpha: float | None
+    ac1: float | None
+    agree: bool
+
+
+def compare_statistics(selection: Selection, result: Result | None) -> ComparedStatistics:
+    """Return how far statistics that treat chance differently agree."""
+    coefficients = result.displayed_coefficients if result else {}
+    names = "fleiss_kappa", "krippendorff_alpha_nominal", "gwet_ac1"
+    kappa, alpha, ac1 = (coefficients.get(name, {}).get("value") for name in names)
+    scheme = selection.project.band_scheme
+    return ComparedStatistics(
+        kappa, alpha, ac1, bands.are_neighbouring((kappa, alpha, ac1), scheme)
+    )
 
 
 def list_trend_choices(selection: Selection) -> list[tuple[str, str]]:

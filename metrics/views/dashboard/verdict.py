@@ -5,7 +5,7 @@ Every noun links to its part of the page. Read from stored results.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -46,14 +46,21 @@ def build_verdict(
     """Return the summary of the headline, or None while it has no value."""
     if not headline or headline.get("value") is None:
         return None
-    agreement = _describe_agreement(selection, name, headline)
+    agreement = _describe_doubt(source, name, headline) or _describe_agreement(
+        selection, name, headline
+    )
     issues = _describe_confusion(selection, source) + _describe_outliers(selection, source)
     if agreement is None:
         sentences, action = [_describe_too_early(headline)], _choose_planning_action(selection)
     else:
         sentences, action = (
             [agreement, *issues],
-            _choose_next_action(selection, headline, bool(issues)),
+            _choose_next_action(
+                selection,
+                headline,
+                has_issues=bool(issues),
+                has_wordless_value=source.has_wordless_value,
+            ),
         )
     return DashboardVerdict(sentences, *(_find_priority_action(selection) or action))
 
@@ -74,6 +81,40 @@ def _describe_agreement(
     band_name = format_html("<strong>{}</strong>", display_names.get_band_name(band))
     band_link = _render_link(f"{reverse('glossary')}#bands", band_name)
     return format_html(_("Agreement is {word}: {number}."), word=band_link, number=number)
+
+
+def _describe_doubt(
+    source: ProjectSource, name: str, headline: Mapping[str, Any]
+) -> SafeString | None:
+    """Return the sentence in place of a word for the agreement, or None where a word holds."""
+    if name == "percent_agreement" or headline["n_items"] == 1:
+        return None
+    number = _render_estimate_link(headline)
+    figures = {finding["name"]: finding["figures"] for finding in source.get_findings()}
+    if (values := figures.get("definitions_apart")) is not None:
+        template = _(
+            "Agreement depends on the definition: Fleiss’ kappa is {by_rating} with chance by "
+            "rating and {by_item} with chance by item, alpha is {alpha}; shown is {number}."
+        )
+        by_rating, by_item, alpha = (
+            number_formats.format_number(values[key])
+            for key in ("fleiss_kappa", "fleiss_kappa_gwet", "krippendorff_alpha_nominal")
+        )
+        return format_html(
+            template, by_rating=by_rating, by_item=by_item, alpha=alpha, number=number
+        )
+    if (values := figures.get("rare_category")) is not None:
+        template = ngettext(
+            "Too early to say: {number} is based on {n} item with another answer than the most "
+            "frequent one.",
+            "Too early to say: {number} is based on {n} items with another answer than the most "
+            "frequent one.",
+            values["rare_items"],
+        )
+        return format_html(
+            template, number=number, n=number_formats.format_count(values["rare_items"])
+        )
+    return None
 
 
 def _render_estimate_link(headline: dict[str, Any]) -> SafeString:
@@ -145,12 +186,17 @@ def _find_priority_action(selection: Selection) -> tuple[str, str] | None:
 
 
 def _choose_next_action(
-    selection: Selection, headline: dict[str, Any], has_issues: bool
+    selection: Selection,
+    headline: Mapping[str, Any],
+    *,
+    has_issues: bool,
+    has_wordless_value: bool,
 ) -> tuple[str, str]:
     project: Any = selection.project
     scheme_bands = bands.get_bands(project.band_scheme)
     if (
         not has_issues
+        and not has_wordless_value
         and bands.find_band(headline["value"], project.band_scheme) is scheme_bands[-1]
     ):
         return _("Get the labels"), _build_question_url("labels", selection)

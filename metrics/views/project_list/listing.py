@@ -22,8 +22,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from metrics.agreement.explain import bands
+from metrics.results.disagreement.findings import has_wordless_value
 from metrics.views.common.getting_started import build_steps, is_card_shown
-from metrics.views.common.insights import build_outlier_sentences, list_outlier_raters
+from metrics.views.common.insights import (
+    build_outlier_sentences,
+    get_stored_findings,
+    list_outlier_raters,
+)
 from metrics.views.common.number_formats import format_count
 from metrics.views.common.question_rows import InboxLink, QuestionRow, count_ratings, get_results
 from metrics.views.common.trends import recent_weeks
@@ -85,9 +90,10 @@ def _fill_rows(filled_rows: list[ProjectRow]) -> None:
         pk: _choose_shown_question(questions) for pk, questions in rows_by_project.items()
     }
     uncounted = _count_uncounted([question.pk for question in all_questions])
-    outliers = list_outlier_raters(
-        {row.question.pk: row.result for row in shown_rows.values() if row.result is not None}
-    )
+    findings = get_stored_findings(row.question.pk for row in shown_rows.values())
+    outliers = list_outlier_raters(findings)
+    for shown_row in shown_rows.values():
+        shown_row.is_wordless = has_wordless_value(findings.get(shown_row.question.pk, []))
     visible_roles = {row.project.pk: row.role for row in filled_rows if row.sees_results}
     inboxes = [get_entries(visible_roles) for get_entries in INBOX_SOURCES]
     for row in filled_rows:

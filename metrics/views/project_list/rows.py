@@ -91,6 +91,11 @@ class ProjectRow:
         return self.shown_question.name if self.shown_question else ""
 
     @property
+    def is_wordless(self) -> bool:
+        """True if no word for the shown value would hold."""
+        return self.shown_question is not None and self.shown_question.is_wordless
+
+    @property
     def has_band_mismatch(self) -> bool:
         return any(question.has_band_mismatch for question in self.questions)
 

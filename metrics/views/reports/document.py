@@ -17,6 +17,7 @@ from django.utils.translation import ngettext
 
 from metrics.agreement.explain import bands
 from metrics.agreement.headline import LEAD_CHOICE
+from metrics.results.disagreement.findings import has_wordless_value
 from metrics.scale import QuestionScale
 from metrics.views.common import display_names, insights
 from metrics.views.common.number_formats import format_count, format_number
@@ -108,12 +109,14 @@ def _build_result(facts: Facts) -> ReportSection:
 def _describe_bands(facts: Facts) -> str:
     """Return the bands of the value and of the ends of its interval.
 
-    Empty for percent agreement and for an undefined value.
+    Empty for percent agreement, for an undefined value, and where no word would hold.
     """
     headline, scheme = facts["headline"], facts["band_scheme"]
     value = headline["value"]
     if value["value"] is None or headline["name"] == "percent_agreement":
         return ""
+    if has_wordless_value(facts["findings"]):
+        return ""  # the insights say why
     params = {
         "band": display_names.get_band_name(bands.find_band(value["value"], scheme)),
         "scheme": BandScheme(scheme).label,

@@ -22,6 +22,10 @@ from . import random_sample_texts
 
 Facts = dict[str, Any]
 MIN_ITEMS = 30  # with fewer items, an analytic interval is too narrow or too wide
+# Coefficients whose expected agreement is based on single ratings, too.
+CHANCE_WITH_SINGLES = ("fleiss_kappa", "gwet", "conger")
+FLEISS_CUZICK = "Fleiss & Cuzick 1979, Applied Psychological Measurement 3, 537-542"
+GWET = "Gwet 2021, Handbook of Inter-Rater Reliability, 5th ed., vol. 1"
 
 
 def count_items_by_ratings(facts: Facts) -> dict[int, int]:
@@ -174,6 +178,7 @@ def _build_paragraph(facts: Facts) -> str:
         _describe_estimate(facts),
         random_sample_texts.describe_random_sample(facts["headline"]),
         _describe_missing_ratings(facts),
+        _describe_rater_effects(facts["headline"]["name"]),
     ]
     return separator.join(
         filter(
@@ -235,7 +240,7 @@ def _describe_estimate(facts: Facts) -> str:
     params = {
         "coefficient": display_names.get_coefficient_name(headline["name"]),
         "whose": _GROUP_NAMES[headline["population"]](),
-        "source": get_registry_entry(headline["name"]).source,
+        "source": "; ".join(_list_sources(facts, headline["name"])),
         "value": format_number(value["value"], 3),
         "interval": format_interval(value),
         "how": _describe_interval_method(headline["name"], value),
@@ -283,11 +288,29 @@ def _describe_missing_ratings(facts: Facts) -> str:
     n_not_comparable = counts.get(0, 0) + counts.get(1, 0)
     if not n_not_comparable:
         return ""
-    return ngettext(
+    sentence = ngettext(
         "%(n)s item with fewer than two ratings was not compared (available cases).",
         "%(n)s items with fewer than two ratings were not compared (available cases).",
         n_not_comparable,
     ) % {"n": format_count(n_not_comparable)}
+    singles = counts.get(1, 0)
+    if not singles or not facts["headline"]["name"].startswith(CHANCE_WITH_SINGLES):
+        return sentence
+    note = ngettext(
+        "%(n)s single rating entered the expected agreement.",
+        "%(n)s single ratings entered the expected agreement.",
+        singles,
+    ) % {"n": format_count(singles)}
+    return f"{sentence} {note}"
+
+
+def _describe_rater_effects(name: str) -> str:
+    """Return whether raters are fixed or random in the coefficient and its interval."""
+    if name.startswith("icc"):
+        if name.startswith("icc3"):
+            return _("Raters were taken as fixed, items as a random sample.")
+        return _("Raters and items were taken as random samples.")
+    return _("Raters were taken as fixed: the interval is for other items rated by them.")
 
 
 def _describe_software(facts: Facts) -> str:
@@ -296,11 +319,27 @@ def _describe_software(facts: Facts) -> str:
     }
 
 
+def _list_sources(facts: Facts, name: str) -> list[str]:
+    """Return the sources of a coefficient as it was computed.
+
+    Fleiss 1971 has neither weights nor unequal numbers of ratings.
+    """
+    sources = [get_registry_entry(name).source]
+    if not name.startswith("fleiss_kappa"):
+        return sources
+    numbers = {number for number, n in count_items_by_ratings(facts).items() if number >= 2 and n}
+    if len(numbers) > 1:
+        sources.append(FLEISS_CUZICK)
+    if len(numbers) > 1 or name.rpartition("_")[2] in WEIGHTINGS:
+        sources.append(GWET)
+    return sources
+
+
 def list_references(facts: Facts) -> list[str]:
     """Return the sources of the coefficients and of the band scheme."""
     headline_name = facts["headline"]["name"]
     names = [headline_name, *facts["other_coefficients"]]
-    sources = [get_registry_entry(name).source for name in names]
+    sources = [source for name in names for source in _list_sources(facts, name)]
     if any(name.rpartition("_")[2] in WEIGHTINGS for name in names):
         sources.append("Cohen 1968, Psychological Bulletin 70, 213-220")
     if headline_name != "percent_agreement":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -18,7 +18,7 @@ from quality.models import Alert, AlertCause, AlertKind
 from ratings.models import Rating
 from ratings.services.rating_times import EPOCH, day_number
 
-from . import overlap
+from . import item_attributes, overlap
 from .candidates import AlertCandidate, build_drift_candidate, build_outlier_candidate
 
 CHUNK_SIZE = 20_000
@@ -72,6 +72,9 @@ def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
     )
     settings = drift.DriftSettings(
         alert_level=level, watch_level=min(level, drift.DriftSettings().watch_level)
+    )
+    known_changes = replace(
+        known_changes, attributes=item_attributes.list_attribute_columns(question, ratings["item"])
     )
     columns = ratings["item"], ratings["rater"], ratings["code"], ratings["day"]
     drift_result = drift.detect_drift(

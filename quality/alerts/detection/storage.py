@@ -29,6 +29,7 @@ from .matching import OPEN_END, AlertPeriod, get_pair_id, match_periods
 from .scan import ScanResult, to_day_number
 
 BATCH_SIZE = 1_000
+PAIR_KINDS = (AlertKind.PAIR_DIVERGED, AlertKind.RATER_COPIES)
 
 
 @transaction.atomic
@@ -111,7 +112,7 @@ def _get_subjects(alert: Alert) -> tuple[int, ...]:
     if alert.kind == AlertKind.CATEGORY_COLLAPSED:
         return (alert.code or 0,)
     raters = [rater for rater in (alert.rater_id, alert.other_rater_id) if rater is not None]
-    return get_pair_id(raters) if alert.kind == AlertKind.PAIR_DIVERGED else tuple(raters) or (0,)
+    return get_pair_id(raters) if alert.kind in PAIR_KINDS else tuple(raters) or (0,)
 
 
 def _build_period(alert: Alert) -> AlertPeriod:

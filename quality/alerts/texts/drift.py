@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from quality.models import Alert, AlertMeasure
+from quality.models import Alert, AlertKind, AlertMeasure
 
 from .common import build_text_params, list_guideline_changes, list_timing_sentences
 
@@ -57,7 +57,28 @@ def list_basis(alert: Alert) -> list[str]:
         text % build_text_params(alert),
         *list_timing_sentences(alert),
         _describe_other_drifts(alert),
+        *_list_common_changes(alert),
     ]
+
+
+def _list_common_changes(alert: Alert) -> list[str]:
+    """Return a sentence on what the others' agreement with each other explains of a fall."""
+    if alert.measure != AlertMeasure.AGREEMENT or alert.other_rater_id is not None:
+        return []
+    falls = Alert.objects.filter(
+        question=alert.question_id,
+        kind=AlertKind.QUESTION_FELL,
+        since__lte=alert.detected_on,
+        detected_on__gte=alert.since,
+    )
+    if falls.exists():
+        return [
+            _(
+                "The agreement of all others fell in these days, too; this rater fell further than"
+                " that explains."
+            )
+        ]
+    return [_("The agreement of the others on the same days and items does not explain it.")]
 
 
 def _describe_other_drifts(alert: Alert) -> str:

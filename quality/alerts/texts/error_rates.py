@@ -17,10 +17,14 @@ def describe_rater_error_rate(alert: Alert) -> str:
     return _format_years(
         alert,
         once_a_year=_(
-            "A false alarm of this kind comes at most once in a year of one rater’s work."
+            "Sampling noise alone raises such an alert at most once in a year of one rater’s work."
+            " That other changes name a rater in at most 5%% of the years was simulated, not"
+            " proved."
         ),
         once_in_years=_(
-            "A false alarm of this kind comes at most once in %(years)s years of one rater’s work."
+            "Sampling noise alone raises such an alert at most once in %(years)s years of one"
+            " rater’s work. That other changes name a rater in at most 5%% of the years was"
+            " simulated, not proved."
         ),
     )
 
@@ -28,19 +32,44 @@ def describe_rater_error_rate(alert: Alert) -> str:
 def describe_lifetime_error_rate(alert: Alert) -> str:
     """Return the share of unaffected raters for whom such an alert is ever raised."""
     text = _(
-        "Of raters who are not like that, at most one in %(level)s is ever named, however often one"
-        " looks."
+        "Of raters who are not like that, at most one in %(level)s is ever named because of"
+        " sampling noise, however often one looks."
     )
     return text % build_text_params(alert)
+
+
+def describe_newcomer_error_rate(alert: Alert) -> str:
+    """Return the share of newcomers at the bound who are ever named."""
+    text = _(
+        "Of newcomers who agree as much as the bound or more, at most one in %(chance)s is ever"
+        " named because of sampling noise."
+    )
+    return text % _build_chance_params(alert)
+
+
+def describe_copies_error_rate(alert: Alert) -> str:
+    """Return the share of questions without copies in which such an alert is ever raised."""
+    text = _(
+        "Of questions in which all raters decide on their own, at most one in %(chance)s ever gets"
+        " such an alert because of sampling noise."
+    )
+    return text % _build_chance_params(alert)
+
+
+def _build_chance_params(alert: Alert) -> dict[str, str]:
+    return {"chance": format_count(round(alert.facts.get("chance", 0)))}
 
 
 def describe_question_error_rate(alert: Alert) -> str:
     """Return the rate of false alerts per year of one question."""
     return _format_years(
         alert,
-        once_a_year=_("A false alarm of this kind comes at most once in a year of one question."),
+        once_a_year=_(
+            "Sampling noise alone raises such an alert at most once in a year of one question."
+        ),
         once_in_years=_(
-            "A false alarm of this kind comes at most once in %(years)s years of one question."
+            "Sampling noise alone raises such an alert at most once in %(years)s years of one"
+            " question."
         ),
     )
 
@@ -48,7 +77,7 @@ def describe_question_error_rate(alert: Alert) -> str:
 def _format_years(alert: Alert, *, once_a_year: str, once_in_years: str) -> str:
     """Return one of two texts for the years between two false alerts."""
     years = get_evidence_level(alert) / WORKING_DAYS_PER_YEAR
-    return once_a_year if years < 1.5 else once_in_years % {"years": format_count(round(years))}
+    return (once_a_year if years < 1.5 else once_in_years) % {"years": format_count(round(years))}
 
 
 def describe_gold_error_rate(alert: Alert) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from quality.models import Alert, AlertMeasure
+from quality.models import Alert, AlertKind, AlertMeasure
 
 from .common import build_text_params, list_guideline_changes, list_timing_sentences
 
@@ -48,7 +48,30 @@ def build_category_sentence(alert: Alert) -> str:
 def list_basis(alert: Alert) -> list[str]:
     text = _("It rests on %(n)s items or comparisons, up to %(noticed)s, and on %(before)s before.")
     exclusion = _("What raters with an alarm of drift said since it began is left out.")
-    return [text % build_text_params(alert), *list_timing_sentences(alert), exclusion]
+    return [
+        text % build_text_params(alert),
+        *list_timing_sentences(alert),
+        *_list_raters_beyond(alert),
+        exclusion,
+    ]
+
+
+def _list_raters_beyond(alert: Alert) -> list[str]:
+    """Return a sentence on the raters who fell further than all others in the same days."""
+    if alert.kind != AlertKind.QUESTION_FELL:
+        return []
+    drifts = Alert.objects.filter(
+        question=alert.question_id,
+        kind=AlertKind.RATER_DRIFT,
+        measure=AlertMeasure.AGREEMENT,
+        since__lte=alert.detected_on,
+        detected_on__gte=alert.since,
+    )
+    names = sorted({str(drift.rater) for drift in drifts.select_related("rater").defer("chart")})
+    if not names:
+        return [_("No rater fell further than all others did.")]
+    text = _("These raters fell further than all others did: %(names)s.")
+    return [text % {"names": ", ".join(names)}]
 
 
 def list_explanations(alert: Alert) -> list[str]:

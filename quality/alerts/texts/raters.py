@@ -122,3 +122,45 @@ def list_outlier_explanations(alert: Alert) -> list[str]:
         _("Harder items than those of others: look at those below."),
         _("Peers who are apart themselves are no explanation: their own levels are taken out."),
     ]
+
+
+def build_newcomer_sentence(alert: Alert) -> str:
+    text = _(
+        "%(rater)s is new and agrees less with the others than the team does, on the first %(n)s"
+        " items."
+    )
+    return text % build_text_params(alert)
+
+
+def build_newcomer_brief_text(_alert: Alert, _rater: int) -> str:
+    return _("is new and agrees less than the team does")
+
+
+def list_newcomer_basis(alert: Alert) -> list[str]:
+    texts = [
+        _(
+            "The alert is based on the first %(n)s items of this rater that others rated, too, up"
+            " to %(noticed)s. The first 30 to 300 items are tested."
+        ),
+        _(
+            "The mean agreement score, without the others’ own levels and without what the same"
+            " days meant for everybody, is %(at)s, that of the middle rater %(middle)s."
+        ),
+        _("The score lies between %(low)s and %(high)s, with 95 %% probability."),
+        _("Newcomers at %(bound)s or above are not expected to be named."),
+    ]
+    params = {
+        **build_text_params(alert),
+        "at": format_number(alert.size),
+        "middle": format_number(alert.facts.get("middle")),
+        "bound": format_number(alert.facts.get("bound")),
+    }
+    return [text % params for text in texts]
+
+
+def list_newcomer_explanations(_alert: Alert) -> list[str]:
+    return [
+        _("The guidelines are new to this rater: discuss the items below, and look again later."),
+        _("Harder items than those of others: look at those below."),
+        _("A hard time for everybody is no explanation: the same days of the others are removed."),
+    ]

@@ -1,4 +1,4 @@
-"""What the cells of a column suggest about its meaning, from the first rows of a table."""
+"""Evidence for the meaning of a column in its cells, from the first rows of a table."""
 
 from __future__ import annotations
 

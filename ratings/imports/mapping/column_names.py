@@ -1,4 +1,4 @@
-"""What the name of a column suggests about its meaning.
+"""Evidence for the meaning of a column in its name.
 
 Names are compared without case, separators and camel case: TextID, text_id and textid are equal.
 """
@@ -6,7 +6,9 @@ Names are compared without case, separators and camel case: TextID, text_id and 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+
+from ratings.imports.problems import UnreadableFileError, truncate_text
 
 
 def _split_words(text: str) -> frozenset[str]:
@@ -138,6 +140,25 @@ _NUMBERED_PATTERNS = (
     re.compile(r"(.*\w)[\s_.-]+([^\W\d_])"),  # rater_a, Gutachter A
     re.compile(r"(.*[a-z])([A-Z])"),  # RaterA
 )
+
+
+def validate_column_names(cells: Sequence[str], line: int) -> list[str]:
+    """Return the stripped column names; raise UnreadableFileError if one is empty or used twice."""
+    names = [cell.strip() for cell in cells]
+    positions: dict[str, int] = {}
+    for position, name in enumerate(names, 1):
+        if not name:
+            raise UnreadableFileError("name_empty", line=line, place=position)
+        first_position = positions.setdefault(name, position)
+        if first_position != position:
+            raise UnreadableFileError(
+                "duplicate_column_name",
+                line=line,
+                name=truncate_text(name),
+                first=first_position,
+                second=position,
+            )
+    return names
 
 
 def normalize_name(name: str) -> str:

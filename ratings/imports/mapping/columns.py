@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ratings.imports.problems import UnreadableFileError, truncate_text
-
 from . import rater_columns
 from .column_cells import MEDIA_FILE_PATTERN, TableHead
 from .column_names import (
@@ -21,6 +19,7 @@ from .column_names import (
     is_respondent_name,
     rank_name,
     split_number,
+    validate_column_names,
 )
 from .label_columns import LabelColumns
 
@@ -63,25 +62,6 @@ class ColumnGuess:
     reasons: dict[int, str] = field(default_factory=dict)
     doubt: str = ""
     doubtful_columns: list[int] = field(default_factory=list)
-
-
-def validate_column_names(cells: Sequence[str], line: int) -> list[str]:
-    """Return the stripped column names; raise UnreadableFileError if one is empty or used twice."""
-    names = [cell.strip() for cell in cells]
-    positions: dict[str, int] = {}
-    for position, name in enumerate(names, 1):
-        if not name:
-            raise UnreadableFileError("name_empty", line=line, place=position)
-        first_position = positions.setdefault(name, position)
-        if first_position != position:
-            raise UnreadableFileError(
-                "duplicate_column_name",
-                line=line,
-                name=truncate_text(name),
-                first=first_position,
-                second=position,
-            )
-    return names
 
 
 def guess_columns(head: TableHead, *, labels: Iterable[str] = ()) -> ColumnGuess:
@@ -219,7 +199,10 @@ class _Guesser(LabelColumns):
         rest = self.list_free_columns()
         rest = [index for index in rest if index not in guess.label_columns]
         if self.has_content:
-            guess.attribute_columns = [index for index in rest if self.describes_item(index)]
+            described = [i for i, reason in self.reasons.items() if reason == "descriptive"]
+            guess.attribute_columns = [
+                index for index in sorted([*rest, *described]) if self.describes_item(index)
+            ]
         for index in rest:
             if index not in guess.attribute_columns:
                 self.reasons.setdefault(index, "no_role")
@@ -341,7 +324,10 @@ class _Guesser(LabelColumns):
             guess.doubt = "no_raters"
         free = self.list_free_columns()
         if self.has_content:
-            guess.attribute_columns = [index for index in free if self.describes_item(index)]
+            described = [i for i, reason in self.reasons.items() if reason == "descriptive"]
+            guess.attribute_columns = [
+                index for index in sorted([*free, *described]) if self.describes_item(index)
+            ]
         for index in self.list_free_columns():
             if index not in guess.attribute_columns:
                 self.reasons[index] = "no_role"

@@ -44,8 +44,10 @@ class NamedRoles:
                 self.reasons[index] = "row_numbers"
             elif is_derived_name(name):
                 self.reasons[index] = "derived"
-            elif is_descriptive_name(name) and not any(
-                rank_name(name, role) is not None for role in NAMES_BY_ROLE
+            elif (
+                is_descriptive_name(name)
+                and not is_content_part_name(name)
+                and not any(rank_name(name, role) is not None for role in NAMES_BY_ROLE)
             ):
                 self.reasons[index] = "descriptive"
         free = self.list_free_columns()

@@ -5,8 +5,9 @@ A note is stored as kind and values and worded when it is shown.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -50,24 +51,31 @@ COMMAND_HINTS = {
 }
 
 
+class StoredNote(TypedDict):
+    """A note as it is stored in `ImportRun.summary`."""
+
+    kind: str
+    values: Mapping[str, Any]
+
+
 @dataclass(frozen=True)
 class LabelNote:
     """One note; the values are those of its text."""
 
     kind: str
-    values: dict[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> StoredNote:
         """Return the note as it is stored in `ImportRun.summary`."""
-        return asdict(self)
+        return {"kind": self.kind, "values": self.values}
 
 
-def format_note(note: dict[str, Any]) -> str:
+def format_note(note: StoredNote) -> str:
     """Return the text of a stored note in the user's language."""
     return str(NOTE_TEXTS[note["kind"]]) % note["values"]
 
 
-def format_command_note(note: dict[str, Any]) -> str:
+def format_command_note(note: StoredNote) -> str:
     """Return the text of a stored note with the option that is the next step."""
     text = format_note(note)
     hint = COMMAND_HINTS.get(note["kind"])

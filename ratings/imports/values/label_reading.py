@@ -1,4 +1,4 @@
-"""How the labels of one question are read: spellings joined, missing values found, notes on both.
+"""Reading of the labels of one question: spellings joined, missing values found, notes on both.
 
 Everything that reads labels from a file uses this: imports of any format, the wizard and `manage.py
 agreement`.
@@ -156,7 +156,7 @@ class _LabelReader:
         groups = [
             " = ".join([names[form], *sorted(group - {names[form]})])
             for form, group in spellings.items()
-            if not group <= {names[form]} and not all("," in text for text in group)
+            if len(group) > 1 or (form in self.existing_labels and names[form] not in group)
         ]
         if groups:
             self._add_note(label_notes.EQUAL, groups)

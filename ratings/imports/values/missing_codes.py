@@ -19,7 +19,7 @@ POSITIVE_CODES = frozenset((99, 999, 9999, 98, 998, 97, 997, 88, 888, 77, 777))
 
 
 class CodeStatus(Enum):
-    """Whether a label stands for a missing value; a suspected one is for the user to decide."""
+    """Status of a label: an answer, a missing value, or one that the user decides about."""
 
     LABEL = "label"
     MISSING = "missing"

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.values import label_notes
 from ratings.imports.values.label_lists import format_label_list, parse_label_list
-from ratings.imports.values.label_notes import format_note
+from ratings.imports.values.label_notes import StoredNote, format_note
 from ratings.imports.values.label_reading import JOIN, KEEP
 from ratings.models import ImportRun
 
@@ -85,7 +85,7 @@ class LabelsForm(forms.Form):
         return mapping
 
 
-def list_label_notes(run: ImportRun) -> list[dict[str, Any]]:
+def list_label_notes(run: ImportRun) -> list[StoredNote]:
     """Return the notes on the labels of all questions of a checked file."""
     questions = run.summary.get("questions", {}).values()
     return [note for question in questions for note in question.get("notes", ())]

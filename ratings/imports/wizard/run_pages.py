@@ -92,8 +92,9 @@ def render_columns_page(request: HttpRequest, run: ImportRun, *, data: Any = Non
             if mapping.doubt:
                 names = [head.names[index] for index in mapping.doubtful_columns]
                 context["doubt"] = format_doubt(mapping.doubt, names)[0]
-            if not mapping.columns and not mapping.content_columns and mapping.doubt:
-                context["has_no_guess"] = True
+            context["has_no_guess"] = not {"name", "content", "pattern", "user"} & {
+                *mapping.reasons.values()
+            }
         if data is not None and form.is_valid() and is_readable:
             warn_if_moved_on(
                 request, services.check_with_columns(run=run, mapping=form.get_mapping())

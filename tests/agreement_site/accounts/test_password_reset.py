@@ -161,8 +161,7 @@ def test_failing_mail_server_is_not_disclosed(
         raise ConnectionRefusedError
 
     monkeypatch.setattr("django.core.mail.EmailMessage.send", fail)
-    pages = [
-        client.post(RESET_PATH, {"email": email}, follow=True).content
-        for email in ("lead@example.org", "nobody@example.org")
-    ]
-    assert pages[0] == pages[1]
+    for email in ("lead@example.org", "nobody@example.org"):
+        response = client.post(RESET_PATH, {"email": email}, follow=True)
+        assert response.redirect_chain == [(f"{RESET_PATH}sent/", 302)]
+        assert "could not be sent" not in response.text

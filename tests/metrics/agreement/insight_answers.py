@@ -600,7 +600,7 @@ def answer_alt_test(case: dict, folder: Path) -> Named:
         and all(_numeric_sort_key(c)[0] == 0 for c in data.categories)
     ):
         values = [float(category) for category in data.categories]
-    test_options = {
+    test_options: dict[str, Any] = {
         key: options.get(key, case.get(key))
         for key in ("epsilon", "q", "least")
         if key in options or key in case

@@ -27,19 +27,24 @@ def recount(question: Any) -> dict[str, dict[Any, int]]:
     }
     for ratings in by_item.values():
         counts = tuple(sum(rating.code == code for rating in ratings) for code in range(width))
-        for day in (max(rating.day for rating in ratings), ALL_DAYS):
+        for day in (get_comparison_day([rating.day for rating in ratings]), ALL_DAYS):
             counters["patterns"][day, counts] += 1
         for first, second in combinations(sorted(ratings, key=lambda rating: rating.rater_id), 2):
             counters["pairs"][first.rater_id, second.rater_id, first.code, second.code] += 1
         for rating_of_rater in ratings:
-            for day in (rating_of_rater.day, ALL_DAYS):
-                counters["own"][rating_of_rater.rater_id, day] += 1
-                for second in ratings:
-                    if second is not rating_of_rater:
-                        counters["peers"][
-                            rating_of_rater.rater_id, day, rating_of_rater.code, second.code
-                        ] += 1
+            rater_id, own_day = rating_of_rater.rater_id, rating_of_rater.day
+            others = [rating for rating in ratings if rating is not rating_of_rater]
+            for day in (own_day, ALL_DAYS):
+                counters["own"][rater_id, day] += 1
+            for second in others:
+                for day in (max(own_day, min(rating.day for rating in others)), ALL_DAYS):
+                    counters["peers"][rater_id, day, rating_of_rater.code, second.code] += 1
     return {name: dict(counter) for name, counter in counters.items()}
+
+
+def get_comparison_day(days: list[int]) -> int:
+    """Return the day of an item: of its second rating, or of the only one."""
+    return sorted(days)[:2][-1]
 
 
 def load_stored_counts(question: Any) -> dict[str, dict[Any, int]]:

@@ -101,9 +101,13 @@ def test_page_reports_outlier_and_confused_categories(
     findings = open_page(params).context["findings"]
     query = urlencode({"question": question.key, **params})
     link = f'<a href="/projects/{project.pk}/raters/c/?{escape(query)}">c</a>'
-    assert findings[0] == f"{link} agrees less with the others than the project does."
+    assert findings[0] == (
+        f"{link} agrees less with the others than these do with each other on the same items."
+    )
     assert any(
-        text.startswith("100 % of all disagreement is between “minor” and “major”:")
+        text.startswith(
+            "100 % of all disagreement (120 comparisons) is between “minor” and “major”,"
+        )
         for text in findings
     )
 

@@ -339,7 +339,7 @@ def test_rater_without_value_is_no_outlier(
     update_question(question.pk)
     findings = client_for(lead).get(f"/projects/{project.pk}/").context["findings"]
     rater_address = f"/projects/{project.pk}/raters/d/?question={question.key}"
-    sentence = "agrees less with the others than the project does."
+    sentence = "agrees less with the others than these do with each other on the same items."
     assert findings[0] == f'<a href="{rater_address}">d</a> {sentence}'
     project.questions.create(key="tone", text="Which tone?", position=1)
     for overview in ("/", f"/projects/{project.pk}/"):  # both overviews link to the rater
@@ -459,9 +459,9 @@ def test_trend_chart_has_one_row_per_day(
     chart = get_chart(
         client_for(lead), project, "trend.json?period=day&coefficient=percent_agreement"
     )
-    # An item counts on the day of its latest rating: i1 the 3rd, i2 the 5th, i3 the 7th; i4 has no
+    # An item counts on the day of its second rating: i1 the 2nd, i2 the 5th, i3 the 7th; i4 has no
     # pair.
-    assert [row["start"] for row in chart["rows"]] == ["2026-03-03", "2026-03-05", "2026-03-07"]
+    assert [row["start"] for row in chart["rows"]] == ["2026-03-02", "2026-03-05", "2026-03-07"]
     assert [row["enough_items"] for row in chart["rows"]] == [False, False, False]
     assert chart["rows"][1]["value"] == 1
 
@@ -692,7 +692,7 @@ def test_trend_chart_marks_guideline_versions(
     assert [mark["start"] for mark in marks] == ["2026-03-03", "2026-03-06"]
     # Nothing was rated on the 6th: the next period is the first that is based on version 3.
     assert {row["start"]: row["guidelines"] for row in chart["rows"] if row["guidelines"]} == {
-        "2026-03-03": "2",
+        "2026-03-05": "2",
         "2026-03-07": "3",
     }
     html = client.get(f"/projects/{project.pk}/?period=day").content.decode()

@@ -156,6 +156,7 @@ VIOLATIONS: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "import_writes_into_project": (ImportRun, {"state": "writing", "project": None}),
     "backlog_range_unique": (BacklogRange, {}),
     "pattern_tally_unique": (PatternTally, {}),
+    "pattern_tally_population_valid": (PatternTally, {"population": "odd"}),
     "pair_tally_unique": (PairTally, {}),
     "pair_tally_ordered": (PairTally, {"rater_a": "late", "rater_b": "early"}),
     "peer_tally_unique": (PeerTally, {}),

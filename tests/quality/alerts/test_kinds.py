@@ -16,7 +16,7 @@ from metrics.jobs import question_updates as counting
 from projects.models import Category, GoldAnswer, Item, Question, Rater
 from quality import tasks
 from quality.alerts import services
-from quality.alerts.detection import gold_alerts, overlap, scan, storage
+from quality.alerts.detection import gold_alerts, item_attributes, overlap, scan, storage
 from quality.alerts.detection.candidates import AlertCandidate
 from quality.alerts.detection.matching import AlertPeriod
 from quality.alerts.kinds import KINDS
@@ -41,6 +41,14 @@ FIELDS_BY_KIND: dict[str, dict[str, Any]] = {
         "measure": "agreement", "size": 0.05,
         "facts": {"middle": 0.6, "bound": 0.4, "level": 250.0},
     },
+    AlertKind.NEWCOMER_BELOW: {
+        "measure": "agreement", "size": 0.2, "n": 60,
+        "facts": {"middle": 0.6, "bound": 0.5, "chance": 20.0, "level": 5000.0},
+    },
+    AlertKind.RATER_COPIES: {
+        "measure": "agreement", "size": 0.3, "n": 80,
+        "facts": {"together": 0.96, "expected": 0.66, "chance": 100.0, "level": 5000.0},
+    },
     AlertKind.QUESTION_FELL: {
         "rater": None, "measure": "agreement", "facts": {"was": 0.0, "is": -0.2, "level": 1000.0}
     },
@@ -62,6 +70,8 @@ SENTENCES = {
     AlertKind.RATER_SAME_ANSWER: "ann answers “none” nearly always",
     AlertKind.RATER_FAST: "ann is far faster than the others on the same items: 2.0 seconds",
     AlertKind.RATER_APART: "ann agrees far less with everybody than the others do, from the start.",
+    AlertKind.NEWCOMER_BELOW: "ann is new and agrees less with the others than the team does",
+    AlertKind.RATER_COPIES: "ann and ben agree with each other more than their agreement with",
     AlertKind.QUESTION_FELL: "All agree less with each other than before",
     AlertKind.PAIR_DIVERGED: "ann and ben agree less with each other than before",
     AlertKind.CATEGORY_COLLAPSED: "“minor” is hardly used any more: 0 % of the answers",
@@ -77,7 +87,7 @@ def make_alert_of_kind(question: Question, make_alert: Any) -> Callable[..., Ale
         rater = row.pop(
             "rater", Rater.objects.get_or_create(project=question.project, key="ann")[0]
         )
-        if kind == AlertKind.PAIR_DIVERGED:
+        if kind in {AlertKind.PAIR_DIVERGED, AlertKind.RATER_COPIES}:
             row["other_rater"] = Rater.objects.get_or_create(project=question.project, key="ben")[0]
         alert: Alert = make_alert(question, rater, **row)
         return alert
@@ -138,6 +148,8 @@ def test_rater_table_shows_short_sentences(
     make_alert_of_kind(AlertKind.RATER_SAME_ANSWER)
     make_alert_of_kind(AlertKind.RATER_FAST)
     make_alert_of_kind(AlertKind.RATER_APART)
+    make_alert_of_kind(AlertKind.NEWCOMER_BELOW)
+    make_alert_of_kind(AlertKind.RATER_COPIES)
     pair_alert = make_alert_of_kind(AlertKind.PAIR_DIVERGED)
     make_alert_of_kind(
         AlertKind.RATER_DRIFT, other_rater=pair_alert.other_rater, detected_on=later_days[2]
@@ -155,11 +167,14 @@ def test_rater_table_shows_short_sentences(
         "answers “none” nearly always",
         "takes 2.0 seconds where",
         "agrees far less than",
+        "is new and agrees",
+        "agrees too often with",
         "agrees less with ben",
         "apart from ben by",
     ]
-    assert sentences_by_rater["ben"][0].startswith("agrees less with Ann than before")
-    assert sentences_by_rater["ben"][1].startswith("apart from Ann by")
+    assert sentences_by_rater["ben"][0].startswith("agrees too often with Ann: 0.96")
+    assert sentences_by_rater["ben"][1].startswith("agrees less with Ann than before")
+    assert sentences_by_rater["ben"][2].startswith("apart from Ann by")
     assert all(html.escape(sentence) in page.text for sentence in sentences_by_rater["ann"])
 
 
@@ -212,6 +227,92 @@ def test_constant_rater_gets_one_alert(question: Question) -> None:
     counting.update_question(question.pk)
     tasks.sweep_alerts()
     assert Alert.objects.get() == alert
+
+
+@pytest.mark.django_db(transaction=True)
+def test_copies_and_newcomer_get_alerts_with_their_error_rates(question: Question) -> None:
+    """Dan copies ann on their common items; eve is new after 30 days and mostly guesses."""
+    rng = np.random.default_rng(7)
+    keys = ("ann", "ben", "cleo", "dan", "fay", "eve")
+    raters = [Rater.objects.get_or_create(project=question.project, key=key)[0].pk for key in keys]
+    items = Item.objects.bulk_create(
+        Item(project=question.project, key=f"i{number}", body={"text": "x"})
+        for number in range(1_500)
+    )
+    first = timezone.now() - datetime.timedelta(days=70)
+    judgements = []
+    for number, item in enumerate(items):
+        day, truth = number // 25, int(rng.integers(4))
+        team = rng.choice(6 if day >= 30 else 5, size=3, replace=False).tolist()
+        codes: dict[int, int] = {}
+        for rater in sorted(team):
+            lapse = 0.8 if rater == 5 else 0.3
+            codes[rater] = truth if rng.random() >= lapse else int(rng.integers(4))
+            if rater == 3 and 0 in codes:
+                codes[rater] = codes[0]
+        judgements += [
+            Judgement(item.pk, raters[rater], code, rated_at=first + datetime.timedelta(days=day))
+            for rater, code in codes.items()
+        ]
+    record_ratings({question: judgements}, by=None, source="import")
+    counting.update_question(question.pk)
+    assert tasks.sweep_alerts() == 1
+    alerts = {alert.kind: alert for alert in Alert.objects.all()}
+    assert set(alerts) == {"rater_copies", "newcomer_below"}
+    copies, newcomer = alerts["rater_copies"], alerts["newcomer_below"]
+    assert copies.rater and copies.other_rater
+    assert {copies.rater.key, copies.other_rater.key} == {"ann", "dan"}
+    assert copies.facts["together"] == pytest.approx(1)
+    assert copies.facts["expected"] < 0.8
+    assert newcomer.rater and newcomer.rater.key == "eve"
+    assert 30 <= newcomer.n <= 330
+    assert newcomer.size < newcomer.facts["bound"] < newcomer.facts["middle"]
+    assert "one in 100 ever gets" in KINDS["rater_copies"].error_rate(copies)
+    assert "one in 20 is ever named" in KINDS["newcomer_below"].error_rate(newcomer)
+    # The same ratings give no second alert.
+    record_ratings({question: [Judgement(items[0].pk, raters[1], 2)]}, by=None, source="api")
+    counting.update_question(question.pk)
+    tasks.sweep_alerts()
+    assert Alert.objects.count() == 2
+
+
+def test_fall_of_the_question_and_of_a_rater_mention_each_other(
+    make_alert_of_kind: Callable[..., Alert],
+) -> None:
+    fall = make_alert_of_kind(AlertKind.QUESTION_FELL)
+    basis = KINDS[fall.kind].basis
+    assert "No rater fell further than all others did." in basis(fall)
+    alert = make_alert_of_kind(AlertKind.RATER_DRIFT, measure="agreement", size=-0.3)
+    assert f"These raters fell further than all others did: {alert.rater}." in basis(fall)
+    sentence = "The agreement of all others fell in these days, too"
+    assert any(text.startswith(sentence) for text in KINDS[alert.kind].basis(alert))
+    fall.delete()
+    sentence = "The agreement of the others on the same days and items does not explain it."
+    assert sentence in KINDS[alert.kind].basis(alert)
+
+
+def test_attributes_of_items_become_columns(question: Question) -> None:
+    items = [
+        Item.objects.create(project=question.project, key=f"i{number}", attributes=attributes)
+        for number, attributes in enumerate(
+            [
+                {"kind": "poem", "length": 3, "tags": ["a"]},
+                {"kind": "letter", "length": 3},
+                {"length": 3},
+                {},
+            ]
+        )
+    ]
+    ids = np.array([items[index].pk for index in (3, 0, 0, 1, 2)])
+    columns = item_attributes.list_attribute_columns(question, ids)
+    assert [column.tolist() for column in columns] == [[0, 1, 1, 1, 1], [0, 2, 2, 1, 0]]
+    many = [
+        Item(project=question.project, key=f"m{number}", attributes={"id": f"x{number}"})
+        for number in range(item_attributes.MAX_VALUES + 1)
+    ]
+    Item.objects.bulk_create(many)
+    again = item_attributes.list_attribute_columns(question, ids)
+    assert [column.tolist() for column in again] == [column.tolist() for column in columns]
 
 
 # --- one alert for each cause

@@ -87,7 +87,7 @@ def test_alert_page_shows_evidence_and_other_explanations(
         "On average until then, the change lies between -0.50 and -0.22 (95 %). If it still grows, it has"
         " become larger.",
         "It began between 2026-08-10 and 2026-08-24 (95 %).",
-        "A false alarm of this kind comes at most once in 20 years of one rater’s work.",
+        "Sampling noise alone raises such an alert at most once in 20 years of one rater’s work.",
         "Nobody else moved in these days.",
         "The guidelines did not change in these days.",
     ):

@@ -58,20 +58,16 @@ READABLE_FILES = {
     "column_about_the_item.csv": Expected(
         12, 2, 24, {"sex": "ignored", "rater_2": "rater_column"}, {"cohen_kappa": 0.5}
     ),
-    "raters_in_rows.csv": Expected(
-        5, 3, 15, {"Username": "rater", "Rate item [Photo 1]": "item_column"}, {}
-    ),
+    "raters_in_rows.csv": Expected(5, 3, 15, {}, {}),
     "three_lines_of_names.csv": Expected(
         4,
         3,
         12,
-        {"StartDate": "ignored", "Progress": "ignored", "Q1_1": "item_column"},
         {},
-        {"header_row": 2},
+        {},
+        {},
     ),
-    "double_entry.csv": Expected(
-        4, 2, 8, {"record_id": "item", "lesion": "label"}, {"cohen_kappa": 0.5}
-    ),
+    "double_entry.csv": Expected(4, 2, 8, {}, {"cohen_kappa": 0.5}),
     "rater_twice_newest_first.csv": Expected(
         3, 2, 6, {"timestamp": "rated_at"}, {"cohen_kappa": 0.4}
     ),
@@ -154,9 +150,10 @@ def test_wizard_guesses_as_the_command(name: str, lead: Any, client_for: Any) ->
     expected = READABLE_FILES[name]
     wizard = WizardClient(client_for(lead))
     wizard.upload((FILES / name).read_bytes(), name)
-    understood = wizard.get_page().context["understood"]
-    roles = {column.name: column.role for column in understood.columns}
-    assert expected.roles.items() <= roles.items()
+    if expected.roles:  # files of a tool have no columns to choose
+        understood = wizard.get_page().context["understood"]
+        roles = {column.name: column.role for column in understood.columns}
+        assert expected.roles.items() <= roles.items()
     wizard.choose_columns()
     run = wizard.run_worker()
     assert run.state == "checked", run.problems
@@ -217,10 +214,12 @@ def test_times_without_a_zone_are_those_of_the_project(lead: Any, project: Proje
     project.time_zone = "Europe/Berlin"
     project.save()
     path = FILES / "times_of_a_spreadsheet.csv"
-    status, report = run_import_command(path, project=project.pk, question="other", json=True)
+    status, report = run_import_command(
+        path, project=project.pk, owner=lead.username, question="other", json=True
+    )
     assert status == 0, report
     assert report["understood"][str(path)]["zone"] == "Europe/Berlin"
-    assert Rating.objects.first().rated_at.isoformat() == "2025-11-25T13:03:22+00:00"
+    assert Rating.objects.earliest("pk").rated_at.isoformat() == "2025-11-25T13:03:22+00:00"
     # Another zone on request.
     run_import_command(
         path, project=project.pk, owner=lead.username, question="third", zone="Asia/Tokyo"
@@ -236,7 +235,7 @@ def test_ambiguous_dates_need_their_order(tmp_path: Path, lead: Any) -> None:
     assert status == 1
     assert "--dates dmy" in report["problems"][0]["message"]
     assert run_import_command(path, **options, dates="dmy")[0] == 0
-    assert Rating.objects.first().rated_at.date().isoformat() == "2025-04-03"
+    assert Rating.objects.earliest("pk").rated_at.date().isoformat() == "2025-04-03"
 
 
 @pytest.mark.parametrize(
@@ -281,7 +280,7 @@ def test_text_output_has_a_line_for_each_column(lead: Any) -> None:
     lines = errors.getvalue().splitlines()
     assert "  id: item ID (by its name)" in lines
     assert any(line.startswith("  majority_vote: not imported (its name") for line in lines)
-    assert "  12 items, 3 raters, 36 ratings" in lines
+    assert "  items: 12; raters: 3; ratings: 36" in lines
     assert not Project.objects.exists()
 
 

@@ -245,7 +245,29 @@ def test_a_file_for_an_existing_question_may_spell_its_labels_differently(
     assert get_categories() == ["1", "2", "3"]
 
 
-def test_agreement_takes_any_number_of_values() -> None:
-    answer = run_agreement(CASES / "scores_labelled.csv", "--scale", "interval")
-    assert len(answer["categories"]) == 66
-    assert answer["icc2"] == pytest.approx(0.9749, abs=5e-5)
+@pytest.mark.parametrize(
+    ("name", "n_values", "icc"),
+    [
+        ("scores.csv", 66, 0.9749),
+        ("measurements.csv", 74, 0.9948),
+        ("decimal_commas.csv", 5, 0.9949),
+    ],
+)
+def test_agreement_takes_any_number_of_values(name: str, n_values: int, icc: float) -> None:
+    answer = run_agreement(CASES / name, "--scale", "interval")
+    assert len(answer["categories"]) == n_values
+    assert answer["icc2"] == pytest.approx(icc, abs=5e-5)
+
+
+def test_agreement_reads_wide_tables_like_an_import() -> None:
+    answer = run_agreement(CASES / "missing_words_wide.csv")
+    assert (answer["n_ratings"], answer["missing"]) == (28, 5)
+    assert answer["fleiss_kappa"] == pytest.approx(0.8788, abs=5e-5)
+    answer = run_agreement(CASES / "case_and_blanks.csv", "--similar", "join")
+    assert answer["cohen_kappa"] == pytest.approx(0.697, abs=5e-4)
+    undecided = run_agreement(CASES / "case_and_blanks.csv")
+    assert "similar" in {note["kind"] for note in undecided["notes"]}
+    answer = run_agreement(CASES / "several_labels.csv")
+    assert "joy|love" in answer["categories"] and len(answer["categories"]) == 8
+    answer = run_agreement(CASES / "decimals_wide.csv")
+    assert answer["fleiss_kappa_quadratic"] == pytest.approx(0.8283, abs=5e-5)

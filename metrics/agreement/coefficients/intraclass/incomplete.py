@@ -46,8 +46,10 @@ def icc_of_ratings(rated_items: RatedItems, values: Floats) -> dict[str, Icc]:
     know who rated; the others are undefined.
     """
     codes = rated_items.get_complete_codes()
-    sizes = {"n_items": len(codes), "n_ratings": codes.size}
-    iccs = {name: replace(result, **sizes) for name, result in icc(values[codes]).items()}
+    iccs = {
+        name: replace(result, n_items=len(codes), n_ratings=codes.size)
+        for name, result in icc(values[codes]).items()
+    }
     if iccs["icc1"].reason in _COMPLETE_REASONS:
         one_way = icc_one_way(rated_items.item, values[rated_items.code])
         if one_way.value is not None:
@@ -61,15 +63,16 @@ def icc_one_way(item: npt.ArrayLike, value: npt.ArrayLike) -> Icc:
     v = np.asarray(value, float)
     m = np.bincount(index)
     n, total = m.size, v.size
-    sizes = {"n_items": int(n), "n_ratings": int(total)}
     if n < 2 or total == n:
-        return Icc(None, "too_few_items" if n < 2 else NO_PAIRABLE_ITEMS, **sizes)
+        return Icc(
+            None, "too_few_items" if n < 2 else NO_PAIRABLE_ITEMS, n_items=n, n_ratings=total
+        )
     v = v - v.mean()
     means = np.bincount(index, v) / m
     within = float(((v - means[index]) ** 2).sum()) / (total - n)
     between = float((m * means**2).sum()) / (n - 1)
     if between + within < 1e-12 * max(float((v**2).mean()), 1e-300) or np.ptp(v) == 0:
-        return Icc(None, "zero_variance", **sizes)
+        return Icc(None, "zero_variance", n_items=n, n_ratings=total)
     if within < 1e-12 * between:
         within = 0.0  # rounding errors are no variance
     m0 = (total - float((m**2).sum()) / total) / (n - 1)
@@ -82,7 +85,8 @@ def icc_one_way(item: npt.ArrayLike, value: npt.ArrayLike) -> Icc:
         **f_test(between, within, n - 1, total - n),
         ci_low=low,
         ci_high=high,
-        **sizes,
+        n_items=n,
+        n_ratings=total,
     )
 
 

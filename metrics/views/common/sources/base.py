@@ -20,7 +20,7 @@ from django.db.models import QuerySet
 from metrics.agreement.explain import bands
 from metrics.models import RaterResult, Result
 from metrics.results.disagreement.disputed_items import DisputedItems
-from metrics.results.disagreement.findings import Confusions
+from metrics.results.disagreement.findings import Confusions, has_wordless_value
 from metrics.results.pairs.pair_results import PairAgreement
 from metrics.views.common.freshness import Freshness
 from metrics.views.common.insights import build_outlier_sentences, build_sentences
@@ -123,7 +123,7 @@ class ProjectSource(ResultSource):
     def find_outlier_keys(self) -> list[str]:
         """Return the keys of outlier raters, those with the greatest impact first.
 
-        The interval of their agreement with peers lies below that of all raters.
+        They agree less with the others than these do with each other, on the same items.
         """
 
     @cached_property
@@ -139,6 +139,14 @@ class ProjectSource(ResultSource):
     def get_confusions(self) -> Confusions:
         """Return the most confused pairs of categories."""
 
+    @property
+    def has_wordless_value(self) -> bool:
+        """True if the value is based on a choice of definition, or on too few items of a category.
+
+        No word for it would hold then.
+        """
+        return has_wordless_value(self.get_findings())
+
     def build_insights(self, raters: list[Rater]) -> list[str]:
         """Return the insights in the reader's language. ``raters``: those of the heat map."""
         outlier_sentences = build_outlier_sentences(
@@ -148,7 +156,8 @@ class ProjectSource(ResultSource):
         findings = [
             finding
             for finding in self.get_findings()
-            if finding["name"] != "weightings" or self._has_enough_data()
+            if finding["name"] != "weightings"
+            or (self._has_enough_data() and not self.has_wordless_value)
         ]
         return [
             *outlier_sentences,

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from metrics import periods
-from metrics.agreement.explain import bands
 from metrics.filtered import filter_choices, filtered_jobs
 from metrics.models import FilteredResult, RaterResult, Result
 from metrics.results.disagreement import disputed_items
-from metrics.results.disagreement.findings import Confusions
+from metrics.results.disagreement.findings import Confusions, list_outlying_ids
 from metrics.results.pairs import pair_results
 from metrics.views.common.freshness import FilteredFreshness, Freshness
-from metrics.views.common.insights import get_outlier_threshold, is_comparable
+from metrics.views.common.insights import list_rater_keys
 from metrics.views.common.rater_columns import RaterColumn, RaterResultRow
 from metrics.views.common.selection import Selection
 from metrics.views.common.trends import trend_points
@@ -209,28 +208,7 @@ class FilteredProjectSource(FilteredResultSource, ProjectSource):
         return []
 
     def find_outlier_keys(self) -> list[str]:
-        name, threshold = get_outlier_threshold(self.question_result)
-        if threshold is None:
-            return []
-        impact: dict[int, float] = {}
-        for row in self.body["raters"]:
-            estimate = row["coefficients"][name]
-            is_below = estimate["high"] is not None and estimate["high"] < threshold
-            if (
-                is_below
-                and estimate["n_items"] >= bands.MIN_ITEMS_ZERO_WIDTH
-                and is_comparable(self.question_result, row["id"], row["n"])
-            ):
-                impact[row["id"]] = row["n"] * (threshold - estimate["value"])
-        if not impact:
-            return []
-        keys = Rater.objects.filter(pk__in=impact).values_list("pk", "key")
-        return [
-            key
-            for _pk, key in sorted(
-                keys, key=lambda id_and_key: (-impact[id_and_key[0]], id_and_key[1])
-            )
-        ]
+        return list_rater_keys(list_outlying_ids(self.body["findings"]))
 
     def get_findings(self) -> list[dict[str, Any]]:
         findings: list[dict[str, Any]] = self.body["findings"]

@@ -12,11 +12,11 @@ from django.db.models import QuerySet
 from metrics.models import Diagnosis, PeriodUnit, RaterResult, Result
 from metrics.results import bootstrap
 from metrics.results.disagreement import disputed_items
-from metrics.results.disagreement.findings import Confusions
+from metrics.results.disagreement.findings import Confusions, list_outlying_ids
 from metrics.results.headline import headline_trend
 from metrics.results.pairs import pair_details, pair_results
 from metrics.views.common.freshness import Freshness
-from metrics.views.common.insights import list_outlier_raters
+from metrics.views.common.insights import list_rater_keys
 from metrics.views.common.rater_columns import RaterColumn, RaterResultRow
 from metrics.views.common.selection import Selection
 from metrics.views.common.trends import trend_points
@@ -156,14 +156,10 @@ class StoredProjectSource(ProjectSource):
         )
 
     def list_recent_changes(self) -> list[RecentChange]:
-        return list_recent_changes(self.selection)
+        return list_recent_changes(self.selection, self.get_findings())
 
     def find_outlier_keys(self) -> list[str]:
-        if self.question_result is None:
-            return []
-        return list_outlier_raters({self.question.pk: self.question_result}).get(
-            self.question.pk, []
-        )
+        return list_rater_keys(list_outlying_ids(self.diagnosis.findings))
 
     def get_findings(self) -> list[dict[str, Any]]:
         findings: list[dict[str, Any]] = self.diagnosis.findings

@@ -143,7 +143,8 @@ def list_newest_periods(question: Question, name: str, limit: int) -> list[Trend
         estimate = (
             all_estimate if people_estimate is None or question.headline_pooled else people_estimate
         )
-        trend_periods.append(TrendPeriod(span, start, estimate or {}))
+        if estimate and estimate["n_items"]:  # other raters have comparisons in other periods
+            trend_periods.append(TrendPeriod(span, start, estimate))
     return trend_periods
 
 

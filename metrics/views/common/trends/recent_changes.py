@@ -6,23 +6,24 @@ Read from stored results only.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from metrics.results.disagreement.findings import RECENT_CHANGE
 from metrics.scale import get_weighted_name
 from metrics.views.common import display_names
 from metrics.views.common.number_formats import format_number
 from metrics.views.common.selection import Selection
 
-from .period_comparison import SPANS, TrendPeriod, compute_clear_change, list_newest_periods
+from .period_comparison import TrendPeriod, format_period
 from .trend_points import TrendPoint
 
-RECENT_PERIODS = 24  # newest weeks and months, together, that are searched for a change
 MIN_BIAS_Z = 3.0  # standard errors of the difference of two raters: strict, as there are many pairs
 MIN_BIAS_CHANGE = (
     0.15  # smaller changes of the difference do not matter, even if they are significant
@@ -37,54 +38,47 @@ class RecentChange:
     url: str
 
 
-def list_recent_changes(selection: Selection) -> list[RecentChange]:
-    """Return the last change of agreement if it is clear: a list of at most one. One query.
+def list_recent_changes(
+    selection: Selection, findings: Sequence[Mapping[str, Any]]
+) -> list[RecentChange]:
+    """Return the last change of agreement if it is more than chance: a list of at most one.
 
-    It names no rater: changes of raters are alerts, whose evidence is stricter (quality.alerts).
+    From the stored finding of results.disagreement.recent_change. It names no rater: changes of
+    raters are alerts, whose evidence is stricter (quality.alerts).
     """
     name = selection.coefficient
     if not name.startswith("fleiss_kappa"):
         name = get_weighted_name("fleiss_kappa", selection.headline["weights"])
-    recent_periods = list_newest_periods(selection.question, name, RECENT_PERIODS)
-    if not recent_periods:
-        return []
-    change = _find_agreement_change(
-        selection, name, [period for period in recent_periods if period.has_enough_items]
-    )
-    return [change] if change else []
+    for finding in findings:
+        figures = finding["figures"]
+        if finding["name"] == RECENT_CHANGE and name in figures["changes"]:
+            before, after, is_clear = figures["changes"][name]
+            if is_clear:
+                return [_build_change(selection, name, figures, (before, after))]
+    return []
 
 
-# --- agreement
-
-
-def _find_agreement_change(
-    selection: Selection, name: str, firm_periods: list[TrendPeriod]
-) -> RecentChange | None:
-    """Return the change between the last two weeks with enough items, or else months, or None."""
-    by_span = [[period for period in firm_periods if period.span == span][:2] for span in SPANS]
-    last_two = next((newest_two for newest_two in by_span if len(newest_two) == 2), None)
-    if last_two is None:
-        return None
-    after, before = last_two
-    change = compute_clear_change(before.estimate, after.estimate)
-    if change is None:
-        return None
+def _build_change(
+    selection: Selection, name: str, figures: Mapping[str, Any], values: tuple[float, float]
+) -> RecentChange:
+    before, after = values
+    start = datetime.date.fromisoformat(figures["after"])
     params = {
         "name": display_names.get_coefficient_name(name),
-        "before": format_number(before.estimate["value"]),
-        "after": format_number(after.estimate["value"]),
-        "period": after.label,
+        "before": format_number(before),
+        "after": format_number(after),
+        "period": format_period(figures["span"], start),
     }
-    if change < 0:
+    if after < before:
         text = _("%(name)s fell from %(before)s to %(after)s in %(period)s.") % params
     else:
         text = _("%(name)s rose from %(before)s to %(after)s in %(period)s.") % params
     parameters = {
         "question": selection.question.key,
         "weights": name.removeprefix("fleiss_kappa").lstrip("_") or "none",
-        "period": after.span,
-        "from": before.start.isoformat(),
-        "to": after.start.isoformat(),
+        "period": figures["span"],
+        "from": figures["before"],
+        "to": figures["after"],
     }
     return RecentChange(
         text, f"{reverse('change', args=[selection.project.pk])}?{urlencode(parameters)}"

@@ -49,7 +49,8 @@ class RecentWeeksChange:
 class RecentWeeks:
     """The headline of the newest weeks with enough items, oldest first.
 
-    ``weeks``: (first day, estimate), at most WEEKS. ``newest_day``: the last day with a rating.
+    ``weeks``: (first day, estimate), at most WEEKS. ``newest_day``: the last day with a rating, or
+    the first day of the last of these weeks with a comparison.
     ``this_week``: Monday of the current week.
     """
 
@@ -159,13 +160,11 @@ def _get_from_results(results: list[Result], this_week: datetime.date) -> dict[i
                 else people_estimate
             )
             weeks.setdefault(question, []).append((start, estimate or {}))
-    days = Result.objects.filter(
-        question__in=list(rater_groups), period_unit=PeriodUnit.DAY
-    ).order_by()
-    newest = days.values_list("question_id").annotate(Max("start"))
+    newest_days = {question: question_weeks[-1][0] for question, question_weeks in weeks.items()}
+    newest_days |= rater_periods.get_newest_days(rater_groups.keys() - weeks.keys())
     return {
         question: _build_recent_weeks(weeks.get(question, []), newest_day, this_week)
-        for question, newest_day in newest
+        for question, newest_day in newest_days.items()
     }
 
 
@@ -181,7 +180,8 @@ def _get_for_two_raters(names: dict[int, str], this_week: datetime.date) -> dict
     rater_filter = Q()
     for question, rater in raters.items():
         rater_filter |= Q(question_id=question, rater=rater)
-    days = PeerTally.objects.filter(rater_filter, day__gt=ALL_DAYS, n_ratings__gt=0).order_by()
+    days = PeerTally.objects.filter(rater_filter, rater_periods.COMPARED_DAYS, day__gt=ALL_DAYS)
+    days = days.order_by()
     recent = days.filter(day__gte=(_get_first_week(this_week) - EPOCH).days)
     questions = Question.objects.filter(pk__in=list(raters)).prefetch_related("categories")
     scales = {question.pk: QuestionScale.for_question(question) for question in questions}

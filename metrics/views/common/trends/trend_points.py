@@ -92,9 +92,9 @@ def list_project_points(
         estimate, cumulative, people, people_cumulative = estimates
         if people is not None and not question.headline_pooled:
             estimate, cumulative = people, people_cumulative
-        points.append(
-            TrendPoint(start, periods.get_end_date(start, span), estimate or {}, cumulative or {})
-        )
+        if estimate and estimate["n_items"]:  # other raters have comparisons in other periods
+            end = periods.get_end_date(start, span)
+            points.append(TrendPoint(start, end, estimate, cumulative or {}))
     return add_guideline_marks(points, question.project)
 
 
@@ -113,7 +113,10 @@ def _list_two_rater_points(
     if rater is None:
         return []
     name = headline_trend.get_peer_coefficient(coefficient)
-    (points,) = list_rater_points(question, rater, span, name, scale=scale, limit=limit)
+    compared = rater_periods.COMPARED_DAYS
+    (points,) = list_rater_points(
+        question, rater, span, name, scale=scale, limit=limit, days=compared
+    )
     return points
 
 
@@ -137,13 +140,14 @@ def list_rater_points(
     *coefficients: str,
     scale: QuestionScale,
     limit: int = MAX_POINTS,
+    days: Q = rater_periods.COMPARED_DAYS | rater_periods.RATED_DAYS,
 ) -> list[list[TrendPoint]]:
     """Return the newest points of a rater's trends, oldest first.
 
     One list a coefficient, all in one query.
     """
     rows = rater_periods.list_newest_periods(
-        question, rater, span, coefficients, scale=scale, number=limit
+        question, rater, span, coefficients, scale=scale, number=limit, days=days
     )
     lines = [
         [TrendPoint(row[0], periods.get_end_date(row[0], span), row[index]) for row in rows]
@@ -171,7 +175,8 @@ def get_project_table(
     if headline_trend.is_two_rater_coefficient(coefficient) and (
         rater := headline_trend.get_trend_rater(question)
     ):
-        return _cut_and_count(points, partial(_count_periods, question, rater, span))
+        compared = rater_periods.COMPARED_DAYS
+        return _cut_and_count(points, partial(_count_periods, question, rater, span, compared))
     return _cut_and_count(points, Result.objects.filter(question=question, period_unit=span).count)
 
 
@@ -201,8 +206,13 @@ def _cut_and_count(
     return points[-TABLE_PERIODS:], older
 
 
-def _count_periods(question: Question, rater: Rater, span: str) -> int:
-    return rater_periods.count_periods(question, rater, span, most=MAX_POINTS)
+def _count_periods(
+    question: Question,
+    rater: Rater,
+    span: str,
+    days: Q = rater_periods.COMPARED_DAYS | rater_periods.RATED_DAYS,
+) -> int:
+    return rater_periods.count_periods(question, rater, span, most=MAX_POINTS, days=days)
 
 
 def add_guideline_marks(points: list[TrendPoint], project: Project) -> list[TrendPoint]:

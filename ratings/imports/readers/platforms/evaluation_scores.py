@@ -38,7 +38,11 @@ class LangfuseSource(ToolSource):
         records = [
             score for record in sample.records for score in list_objects(record.get("data"))
         ] or sample.records
-        return bool(records) and all({"traceId", "name"} <= record.keys() for record in records)
+        # Spans of a trace have its id and a name, too, but no value.
+        return bool(records) and all(
+            {"traceId", "name"} <= record.keys() and {"value", "stringValue"} & record.keys()
+            for record in records
+        )
 
     def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
         for score in list_objects(fields.get("data")) or [fields]:

@@ -20,6 +20,7 @@ from ratings.imports.records import ReaderProblem, Record
 from .tidy_lines import TableLines, TidyLines
 
 SAMPLE_ROWS = 500  # rows used for guesses
+REQUIRED_ROWS = 20  # first rows that have to be readable at the upload
 
 
 class CountedLines:
@@ -56,7 +57,13 @@ class TableSource:
     def read_head(self, path: Path, mapping: ImportMapping) -> TableHead:
         """Return the column names and the first rows. Raises UnreadableFileError."""
         lines = TidyLines(self.open_lines(path, mapping))
-        rows = list(itertools.islice(lines, SAMPLE_ROWS + 1))
+        rows = []
+        try:
+            for row in itertools.islice(lines, SAMPLE_ROWS + 1):
+                rows.append(row)
+        except UnreadableFileError:
+            if len(rows) <= REQUIRED_ROWS:
+                raise  # the check reports an error further down with its line
         if not rows:
             raise UnreadableFileError("empty")
         line, cells = rows[0]

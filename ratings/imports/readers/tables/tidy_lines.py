@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
+from ratings.imports.problems import UnreadableFileError
 from ratings.imports.records import Record, SkippedRecord
 
 TableLine = tuple[int, Sequence[Any]]
@@ -55,7 +56,15 @@ class TidyLines:
 
     def __iter__(self) -> Iterator[TableLine]:
         rows = iter(self.lines)
-        start = list(itertools.islice(rows, BUFFERED_ROWS))
+        start: list[TableLine] = []
+        error: UnreadableFileError | None = None
+        try:
+            for row in itertools.islice(rows, BUFFERED_ROWS):
+                start.append(row)
+        except UnreadableFileError as unreadable:
+            if not start:
+                raise
+            error = unreadable  # raised behind the rows that can be read
         self._drop_titles(start)
         self._drop_further_names(start)
         if not start:
@@ -74,6 +83,8 @@ class TidyLines:
         data = itertools.chain(start[1:], rows)
         for line, cells in self._iter_without_totals(data):
             yield line, self._select_cells(line, cells, columns, len(names))
+        if error is not None:
+            raise error
 
     def _drop_titles(self, start: list[TableLine]) -> None:
         """Remove rows of one cell above the names of the columns."""

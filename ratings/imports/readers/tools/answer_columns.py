@@ -1,4 +1,4 @@
-"""Which columns of a tool's table are answers, where their names do not show it.
+"""Find the columns of a tool's table that are answers, where their names do not show it.
 
 What several raters of an item say differently is an answer; what is the same in all rows of an item
 belongs to the item.

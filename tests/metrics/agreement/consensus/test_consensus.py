@@ -409,7 +409,9 @@ def test_gold_answers_calibrate_errors_that_all_raters_share():
     """
     rows, truth = simulate_shared_errors(600, seed=7)
     gold = np.arange(100), truth[:100]
-    tau, n_gold = consensus.calibrate_on_gold(*split_columns(rows), 3, gold=gold)
+    calibration = consensus.calibrate_on_gold(*split_columns(rows), 3, gold=gold)
+    assert calibration is not None
+    tau, n_gold = calibration
     posterior = fit_model(rows, 3).posterior[100:]
     tempered = consensus.temper(posterior, tau)
     is_wrong = posterior.argmax(axis=1) != truth[100:]
@@ -424,8 +426,9 @@ def test_gold_answers_calibrate_errors_that_all_raters_share():
 def test_gold_answers_do_not_temper_independent_errors():
     rows, truth = simulate_ratings(800, 15, 3, per_item=5, right=0.6)
     gold = np.arange(400), truth[:400]
-    tau, _ = consensus.calibrate_on_gold(*split_columns(rows), 3, gold=gold)
-    assert tau > 0.7
+    calibration = consensus.calibrate_on_gold(*split_columns(rows), 3, gold=gold)
+    assert calibration is not None
+    assert calibration[0] > 0.7
 
 
 def test_too_few_gold_answers_do_not_calibrate():

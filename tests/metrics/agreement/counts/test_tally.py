@@ -37,7 +37,7 @@ def count_slowly(item, rater, code, day, k):
     peers: dict[tuple[int, int], list[Any]] = {}
     for item_ratings in ratings.values():
         counts = [sum(c == j for _, c, _ in item_ratings) for j in range(k)]
-        patterns[max(d for *_, d in item_ratings), *counts] += 1
+        patterns[sorted(d for *_, d in item_ratings)[:2][-1], *counts] += 1
         for a, c, d in item_ratings:
             for b, other, _ in item_ratings:
                 if a < b:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metrics.agreement import drift, outliers
-from metrics.agreement.outliers import careless_raters, disagreement
+from metrics.agreement.outliers import careless_raters, copies, disagreement, newcomers
 from metrics.example import streams
 from metrics.example.streams import SimulatedCheat, SimulatedDrift, StreamPlan
 
@@ -93,6 +93,69 @@ def test_rater_who_guesses_from_the_start_is_an_outlier():
         < finding.facts["bound"]
         < finding.facts["middle"]
     )
+
+
+def test_bad_newcomer_is_below_the_team():
+    def change(stream, rng):
+        is_guess = (stream.rater == 6) & (rng.random(stream.code.size) < 0.6)
+        return np.where(is_guess, rng.integers(PLAN.k, size=is_guess.size), stream.code)
+
+    plan = replace(PLAN, days=60, a_day=20)
+    stream = streams.simulate_stream(plan, 3)
+    code = change(stream, np.random.default_rng(3))
+    is_present = (stream.rater != 6) | (stream.day >= 30)
+    item, rater, day = (c[is_present] for c in (stream.item, stream.rater, stream.date))
+    drift_result = drift.detect_drift(item, rater, code[is_present], day, plan.k, plan.ordered)
+    (finding,) = outliers.detect_outliers(drift_result, plan.k).findings
+    assert (finding.kind, finding.raters) == (outliers.NEWCOMER_BELOW_TEAM, (6,))
+    assert finding.low < finding.size < finding.facts["bound"] < finding.facts["middle"]
+    assert 30 <= finding.n < newcomers.MAX_ITEMS + 25
+    assert finding.evidence >= newcomers.EVIDENCE_LEVEL
+    # An ordinary newcomer is not named, and whoever was there from the start is no newcomer.
+    drift_result = drift.detect_drift(
+        item, rater, stream.code[is_present], day, plan.k, plan.ordered
+    )
+    assert outliers.detect_outliers(drift_result, plan.k).findings == []
+    everybody = drift.detect_drift(
+        stream.item, stream.rater, code, stream.date, plan.k, plan.ordered
+    )
+    assert newcomers.find_newcomers_below_team(everybody) == []
+
+
+def test_copies_are_found_and_two_good_raters_are_not():
+    def copy(stream, rng):
+        original = np.full(stream.item.max() + 1, -1)
+        original[stream.item[stream.rater == 1]] = stream.code[stream.rater == 1]
+        copied = (
+            (stream.rater == 4)
+            & (original[stream.item] >= 0)
+            & (rng.random(stream.item.size) < 0.8)
+        )
+        return np.where(copied, original[stream.item], stream.code)
+
+    def be_right(stream, _rng):
+        is_expert = np.isin(stream.rater, (1, 4))
+        return np.where(is_expert, stream.gold[stream.item], stream.code)
+
+    (finding,) = detect_alerts(LONG, change=copy)[1]
+    assert (finding.kind, finding.raters) == (outliers.RATER_COPIES, (1, 4))
+    assert finding.facts["together"] == pytest.approx(finding.facts["expected"] + finding.size)
+    assert 0.1 < finding.low < finding.size < finding.high
+    assert finding.n >= copies.MIN_ITEMS
+    with_truth = replace(LONG, noise=0.3, gold=1.0)
+    assert list_kinds(detect_alerts(with_truth, change=be_right)[1]) == []
+    assert list_kinds(detect_alerts(LONG)[1]) == []
+
+
+def test_expected_agreement_of_a_pair_is_the_product_of_two_levels():
+    levels = np.array([0.95, 0.8, 0.7, 0.9, 0.5])
+    first, second = np.triu_indices(5, 1)
+    mean = levels[first] * levels[second]
+    n = np.arange(40, 50)
+    expected = copies.fit_expected(first, second, n, mean, 5)
+    assert expected == pytest.approx(mean, abs=1e-3)
+    mean[0] = 1.0  # the pair itself has only a small part in its expected value, by the others
+    assert copies.fit_expected(first, second, n, mean, 5)[0] == pytest.approx(0.76, abs=0.07)
 
 
 def test_few_ratings_give_no_finding():

@@ -309,6 +309,10 @@ def test_sparklines_of_table_match_weeks(rated_question: Question, weeks: int) -
         )
         for rater in raters
     }
+    # A week in which nothing could first be compared has no value to draw.
+    weeks_by_rater = {
+        rater: [row for row in rows if row[1]["n_items"]] for rater, rows in weeks_by_rater.items()
+    }
     newest = max(start for rows in weeks_by_rater.values() for start, _reading in rows)
     for rater, rows in weeks_by_rater.items():
         recent_estimates = [estimate for start, estimate in rows if start > newest - period_length]

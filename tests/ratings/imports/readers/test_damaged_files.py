@@ -196,7 +196,7 @@ def test_rows_that_the_file_only_numbers_are_never_created(
     path = tmp_path / "file"
     path.write_bytes(build_sheet(NAMES_ROW, row))
     monkeypatch.setattr("openpyxl.worksheet._read_only.ReadOnlyWorksheet.iter_rows", None)
-    monkeypatch.setattr("ratings.imports.readers.tables.xlsx._has_rows", lambda sheet: True)
+    monkeypatch.setattr("ratings.imports.readers.tables.xlsx._rank_sheet", lambda sheet: 0)
     n_read = 0
     with pytest.raises(UnreadableFileError) as error_info:
         for _line in XlsxLines(path):

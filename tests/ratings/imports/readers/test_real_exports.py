@@ -69,7 +69,7 @@ EXPECTED: dict[str, Any] = {
         {"spans": 1, "no_label": 1, "no_content": 1},
     ),
     "doccano/*example_overlapping.jsonl": ({"items": 1}, {"spans": 1}),
-    "doccano/*labeling.invalid.conll": "one column only",
+    "doccano/*labeling.invalid.conll": "No column of labels was found",
     "doccano/*labeling.trailing.conll": "CoNLL",
     "doccano/*data__text_classification__example.csv": (
         {"items": 2, "ratings": 1},

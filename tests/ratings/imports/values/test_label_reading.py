@@ -1,4 +1,4 @@
-"""Which spellings of a file are one label, and which stand for a missing value."""
+"""Spellings of a file that are one label, and texts that stand for a missing value."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ def test_lead_can_order_and_add_categories(new_project_wizard: WizardClient) -> 
 
 
 @pytest.mark.parametrize(
-    ("labels", "is_guess"), [(["1", "2", "3"], True), (["green", "yellow"], False)]
+    ("labels", "is_guess"), [(["low", "medium", "high"], True), (["green", "yellow"], False)]
 )
 def test_guessed_order_is_labeled_as_a_guess(
     new_project_wizard: WizardClient, labels: list[str], is_guess: bool
@@ -181,6 +181,16 @@ def test_guessed_order_is_labeled_as_a_guess(
         "A guess: the answers look as if they had an order" in new_project_wizard.get_page().text
     )
     assert has_hint is is_guess
+
+
+def test_scale_of_bare_numbers_is_a_required_choice(new_project_wizard: WizardClient) -> None:
+    rows = [f"i{number},ann,{number % 3}" for number in range(6)]
+    new_project_wizard.upload_and_validate("\n".join(["item,rater,label", *rows]).encode())
+    response = new_project_wizard.start_import()
+    assert response.status_code == 400 and not Project.objects.exists()
+    assert "near misses count as partly agreed" in get_page_text(response)
+    assert new_project_wizard.start_import(scale="ordinal").status_code == 302
+    assert Project.objects.get().questions.get().scale == "ordinal"
 
 
 @pytest.mark.parametrize(

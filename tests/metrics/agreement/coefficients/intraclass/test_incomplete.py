@@ -68,6 +68,7 @@ def test_rater_factor_equals_the_sum_over_pairs_of_items():
     )
     result = incomplete.compute_incomplete_icc(*list_columns(table))
     assert result.k == pytest.approx(n / (1 / m).sum())
+    assert result.k is not None
     assert result.q == pytest.approx(1 / result.k - shared / (n * (n - 1)))
 
 

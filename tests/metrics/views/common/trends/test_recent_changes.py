@@ -12,7 +12,7 @@ import pytest
 from metrics import tasks
 from metrics.jobs.question_updates import update_question
 from metrics.views.common.trends import recent_changes
-from metrics.views.common.trends.period_comparison import TrendPeriod
+from metrics.views.common.trends.period_comparison import TrendPeriod, compute_clear_change
 from tests.metrics.attribution.test_attribution_jobs import changed_question, module_cast  # noqa: F401 - fixtures
 
 
@@ -102,7 +102,7 @@ def make_estimate(value: float | None, se: float = 0.05, n_items: int = 100) -> 
 def test_clear_change_is_computed(
     before: dict[str, Any], after: dict[str, Any], change: float | None
 ) -> None:
-    assert recent_changes.compute_clear_change(before, after) == (
+    assert compute_clear_change(before, after) == (
         None if change is None else pytest.approx(change)
     )
 

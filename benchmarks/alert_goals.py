@@ -1,0 +1,77 @@
+"""Raters named in streams of 25 shapes, as rows "goal | measured"; a part of bench_alerts.py."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+from alert_shapes import N_DAYS, N_RATERS, Shape, list_shapes, simulate_shape
+
+from metrics.agreement import drift, outliers
+
+DAYS_PER_YEAR = 250
+SEED_OFFSET = 90_000  # the rules were chosen on other seeds
+GOALS = {
+    "innocent": "named in <= 5% of rater-years",
+    "drift": "named >= 90%",
+    "newcomer": "named >= 90%",
+    "copy": "named >= 80%",
+}
+
+
+@dataclass
+class ShapeFigures:
+    """Figures of one shape over all its streams.
+
+    innocents: raters named who are not to be named, and pairs of copies with such a rater; years:
+    rater-years of those; named: raters named who are to be; expected: all of these; questions:
+    alerts about the question
+    """
+
+    innocents: int = 0
+    years: float = 0.0
+    named: int = 0
+    expected: int = 0
+    questions: int = 0
+
+
+def print_shapes(options: argparse.Namespace) -> None:
+    """Print a row for each shape and scale."""
+    print("\n## Who is named, by shape of the stream\n")
+    print("| shape | scale | goal | measured | innocents | rater-years | question alerts |")
+    print("|---|---|---|---|---|---|---|")
+    for shape in list_shapes():
+        for ordered in (False, True):
+            figures = ShapeFigures()
+            for number in range(options.shapes):
+                seed = SEED_OFFSET + options.seed * 1_000 + number
+                _add_stream(figures, shape, seed, ordered=ordered)
+            innocent_rate = figures.innocents / figures.years
+            measured = f"{innocent_rate:.1%} a rater-year"
+            if shape.named:
+                measured = f"{figures.named / figures.expected:.0%}"
+            print(
+                f"| {shape.name} | {'ordinal' if ordered else 'nominal'} | {GOALS[shape.goal]} "
+                f"| {measured} | {figures.innocents} | {figures.years:.0f} | {figures.questions} |",
+                flush=True,
+            )
+
+
+def _add_stream(figures: ShapeFigures, shape: Shape, seed: int, *, ordered: bool) -> None:
+    stream = simulate_shape(shape, seed, ordered=ordered)
+    columns = (stream.item, stream.rater, stream.code, stream.date)
+    context = drift.DriftContext(attributes=stream.attributes)
+    drift_result = drift.detect_drift(*columns, stream.k, ordered, context=context)
+    outlier_result = outliers.detect_outliers(drift_result, stream.k)
+    named = {
+        key
+        for index, alert in enumerate(drift_result.alerts)
+        if index not in outlier_result.explained
+        for key in alert.raters
+    }
+    named |= {key for finding in outlier_result.findings for key in finding.raters}
+    figures.innocents += len(named - set(shape.named))
+    figures.years += (N_RATERS - len(shape.named)) * N_DAYS / DAYS_PER_YEAR
+    figures.named += len(named & set(shape.named))
+    figures.expected += len(shape.named)
+    figures.questions += sum(not finding.raters for finding in outlier_result.findings)

@@ -1,0 +1,243 @@
+"""Pairs of raters who agree with each other more than what both have with others explains.
+
+If raters err independently of each other, the agreement of two of them (in kappa units) is the
+product of their levels, d_gh = l_g l_h: two good raters agree often, but each of them also agrees
+often with others. The levels are fitted to all pairs by least squares, without the pair in
+question. Tested is the mean of d_gh - l_g l_h over the items of the pair against a bound: 0.05, or
+2.5 standard deviations of the other pairs where these are more, because pairs differ (two raters
+with the same training). The evidence is that of disagreement.py with 100 times the number of pairs
+as level, so that a question in which nobody copies ever raises such an alert with a probability of
+at most 1 / 100.
+
+Where others rated the same items, the two must agree more than the third raters' agreement with
+them on these items explains, too: otherwise the items are easy.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from metrics.agreement.counts.grouping import Ints, index_distinct
+from metrics.agreement.drift import AGREEMENT, NORMAL_QUANTILE, DriftResult
+from metrics.agreement.drift.daily_scores import sum_by_day
+from metrics.agreement.drift.evidence import bayes_factor
+from metrics.agreement.estimate import Floats
+
+from .disagreement import MAD_TO_SD, MIN_OTHERS
+from .finding import RATER_COPIES, EvidenceSeries, OutlierFinding
+
+MIN_ITEMS = 30  # that both rated
+EVIDENCE_LEVEL = 100.0  # times the number of pairs
+MIN_EXCESS = 0.05  # kappa units
+_N_DEVIATIONS = 2.5
+_MANY_PAIRS = 100
+_N_ROUNDS = 50
+_MIN_LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """All pairs of raters with common items, and their comparisons.
+
+    first, second: raters (P,); n: comparisons (P,); mean: of d (P,); expected: from the levels (P,)
+    row: index of the comparison in drift.data (C,); pair: its pair (C,)
+    """
+
+    first: Ints
+    second: Ints
+    n: Ints
+    mean: Floats
+    expected: Floats
+    row: Ints
+    pair: Ints
+
+
+def find_copies(drift: DriftResult) -> list[OutlierFinding]:
+    """Return the pairs who agree too often."""
+    pairs = _build_pairs(drift)
+    tested = np.flatnonzero(pairs.n >= MIN_ITEMS)
+    excess = (pairs.mean - pairs.expected)[tested]
+    d = drift.data.differences[AGREEMENT]
+    settings = drift.data.settings
+    residuals = d[pairs.row] - pairs.expected[pairs.pair]
+    min_variance = settings.min_item_variance[AGREEMENT]
+    s2 = max(float(residuals.var()) if residuals.size else 0.0, min_variance)
+    bounds = _compute_bounds(excess, s2 / np.maximum(pairs.n[tested], 1))
+    level = EVIDENCE_LEVEL * max(tested.size, 1)
+    findings = []
+    for index in np.flatnonzero(np.isfinite(bounds) & (excess > bounds)).tolist():
+        pair, bound = int(tested[index]), float(bounds[index])
+        rows = pairs.row[pairs.pair == pair]
+        day = np.maximum(
+            drift.data.ratings.day[drift.data.comparisons.own[rows]],
+            drift.data.ratings.day[drift.data.comparisons.other[rows]],
+        )
+        scores = d[rows] - pairs.expected[pair]
+        # No distribution within these limits with this mean scatters more (Bhatia & Davis 2000).
+        null_mean = min(float(pairs.expected[pair]) + bound, 1.0)
+        largest = (1 - null_mean) * (null_mean - float(d.min()))
+        pair_s2 = max(min(s2, largest), min_variance)
+        series = _build_series(day, scores, bound, pair_s2, settings.priors[AGREEMENT].omega)
+        reached = np.flatnonzero(series.evidence >= level)
+        if not reached.size or series.evidence[-1] < level:
+            continue
+        if _has_excess_over_third_raters(drift, pairs, pair, rows, bound, s2):
+            expected = float(pairs.expected[pair])
+            findings.append(
+                _build_finding(drift, pairs, pair, series, int(reached[0]), expected, s2)
+            )
+    return findings
+
+
+def _compute_bounds(excess: Floats, noise: Floats) -> Floats:
+    """Return the excess above which each pair is unlike all others (P,), infinite for few pairs.
+
+    noise (P,): variance of each excess by its number of items, which is no difference of pairs
+    """
+    if excess.size - 1 < MIN_OTHERS:
+        return np.full(excess.size, np.inf)
+    if excess.size >= _MANY_PAIRS:  # leaving out one of so many has no effect
+        return np.full(excess.size, _compute_bound(excess, noise))
+    return np.array(
+        [
+            _compute_bound(np.delete(excess, index), np.delete(noise, index))
+            for index in range(excess.size)
+        ]
+    )
+
+
+def _compute_bound(others: Floats, noise: Floats) -> float:
+    middle = float(np.median(others))
+    spread = (MAD_TO_SD * float(np.median(np.abs(others - middle)))) ** 2
+    spread -= float(np.median(noise))
+    return middle + max(MIN_EXCESS, _N_DEVIATIONS * float(np.sqrt(max(spread, 0.0))))
+
+
+def _build_pairs(drift: DriftResult) -> _Pairs:
+    comparisons, ratings = drift.data.comparisons, drift.data.ratings
+    is_usable = (comparisons.own_rater < comparisons.other_rater) & ~(
+        drift.excluded_ratings[comparisons.own] | drift.excluded_ratings[comparisons.other]
+    )
+    is_usable &= ratings.dated[comparisons.own] & ratings.dated[comparisons.other]
+    row = np.flatnonzero(is_usable)
+    n_raters = max(ratings.keys.size, 1)
+    keys, pair = index_distinct(
+        comparisons.own_rater[row] * n_raters + comparisons.other_rater[row]
+    )
+    first, second = keys // n_raters, keys % n_raters
+    n = np.bincount(pair, minlength=keys.size)
+    d = drift.data.differences[AGREEMENT][row]
+    mean = np.bincount(pair, weights=d, minlength=keys.size) / np.maximum(n, 1)
+    expected = fit_expected(first, second, n, mean, n_raters)
+    return _Pairs(first, second, n, mean, expected, row, pair)
+
+
+def fit_expected(  # noqa: PLR0917
+    first: Ints, second: Ints, n: Ints, mean: Floats, n_raters: int
+) -> Floats:
+    """Return l_g l_h of each pair (P,), the levels fitted without that pair.
+
+    Least squares of the pairs' means, weighted by their numbers of comparisons; alternating between
+    the raters.
+    """
+    if not n.size:
+        return np.zeros(0)
+    start = np.sqrt(max(float((n * mean).sum() / n.sum()), _MIN_LEVEL))
+    levels = np.full(n_raters, start)
+    for _round in range(_N_ROUNDS):
+        products, squares = _sum_products(first, second, n, mean, levels)
+        fitted = np.clip(products / np.maximum(squares, 1e-12), _MIN_LEVEL, 1.0)
+        levels = (levels + np.where(squares > 0, fitted, start)) / 2  # damped, or it oscillates
+    products, squares = _sum_products(first, second, n, mean, levels)
+    without = []
+    for own, other in ((first, second), (second, first)):
+        product = products[own] - n * mean * levels[other]
+        square = squares[own] - n * levels[other] ** 2
+        level = np.clip(product / np.maximum(square, 1e-12), 0.0, 1.0)
+        # Without other partners, nothing is known: full agreement is no surprise.
+        without.append(np.where(square > 1e-9, level, 1.0))
+    return np.asarray(without[0] * without[1], float)
+
+
+def _sum_products(  # noqa: PLR0917
+    first: Ints, second: Ints, n: Ints, mean: Floats, levels: Floats
+) -> tuple[Floats, Floats]:
+    """Return for each rater the sums of n d l_h, and of n l_h^2, over the partners h (R,)."""
+    size = levels.size
+    own, other = np.concatenate([first, second]), np.concatenate([second, first])
+    n, mean = np.tile(n, 2), np.tile(mean, 2)
+    products = np.bincount(own, weights=n * mean * levels[other], minlength=size)
+    squares = np.bincount(own, weights=n * levels[other] ** 2, minlength=size)
+    return products.astype(float, copy=False), squares.astype(float, copy=False)
+
+
+def _build_series(  # noqa: PLR0917
+    day: Ints, scores: Floats, bound: float, s2: float, omega: float
+) -> EvidenceSeries:
+    days = sum_by_day(np.zeros(day.size, np.int64), day, scores)
+    n = np.cumsum(days.n)
+    (evidence,) = bayes_factor(np.cumsum(days.total) / n - bound, s2 / n, omega)
+    evidence = np.where(n >= MIN_ITEMS, evidence, 0.0)
+    return EvidenceSeries(days.day, days.n, days.total / days.n, evidence)
+
+
+def _has_excess_over_third_raters(  # noqa: PLR0917
+    drift: DriftResult, pairs: _Pairs, pair: int, rows: Ints, bound: float, s2: float
+) -> bool:
+    """Return whether the two agree more than their agreement with third raters explains.
+
+    True where less than half of their items have a third rating.
+    """
+    item_of_row = drift.data.ratings.item[drift.data.comparisons.own]
+    item = item_of_row[rows]
+    involved = np.isin(pairs.first, [pairs.first[pair], pairs.second[pair]]) | np.isin(
+        pairs.second, [pairs.first[pair], pairs.second[pair]]
+    )
+    involved[pair] = False
+    third = involved[pairs.pair]
+    third_item = item_of_row[pairs.row[third]]
+    d = drift.data.differences[AGREEMENT]
+    residuals = d[pairs.row[third]] - pairs.expected[pairs.pair[third]]
+    size = int(item_of_row.max(initial=0)) + 1
+    n = np.bincount(third_item, minlength=size)[item]
+    total = np.bincount(third_item, weights=residuals, minlength=size)[item]
+    has_third = n > 0
+    if 2 * has_third.sum() < rows.size:
+        return True
+    scores = (d[rows] - pairs.expected[pair])[has_third] - total[has_third] / n[has_third]
+    variance = max(float(scores.var()), s2) / scores.size
+    return float(scores.mean()) - bound > 2 * float(np.sqrt(variance))
+
+
+def _build_finding(  # noqa: PLR0917
+    drift: DriftResult,
+    pairs: _Pairs,
+    pair: int,
+    series: EvidenceSeries,
+    index: int,
+    expected: float,
+    s2: float,
+) -> OutlierFinding:
+    keys = drift.data.ratings.keys
+    n = int(series.n[: index + 1].sum())
+    size = float((series.n * series.mean)[: index + 1].sum() / n)
+    margin = NORMAL_QUANTILE * float(np.sqrt(s2 / n))
+    first_day = int(series.day[0])
+    return OutlierFinding(
+        kind=RATER_COPIES,
+        measure=AGREEMENT,
+        raters=(int(keys[pairs.first[pair]]), int(keys[pairs.second[pair]])),
+        code=None,
+        day=int(series.day[index]),
+        onset=first_day,
+        earliest=first_day,
+        latest=first_day,
+        size=size,
+        low=size - margin,
+        high=size + margin,
+        n=n,
+        n_before=0,
+        evidence=float(series.evidence[index]),
+        series=series,
+        facts={"together": expected + size, "expected": expected, "chance": EVIDENCE_LEVEL},
+    )

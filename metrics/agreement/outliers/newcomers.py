@@ -1,0 +1,111 @@
+"""Newcomers whose first items agree far less with the others than the team does.
+
+A newcomer began after three other raters had 30 compared items each. The level is the mean of the
+agreement scores of the first 30 to 300 compared items, less what the same days meant for all others
+(drift/common_changes.py); clear cases are named within 100 items. The bound is the median of the
+other raters' levels, less 0.1 or 1.28 of their standard deviations where these are more. The
+evidence is that of disagreement.py: a newcomer at the bound or above is ever named with a
+probability of at most 1 / 20.
+"""
+
+import numpy as np
+
+from metrics.agreement.drift import AGREEMENT, NORMAL_QUANTILE, DriftResult
+from metrics.agreement.drift.daily_scores import DailyScores
+from metrics.agreement.estimate import Floats
+
+from .disagreement import (
+    MIN_ITEMS,
+    MIN_OTHERS,
+    compute_bound,
+    compute_level_evidence,
+    select_before_drift,
+)
+from .finding import NEWCOMER_BELOW_TEAM, EvidenceSeries, OutlierFinding
+
+MAX_ITEMS = 300  # the first compared items of a newcomer
+EVIDENCE_LEVEL = 20.0
+_TAIL_PROBABILITY = 0.1  # of a level below the bound
+
+
+def find_newcomers_below_team(drift: DriftResult) -> list[OutlierFinding]:
+    """Return at most one finding a newcomer."""
+    data, settings = drift.data, drift.data.settings
+    if not drift.excess:
+        return []
+    same_time = drift.excess[AGREEMENT]()[0]
+    days = select_before_drift(drift, same_time.days)
+    n_raters = data.ratings.keys.size
+    items = np.bincount(days.rater, weights=days.n, minlength=n_raters)
+    total = np.bincount(days.rater, weights=days.total, minlength=n_raters)
+    established_on = _list_established_days(days, n_raters)
+    findings = []
+    for rater in np.flatnonzero(items >= MIN_ITEMS).tolist():
+        rater_days = days.select(slice(*np.searchsorted(days.rater, [rater, rater + 1])))
+        others = (established_on < rater_days.day[0]) & (np.arange(n_raters) != rater)
+        if others.sum() < MIN_OTHERS:
+            continue
+        levels = np.append(total[others] / items[others], 0.0)
+        medians, limits = compute_bound(
+            levels, least=settings.tolerated_gap, tail=_TAIL_PROBABILITY
+        )
+        first = np.cumsum(rater_days.n) - rater_days.n < MAX_ITEMS
+        rater_days = rater_days.select(first)
+        variances = same_time.variances
+        weight = 1 / (variances.s2[rater] / rater_days.n + variances.kappa2[rater])
+        limit = float(limits[-1])
+        evidence = compute_level_evidence(
+            rater_days, weight, limit, settings.priors[AGREEMENT].omega
+        )
+        reached = np.flatnonzero(evidence >= EVIDENCE_LEVEL)
+        if reached.size:
+            facts = {"middle": float(medians[-1]), "bound": limit, "chance": EVIDENCE_LEVEL}
+            key = int(data.ratings.keys[rater])
+            findings.append(
+                _build_finding(key, rater_days, weight, evidence, int(reached[0]), facts)
+            )
+    return findings
+
+
+def _list_established_days(days: DailyScores, n_raters: int) -> Floats:
+    """Return the day on which each rater reached MIN_ITEMS compared items, infinite for never."""
+    established_on = np.full(n_raters, np.inf)
+    for rater in np.unique(days.rater).tolist():
+        rater_days = days.select(slice(*np.searchsorted(days.rater, [rater, rater + 1])))
+        reached = np.flatnonzero(np.cumsum(rater_days.n) >= MIN_ITEMS)
+        if reached.size:
+            established_on[rater] = rater_days.day[reached[0]]
+    return established_on
+
+
+def _build_finding(  # noqa: PLR0917
+    key: int,
+    days: DailyScores,
+    weight: Floats,
+    evidence: Floats,
+    index: int,
+    facts: dict[str, float],
+) -> OutlierFinding:
+    mean = days.total / days.n
+    used = weight[: index + 1]
+    level = float((used * mean[: index + 1]).sum() / used.sum())
+    margin = NORMAL_QUANTILE / float(np.sqrt(used.sum()))
+    first_day = int(days.day[0])
+    return OutlierFinding(
+        kind=NEWCOMER_BELOW_TEAM,
+        measure=AGREEMENT,
+        raters=(key,),
+        code=None,
+        day=int(days.day[index]),
+        onset=first_day,
+        earliest=first_day,
+        latest=first_day,
+        size=level,
+        low=level - margin,
+        high=level + margin,
+        n=int(days.n[: index + 1].sum()),
+        n_before=0,
+        evidence=float(evidence[index]),
+        series=EvidenceSeries(days.day, days.n, mean, evidence),
+        facts=facts,
+    )

@@ -1,0 +1,53 @@
+"""Texts of alerts for two raters who agree with each other too often."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+from metrics.views.common.number_formats import format_number
+from quality.models import Alert
+
+from .common import build_text_params
+
+
+def build_sentence(alert: Alert) -> str:
+    text = _(
+        "%(rater)s and %(other)s agree with each other more than their agreement with others"
+        " explains: %(together)s in kappa, where %(expected)s is expected."
+    )
+    return text % _build_params(alert)
+
+
+def build_brief_text(alert: Alert, rater: int) -> str:
+    other = alert.other_rater if alert.rater_id == rater else alert.rater
+    text = _("agrees too often with %(name)s: %(together)s, expected %(expected)s")
+    return text % {**_build_params(alert), "name": other}
+
+
+def list_basis(alert: Alert) -> list[str]:
+    texts = [
+        _("The alert is based on %(n)s items that both rated, up to %(noticed)s."),
+        _(
+            "The expected value follows from how far each of the two agrees with all other raters."
+            " The difference lies between %(low)s and %(high)s (95%%)."
+        ),
+        _("The data do not show who copied from whom."),
+    ]
+    return [text % _build_params(alert) for text in texts]
+
+
+def list_explanations(_alert: Alert) -> list[str]:
+    return [
+        _("Two people who discuss their items, or who share an account or a program."),
+        _("The same training, if nobody else had it: compare where both differ from all others."),
+        _("Two good raters are no explanation: they also agree often with everybody else."),
+        _("Easy items are no explanation where a third rater rated them, too."),
+    ]
+
+
+def _build_params(alert: Alert) -> dict[str, str]:
+    return {
+        **build_text_params(alert),
+        "together": format_number(alert.facts.get("together")),
+        "expected": format_number(alert.facts.get("expected")),
+    }

@@ -1,0 +1,102 @@
+"""Raters below the others: the statistic against loops, and data where everybody is alike."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metrics.agreement.explain import outlying_raters
+from metrics.agreement.explain.bands import are_neighbouring
+from metrics.agreement.explain.outlying_raters import find_outlying_raters
+from metrics.agreement.weights import linear_weights
+
+
+def to_long(codes):
+    """Return item, rater and code of the ratings of an array, -1 for none."""
+    item, rater = np.nonzero(codes >= 0)
+    return item, rater, codes[item, rater]
+
+
+def find_outliers(codes, k, weights=None):
+    """Return the raters below the others of an array of codes."""
+    item, rater, code = to_long(codes)
+    return find_outlying_raters(item, rater, code, k, weights=weights)
+
+
+def simulate(seed, errors, n_items=120, k=3):
+    """Return codes (n, R) of raters with these error rates; half of the items are harder."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, k, n_items)
+    hard = 1 + (np.arange(n_items) % 2)
+    wrong = rng.random((n_items, len(errors))) < np.array(errors) * hard[:, None]
+    return np.where(wrong, rng.integers(0, k, wrong.shape), truth[:, None])
+
+
+def compute_slowly(codes, rater, weights):
+    """Return the mean of d over the rater's items with two others or more, by loops."""
+    differences = []
+    for row in codes:
+        present = [g for g, code in enumerate(row) if code >= 0]
+        if rater not in present or len(present) < 3:
+            continue
+        others = [g for g in present if g != rater]
+        own = np.mean([weights[row[rater], row[g]] for g in others])
+        among = np.mean([weights[row[g], row[h]] for g, h in combinations(others, 2)])
+        differences.append(own - among)
+    return np.mean(differences), len(differences)
+
+
+@pytest.mark.parametrize("weighting", [None, "linear"])
+def test_difference_equals_that_of_loops(weighting):
+    codes = simulate(1, [0.1, 0.1, 0.1, 0.7], k=4)
+    codes[:30, 1] = codes[30:50, 0] = -1
+    weights = linear_weights(4) if weighting else np.eye(4)
+    (found,) = find_outliers(codes, 4, weights=weights)
+    assert found.rater == 3
+    difference, n_items = compute_slowly(codes, 3, weights)
+    assert found.difference == pytest.approx(difference)
+    assert found.n_items == n_items
+
+
+def test_raters_who_err_alike_are_rarely_listed():
+    """At most 5% of studies, though one rater has the hard items only."""
+    n_listed = 0
+    for seed in range(200):
+        codes = simulate(seed, [0.15] * 5)
+        codes[::2, 4] = -1
+        n_listed += bool(find_outliers(codes, 3))
+    assert n_listed <= 18  # of 200; P(X > 18) is below 1% at a rate of 5%
+
+
+@given(seed=st.integers(0, 10_000), n_raters=st.integers(3, 6))
+def test_never_are_all_raters_listed(seed, n_raters):
+    rng = np.random.default_rng(seed)
+    codes = simulate(seed, rng.random(n_raters) / 2)
+    assert len(find_outliers(codes, 3)) < n_raters
+
+
+@given(seed=st.integers(0, 1000))
+def test_order_of_rows_does_not_matter(seed):
+    ratings = np.stack(to_long(simulate(seed, [0.1, 0.1, 0.1, 0.6])))
+    order = np.random.default_rng(seed).permutation(ratings.shape[1])
+    raters = [
+        [rater.rater for rater in find_outlying_raters(rows[0], rows[1], rows[2], 3)]
+        for rows in (ratings, ratings[:, order])
+    ]
+    assert raters[0] == raters[1]
+
+
+def test_two_raters_and_few_items_list_nobody():
+    codes = simulate(3, [0.0, 0.9])
+    assert find_outliers(codes, 3) == []
+    few = simulate(3, [0.0, 0.0, 0.9], n_items=outlying_raters.MIN_ITEMS - 1)
+    assert find_outliers(few, 3) == []
+    assert find_outlying_raters([], [], [], 3) == []
+
+
+def test_neighbouring_bands():
+    assert are_neighbouring([0.55, 0.65, 0.7])
+    assert are_neighbouring([None, 0.1])
+    assert not are_neighbouring([0.05, 0.05, 0.71])

@@ -1,0 +1,266 @@
+"""Sentences of a dashboard hold: each where it is true, and not where it is false but tempting.
+
+The cases without a true sentence come with the texts that must not be on the page.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metrics.jobs.question_updates import sweep_questions
+from projects.models import Question, Rater
+
+pytestmark = pytest.mark.django_db
+
+REFERENCE = Path(__file__).parents[2] / "results" / "reference"
+CASES = sorted(path.stem for path in REFERENCE.glob("page_*.json"))
+FIRST = datetime.datetime(2026, 3, 2, 9, tzinfo=datetime.UTC)
+
+
+def get_page(client: Any, question: Question) -> str:
+    sweep_questions()
+    page = client.get(f"/projects/{question.project_id}/")
+    assert page.status_code == 200
+    html: str = page.content.decode()
+    return html
+
+
+@pytest.fixture
+def client(client_for: Any, admin: Any) -> Any:
+    return client_for(admin)
+
+
+@pytest.fixture
+def make_question(make_project: Any) -> Any:
+    def create_question(labels: tuple[str, ...], scale: str = "nominal") -> Question:
+        question: Question = make_project("Cases", labels=labels, scale=scale).questions.get()
+        return question
+
+    return create_question
+
+
+@pytest.fixture
+def rate_items(rate: Any) -> Any:
+    """Return a function that stores rows of labels, one a rater; None for no rating."""
+
+    def create_ratings(
+        question: Question,
+        rows: list[list[str | None]],
+        *,
+        start: datetime.datetime = FIRST,
+        prefix: str = "i",
+        keys: str = "abcdefgh",
+    ) -> None:
+        for number, labels in enumerate(rows):
+            for key, label in zip(keys, labels, strict=False):
+                if label is not None:
+                    rate(question, f"{prefix}{number}", key, label, rated_at=start)
+
+    return create_ratings
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_page_has_no_false_sentence(
+    name: str, make_project: Any, rate: Any, client: Any, admin: Any, api_for: Any
+) -> None:
+    case = json.loads((REFERENCE / f"{name}.json").read_text(encoding="utf-8"))
+    project = make_project(name, labels=tuple(case["categories"]), scale=case["scale"])
+    question = project.questions.get()
+    for item, rater, label, rated_at in case["rows"]:
+        rate(question, item, rater, label, rated_at=datetime.datetime.fromisoformat(rated_at))
+    html = get_page(client, question)
+    assert [text for text in case["never"] if text in html] == []
+    address = f"/api/v1/projects/{project.pk}/agreement/"
+    coefficients = api_for(admin).get(address).json()["coefficients"]
+    for coefficient, expected in case["expected"].items():
+        if coefficient in coefficients:
+            assert coefficients[coefficient]["value"] == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_rater_below_the_others_is_named(
+    make_question: Any, rate_items: Any, client: Any
+) -> None:
+    question = make_question(("no", "yes", "maybe"))
+    rng = random.Random(1)
+    rows = []
+    for _number in range(80):
+        truth = rng.choice(("no", "yes", "maybe"))
+        rows.append([truth if rng.random() < p else "no" for p in (0.9, 0.9, 0.9, 0.4)])
+    rate_items(question, rows)
+    html = get_page(client, question)
+    assert "agrees less with the others than these do with each other on the same items" in html
+    verdict = html.split("To look at first: ")[1][:200]
+    assert ">d</a>" in verdict
+    assert ">a</a>" not in verdict.split("</p>")[0]
+
+
+def test_nobody_is_named_among_raters_who_err_alike(
+    make_question: Any, rate_items: Any, client: Any
+) -> None:
+    """Everybody errs on hard items; who rates more of them errs more often, and is no worse."""
+    question = make_question(("no", "yes", "maybe"))
+    rng = random.Random(2)
+    rows: list[list[str | None]] = []
+    for number in range(200):
+        is_hard = number % 2 == 0
+        truth = rng.choice(("no", "yes", "maybe"))
+        answers: list[str | None] = [
+            truth if rng.random() < (0.55 if is_hard else 0.97) else rng.choice(("no", "yes"))
+            for _rater in range(5)
+        ]
+        if not is_hard:
+            answers[4] = None  # the last rater has hard items only
+        rows.append(answers)
+    rate_items(question, rows)
+    html = get_page(client, question)
+    assert "To look at first" not in html
+    assert "than these do with each other" not in html
+
+
+def build_period(rng: random.Random, error: float, size: int = 60) -> list[list[str | None]]:
+    rows: list[list[str | None]] = []
+    for _number in range(size):
+        truth = rng.choice(("no", "yes"))
+        other = "yes" if truth == "no" else "no"
+        rows.append([truth if rng.random() > error else other for _rater in range(3)])
+    return rows
+
+
+def test_a_fall_is_described(make_question: Any, rate_items: Any, client: Any) -> None:
+    question, rng = make_question(("no", "yes")), random.Random(3)
+    rate_items(question, build_period(rng, 0.02), prefix="early")
+    later = FIRST + datetime.timedelta(weeks=1)
+    rate_items(question, build_period(rng, 0.3), start=later, prefix="late")
+    html = get_page(client, question)
+    assert "Fleiss’ kappa fell from" in html
+    page = client.get(f"/projects/{question.project_id}/change/").content.decode()
+    assert page  # computed on request
+
+
+@pytest.mark.parametrize("category", ["weights", "no order", "two categories"])
+def test_weights_are_compared_where_they_have_a_meaning(
+    category: str, make_question: Any, rate_items: Any, client: Any
+) -> None:
+    labels: tuple[str, ...] = ("low", "middle", "high", "top")
+    if category == "two categories":
+        labels = labels[:2]
+    question = make_question(labels, "nominal" if category == "no order" else "ordinal")
+    rng = random.Random(4)
+    rows: list[list[str | None]] = []
+    for _number in range(150):
+        truth = rng.randrange(len(labels))
+        near = max(0, min(len(labels) - 1, truth + rng.choice((-1, 1))))
+        rows.append([labels[truth if rng.random() < 0.7 else near] for _rater in range(3)])
+    rate_items(question, rows)
+    html = get_page(client, question)
+    has_sentence = "conclusion depends on the weights" in html
+    has_sentence |= "does not depend on the weights" in html
+    assert has_sentence == (category == "weights")
+
+
+def test_categories_are_confused_beyond_their_frequencies(
+    make_question: Any, rate_items: Any, client: Any
+) -> None:
+    """Two of four equally frequent categories are swapped: true. Two frequent ones: tempting."""
+    question, rng = make_question(("a", "b", "c", "d")), random.Random(5)
+    rows: list[list[str | None]] = []
+    for _number in range(200):
+        truth = rng.choice("abcd")
+        swap = {"a": "b", "b": "a"}.get(truth, truth)
+        rows.append([truth if rng.random() < 0.7 else swap for _rater in range(3)])
+    rate_items(question, rows)
+    html = get_page(client, question)
+    assert "Most confused" in html
+    assert "where their frequencies alone would give" in html
+
+
+def test_frequent_categories_are_not_confused_by_chance(
+    make_question: Any, rate_items: Any, client: Any
+) -> None:
+    question, rng = make_question(("a", "b", "c", "d")), random.Random(6)
+    rows: list[list[str | None]] = []
+    for _number in range(200):
+        truth = rng.choices("abcd", (45, 45, 5, 5))[0]
+        rows.append(
+            [
+                truth if rng.random() < 0.7 else rng.choices("abcd", (45, 45, 5, 5))[0]
+                for _rater in range(3)
+            ]
+        )
+    rate_items(question, rows)
+    html = get_page(client, question)
+    assert "Most confused" not in html
+    assert "draw the line" not in html
+
+
+def test_few_items_of_a_rare_category_get_no_word(
+    make_question: Any, rate_items: Any, client: Any
+) -> None:
+    question = make_question(("no", "yes"))
+    rate_items(question, [["no", "no"]] * 39 + [["yes", "yes"]])
+    html = get_page(client, question)
+    assert "1 item with another answer than the most frequent one" in html
+    assert "almost perfect</strong>" not in html
+    assert 'class="band ' not in html.split('id="headline"')[1].split("</section>")[0]
+
+
+def test_a_category_that_is_met_often_gets_the_word(
+    make_question: Any, rate_items: Any, client: Any
+) -> None:
+    question = make_question(("no", "yes"))
+    rate_items(question, [["no", "no"]] * 60 + [["yes", "yes"]] * 60)
+    assert "almost perfect" in get_page(client, question)
+
+
+def test_the_page_leads_with_definitions_that_differ(
+    make_question: Any, rate_items: Any, client: Any
+) -> None:
+    """Rare items have more ratings, so that chance by rating and by item differ."""
+    question, rng = make_question(("no", "yes")), random.Random(7)
+    rows: list[list[str | None]] = []
+    for number in range(120):
+        size = 8 if number < 30 else 2
+        share = 0.5 if number < 30 else 0.03
+        rows.append(["yes" if rng.random() < share else "no" for _rater in range(size)])
+    rate_items(question, rows)
+    html = get_page(client, question)
+    assert "Agreement depends on the definition" in html
+    assert "Agreement is <a" not in html
+
+
+def test_statistics_that_agree_tell_the_same_story(
+    make_question: Any, rate_items: Any, client: Any
+) -> None:
+    question, rng = make_question(("no", "yes")), random.Random(8)
+    rate_items(question, build_period(rng, 0.06, 200))
+    assert "the statistics tell the same story" in get_page(client, question)
+
+
+def test_percentages_state_their_comparisons(
+    make_question: Any, rate_items: Any, client: Any
+) -> None:
+    question, rng = make_question(("no", "yes")), random.Random(9)
+    rows: list[list[str | None]] = []
+    for _number in range(200):
+        rows.append(["yes" if rng.random() < 0.06 else "no" for _rater in range(3)])
+    rate_items(question, rows)
+    assert "of all 600 comparisons" in get_page(client, question)
+
+
+def test_findings_are_those_of_people(
+    make_question: Any, rate_items: Any, rate: Any, client: Any
+) -> None:
+    """A model that agrees with nobody is named in no sentence."""
+    question, rng = make_question(("no", "yes")), random.Random(10)
+    Rater.objects.create(project=question.project, key="gpt", kind="model")
+    rate_items(question, build_period(rng, 0.05, 80))
+    for number in range(80):
+        rate(question, f"i{number}", "gpt", rng.choice(("no", "yes")))
+    html = get_page(client, question)
+    assert "To look at first" not in html

@@ -1,0 +1,61 @@
+"""The methods paragraph of a report cites what was computed, and says what was not measured."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from metrics.jobs.question_updates import update_question
+from metrics.reports import report_facts
+from metrics.views.reports import texts
+from projects.models import Question
+
+pytestmark = pytest.mark.django_db
+
+FLEISS = "Fleiss 1971"
+
+
+def build_paragraph(question: Question) -> tuple[str, list[str]]:
+    update_question(question.pk)
+    facts = report_facts.compute_report_facts(question, timezone.now())
+    return dict(texts.build_methods(facts))["en"], texts.list_references(facts)
+
+
+def rate_items(question: Question, rate: Any, sizes: list[int]) -> None:
+    rng = random.Random(1)
+    for number, size in enumerate(sizes):
+        truth = rng.choice(("none", "minor"))
+        for rater in "abc"[:size]:
+            label = truth if rng.random() < 0.8 else "major"
+            rate(question, f"i{number}", rater, label)
+
+
+def test_complete_unweighted_ratings_cite_fleiss_alone(make_project: Any, rate: Any) -> None:
+    question = make_project("complete", scale="nominal").questions.get()
+    rate_items(question, rate, [3] * 40)
+    paragraph, references = build_paragraph(question)
+    assert FLEISS in paragraph
+    assert "Cuzick" not in paragraph
+    assert "Gwet 2021" not in paragraph
+    assert "single rating" not in paragraph
+    assert "Raters were taken as fixed" in paragraph
+    assert not any("Cuzick" in reference for reference in references)
+
+
+def test_unequal_numbers_and_single_ratings_are_stated(make_project: Any, rate: Any) -> None:
+    question = make_project("unequal", scale="nominal").questions.get()
+    rate_items(question, rate, [3] * 30 + [2] * 10 + [1] * 7)
+    paragraph, references = build_paragraph(question)
+    assert texts.FLEISS_CUZICK in paragraph
+    assert "7 single ratings entered the expected agreement." in paragraph
+    assert texts.FLEISS_CUZICK in references
+
+
+def test_weights_are_cited(question: Question, rate: Any) -> None:
+    rate_items(question, rate, [3] * 40)
+    paragraph, _references = build_paragraph(question)
+    assert texts.GWET in paragraph
+    assert "Cuzick" not in paragraph
