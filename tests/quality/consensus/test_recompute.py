@@ -284,6 +284,7 @@ def test_labels_are_calibrated_on_gold_answers(
     recompute.recompute_question(question.pk)
     before = Consensus.objects.get()
     page = f"/projects/{question.project_id}/labels/"
+    assert before.expected_errors is not None
     assert (before.model["gold_items"], before.expected_errors < 6) == (0, True)
     assert "Without the gold answers of 30 items" in client_for(lead).get(page).text
     categories = list(question.categories.order_by("position"))
@@ -295,6 +296,9 @@ def test_labels_are_calibrated_on_gold_answers(
     after = Consensus.objects.get()
     assert after.model["gold_items"] == 30
     assert after.model["tempering"] < 1
+    assert after.expected_errors is not None
     assert after.expected_errors > before.expected_errors
-    assert get_label(question, "i45").confidence < 0.95
+    confidence = get_label(question, "i45").confidence
+    assert confidence is not None
+    assert confidence < 0.95
     assert "gold answers of 30 items" in client_for(lead).get(page).text

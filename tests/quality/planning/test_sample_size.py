@@ -39,7 +39,7 @@ def test_plan_command_gives_more_items_of_a_project(
     """387 items in all are expected to suffice; with assurance some more."""
     (row,) = run_plan_command(str(question_with_error.project_id), capsys=capsys)
     assert row["question"] == question_with_error.key
-    assert 387 <= row["items"] < 1.5 * 387
+    assert 387 <= row["items"] < 3 * 387
     assert row["more"] == row["items"] - 100
 
 
@@ -80,7 +80,7 @@ def test_plan_page_shows_widths_and_study(
     response = client.get(page)
     width_row = response.context["outlook"].widths[1]
     assert width_row.half_width == 0.05
-    assert 287 <= width_row.more < 287 + 0.5 * 387
+    assert 287 <= width_row.more < 3 * 387 - 100
     study = client.get(f"{page}?kappa=0.7&prevalence=0.3&half_width=0.1&cost=2")
     assert study.context["study"].items == 289  # 236 without assurance
     assert "1,156" in study.text
@@ -138,7 +138,8 @@ def test_plan_of_two_raters_uses_cohens_kappa(
     assert (outlook.value["value"], outlook.value["low"]) == (headline["value"], headline["low"])
     half_width = 1.96 * headline["se"]  # of 40 items; four times as many halve it
     expected_items = 40 * (half_width / 0.05) ** 2
-    assert expected_items < outlook.widths[1].items < 1.6 * expected_items  # with assurance
+    # With assurance far more: the weighted error of 40 items rests on a few large differences.
+    assert 2 * expected_items < outlook.widths[1].items < 6 * expected_items
     assert notice not in page.content.decode()
 
 

@@ -61,7 +61,7 @@ def test_ordinal_question_shows_applicable_coefficients(open_page: Any) -> None:
     for name in names:
         assert row_by_name[name].estimate["value"] == pytest.approx(expected[name], abs=1e-12), name
     low = row_by_name["conger_kappa"].estimate["low"]
-    assert low == pytest.approx(expected["conger_kappa.ci_low"], abs=1e-12)
+    assert low == pytest.approx(expected["conger_kappa.low"], abs=1e-12)
     light_kappa = row_by_name["mean_pairwise_kappa_quadratic"].estimate["value"]
     assert light_kappa == pytest.approx(expected["light_kappa_quadratic"], abs=1e-12)
     assert "icc2" not in row_by_name
