@@ -124,6 +124,8 @@ class PatternSums:
         weights: the least weight); greatest_chance: the greatest P_e.
         """
         least = self._compute_least_observed(weights)
+        if greatest_chance == 1:  # a single category: the coefficient is undefined
+            return np.zeros_like(least)
         return np.asarray((least - greatest_chance) / (1 - greatest_chance))
 
     def _compute_least_observed(self, weights: npt.ArrayLike | None) -> Floats:

@@ -85,9 +85,12 @@ def diagnose(
         _diagnose_unequal_numbers(counts, n_items),
         _diagnose_few_items(sums.n2),
         _diagnose_overlap(sums.n, sums.n2),
-        _diagnose_definitions(counts, n_items),
-        _diagnose_rare_category(np.asarray(counts, float), np.asarray(n_items, float)),
     ]
+    if sums.n2 > 1:  # of one item nothing more can be said
+        findings += [
+            _diagnose_definitions(counts, n_items),
+            _diagnose_rare_category(np.asarray(counts, float), np.asarray(n_items, float)),
+        ]
     findings.append(_diagnose_confusion(np.asarray(counts, float), np.asarray(n_items, float)))
     if pairs is not None and len(pairs):
         findings.append(_diagnose_rater_bias(pairs))

@@ -28,7 +28,7 @@ from metrics.views.reports.texts import MIN_ITEMS
 
 from .rater_table import build_rater_table
 from .tables import build_matrix_rows, compare_weightings, list_other_statistics, summarize_coverage
-from .verdict import build_verdict
+from .verdict import build_verdict, is_inconclusive
 
 MAX_INSIGHTS = 3  # shown at once; the others are folded
 
@@ -102,7 +102,9 @@ def build_context(
         "pooled": selection.question.headline_pooled,
         "moves": changes,
         "findings": insights,
-        "wordless": source.has_wordless_value,
+        # "Too early to say" is no word for the value, and is shown all the same.
+        "wordless": source.has_wordless_value
+        and not (headline and is_inconclusive(selection, headline)),
         "compared_statistics": compare_statistics(selection, result),
         "said": all_insights[:MAX_INSIGHTS],
         "more_said": all_insights[MAX_INSIGHTS:],

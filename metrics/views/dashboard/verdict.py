@@ -46,7 +46,7 @@ def build_verdict(
     """Return the summary of the headline, or None while it has no value."""
     if not headline or headline.get("value") is None:
         return None
-    agreement = _describe_doubt(source, name, headline) or _describe_agreement(
+    agreement = _describe_doubt(selection, source, name, headline) or _describe_agreement(
         selection, name, headline
     )
     issues = _describe_confusion(selection, source) + _describe_outliers(selection, source)
@@ -73,9 +73,7 @@ def _describe_agreement(
     scheme = selection.project.band_scheme
     if name == "percent_agreement":
         return format_html(_("Percent agreement is {number}."), number=number)
-    if bands.is_inconclusive(
-        headline["n_items"], headline.get("low"), headline.get("high"), scheme
-    ):
+    if is_inconclusive(selection, headline):
         return None
     band = bands.find_band(headline["value"], scheme)
     band_name = format_html("<strong>{}</strong>", display_names.get_band_name(band))
@@ -84,10 +82,10 @@ def _describe_agreement(
 
 
 def _describe_doubt(
-    source: ProjectSource, name: str, headline: Mapping[str, Any]
+    selection: Selection, source: ProjectSource, name: str, headline: Mapping[str, Any]
 ) -> SafeString | None:
     """Return the sentence in place of a word for the agreement, or None where a word holds."""
-    if name == "percent_agreement" or headline["n_items"] == 1:
+    if name == "percent_agreement" or is_inconclusive(selection, headline):
         return None
     number = _render_estimate_link(headline)
     figures = {finding["name"]: finding["figures"] for finding in source.get_findings()}
@@ -117,7 +115,14 @@ def _describe_doubt(
     return None
 
 
-def _render_estimate_link(headline: dict[str, Any]) -> SafeString:
+def is_inconclusive(selection: Selection, headline: Mapping[str, Any]) -> bool:
+    """Return True if the interval is too wide, or the items too few, for any statement."""
+    scheme = selection.project.band_scheme
+    low, high = headline.get("low"), headline.get("high")
+    return bands.is_inconclusive(headline["n_items"], low, high, scheme)
+
+
+def _render_estimate_link(headline: Mapping[str, Any]) -> SafeString:
     number = number_formats.format_number(headline["value"])
     interval = number_formats.format_interval(headline)
     return _render_link("#headline", f"{number} {interval}".strip())

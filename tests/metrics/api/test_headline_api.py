@@ -39,7 +39,7 @@ def test_two_raters_on_an_ordinal_scale(api: Any, two_raters_question: Any) -> N
         "cohen_kappa_quadratic", "two_raters", "people", "",
     )  # fmt: skip
     assert headline["value"] == pytest.approx(expected["weighted_kappa_quadratic"])
-    assert headline["low"] == pytest.approx(expected["weighted_kappa_quadratic.ci_low"])
+    assert headline["low"] == pytest.approx(expected["weighted_kappa_quadratic.low"])
     assert agreement["people"]["value"] == headline["value"]
     assert (agreement["models"]["value"], agreement["models"]["reason"]) == (
         None,

@@ -201,9 +201,7 @@ def test_filtered_results_match_library_report(
     ):
         assert estimates[name]["value"] == pytest.approx(expected[name], abs=1e-12), name
         if "bootstrap" not in estimates[name]:
-            assert estimates[name]["low"] == pytest.approx(expected[f"{name}.ci_low"], abs=1e-12), (
-                name
-            )
+            assert estimates[name]["low"] == pytest.approx(expected[f"{name}.low"], abs=1e-12), name
     ordinal = estimates["krippendorff_alpha_ordinal"]
     if expected["n_pairable_items"]:
         assert ordinal["bootstrap"] == 2000

@@ -29,10 +29,10 @@ def get_poll_headers(client: Any, path: str) -> dict[str, str]:
 # a reason.
 MAX_QUERIES = {
     "/": 19,
-    "/projects/{project}/": 33,
-    "/projects/{project}/?period=day": 31,
-    "/projects/{project}/?sort=vs_peers": 33,
-    "/projects/{project}/ asks": 33,
+    "/projects/{project}/": 31,
+    "/projects/{project}/?period=day": 29,
+    "/projects/{project}/?sort=vs_peers": 31,
+    "/projects/{project}/ asks": 31,
     "/projects/{project}/charts/trend.json?period=day": 8,
     "/projects/{project}/charts/pairs.json": 8,
     "/projects/{project}/charts/rater-trend.json?rater=a": 11,

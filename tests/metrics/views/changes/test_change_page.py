@@ -90,9 +90,10 @@ def test_possible_chance_is_shown_pale(address: str, lead: Any, client_for: Any)
     client = client_for(lead)
     client.get(address)
     tasks.sweep_all()
-    for se, pale in ((None, True), (0.01, False), (1.0, True)):
+    for is_clear in (None, True, False):
+        pale = not is_clear
         row = Attribution.objects.get()
-        row.result = {**row.result, "se": se}  # type: ignore[dict-item]
+        row.result = {**row.result, "is_clear": is_clear}  # type: ignore[dict-item]
         row.save()
         page = client.get(address).content.decode()
         assert ('class="pic pale"' in page, "They are pale here" in page) == (pale, pale)

@@ -205,7 +205,8 @@ def test_few_items_of_a_rare_category_get_no_word(
     question = make_question(("no", "yes"))
     rate_items(question, [["no", "no"]] * 39 + [["yes", "yes"]])
     html = get_page(client, question)
-    assert "1 item with another answer than the most frequent one" in html
+    assert "Too early to say" in html
+    assert "Only 1 of 40 items has another answer than “no”" in html
     assert "almost perfect</strong>" not in html
     assert 'class="band ' not in html.split('id="headline"')[1].split("</section>")[0]
 
