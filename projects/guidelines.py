@@ -91,8 +91,10 @@ def compare_versions(old_text: str, new_text: str) -> list[tuple[str, str]] | No
     product of both lengths.
     """
     before, after = old_text.splitlines(), new_text.splitlines()
-    n_common_head = _count_common_lines(before, after)
-    n_common_tail = _count_common_lines(before[n_common_head:][::-1], after[n_common_head:][::-1])
+    n_common_head = _count_common_leading_lines(before, after)
+    n_common_tail = _count_common_leading_lines(
+        before[n_common_head:][::-1], after[n_common_head:][::-1]
+    )
     removed = before[n_common_head : len(before) - n_common_tail]
     added = after[n_common_head : len(after) - n_common_tail]
     if len(removed) + len(added) > MAX_CHANGED_LINES:
@@ -107,7 +109,7 @@ def compare_versions(old_text: str, new_text: str) -> list[tuple[str, str]] | No
     return lines + [("same", line) for line in after[len(after) - n_common_tail :]]
 
 
-def _count_common_lines(before: Sequence[str], after: Sequence[str]) -> int:
+def _count_common_leading_lines(before: Sequence[str], after: Sequence[str]) -> int:
     """Return the number of lines that both texts begin with."""
     count = 0
     for old_line, new_line in zip(before, after, strict=False):

@@ -33,7 +33,7 @@ InputVersions = dict[int, dict[str, Any]]  # by question
 class Recomputation:
     """Recomputation of one kind of result.
 
-    ``compute`` computes the result of a row whose lease this worker holds; it may raise Lost.
+    ``compute`` computes the result of a row whose lease this worker holds; it may raise LeaseLost.
     ``list_outdated`` returns the ids of outdated questions in order.
     """
 

@@ -32,14 +32,14 @@ def build_mask(project: Project | None, user: Any) -> Mask:
         return show_all
     pseudonym_of_key = pseudonyms.get_pseudonyms(project)
 
-    def mask(action: str, values: Any) -> Any:
+    def hide_identities(action: str, values: Any) -> Any:
         return (
             _mask_value(values, pseudonym_of_key)
             if action.startswith(RATER_ACTION_PREFIXES)
             else values
         )
 
-    return mask
+    return hide_identities
 
 
 def _mask_value(data: Any, pseudonym_of_key: dict[str, str]) -> Any:

@@ -34,4 +34,4 @@ def process_deletion(deletion: Deletion, *, seconds: float = TURN_SECONDS) -> bo
     while purge.remove_next_rows(deletion):
         if time.monotonic() > deadline:
             return False
-    return not purge.list_questions_to_count(deletion) and purge.finish_deletion(deletion)
+    return not purge.list_questions_to_count(deletion) and purge.delete_target_object(deletion)

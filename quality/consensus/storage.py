@@ -52,7 +52,7 @@ def store_labels(
     """Write the labels that changed, and delete those of items that have none any more.
 
     ``last_decision_id``: id of the newest decision that the labels contain. Items decided since
-    are skipped: their labels are already stored. Raises Lost where another worker has taken over
+    are skipped: their labels are already stored. Raises LeaseLost if another worker has taken over
     the question.
     """
     question_id = consensus.question_id
@@ -180,20 +180,20 @@ class _LeasedQuestion:
 
     @transaction.atomic
     def write(self, rows: list[LabelRow]) -> None:
-        decided_items = self._get_newly_decided_items()
+        decided_items = self._lock_and_find_new_decisions()
         write_rows([row for row in rows if row[1] not in decided_items])
 
     @transaction.atomic
     def remove(self, items: list[int]) -> None:
-        decided_items = self._get_newly_decided_items()
+        decided_items = self._lock_and_find_new_decisions()
         item_ids = [item for item in items if item not in decided_items]
         question_id = self.consensus.question_id
         ItemLabel.objects.filter(question_id=question_id, item__in=item_ids).delete()
 
-    def _get_newly_decided_items(self) -> set[int]:
+    def _lock_and_find_new_decisions(self) -> set[int]:
         """Lock the question and return the items decided since the labels were read.
 
-        Raises Lost.
+        Raises LeaseLost.
         """
         question_id = self.consensus.question_id
         if lock_consensus(question_id).lease != self.consensus.lease:

@@ -89,7 +89,7 @@ def _compute_totals(
 def _store_results(
     row: GoldState, gold_scores: list[GoldScore], items: list[GoldItem], summary: dict[str, int]
 ) -> None:
-    """Replace all rows of the question. Raises Lost where another worker has taken over."""
+    """Replace all rows of the question. Raises LeaseLost where another worker has taken over."""
     metadata = {
         "input_version": row.input_version,
         "duration_seconds": row.duration_seconds,

@@ -112,7 +112,7 @@ def list_outdated_questions() -> list[int]:
 
 
 def _compare(row: StoredRaterComparison) -> None:
-    """Compute and store the comparison of a question; raises Lost when the lease was lost."""
+    """Compute and store the comparison of a question; raises LeaseLost when the lease was lost."""
     started = time.monotonic()
     question = Question.objects.prefetch_related("categories").get(pk=row.question_id)
     # Read the input version first: later changes must make the result outdated again.

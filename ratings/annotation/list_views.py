@@ -106,7 +106,7 @@ def _get_counts(rater: Rater) -> dict[str, Any]:
     return {
         "progress": rater_progress.compute_progress(rater),
         "n_repeated": rater_work.count_repeated_items(rater),
-        "n_exam_items": rater_work.count_exam_items(rater),
+        "n_exam_items": rater_work.count_answered_exam_items(rater),
     }
 
 

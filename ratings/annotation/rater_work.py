@@ -173,7 +173,7 @@ def count_repeated_items(rater: Rater) -> int:
     return repeats.filter(models.Exists(rated)).values("item").distinct().count()
 
 
-def count_exam_items(rater: Rater) -> int:
+def count_answered_exam_items(rater: Rater) -> int:
     """Return the number of items that the rater answered in exams."""
     answers = CheckAnswer.objects.current().filter(rater=rater, kind=Assignment.Kind.EXAM)
     return answers.values("item").distinct().count()

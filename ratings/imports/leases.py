@@ -60,7 +60,7 @@ def claim_run(run_id: int) -> ImportRun | None:
 def update_run(run: ImportRun, **changes: Any) -> None:
     """Write the changes to the run and renew the lease.
 
-    Raises Lost, having written nothing, if the lease has been lost.
+    Raises LeaseLost, having written nothing, if the lease has been lost.
     """
     changes.setdefault("heartbeat_at", timezone.now())
     update_leased(run, get_leased_rows(run).filter(state=run.state), **changes)

@@ -68,7 +68,7 @@ def store_upload(upload: IO[bytes]) -> StoredFile:
     try:
         with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copy:
             chunks = (
-                _iter_unpacked_chunks(upload) if head == GZIP_SIGNATURE else _iter_chunks(upload)
+                _iter_gunzipped_chunks(upload) if head == GZIP_SIGNATURE else _iter_chunks(upload)
             )
             size, encoding, encoding_error = _copy_chunks(chunks, copy)
         if _is_archive(target):
@@ -102,7 +102,7 @@ def open_unpacked(path: Path) -> Iterator[Path]:
             return
         source.seek(0)
         with tempfile.NamedTemporaryFile() as copy:
-            copy.writelines(_iter_unpacked_chunks(source))
+            copy.writelines(_iter_gunzipped_chunks(source))
             copy.flush()
             yield Path(copy.name)
 
@@ -112,7 +112,7 @@ def _iter_chunks(source: IO[bytes]) -> Iterator[bytes]:
         yield chunk
 
 
-def _iter_unpacked_chunks(source: IO[bytes]) -> Iterator[bytes]:
+def _iter_gunzipped_chunks(source: IO[bytes]) -> Iterator[bytes]:
     with gzip.GzipFile(fileobj=source, mode="rb") as gzip_file:
         try:
             while chunk := gzip_file.read(CHUNK_BYTES):

@@ -167,7 +167,7 @@ def remove_next_rows(deletion: Deletion) -> int:
     return len(item_ids)
 
 
-def finish_deletion(deletion: Deletion) -> bool:
+def delete_target_object(deletion: Deletion) -> bool:
     """Delete the object itself; return False if it was rated meanwhile, so the steps run again."""
     try:
         with transaction.atomic():

@@ -19,7 +19,7 @@ import numpy as np
 from django.db.models import QuerySet
 
 from metrics import periods
-from metrics.agreement.coefficients.intraclass.icc import icc_from_table
+from metrics.agreement.coefficients.intraclass.icc import icc_of_two_raters
 from metrics.agreement.headline import COHEN, ICCS, HeadlineFacts, choose_headline, get_weighting
 from metrics.agreement.weights import get_weighted_name
 from metrics.counting import store
@@ -174,7 +174,7 @@ def _compute_icc_points(
     points = []
     for start_day, table in zip(start_days.tolist(), tables, strict=True):
         n_items = int(table.sum())
-        icc = icc_from_table(table, scale.values)[name]
+        icc = icc_of_two_raters(table, scale.values)[name]
         points.append(
             (date_from_day(start_day), build_icc_value(icc, n_items=n_items, n_ratings=2 * n_items))
         )

@@ -36,7 +36,7 @@ PAIR_KINDS = (AlertKind.PAIR_DIVERGED, AlertKind.RATER_COPIES)
 def store_scan(run: AlertScan, question: Question, result: ScanResult) -> list[Alert]:
     """Create new alerts, replace the raters' drift states, and return the new alerts.
 
-    Locks the run's row. Raises Lost, having written nothing, when another worker holds the run.
+    Locks the run's row. Raises LeaseLost, with nothing written, if another worker holds the run.
     """
     if get_leased_rows(run).select_for_update().first() is None:
         raise LeaseLost

@@ -51,7 +51,7 @@ def write_staged_rows(
     archive: MediaArchive | None = None,
     heartbeat: Heartbeat = lambda: None,
 ) -> None:
-    """Write all rows that are left; raises ImportStopped or Lost.
+    """Write all rows that are left; raises ImportStopped or LeaseLost.
 
     ``archive`` has the media files that the items refer to.
     """

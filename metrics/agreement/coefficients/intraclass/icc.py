@@ -79,7 +79,7 @@ def icc_from_counts(
     return _compute_all(MeanSquares.from_counts(counts, n_items, rater_counts, values))
 
 
-def icc_from_table(table: npt.ArrayLike, values: npt.ArrayLike) -> dict[str, Icc]:
+def icc_of_two_raters(table: npt.ArrayLike, values: npt.ArrayLike) -> dict[str, Icc]:
     """Return name -> Icc of two raters, from the table (k, k) of shared items and values (k,)."""
     counts = np.asarray(table, np.int64)
     rows, columns = np.nonzero(counts)

@@ -78,7 +78,7 @@ class ZooniverseSource(ToolSource):
             workflow, name = to_text(fields["workflow_id"]), to_text(task.get("task"))
             question = build_question_key(f"w{workflow}.{name}")
             yield QuestionRecord(
-                line, question, text=_strip_markdown(task.get("task_label")) or name
+                line, question, text=_clean_question_text(task.get("task_label")) or name
             )
             yield RatingRecord(line, key, rater, question, label, rated_at, None, spent_seconds)
             if is_gold:
@@ -112,7 +112,7 @@ def _parse_answer(task: Fields) -> tuple[str | None, str]:
     return parse_single_answer(value)
 
 
-def _strip_markdown(label: Any) -> str:
+def _clean_question_text(label: Any) -> str:
     return " ".join(MARKDOWN_MARKUP.sub(" ", to_text(label)).split())[:MAX_QUESTION_LENGTH]
 
 
