@@ -130,7 +130,7 @@ def _save_items(
     security_log.log_event(
         "media_uploaded",
         project_id=project.pk,
-        by=by.pk,
+        by=getattr(by, "pk", None),
         files=len(stored),
         bytes=sum(upload.file.seek(0, os.SEEK_END) for upload, _name in stored),
     )

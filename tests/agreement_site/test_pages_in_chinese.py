@@ -40,6 +40,8 @@ ALLOWED_WORDS = set(
     Conger Cronbach Light
     JavaScript PIN
     Label Studio Prodigy doccano Argilla Potato Zooniverse INCEpTION CVAT
+    Amazon Mechanical Turk Toloka Appen Figure Eight Labelbox SageMaker Ground Truth Langfuse LangSmith
+    Qualtrics Google Forms REDCap LeWiDi Hugging Face Prolific Augmented Vach Gerke ID
     """.split()  # noqa: SIM905 - a list of this length is easier to read as words
 )
 WORD = re.compile(r"[A-Za-z][A-Za-z’']+[0-9]?")

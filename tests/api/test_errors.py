@@ -30,7 +30,7 @@ BAD_JSON = [
     (b'{"name": -Infinity}', "-Infinity is not a JSON number"),
     (b'{"name": 1e400}', "too large"),
     (b'{"overlap": ' + b"9" * 5000 + b"}", "not valid JSON"),
-    (b'{"name": "a", "name": "b"}', "the key 'name' stands twice"),
+    (b'{"name": "a", "name": "b"}', "the key 'name' occurs twice in one object"),
     (b'{"name": "a\\u0000"}', "NUL characters are not allowed"),
     (b'{"name": "a\x00"}', "not valid JSON"),
     (b'{"name": "\\ud800"}', "a lone surrogate is not a character"),
@@ -97,7 +97,7 @@ def test_duplicate_key_is_found_in_linear_time(api: APIClient) -> None:
         __hash__ = str.__hash__
 
     pairs = [(Key(f"k{number}"), 1) for number in range(1000)]
-    with pytest.raises(ValueError, match="the key 'k999' stands twice"):
+    with pytest.raises(ValueError, match="the key 'k999' occurs twice in one object"):
         _build_unique_dict([*pairs, (Key("k999"), 1)])
     assert n_comparisons < 20
 

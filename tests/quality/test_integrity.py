@@ -69,7 +69,7 @@ def test_changed_results_are_reported_and_repaired(audited_question: Question, c
         "missing",
         "RepeatState: same",
         "RepeatScore of rater",
-        f"DriftState of rater {row.rater_id}: n is not",
+        f"DriftState of rater {row.rater_id}: n differs",
     ):
         assert message in errors
     call_command("audit", "--repair")
