@@ -104,7 +104,7 @@ def find_question_findings(all_time: AllTimePatterns, means: dict[str, Any]) -> 
             *findings,
             *compare_coefficients(result, means, all_time.scale),
             *find_outlying_raters(_read_newest_ratings(all_time), all_time.scale, headline_weights),
-            *recent_change.find_recent_change(all_time),
+            *map(dict, recent_change.find_recent_change(all_time)),
         ]
     )
 

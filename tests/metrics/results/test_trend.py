@@ -208,7 +208,7 @@ def test_upgrade_dates_counted_items_anew(
     migration = MigrationLoader(None).get_migration("metrics", "0002_trend_by_second_rating")
     operation = migration.operations[-1]
     assert isinstance(operation, RunPython)
-    run = operation.code
+    run: Any = operation.code
     from django.apps import apps
 
     run(apps, None)

@@ -37,7 +37,7 @@ def import_case(lead: Any, path: Path, **options: Any) -> tuple[int, dict[str, A
 def run_agreement(path: Path, *options: str) -> dict[str, Any]:
     output = io.StringIO()
     call_command("agreement", str(path), "--json", *options, stdout=output)
-    return json.loads(output.getvalue())  # type: ignore[no-any-return]
+    return json.loads(output.getvalue())
 
 
 def compute_stored_report(key: str = "") -> dict[str, Any]:

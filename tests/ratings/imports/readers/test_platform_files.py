@@ -30,7 +30,7 @@ def import_text(tmp_path: Path, lead: Any) -> Any:
 
 
 def get_source(result: dict[str, Any]) -> str:
-    return next(iter(result["sources"].values()))  # type: ignore[no-any-return]
+    return next(iter(result["sources"].values()))
 
 
 def list_ratings(question: str = "") -> set[tuple[str, str, str]]:

@@ -143,7 +143,7 @@ NUMBERS = st.fractions(-1000, 1000, max_denominator=100)
 
 
 @given(st.decimals(-1000, 1000, places=3), st.integers(0, 4), st.booleans())
-def test_equal_numbers_have_one_normal_form(number, zeros, has_plus) -> None:  # type: ignore[no-untyped-def]
+def test_equal_numbers_have_one_normal_form(number, zeros, has_plus) -> None:
     text = f"{number:f}"
     other = f"{'+' if has_plus and number > 0 else ''}{text}{'0' * zeros}"
     assert get_normal_form(other) == get_normal_form(text)
