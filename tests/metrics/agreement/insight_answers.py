@@ -19,6 +19,7 @@ from metrics.agreement import consensus, label_sets, sample_size, weights
 from metrics.agreement.coefficients.intraclass import mean_reliability
 from metrics.agreement.comparison import alternative_annotator, kappa_differences
 from metrics.agreement.counts import tally
+from metrics.agreement.estimate import t_quantile
 from metrics.agreement.rater_quality import gold, repeats
 from tests.metrics.agreement import insight_drift_answers
 
@@ -215,6 +216,18 @@ def _get_category_values(case: dict, categories: list[str]) -> list[float] | Non
     return None
 
 
+def _with_published_limits(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a value with the limits value -/+ t se, at most 1, in place of the interval shown."""
+    if value.get("se") is None or value.get("n_items") is None:
+        return dict(value)
+    margin = float(t_quantile(value["n_items"] - 1)) * value["se"]
+    return {
+        **value,
+        "low": value["value"] - margin,
+        "high": min(value["value"] + margin, 1.0),
+    }
+
+
 def _name_interval(name: str, value: Mapping[str, object] | None) -> Named:
     """Return a value with its interval under NAME, NAME_se, NAME_low and NAME_high."""
     value = value or dict.fromkeys(("value", "se", "low", "high", "reason"))
@@ -248,9 +261,9 @@ def answer_gold(case: dict, folder: Path) -> Named:
             f"{name}.chance": score.chance,
             f"{name}.worded": score.has_enough_answers,
         }
-        values_by_name |= _name_interval(f"{name}.kappa", score.kappa) | _name_interval(
-            f"{name}.bias", score.bias
-        )
+        values_by_name |= _name_interval(
+            f"{name}.kappa", _with_published_limits(score.kappa)
+        ) | _name_interval(f"{name}.bias", score.bias)
         values_by_name[f"{name}.reason"] = score.reason
     for name, answers in (case.get("answers") or {}).items():
         rules = dict(options.get("exam", {}))
@@ -328,13 +341,14 @@ def answer_repeats(case: dict, folder: Path) -> Named:
 
 def _name_repeat_values(rater_repeats: repeats.RepeatAgreement) -> Named:
     """Return the values of one rater's, or the project's, repeats by name."""
+    kappa = _with_published_limits(rater_repeats.kappa)
     return {
-        "kappa": rater_repeats.kappa["value"],
-        "se": rater_repeats.kappa["se"],
-        "low": rater_repeats.kappa["low"],
-        "high": rater_repeats.kappa["high"],
-        "observed": rater_repeats.kappa["observed"],
-        "expected": rater_repeats.kappa["expected"],
+        "kappa": kappa["value"],
+        "se": kappa["se"],
+        "low": kappa["low"],
+        "high": kappa["high"],
+        "observed": kappa["observed"],
+        "expected": kappa["expected"],
         "same": rater_repeats.same,
         "same_low": rater_repeats.same_low,
         "same_high": rater_repeats.same_high,
