@@ -45,8 +45,11 @@ ALLOWED_WORDS = set(
     """.split()  # noqa: SIM905 - a list of this length is easier to read as words
 )
 WORD = re.compile(r"[A-Za-z][A-Za-z’']+[0-9]?")
-# Time zones, URLs, and keys with digits.
-IGNORED_TEXT = re.compile(r"[\w.+-]+/[\w/+-]+|\bCST\b|https?://\S+|\b\w*\d\w*\b", re.ASCII)
+# Options of commands, time zones, URLs, and keys with digits.
+IGNORED_TEXT = re.compile(
+    r"--[a-z-]+(?: [a-z_]+=)?|[\w.+-]+/[\w/+-]+|\bCST\b|https?://\S+|\b\w*\d\w*\b",
+    re.ASCII,
+)
 TEXT_ATTRIBUTES = ("title", "aria-label", "placeholder", "alt", "label")
 SCRIPT_TEXT_PREFIXES = ("data-text", "data-confirm", "data-done", "data-moved", "data-said")
 SKIPPED_TAGS = {"script", "style", "kbd", "pre", "code", "template", "datalist"}
