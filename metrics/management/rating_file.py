@@ -94,7 +94,8 @@ def read_rating_file(
             else f"No row is of question {question!r}."
         )
     n_rows = len(rows)
-    rows, notes = _read_labels(rows, labels or LabelOptions(), order or ())
+    label_options = replace(labels or LabelOptions(), is_exact=file_rows.has_exact_labels)
+    rows, notes = _read_labels(rows, label_options, order or ())
     if not rows:
         raise RatingFileError("Every label in the file stands for a missing value.")
     categories, order_basis = _list_categories(rows, order)

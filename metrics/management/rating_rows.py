@@ -49,6 +49,7 @@ class FileRows:
     """The ratings of one question of a file, and what was understood of the file."""
 
     understood: Understood
+    has_exact_labels: bool
     rows: list[FileRow] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)  # keys of all questions of the file
 
@@ -88,7 +89,7 @@ def _read(path: Path, question: str | None, options: TableOptions) -> FileRows:
         time_index = mapping.columns.get("rated_at")
         if time_index is not None:
             mapping.date_order = guess_date_order(head.columns[time_index].filled)
-    file_rows = FileRows(Understood.from_mapping(mapping, head))
+    file_rows = FileRows(Understood.from_mapping(mapping, head), mapping.label_options.is_exact)
     reader = source.open_reader(path, mapping)
     skipped = SkippedRecordCounts()
     questions: dict[str, None] = {}

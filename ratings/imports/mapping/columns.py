@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from ratings.exports import rating_files
+
 from . import rater_columns
 from .column_cells import MEDIA_FILE_PATTERN, TableHead
 from .column_names import (
@@ -62,6 +64,7 @@ class ColumnGuess:
     reasons: dict[int, str] = field(default_factory=dict)
     doubt: str = ""
     doubtful_columns: list[int] = field(default_factory=list)
+    has_exact_labels: bool = False  # the columns are those of this program's own exports
 
 
 def guess_columns(head: TableHead, *, labels: Iterable[str] = ()) -> ColumnGuess:
@@ -91,6 +94,7 @@ class _Guesser(LabelColumns):
         for index in guess.attribute_columns:
             self.reasons.setdefault(index, "attribute")
         guess.reasons = self.reasons
+        guess.has_exact_labels = tuple(self.head.names) == rating_files.COLUMNS
         return guess
 
     # --- layouts

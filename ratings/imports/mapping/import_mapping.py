@@ -10,6 +10,8 @@ from django.utils.translation import gettext_lazy
 from ratings.imports.values.label_reading import LabelOptions
 from ratings.models import ImportRun
 
+OWN_SOURCE = "concord"  # the source of this program's own exports as JSON Lines
+
 # Policy for an item that a rater rated more than once: which row becomes the current rating.
 DUPLICATE_POLICIES = {
     "last": gettext_lazy("the last row of the file stands"),
@@ -85,11 +87,13 @@ class ImportMapping:
     missing: list[str] = field(default_factory=list)
     not_missing: list[str] = field(default_factory=list)
     similar_labels: str = ""
+    has_exact_labels: bool = False  # a table with the columns of this program's own exports
 
     @property
     def label_options(self) -> LabelOptions:
         """The decisions on labels."""
-        return LabelOptions(self.missing, self.not_missing, self.similar_labels)
+        is_exact = self.has_exact_labels or self.source == OWN_SOURCE
+        return LabelOptions(self.missing, self.not_missing, self.similar_labels, is_exact)
 
     @property
     def has_column_questions(self) -> bool:

@@ -31,12 +31,14 @@ class LabelOptions:
     """Decisions on the labels of a file.
 
     ``missing`` are further codes for missing values, ``not_missing`` labels that are no such codes.
-    ``similar`` is JOIN, KEEP or empty.
+    ``similar`` is JOIN, KEEP or empty. ``is_exact``: every text is a label as it stands, but for
+    those of ``missing``, as in an export of this program.
     """
 
     missing: Sequence[str] = ()
     not_missing: Sequence[str] = ()
     similar: str = ""
+    is_exact: bool = False
 
 
 @dataclass
@@ -61,6 +63,9 @@ def read_labels(
     labels that the question has already: they are no codes for missing values, and other spellings
     of them become theirs.
     """
+    if options.is_exact:
+        missing = set(options.missing)
+        return LabelReading({text: None if text in missing else text for text in counts})
     return _LabelReader(counts, options, existing).read()
 
 

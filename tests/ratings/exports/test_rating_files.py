@@ -6,9 +6,11 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -323,9 +325,6 @@ def test_imported_export_has_equal_ratings(
         # "label" as a label is what a file without column names looks like.
         assert set(run.summary["problem_counts"]) == {"no_names"} and "label" in labels
         return
-    # The check page proposes texts such as "NA" as missing values; here they are labels.
-    wizard.client.post(wizard.run_url, {"action": "labels", "missing": "", "similar": "keep"})
-    assert wizard.run_worker().state == "checked"
     wizard.start_import(categories="\n".join(labels))
     assert wizard.run_worker().state == "done"
 
@@ -333,6 +332,29 @@ def test_imported_export_has_equal_ratings(
     assert question and _get_ratings(question) == _get_ratings(project.questions.get())
     second_export = read_body(lead_client.get(f"/projects/{wizard.run.project_id}/data/export.csv"))
     assert sorted(second_export.split("\r\n")) == sorted(text.split("\r\n"))
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_labels_of_an_export_are_no_missing_values(
+    lead_client: Any, lead: Any, tmp_path: Path, kind: str
+) -> None:
+    """Texts that stand for missing values in other files are labels here, in both commands."""
+    labels = ["NA", "-99", "1", "1.0", "yes", "Yes"]
+    ratings = {
+        (f"i{number}", rater): (number, "", number)
+        for number in range(len(labels))
+        for rater in ("ann", "bea")
+    }
+    project = _create_project(lead, labels, ratings)
+    path = tmp_path / f"export.{kind}"
+    path.write_text(read_body(lead_client.get(f"/projects/{project.pk}/data/export.{kind}")))
+    output = io.StringIO()
+    call_command("import_file", str(path), name="Back", owner=lead.username, stdout=output)
+    imported = Project.objects.get(name="Back").questions.get()
+    assert _get_ratings(imported) == _get_ratings(project.questions.get())
+    output = io.StringIO()
+    call_command("agreement", str(path), "--json", stdout=output)
+    assert set(json.loads(output.getvalue())["categories"]) == set(labels)
 
 
 def _create_project(lead: Any, labels: list[str], ratings_by_pair: dict[Any, Any]) -> Project:
