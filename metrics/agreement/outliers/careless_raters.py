@@ -177,25 +177,15 @@ def _build_finding(
     code: int | None = None,
 ) -> OutlierFinding:
     series, index, n_tested, n_done = counts
-    low, high = wilson_interval(n_done, n_tested)
-    first_day = int(series.day[0])
-    return OutlierFinding(
-        kind=kind,
-        measure=measure,
-        raters=(rater,),
-        code=code,
-        day=int(series.day[index]),
-        onset=first_day,
-        earliest=first_day,
-        latest=first_day,
-        size=n_done / n_tested,
-        low=low,
-        high=high,
-        n=n_tested,
-        n_before=0,
-        evidence=float(series.evidence[index]),
-        series=series,
+    return OutlierFinding.since_start(
+        kind,
+        measure,
+        (rater,),
+        series,
+        index,
+        (n_done / n_tested, *wilson_interval(n_done, n_tested)),
         facts=facts,
+        code=code,
     )
 
 

@@ -222,22 +222,12 @@ def _build_finding(  # noqa: PLR0917
     n = int(series.n[: index + 1].sum())
     size = float((series.n * series.mean)[: index + 1].sum() / n)
     margin = NORMAL_QUANTILE * float(np.sqrt(s2 / n))
-    first_day = int(series.day[0])
-    return OutlierFinding(
-        kind=RATER_COPIES,
-        measure=AGREEMENT,
-        raters=(int(keys[pairs.first[pair]]), int(keys[pairs.second[pair]])),
-        code=None,
-        day=int(series.day[index]),
-        onset=first_day,
-        earliest=first_day,
-        latest=first_day,
-        size=size,
-        low=size - margin,
-        high=size + margin,
-        n=n,
-        n_before=0,
-        evidence=float(series.evidence[index]),
-        series=series,
+    return OutlierFinding.since_start(
+        RATER_COPIES,
+        AGREEMENT,
+        (int(keys[pairs.first[pair]]), int(keys[pairs.second[pair]])),
+        series,
+        index,
+        (size, size - margin, size + margin),
         facts={"together": expected + size, "expected": expected, "chance": EVIDENCE_LEVEL},
     )

@@ -48,14 +48,16 @@ def find_disagreeing_raters(drift: DriftResult) -> list[OutlierFinding]:
         if is_named and not _is_explained_by_items(drift, int(usable[index])):
             key = int(data.ratings.keys[usable[index]])
             facts = {"middle": float(median[index]), "bound": float(limit[index])}
+            first = int(np.argmax(evidence_path >= settings.alert_level))
             findings.append(
-                _build_finding(
+                build_level_finding(
+                    RATER_DISAGREES,
                     key,
                     rater_days,
                     day_weights,
                     evidence_path,
+                    first,
                     facts=facts,
-                    alert_level=settings.alert_level,
                 )
             )
     return findings
@@ -130,36 +132,27 @@ def compute_level_evidence(
     return np.where(np.cumsum(rater_days.n) >= MIN_ITEMS, evidence, 0.0)
 
 
-def _build_finding(
+def build_level_finding(  # noqa: PLR0917
+    kind: str,
     key: int,
     rater_days: DailyScores,
     weight: Floats,
-    evidence_path: Floats,
+    evidence: Floats,
+    index: int,
     *,
     facts: dict[str, float],
-    alert_level: float,
 ) -> OutlierFinding:
-    index = int(np.argmax(evidence_path >= alert_level))
+    """Return the finding on a rater's weighted mean score up to the day with this index."""
     mean = rater_days.total / rater_days.n
     used_weights = weight[: index + 1]
-    level_estimate = float((used_weights * mean[: index + 1]).sum() / used_weights.sum())
+    level = float((used_weights * mean[: index + 1]).sum() / used_weights.sum())
     margin = NORMAL_QUANTILE / float(np.sqrt(used_weights.sum()))
-    first_day = int(rater_days.day[0])
-    return OutlierFinding(
-        kind=RATER_DISAGREES,
-        measure=AGREEMENT,
-        raters=(key,),
-        code=None,
-        day=int(rater_days.day[index]),
-        onset=first_day,
-        earliest=first_day,
-        latest=first_day,
-        size=level_estimate,
-        low=level_estimate - margin,
-        high=level_estimate + margin,
-        n=int(rater_days.n[: index + 1].sum()),
-        n_before=0,
-        evidence=float(evidence_path[index]),
-        series=EvidenceSeries(rater_days.day, rater_days.n, mean, evidence_path),
+    return OutlierFinding.since_start(
+        kind,
+        AGREEMENT,
+        (key,),
+        EvidenceSeries(rater_days.day, rater_days.n, mean, evidence),
+        index,
+        (level, level - margin, level + margin),
         facts=facts,
     )

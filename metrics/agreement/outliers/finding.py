@@ -62,3 +62,41 @@ class OutlierFinding:
     evidence: float
     series: EvidenceSeries = field(repr=False)
     facts: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def since_start(  # noqa: PLR0917
+        cls,
+        kind: str,
+        measure: str,
+        raters: tuple[int, ...],
+        series: EvidenceSeries,
+        index: int,
+        interval: tuple[float, float, float],
+        *,
+        facts: Mapping[str, float],
+        code: int | None = None,
+    ) -> "OutlierFinding":
+        """Return the finding on the day with this index, of what held since the first day.
+
+        interval: size, low, high.
+        """
+        size, low, high = interval
+        first_day = int(series.day[0])
+        return cls(
+            kind=kind,
+            measure=measure,
+            raters=raters,
+            code=code,
+            day=int(series.day[index]),
+            onset=first_day,
+            earliest=first_day,
+            latest=first_day,
+            size=size,
+            low=low,
+            high=high,
+            n=int(series.n[: index + 1].sum()),
+            n_before=0,
+            evidence=float(series.evidence[index]),
+            series=series,
+            facts=facts,
+        )

@@ -10,18 +10,19 @@ probability of at most 1 / 20.
 
 import numpy as np
 
-from metrics.agreement.drift import AGREEMENT, NORMAL_QUANTILE, DriftResult
+from metrics.agreement.drift import AGREEMENT, DriftResult
 from metrics.agreement.drift.daily_scores import DailyScores
 from metrics.agreement.estimate import Floats
 
 from .disagreement import (
     MIN_ITEMS,
     MIN_OTHERS,
+    build_level_finding,
     compute_bound,
     compute_level_evidence,
     select_before_drift,
 )
-from .finding import NEWCOMER_BELOW_TEAM, EvidenceSeries, OutlierFinding
+from .finding import NEWCOMER_BELOW_TEAM, OutlierFinding
 
 MAX_ITEMS = 300  # the first compared items of a newcomer
 EVIDENCE_LEVEL = 20.0
@@ -62,7 +63,15 @@ def find_newcomers_below_team(drift: DriftResult) -> list[OutlierFinding]:
             facts = {"middle": float(medians[-1]), "bound": limit, "chance": EVIDENCE_LEVEL}
             key = int(data.ratings.keys[rater])
             findings.append(
-                _build_finding(key, rater_days, weight, evidence, int(reached[0]), facts)
+                build_level_finding(
+                    NEWCOMER_BELOW_TEAM,
+                    key,
+                    rater_days,
+                    weight,
+                    evidence,
+                    int(reached[0]),
+                    facts=facts,
+                )
             )
     return findings
 
@@ -76,36 +85,3 @@ def _list_established_days(days: DailyScores, n_raters: int) -> Floats:
         if reached.size:
             established_on[rater] = rater_days.day[reached[0]]
     return established_on
-
-
-def _build_finding(  # noqa: PLR0917
-    key: int,
-    days: DailyScores,
-    weight: Floats,
-    evidence: Floats,
-    index: int,
-    facts: dict[str, float],
-) -> OutlierFinding:
-    mean = days.total / days.n
-    used = weight[: index + 1]
-    level = float((used * mean[: index + 1]).sum() / used.sum())
-    margin = NORMAL_QUANTILE / float(np.sqrt(used.sum()))
-    first_day = int(days.day[0])
-    return OutlierFinding(
-        kind=NEWCOMER_BELOW_TEAM,
-        measure=AGREEMENT,
-        raters=(key,),
-        code=None,
-        day=int(days.day[index]),
-        onset=first_day,
-        earliest=first_day,
-        latest=first_day,
-        size=level,
-        low=level - margin,
-        high=level + margin,
-        n=int(days.n[: index + 1].sum()),
-        n_before=0,
-        evidence=float(evidence[index]),
-        series=EvidenceSeries(days.day, days.n, mean, evidence),
-        facts=facts,
-    )
