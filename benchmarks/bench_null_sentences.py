@@ -102,9 +102,9 @@ def main() -> None:
                         shares[design] = n_said / options.studies
         mean = sum(shares.values()) / len(shares)
         # The largest of many designs lies above the true share by chance.
-        said = np.rint(np.array(list(shares.values())) * options.studies)
-        chance = special.bdtrc(said - 1, options.studies, goal)  # of so many or more
-        above = int(((said > 0) & (chance < 0.05 / len(shares))).sum())
+        n_sentences = np.rint(np.array(list(shares.values())) * options.studies)
+        chance = special.bdtrc(n_sentences - 1, options.studies, goal)  # of so many or more
+        above = int(((n_sentences > 0) & (chance < 0.05 / len(shares))).sum())
         print(
             f"| {name} | {len(shares)} | <= {goal:.0%} \\| {mean:.1%} | "
             f"{max(shares.values()):.1%} | 0 \\| {above} |",

@@ -86,10 +86,10 @@ class CommonChange:
         keys, cell = index_distinct(raters * n_groups + np.concatenate([index, index]))
         own_n = np.append(np.bincount(cell, minlength=keys.size), 0)
         own_total = np.append(np.bincount(cell, weights=np.tile(residuals, 2)), 0.0)
-        wanted = self.ratings.rater * n_groups + group_index
-        position = np.searchsorted(keys, wanted)
+        rating_keys = self.ratings.rater * n_groups + group_index
+        position = np.searchsorted(keys, rating_keys)
         is_present = position < keys.size
-        is_present[is_present] = keys[position[is_present]] == wanted[is_present]
+        is_present[is_present] = keys[position[is_present]] == rating_keys[is_present]
         position = np.where(is_present, position, keys.size)
         n_others = n[group_index] - own_n[position]
         others_total = total[group_index] - own_total[position]

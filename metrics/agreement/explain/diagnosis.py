@@ -44,6 +44,8 @@ UNEQUAL_GAP = 0.01  # between the two definitions of Fleiss' kappa
 SINGLES_GAP = 0.05  # between Fleiss' kappa with and without items with one rating
 MIN_ITEMS = 30
 MIN_OVERLAP_SHARE = 0.5  # of the rated items
+# Definitions of one quantity that differ in the chance agreement.
+DEFINITIONS = ("fleiss_kappa", "fleiss_kappa_gwet", "krippendorff_alpha_nominal")
 DEFINITIONS_GAP = 0.05  # between definitions, from which none of them is the value
 MIN_RARE_ITEMS = 10  # with an answer besides the most frequent one
 CONFUSED_SHARE = 0.4  # of all disagreement, between one pair of categories
@@ -75,7 +77,7 @@ def diagnose(
 
     pairs: pair tables, where raters are known; values (k,): numbers of the categories.
     """
-    names = ("percent_agreement", "fleiss_kappa", "gwet_ac1")
+    names = ("percent_agreement", "gwet_ac1", *DEFINITIONS)
     estimates = pattern_coefficients(counts, n_items, scale="nominal", names=names, interval=False)
     value = {name: to_finite_float(estimate.value) for name, estimate in estimates.items()}
     sums = build_pattern_sums(counts, n_items)
@@ -88,7 +90,7 @@ def diagnose(
     ]
     if sums.n2 > 1:  # of one item nothing more can be said
         findings += [
-            _diagnose_definitions(counts, n_items),
+            _diagnose_definitions(value),
             _diagnose_rare_category(np.asarray(counts, float), np.asarray(n_items, float)),
         ]
     findings.append(_diagnose_confusion(np.asarray(counts, float), np.asarray(n_items, float)))
@@ -134,14 +136,10 @@ def _count_comparisons(sums: PatternSums) -> int:
     return int((sums.n_items @ (sums.sizes * (sums.sizes - 1))).item()) // 2
 
 
-def _diagnose_definitions(
-    counts: npt.ArrayLike, n_items: npt.ArrayLike
-) -> DiagnosticFinding | None:
-    names = ("fleiss_kappa", "fleiss_kappa_gwet", "krippendorff_alpha_nominal")
-    estimates = pattern_coefficients(counts, n_items, scale="nominal", names=names, interval=False)
-    values = {name: to_finite_float(estimate.value) for name, estimate in estimates.items()}
-    defined = [value for value in values.values() if value is not None]
-    if len(defined) < len(names) or max(defined) - min(defined) <= DEFINITIONS_GAP:
+def _diagnose_definitions(value: dict[str, float | None]) -> DiagnosticFinding | None:
+    values = {name: value[name] for name in DEFINITIONS}
+    defined = [number for number in values.values() if number is not None]
+    if len(defined) < len(DEFINITIONS) or max(defined) - min(defined) <= DEFINITIONS_GAP:
         return None
     by_rating, by_item, alpha = defined
     return DiagnosticFinding(

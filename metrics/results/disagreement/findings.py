@@ -6,6 +6,7 @@ language.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from ratings.models import NO_CODE, Rating
 
 from . import disputed_items, recent_change
 
-Findings = list[dict[str, Any]]
+Findings = list[Mapping[str, Any]]
 Confusions = list[tuple[int, int, float]]  # two categories, their share of the disagreement
 
 MAX_CONFUSIONS = 5  # pairs of categories
@@ -104,7 +105,7 @@ def find_question_findings(all_time: AllTimePatterns, means: dict[str, Any]) -> 
             *findings,
             *compare_coefficients(result, means, all_time.scale),
             *find_outlying_raters(_read_newest_ratings(all_time), all_time.scale, headline_weights),
-            *map(dict, recent_change.find_recent_change(all_time)),
+            *recent_change.find_recent_change(all_time),
         ]
     )
 

@@ -31,7 +31,7 @@ from .number_formats import format_count, format_number, format_percent
 
 
 def build_sentences(
-    findings: list[dict[str, Any]], raters: list[Rater], scale: QuestionScale, *, scheme: str
+    findings: Findings, raters: list[Rater], scale: QuestionScale, *, scheme: str
 ) -> list[str]:
     """Return the sentences of stored findings, in the words of a band scheme.
 

@@ -20,7 +20,7 @@ from django.db.models import QuerySet
 from metrics.agreement.explain import bands
 from metrics.models import RaterResult, Result
 from metrics.results.disagreement.disputed_items import DisputedItems
-from metrics.results.disagreement.findings import Confusions, has_wordless_value
+from metrics.results.disagreement.findings import Confusions, Findings, has_wordless_value
 from metrics.results.pairs.pair_results import PairAgreement
 from metrics.views.common.freshness import Freshness
 from metrics.views.common.insights import build_outlier_sentences, build_sentences
@@ -132,7 +132,7 @@ class ProjectSource(ResultSource):
         return self.find_outlier_keys()
 
     @abstractmethod
-    def get_findings(self) -> list[dict[str, Any]]:
+    def get_findings(self) -> Findings:
         """Return the stored findings that apply: {"name", "figures"}."""
 
     @abstractmethod

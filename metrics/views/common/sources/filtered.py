@@ -13,7 +13,7 @@ from metrics import periods
 from metrics.filtered import filter_choices, filtered_jobs
 from metrics.models import FilteredResult, RaterResult, Result
 from metrics.results.disagreement import disputed_items
-from metrics.results.disagreement.findings import Confusions, list_outlying_ids
+from metrics.results.disagreement.findings import Confusions, Findings, list_outlying_ids
 from metrics.results.pairs import pair_results
 from metrics.views.common.freshness import FilteredFreshness, Freshness
 from metrics.views.common.insights import list_rater_keys
@@ -210,8 +210,8 @@ class FilteredProjectSource(FilteredResultSource, ProjectSource):
     def find_outlier_keys(self) -> list[str]:
         return list_rater_keys(list_outlying_ids(self.body["findings"]))
 
-    def get_findings(self) -> list[dict[str, Any]]:
-        findings: list[dict[str, Any]] = self.body["findings"]
+    def get_findings(self) -> Findings:
+        findings: Findings = self.body["findings"]
         return findings
 
     def get_confusions(self) -> Confusions:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from django.db.models import QuerySet
@@ -12,7 +11,7 @@ from django.db.models import QuerySet
 from metrics.models import Diagnosis, PeriodUnit, RaterResult, Result
 from metrics.results import bootstrap
 from metrics.results.disagreement import disputed_items
-from metrics.results.disagreement.findings import Confusions, list_outlying_ids
+from metrics.results.disagreement.findings import Confusions, Findings, list_outlying_ids
 from metrics.results.headline import headline_trend
 from metrics.results.pairs import pair_details, pair_results
 from metrics.views.common.freshness import Freshness
@@ -161,8 +160,8 @@ class StoredProjectSource(ProjectSource):
     def find_outlier_keys(self) -> list[str]:
         return list_rater_keys(list_outlying_ids(self.diagnosis.findings))
 
-    def get_findings(self) -> list[dict[str, Any]]:
-        findings: list[dict[str, Any]] = self.diagnosis.findings
+    def get_findings(self) -> Findings:
+        findings: Findings = self.diagnosis.findings
         return findings
 
     def get_confusions(self) -> Confusions:
