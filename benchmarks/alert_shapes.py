@@ -366,11 +366,7 @@ def list_shapes() -> list[Shape]:
         Shape("the question falls: two categories blur", "innocent", blur_category),
         Shape("raters come and go", "innocent", let_raters_come_and_go),
         Shape("newcomers, good or learning", "innocent", add_learning_newcomers),
-        Shape(
-            "two experts, two schools",
-            "innocent",
-            add_experts_and_schools,
-        ),
+        Shape("two experts, two schools", "innocent", add_experts_and_schools),
         Shape("drift of one", "drift", lambda stream: make_raters_worse(stream, (0,), 0.5), (0,)),
         Shape(
             "drift of one: another standard",

@@ -10,7 +10,8 @@ import argparse
 import itertools
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +48,17 @@ class Design:
         shares = np.full(self.k, (1 - self.prevalence) / (self.k - 1))
         shares[0] = self.prevalence
         return shares
+
+
+@dataclass(frozen=True)
+class StudyEstimates:
+    """Estimates of studies that were computed one by one; all (S,)."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+    ci_low: Floats
+    ci_high: Floats
 
 
 @dataclass
@@ -104,7 +116,7 @@ def draw_codes(design: Design, studies: int, rng: np.random.Generator) -> npt.ND
     return codes
 
 
-def measure(design: Design, estimate: Estimate, truth: float) -> Coverage:
+def measure(design: Design, estimate: Estimate | StudyEstimates, truth: float) -> Coverage:
     """Return how the intervals of the studies (S,) of a design cover the true value."""
     defined = np.isfinite(estimate.value) & np.isfinite(estimate.low)
     low, high = estimate.low[defined], estimate.high[defined]
@@ -172,18 +184,11 @@ def measure_mean_pairwise(design: Design, studies: int, rng: np.random.Generator
             pairs.rater_a, pairs.rater_b, pairs.tables.sum(axis=(1, 2)), kappas
         )
         estimates.append(mean_kappa_by_items(pair_kappas, tally.counts, tally.n_items)[0])
-    names = ("value", "low", "high", "ci_low", "ci_high")
-    stacked = {name: np.array([float(getattr(e, name)) for e in estimates]) for name in names}
-    return measure(design, _Stacked(**stacked), design.kappa)  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True)
-class _Stacked:
-    value: Floats
-    low: Floats
-    high: Floats
-    ci_low: Floats
-    ci_high: Floats
+    columns = (
+        np.array([float(getattr(estimate, column.name)) for estimate in estimates])
+        for column in fields(StudyEstimates)
+    )
+    return measure(design, StudyEstimates(*columns), design.kappa)
 
 
 def print_goals(rows: list[Coverage]) -> None:
@@ -240,7 +245,7 @@ def main() -> None:
     two, three = ([cell for cell in some if cell.raters == m] for m in (2, 3))
     few = max(studies // 10, 50)
     parts: list[tuple[str, list[Design], Callable[[Design], Coverage]]] = [
-        (name, some, lambda cell, name=name: measure_patterns(name, cell, studies // 2, rng))  # type: ignore[misc]
+        (name, some, partial(measure_patterns, name, studies=studies // 2, rng=rng))
         for name in (
             "fleiss_kappa_linear",
             "fleiss_kappa_gwet",

@@ -14,10 +14,10 @@ BASE_DIR = Path(__file__).resolve().parents[2]
 
 def run(tmp_path: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     names = ("PATH", "HOME", "LANG")
-    kept = {name: os.environ[name] for name in names if name in os.environ}
+    inherited = {name: os.environ[name] for name in names if name in os.environ}
     return subprocess.run(
         [sys.executable, *arguments],
-        env=kept
+        env=inherited
         | {"DATA_DIR": str(tmp_path / "data"), "DJANGO_SETTINGS_MODULE": "agreement_site.settings"}
         | environment,
         cwd=BASE_DIR,

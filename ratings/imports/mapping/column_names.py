@@ -36,6 +36,8 @@ ROLES = (
 MODEL_ROLES = ("model", "prompt_version")  # roles that describe a rater who is a model
 # Roles that several columns can have. The columns of `ignore` are not imported.
 MULTI_COLUMN_ROLES = ("content", "attributes", "ignore")
+# Roles of a table with a row for each rater and a column for each item.
+RESPONDENT_ROLES = frozenset({"rater", "rated_at"})
 # Role -> column names that suggest it, the most reliable first.
 NAMES_BY_ROLE = {
     "item": (

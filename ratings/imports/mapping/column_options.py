@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .column_names import RESPONDENT_ROLES
 from .columns import CONTENT_ROLES, LONG_ROLES, MULTI_COLUMN_ROLES, ROLES, TableHead
 from .import_mapping import ImportMapping
 
@@ -115,10 +116,10 @@ def _leave_long_layout(
     mapping: ImportMapping, head: TableHead, guessed_layout: str, used: set[int]
 ) -> None:
     """Free the columns whose roles the layout does not have."""
-    kept = ("rater", "rated_at") if mapping.layout == "raters" else ()
+    roles = RESPONDENT_ROLES if mapping.layout == "raters" else ()
     for role in LONG_ROLES:
         index = mapping.columns.get(role)
-        if index is not None and index not in used and role not in kept:
+        if index is not None and index not in used and role not in roles:
             del mapping.columns[role]
     mapping.label_columns = []
     if mapping.layout not in (guessed_layout, "items"):

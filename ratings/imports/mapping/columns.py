@@ -17,11 +17,11 @@ from .column_names import (
     MEDIA_ROLES,
     MULTI_COLUMN_ROLES,
     RATER_STEMS,
+    RESPONDENT_ROLES,
     ROLES,
     is_respondent_name,
     rank_name,
     split_number,
-    validate_column_names,
 )
 from .label_columns import LabelColumns
 
@@ -35,7 +35,6 @@ __all__ = [
     "ColumnGuess",
     "TableHead",
     "guess_columns",
-    "validate_column_names",
 ]
 
 DOUBLE_ENTRY = "--"  # separates record and person in tables that were entered twice
@@ -260,9 +259,7 @@ class _Guesser(LabelColumns):
         guess = ColumnGuess("raters", {})
         for index in shared:
             self.reasons[index] = "item_column"
-        kept = ("rater", "rated_at")
-        for role in [role for role in self.columns if role not in kept]:
-            del self.columns[role]
+        self.columns = {role: self.columns[role] for role in RESPONDENT_ROLES & set(self.columns)}
         rest = [
             index
             for index in range(len(self.head.names))

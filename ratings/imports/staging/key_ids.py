@@ -142,9 +142,9 @@ class QuestionLabels:
         if self.is_new and len(labels) > question_validation.MAX_CATEGORIES:
             text = list(self.ids)[question_validation.MAX_CATEGORIES]
             line, column = self.places.get(text, [(None, "")])[0]
-            found = f"{MAX_TEXTS}+" if self.is_full else len(labels)
+            n_labels = f"{MAX_TEXTS}+" if self.is_full else len(labels)
             limit = question_validation.MAX_CATEGORIES
-            problems.add("labels_many", line, column, found=found, limit=limit)
+            problems.add("labels_many", line, column, found=n_labels, limit=limit)
         elif not self.is_new:
             self._add_unknown_labels(problems)
 

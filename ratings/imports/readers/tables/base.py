@@ -6,11 +6,11 @@ import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from ratings.imports.mapping.column_names import validate_column_names
 from ratings.imports.mapping.columns import (
     ColumnGuess,
     TableHead,
     guess_columns,
-    validate_column_names,
 )
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError

@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 from projects.services.raters import fields
 from ratings.files.formula_escaping import unescape_formula
 from ratings.imports.decoding.table_times import parse_table_time
-from ratings.imports.mapping.columns import CONTENT_ROLES, validate_column_names
+from ratings.imports.mapping.column_names import CONTENT_ROLES, validate_column_names
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.mapping.question_keys import build_column_question_key
 from ratings.imports.mapping.rater_columns import get_item_name

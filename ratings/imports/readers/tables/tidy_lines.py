@@ -130,8 +130,8 @@ class TidyLines:
             return cells
         if len(columns) == width == len(cells):
             return cells
-        kept = set(columns)
-        if any(_to_text(cells[index]) for index in range(min(end, width)) if index not in kept):
+        named = set(columns)
+        if any(_to_text(cells[index]) for index in range(min(end, width)) if index not in named):
             self.extra_records.append(SkippedRecord(line, "unnamed_column"))
         return [cells[index] for index in columns]
 
