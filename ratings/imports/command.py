@@ -19,7 +19,7 @@ from projects.services.question_validation import InvalidQuestions
 from ratings.models import ImportRun
 
 from . import jobs, leases, services, uploads
-from .command_options import FileResult, ImportOptions
+from .command_types import FileResult, ImportOptions
 from .mapping import matching
 from .mapping.column_options import InvalidImportOptions, apply_column_options
 from .mapping.columns import TableHead

@@ -21,7 +21,6 @@ from ratings import changes
 from ratings.models import ImportRun
 
 from . import leases, services, uploads
-from .archives import MediaArchive
 from .mapping.import_mapping import ImportMapping
 from .problems import UnreadableFileError
 from .readers import SOURCES
@@ -29,7 +28,8 @@ from .staging.database import Heartbeat, StagingDatabase
 from .staging.queries import open_staged_rows
 from .validation.file_validation import FileReport, validate_file
 from .writing.items import ImportStopped
-from .writing.ratings import write_staged_rows
+from .writing.staged_rows import write_staged_rows
+from .zip_archives import MediaArchive
 
 logger = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from projects.models import Item, Project
 
-from .archives import MediaArchive
 from .mapping.columns import MEDIA_ROLES
+from .zip_archives import MediaArchive
 
 Body = dict[str, Any]
 

@@ -17,7 +17,7 @@ from typing import IO
 
 from django.conf import settings
 
-from . import archives
+from . import zip_archives
 from .decoding import sample
 from .decoding.encodings import build_encoding_error, detect_encoding
 from .problems import UnreadableFileError
@@ -72,8 +72,10 @@ def store_upload(upload: IO[bytes]) -> StoredFile:
             )
             size, encoding, encoding_error = _copy_chunks(chunks, copy)
         if _is_archive(target):
-            with archives.extract_manifest(target) as manifest, target.open("xb") as copy:
-                size, encoding, encoding_error = _copy_chunks(archives.iter_chunks(manifest), copy)
+            with zip_archives.extract_manifest(target) as manifest, target.open("xb") as copy:
+                size, encoding, encoding_error = _copy_chunks(
+                    zip_archives.iter_chunks(manifest), copy
+                )
         source = detect_source(sample.read_sample(target, encoding=encoding or ""))
         return StoredFile(path, source, size, encoding, encoding_error)
     except BaseException:
@@ -86,7 +88,7 @@ def _is_archive(path: Path) -> bool:
     with path.open("rb") as file:
         if file.read(len(sample.ZIP_SIGNATURE)) != sample.ZIP_SIGNATURE:
             return False
-    archives.check_directory_size(path)
+    zip_archives.check_directory_size(path)
     return not is_workbook(path)
 
 
@@ -170,7 +172,7 @@ def delete_upload(path: str) -> None:
     target = get_absolute_path(path)
     for file in (target, *target.parent.glob(f"{target.name}{STAGING_SUFFIX}*")):
         file.unlink(missing_ok=True)
-    archives.delete_archive(target)
+    zip_archives.delete_archive(target)
 
 
 def delete_abandoned(used_paths: set[str]) -> None:

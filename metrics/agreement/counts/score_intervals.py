@@ -65,7 +65,7 @@ def weigh_pairs_within(
 
 
 def weigh_pairs_between(first: Floats, second: Floats, n: Floats) -> Floats:
-    """Return the same (7, ...) for pairs across two groups.
+    """Return the weights (7, ...) of score sums for items whose pairs cross two groups.
 
     first, second (...): ratings of an item in each group; n (...): items. L_i is half the sum of
     the groups' mean slopes.

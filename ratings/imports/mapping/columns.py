@@ -23,7 +23,7 @@ from .column_names import (
     rank_name,
     split_number,
 )
-from .label_columns import LabelColumns
+from .label_and_item_columns import LabelColumns
 
 __all__ = [
     "CONTENT_ROLES",

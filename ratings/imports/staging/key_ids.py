@@ -165,7 +165,7 @@ class QuestionLabels:
                 counts[label] = counts.get(label, 0) + self.counts[text]
         return counts
 
-    def list_missing(self) -> list[str]:
+    def list_missing_codes(self) -> list[str]:
         """Return the texts that stand for a missing value, after `read`."""
         return [text for text, label in self.reading.labels.items() if label is None]
 

@@ -13,7 +13,6 @@ from projects.models import Item, Project, Question, Rater
 from projects.services.items.upsert import is_same_json
 from projects.services.raters import pseudonyms
 from ratings.imports import media_references
-from ratings.imports.archives import MediaArchive
 from ratings.imports.mapping import matching
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import ProblemList, UnreadableFileError, truncate_text
@@ -21,6 +20,7 @@ from ratings.imports.readers import TABLE_SOURCES, FileReader
 from ratings.imports.staging.database import Heartbeat, StagingDatabase
 from ratings.imports.staging.queries import StagedRows
 from ratings.imports.staging.timestamps import format_timestamp
+from ratings.imports.zip_archives import MediaArchive
 
 from .row_validation import RecordValidator
 
@@ -193,7 +193,7 @@ def _merge_labels(report: FileReport, validator: RecordValidator, staging: Stagi
             label_id = None if label is None else label_ids[label]
             if label_id != labels.ids[text]:
                 merged[labels.ids[text]] = label_id
-        report.rows -= sum(labels.counts[text] for text in labels.list_missing())
+        report.rows -= sum(labels.counts[text] for text in labels.list_missing_codes())
     if not validator.problems:
         staging.merge_labels(merged)
 

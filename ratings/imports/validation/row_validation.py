@@ -112,7 +112,7 @@ class RecordValidator:
                 question_labels.is_free_text |= n_labels > question_validation.MAX_CATEGORIES
             else:
                 question_labels.read(options, self.problems)
-            for text in question_labels.list_missing():
+            for text in question_labels.list_missing_codes():
                 lines = [line for line, _column in question_labels.places.get(text, ())]
                 self.skipped_records.add_lines(lines, "missing", count=question_labels.counts[text])
 

@@ -48,7 +48,7 @@ _NAMES = (
 
 
 class LabelOrder(NamedTuple):
-    """Labels from lowest to highest, the guessed scale, and what the order is based on.
+    """Guessed order of labels: labels from lowest to highest, scale, and basis of the guess.
 
     ``scale`` is "ordinal" or "nominal", ``basis`` one of the names above. A basis of ALPHABET means
     that no order is known.

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ratings.imports import media_references, uploads
-from ratings.imports.archives import MediaArchive
 from ratings.imports.staging.queries import open_staged_rows
+from ratings.imports.zip_archives import MediaArchive
 from ratings.items import content
 from ratings.models import ImportRun
 
