@@ -38,7 +38,7 @@ MAX_COMMENT_BYTES = 1 << 16
 CHUNK_BYTES = 1 << 18
 
 
-def check_directory_size(path: Path) -> None:
+def validate_directory_size(path: Path) -> None:
     """Raise UnreadableFileError if the central directory alone would fill the memory."""
     with path.open("rb") as file:
         size = file.seek(0, 2)

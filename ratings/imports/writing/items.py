@@ -80,7 +80,7 @@ class ItemWriter:
         for content in batch:
             if content.body is not None:
                 bodies[content.item] = json.loads(content.body)
-        media_references.resolve_references(self.project, bodies, self.archive)
+        media_references.replace_names_by_urls(self.project, bodies, self.archive)
         rows = []
         for content in batch:
             if content.item not in existing_bodies and not self.create_missing:
