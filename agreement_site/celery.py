@@ -100,6 +100,11 @@ app.steps["worker"].add(Sweeper)
 
 @signals.worker_init.connect
 def check_schema(**_: Any) -> None:
+    from django.db import connections
+
     from agreement_site import releases
+    from ratings.files import data_folders
 
     releases.exit_on_schema_mismatch()
+    data_folders.record_at_start()
+    connections.close_all()
