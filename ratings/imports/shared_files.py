@@ -15,14 +15,14 @@ from django.db import transaction
 from ratings.files import data_folders
 from ratings.models import ImportFilePart, ImportRun
 
-from . import archives, uploads
+from . import uploads, zip_archives
 
 PART_BYTES = 1 << 20
 
 
 def need_database(path: str) -> bool:
     """Return True if other hosts need the file of this path and can use it without its media."""
-    if archives.has_archive(uploads.get_absolute_path(path)):
+    if zip_archives.has_archive(uploads.get_absolute_path(path)):
         return False
     return bool(data_folders.list_separate_hosts(data_folders.IMPORTS))
 
