@@ -1,4 +1,4 @@
-"""Which hosts share the folders `imports` and `media` of DATA_DIR.
+"""Record which hosts share the folders `imports` and `media` of DATA_DIR.
 
 Each folder has a file with a random token. Web servers and workers record the token that they see:
 hosts that see different tokens do not share the folder.

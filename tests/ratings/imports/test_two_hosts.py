@@ -16,7 +16,7 @@ from projects.models import Project, Question
 from ratings import tasks
 from ratings.files import data_folders
 from ratings.models import DataFolder, ImportFilePart
-from tests.ratings.imports.test_archives import VALID_ARCHIVE, build_zip
+from tests.ratings.imports.test_zip_archives import VALID_ARCHIVE, build_zip
 from tests.ratings.imports.wizard_client import (
     WizardClient,
     get_labels,
