@@ -115,7 +115,10 @@ def rate_many(
     rows = list(ratings)
     project = question.project
     Item.objects.bulk_create(
-        (Item(project=project, key=key, body={"text": key}) for key in {row[0]: None for row in rows}),
+        (
+            Item(project=project, key=key, body={"text": key})
+            for key in {row[0]: None for row in rows}
+        ),
         ignore_conflicts=True,
     )
     Rater.objects.bulk_create(
