@@ -20,7 +20,7 @@ from metrics.agreement.registry import (
     PAIR_TREND_FORMULAS,
     PAIR_TREND_ORDERED_FORMULAS,
     get_pattern_forms,
-    list_mean_names,
+    list_mean_kappa_names,
     list_peer_names,
 )
 from metrics.agreement.scales import SCALES
@@ -40,7 +40,7 @@ def test_every_reason_has_a_text(reason: str) -> None:
 DISPLAYED_NAMES = [
     *get_pattern_forms(scale="ratio", values=[0, 1], custom=True),
     *list_peer_names(WEIGHTINGS),
-    *list_mean_names(WEIGHTINGS),
+    *list_mean_kappa_names(WEIGHTINGS),
     *PAIR_TREND_FORMULAS["cohen_kappa"].get_forms("cohen_kappa", WEIGHTINGS),
     *PAIR_TREND_ORDERED_FORMULAS,
 ]
