@@ -149,9 +149,8 @@ class _ColumnGuesser(LabelAndItemColumns):
             and index not in self.columns.values()
             and index not in self.content
         ]
-        self._exclude_columns(
-            rest, guess, "not_alike" if values.reason == "pattern" else "other_values"
-        )
+        reason = "not_alike" if values.reason == "pattern" else "other_values"
+        self._exclude_columns(rest, guess, reason)
         has_own_names = all(
             place == (self.head.names[index].strip(), "") for index, place in values.places.items()
         )
