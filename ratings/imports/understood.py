@@ -137,7 +137,11 @@ class Understood:
             lines.append(str(LAYOUT_TEXTS[self.layout]))
         lines += [column.format() for column in self.columns]
         if self.rows_are_items:
-            lines.append(_("no column of items: rows are items, numbered from 1"))
+            lines.append(
+                _("no column of raters: rows are raters, numbered from 1")
+                if self.layout == "raters"
+                else _("no column of items: rows are items, numbered from 1")
+            )
         if self.zone:
             lines.append(_("times without a zone are times of %(zone)s") % {"zone": self.zone})
         lines += [_format_question(key, question) for key, question in self.questions.items()]
@@ -193,6 +197,7 @@ def format_doubt(kind: str, columns: list[str]) -> tuple[str, str]:
     values = {
         "columns": ", ".join(shown) + ("" if shown == columns else ", …"),
         "labels": " ".join(f"label={quote_argument(name)}" for name in shown),
+        "raters": " ".join(f"rater={quote_argument(name)}" for name in shown),
     }
     return str(text) % values, options % values
 

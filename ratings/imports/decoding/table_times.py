@@ -19,6 +19,13 @@ _DATE = re.compile(
 _YEAR_FIRST = re.compile(r"(?P<year>\d{4})[/.-](?P<month>\d{1,2})[/.-](?P<day>\d{1,2})" + _TIME)
 _OFFSET = re.compile(r"(?:UTC|GMT)([+-])(\d{1,2})(?::?(\d{2}))?")
 _EPOCH_SECONDS = re.compile(r"\d{10}(\.\d+)?|\d{13}")
+# Days since 1899-12-30, as spreadsheets store dates: 1982 to 2064.
+_SPREADSHEET_DAYS = re.compile(r"[345]\d{4}(\.\d+)?")
+_SPREADSHEET_DAY_ZERO = datetime.datetime(1899, 12, 30, tzinfo=datetime.UTC)
+_MONTH_NAME = re.compile(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)", re.IGNORECASE)
+# English names of months, as browsers and form tools write times.
+_NAMED_MONTHS = ("%b %d %Y", "%d %b %Y", "%B %d %Y", "%d %B %Y", "%a %b %d %Y", "%a %d %b %Y")
+_NAMED_TIMES = ("", " %I:%M:%S %p", " %I:%M %p", " %H:%M:%S", " %H:%M")
 
 
 def guess_date_order(texts: Iterable[str]) -> str:
@@ -31,6 +38,11 @@ def guess_date_order(texts: Iterable[str]) -> str:
             elif int(match["second_part"]) > 12:
                 orders.add(MONTH_FIRST)
     return orders.pop() if len(orders) == 1 else ""
+
+
+def is_numeric_time(text: str) -> bool:
+    """Return whether a number is a time: seconds since 1970, or days as spreadsheets count them."""
+    return bool(_EPOCH_SECONDS.fullmatch(text) or _SPREADSHEET_DAYS.fullmatch(text))
 
 
 def has_zone(text: str) -> bool:
@@ -59,16 +71,38 @@ def _parse(text: str, date_order: str) -> datetime.datetime | None:
     try:
         return datetime.datetime.fromisoformat(text)
     except ValueError:
-        pass
+        return _parse_other(text, date_order)
+
+
+def _parse_other(text: str, date_order: str) -> datetime.datetime | None:
+    """Return a time in another form than ISO 8601, or None."""
     try:
         if _EPOCH_SECONDS.fullmatch(text):
             seconds = float(text) / (1000 if len(text) == 13 else 1)
             return datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+        if _SPREADSHEET_DAYS.fullmatch(text):
+            seconds = round(float(text) * 86_400)
+            moment = _SPREADSHEET_DAY_ZERO + datetime.timedelta(seconds=seconds)
+            return moment.replace(tzinfo=None)
         if match := _YEAR_FIRST.fullmatch(text):
             return _build(match, int(match["year"]), int(match["month"]), int(match["day"]))
+        if _MONTH_NAME.search(text):
+            return _parse_named_month(text)
         return _parse_short_date(text, date_order)
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def _parse_named_month(text: str) -> datetime.datetime | None:
+    """Parse a time with an English name of the month: Nov 25, 2025, 2:03 PM."""
+    plain = " ".join(text.replace(",", " ").replace(" at ", " ").split())
+    for day in _NAMED_MONTHS:
+        for time in _NAMED_TIMES:
+            try:
+                return datetime.datetime.strptime(plain, day + time)  # noqa: DTZ007
+            except ValueError:
+                continue
+    return None
 
 
 def _parse_short_date(text: str, date_order: str) -> datetime.datetime | None:

@@ -295,6 +295,8 @@ class TableParser:
                 continue
             line, cells = row
             rater, rated_at = self._get_rater_key(cells), self._get_time(cells)
+            if self.mapping.rows_are_items:
+                rater = f"respondent {self.n_complete_rows}"
             for index, item, name in columns:
                 if not is_empty_cell(cells[index]):
                     label = clean_cell(cells[index])
