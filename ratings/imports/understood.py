@@ -81,15 +81,17 @@ class LeftOut:
 class Understood:
     """Columns, layout, questions and numbers of a file, and what was left out with the reason.
 
-    ``zone`` is that of times that name none, empty if each does. ``questions`` has for each
-    question its labels in their order, the scale and what else is known. ``counts`` are numbers of
-    items, raters and ratings, ``left_out`` has reason -> {"count", "lines"}.
+    ``default_rater`` is the rater of all ratings of a table without raters. ``zone`` is that of
+    times that name none, empty if each does. ``questions`` has for each question its labels in
+    their order, the scale and what else is known. ``counts`` are numbers of items, raters and
+    ratings, ``left_out`` has reason -> {"count", "lines"}.
     """
 
     source: str
     layout: str = ""
     columns: list[UnderstoodColumn] = field(default_factory=list)
     rows_are_items: bool = False
+    default_rater: str = ""
     zone: str = ""
     questions: dict[str, UnderstoodQuestion] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
@@ -106,6 +108,7 @@ class Understood:
             mapping.layout,
             list_columns(mapping, head),
             rows_are_items=mapping.rows_are_items,
+            default_rater=_get_only_rater(mapping),
             zone=_get_zone(mapping, head),
         )
 
@@ -142,6 +145,11 @@ class Understood:
                 if self.layout == "raters"
                 else _("no column of items: rows are items, numbered from 1")
             )
+        if self.default_rater:
+            lines.append(
+                _("no column of raters: all ratings are by %(rater)s")
+                % {"rater": self.default_rater}
+            )
         if self.zone:
             lines.append(_("times without a zone are times of %(zone)s") % {"zone": self.zone})
         lines += [_format_question(key, question) for key, question in self.questions.items()]
@@ -176,10 +184,15 @@ def list_columns(mapping: ImportMapping, head: TableHead) -> list[UnderstoodColu
 
 
 def _get_value_detail(mapping: ImportMapping, index: int, name: str) -> str:
-    if mapping.layout == "raters":
-        return get_item_name(name)
-    rater, question = mapping.value_columns.get(str(index), (name, ""))
-    return f"{rater}, {question}" if question else rater
+    own_name = get_item_name(name) if mapping.layout == "raters" else name
+    value, question = mapping.value_columns.get(str(index), (own_name, ""))
+    return f"{value}, {question}" if question else value
+
+
+def _get_only_rater(mapping: ImportMapping) -> str:
+    """Return the rater of a table that names none, else an empty text."""
+    has_raters = "rater" in mapping.columns or mapping.key_separator
+    return mapping.default_rater if mapping.layout == "long" and not has_raters else ""
 
 
 def _get_zone(mapping: ImportMapping, head: TableHead) -> str:

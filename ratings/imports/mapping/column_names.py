@@ -76,7 +76,10 @@ NAMES_BY_ROLE = {
     "guidelines": "guidelines guidelines_version",
     "model": "model",
     "prompt_version": "prompt_version",
-    "gold": "gold gold_label gold_standard ground_truth truth expected correct_label",
+    "gold": (
+        "gold gold_label gold_standard ground_truth truth expected correct_label "
+        "reference_standard reference_label"
+    ),
     "text": (
         "text content sentence body passage message tweet utterance post review review_text "
         "document_text input prompt"
@@ -112,7 +115,8 @@ _DESCRIPTIVE_NAMES = _split_words(
     "channel version batch split fold set group arm condition treatment site center centre clinic "
     "hospital source domain platform device browser year month week day date time timestamp order "
     "position index rownumber row line complete email name firstname lastname surname weight "
-    "height geschlecht alter land sexe pais edad 性别 年龄"
+    "height geschlecht alter land sexe pais edad 性别 年龄 seed token lastpage refurl "
+    "startlanguage collectorid customdata1 networkid reactiontime projectid projectname"
 )
 _DESCRIPTIVE_ENDINGS = ("_complete", "_timestamp", "_date", "_time", "_url", "_order", "_batch")
 _DESCRIPTIVE_STARTS = ("redcap_", "batch_", "hit_", "assignment_")
@@ -120,7 +124,7 @@ _DESCRIPTIVE_WORDS = _split_words("sex gender age ethnicity race")
 # Columns that only the responses to a survey have.
 _SURVEY_NAMES = _split_words(
     "submitdate datesubmitted lastpage startlanguage collectorid completiontime submittedat "
-    "respondentid responseid startdate enddate zeitstempel horodateur marcatemporal 时间戳记 时间戳"
+    "respondentid responseid zeitstempel horodateur marcatemporal 时间戳记 时间戳"
 )
 # Columns of results: agreement that another program computed.
 _RESULT_NAMES = _split_words(
@@ -148,6 +152,11 @@ OTHER_STEMS = _split_words(
     "q question item frage photo image picture cat category class kategorie klasse x v var feature "
     "f dim criterion aspect option choice topic prob p pc factor component column field text "
     "sentence response passage"
+)
+# Names in a column of raters that stand for no person: the result of several raters.
+_MERGED_RATERS = _split_words(
+    "consensus majority majorityvote majoritylabel adjudicated aggregated aggregate merged "
+    "finallabel konsens mehrheit consenso 共识 多数"
 )
 _RATING_ID_STEMS = _split_words("annotation rating response assignment session completion")
 # Words that tell an item or a rater wherever they stand in a name.
@@ -226,6 +235,11 @@ def is_result_name(name: str) -> bool:
     return compact_name(name) in _RESULT_NAMES
 
 
+def is_index_name(name: str) -> bool:
+    """Return whether a column has the row names of a data frame: (column 1), Unnamed: 0."""
+    return name.startswith("(") or compact_name(name) == "unnamed0"
+
+
 def is_frequency_name(name: str) -> bool:
     """Return whether a column of this name says how often a row occurs: Freq, count."""
     return compact_name(name) in _FREQUENCY_NAMES
@@ -269,6 +283,11 @@ def is_rating_id_name(name: str) -> bool:
     """Return whether a name is the ID of a rating or a rater, not of an item: annotation_id."""
     stem = normalize_name(name).removesuffix("_id").replace("_", "")
     return stem in _RATING_ID_STEMS or stem in _RANKS["rater"]
+
+
+def is_merged_rater(name: str) -> bool:
+    """Return whether the name of a rater stands for the result of several: Consensus."""
+    return compact_name(name) in _MERGED_RATERS
 
 
 def is_respondent_name(name: str) -> bool:

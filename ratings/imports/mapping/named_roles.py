@@ -24,6 +24,7 @@ from .column_names import (
     is_content_part_name,
     is_derived_name,
     is_descriptive_name,
+    is_index_name,
     is_rating_id_name,
     normalize_name,
     rank_name,
@@ -49,7 +50,7 @@ class NamedRoles:
         head = self.head
         for index, name in enumerate(head.names):
             cells = head.columns[index]
-            if name.startswith("(") and are_row_numbers(cells) and len(head.names) > 1:
+            if is_index_name(name) and are_row_numbers(cells) and len(head.names) > 1:
                 self.reasons[index] = "row_numbers"
             elif is_derived_name(name):
                 self.reasons[index] = "derived"

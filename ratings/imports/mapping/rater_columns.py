@@ -180,6 +180,19 @@ def have_common_name(names: Sequence[str]) -> bool:
     return len(names) >= 2 and len(stems) == 1
 
 
+def split_grid_names(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return (item, question) of columns that are each about an item: Clear? [Text A].
+
+    The question is empty if there is one.
+    """
+    brackets = [_BRACKETS.fullmatch(name.strip()) for name in names]
+    if not all(bracket and bracket[1] for bracket in brackets):
+        return [(get_item_name(name), "") for name in names]
+    pairs = [(bracket[2], bracket[1]) for bracket in brackets if bracket]
+    questions = {question for _, question in pairs}
+    return pairs if len(questions) > 1 else [(item, "") for item, _ in pairs]
+
+
 def get_item_name(name: str) -> str:
     """Return the item that a column of a table with raters in rows is about."""
     bracket = _BRACKETS.fullmatch(name.strip())

@@ -6,7 +6,13 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from .column_cells import ColumnCells, TableHead, are_row_numbers, have_equal_sums
-from .column_names import RATER_STEMS, is_frequency_name, is_result_name, split_number
+from .column_names import (
+    RATER_STEMS,
+    is_frequency_name,
+    is_index_name,
+    is_result_name,
+    split_number,
+)
 
 MIN_ROWS = 3  # fewer rows show no shape
 MIN_ROWS_OF_COUNTS = 5  # of counts whose sums differ
@@ -58,7 +64,7 @@ def _find_frequency(head: TableHead) -> list[int]:
         others = [
             column
             for other, column in enumerate(head.columns)
-            if other != index and not are_row_numbers(column)
+            if other != index and not (are_row_numbers(column) and is_index_name(head.names[other]))
         ]
         rows = set(zip(*(column.texts for column in others), strict=True))
         has_keys = any(column.is_unique for column in others)

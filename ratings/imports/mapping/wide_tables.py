@@ -9,6 +9,7 @@ from . import rater_columns
 from .column_names import (
     RATER_STEMS,
     RESPONDENT_ROLES,
+    compact_name,
     is_respondent_name,
     is_survey_name,
     split_number,
@@ -157,7 +158,7 @@ class WideTables(LabelColumns):
                 self.columns["rater"] = people[0]
                 self.reasons[people[0]] = "name"
         answers = [i for i in self.list_free_columns() if columns[i].has_short_texts]
-        answers = [i for i in answers if not is_survey_name(names[i])]
+        answers = [i for i in answers if compact_name(names[i]) and not is_survey_name(names[i])]
         if len(answers) < 2:
             self.columns, self.reasons = saved
             return None
@@ -205,7 +206,13 @@ class WideTables(LabelColumns):
         ]
         self.content = []
         self._leave_out(rest, guess, "no_role")
-        if not rater_columns.have_common_name([self.head.names[index] for index in answers]):
+        names = [self.head.names[index] for index in answers]
+        pairs = rater_columns.split_grid_names(names)
+        if pairs[0][1]:
+            guess.value_columns = {
+                str(index): list(pair) for index, pair in zip(answers, pairs, strict=True)
+            }
+        elif not rater_columns.have_common_name(names):
             guess.doubt, guess.doubtful_columns = "raters_in_rows", list(answers)
         return guess
 
