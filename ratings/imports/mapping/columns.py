@@ -1,4 +1,4 @@
-"""Guesses what the columns of a table mean, with the reason for each column.
+"""Guess the layout of a table and the role of each column, with the reason for each guess.
 
 The lead confirms or changes the guess; what runs unattended rejects a file with a doubt.
 """
@@ -42,16 +42,16 @@ def guess_columns(head: TableHead, *, labels: Iterable[str] = ()) -> ColumnGuess
 
     ``labels`` are those of the project's existing questions.
     """
-    return _Guesser(head, set(labels)).guess()
+    return _ColumnGuesser(head, set(labels)).guess()
 
 
-class _Guesser(WideTables):
+class _ColumnGuesser(WideTables):
     """Guesses the layout of one table."""
 
     def guess(self) -> ColumnGuess:
         """Return the guess: wide if the names of columns say so, else long, wide or items."""
-        self.find_unusable_columns()
-        self.find_named_roles()
+        self.exclude_unusable_columns()
+        self.assign_roles_by_name()
         guess = self._guess_layout()
         if shape := find_shape(self.head):
             guess.doubt, guess.doubtful_columns = shape
@@ -72,7 +72,7 @@ class _Guesser(WideTables):
     # --- layouts
 
     def _guess_layout(self) -> ColumnGuess:
-        if guess := self._guess_survey() or self._guess_named_wide():
+        if guess := self._guess_survey() or self._guess_wide_by_names():
             return guess
         if "rater" in self.columns:
             return self._guess_long()
@@ -89,15 +89,15 @@ class _Guesser(WideTables):
         if "label" not in self.columns and not guess.doubt:
             candidates = self.list_label_candidates()
             if "item" not in self.columns and not self.has_content:
-                self.find_long_item(candidates)
+                self.set_long_item_column(candidates)
                 candidates = [index for index in candidates if index != self.columns.get("item")]
             has_keys = "item" in self.columns or self.has_content
             guess_in_rows = None if has_keys else self._guess_raters_in_rows(candidates)
             if guess_in_rows:
                 return guess_in_rows
-            self._choose_labels(guess, candidates)
+            self._set_label_columns(guess, candidates)
         elif "item" not in self.columns and not self.has_content:
-            self.find_long_item([])
+            self.set_long_item_column([])
         if "item" not in self.columns and not self.has_content and not guess.doubt:
             guess.doubt = "no_items"
         rest = self.list_free_columns()
@@ -140,7 +140,7 @@ class _Guesser(WideTables):
         keys = self.list_key_columns()
         return any(self.head.columns[key].has_repeats for key in keys)
 
-    def _choose_labels(self, guess: ColumnGuess, candidates: Sequence[int]) -> None:
+    def _set_label_columns(self, guess: ColumnGuess, candidates: Sequence[int]) -> None:
         """Choose the column of labels, or several that answer a question each."""
         columns = self.head.columns
         if len(candidates) == 1:
@@ -149,7 +149,7 @@ class _Guesser(WideTables):
         elif candidates:
             shared = set.intersection(*(columns[index].values for index in candidates))
             names = [self.head.names[index] for index in candidates]
-            is_certain = bool(shared) or rater_columns.have_common_name(names)
+            is_certain = bool(shared) or rater_columns.differ_only_in_number(names)
             guess.label_columns = list(candidates)
             for index in candidates:
                 self.reasons[index] = "questions"
@@ -171,7 +171,7 @@ class _Guesser(WideTables):
         guess = ColumnGuess("long", {}, key_separator=DOUBLE_ENTRY)
         if "label" not in self.columns:
             columns = self.head.columns
-            self._choose_labels(
+            self._set_label_columns(
                 guess,
                 [
                     index
@@ -185,7 +185,7 @@ class _Guesser(WideTables):
         return guess
 
     def _guess_without_raters(self) -> ColumnGuess:
-        """Return the guess for a table with labels and nobody who gave them."""
+        """Return the guess for a table that has labels, but no column of raters."""
         guess = ColumnGuess("long", {})
         item = self.columns.get("item")
         free = self.list_free_columns()

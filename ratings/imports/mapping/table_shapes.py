@@ -73,7 +73,7 @@ def _find_frequency(head: TableHead) -> list[int]:
     return []
 
 
-def find_counts(head: TableHead, candidates: Sequence[int]) -> list[int]:
+def find_count_columns(head: TableHead, candidates: Sequence[int]) -> list[int]:
     """Return the columns that count the ratings of each category: rows with the same sum.
 
     Where some raters did not rate every item, most rows have the same sum, and none has more.
@@ -96,7 +96,7 @@ def find_counts(head: TableHead, candidates: Sequence[int]) -> list[int]:
     return columns if is_count and len(rows) >= MIN_ROWS_OF_COUNTS else []
 
 
-def find_probabilities(head: TableHead, candidates: Sequence[int]) -> list[int]:
+def find_probability_columns(head: TableHead, candidates: Sequence[int]) -> list[int]:
     """Return the columns of fractions that add up to 1 in every row."""
     columns = [index for index in candidates if head.columns[index].is_numeric]
     fractions = [

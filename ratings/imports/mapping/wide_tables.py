@@ -14,8 +14,8 @@ from .column_names import (
     is_survey_name,
     split_number,
 )
-from .label_columns import LabelColumns
-from .table_shapes import find_counts
+from .label_and_item_columns import LabelAndItemColumns
+from .table_shapes import find_count_columns
 
 # Roles that ratings of a wide table do not have.
 LONG_ROLES = ("rated_at", "comment", "question", "seconds", "guidelines", "label", "rater")
@@ -45,7 +45,7 @@ class ColumnGuess:
     has_exact_labels: bool = False  # the columns are those of this program's own exports
 
 
-class WideTables(LabelColumns):
+class WideTables(LabelAndItemColumns):
     """Guesses the layouts that have several ratings in a row."""
 
     def _release_long_roles(self) -> list[int]:
@@ -55,7 +55,7 @@ class WideTables(LabelColumns):
             self.reasons.pop(index, None)
         return indexes
 
-    def _guess_named_wide(self) -> ColumnGuess | None:
+    def _guess_wide_by_names(self) -> ColumnGuess | None:
         """Return the wide guess if columns are named like raters, or None."""
         free = self.list_free_columns()
         single_rater = self.columns.get("rater")
@@ -80,7 +80,7 @@ class WideTables(LabelColumns):
         for index in values.places:
             self.reasons[index] = values.reason
         guess = ColumnGuess("wide", {})
-        self._find_wide_item(guess, values.places)
+        self._set_wide_item_column(guess, values.places)
         rest = [
             index
             for index in range(len(self.head.names))
@@ -88,7 +88,9 @@ class WideTables(LabelColumns):
             and index not in self.columns.values()
             and index not in self.content
         ]
-        self._leave_out(rest, guess, "not_alike" if values.reason == "pattern" else "other_values")
+        self._exclude_columns(
+            rest, guess, "not_alike" if values.reason == "pattern" else "other_values"
+        )
         has_own_names = all(
             place == (self.head.names[index].strip(), "") for index, place in values.places.items()
         )
@@ -101,8 +103,8 @@ class WideTables(LabelColumns):
             guess.doubtful_columns = list(values.places)
         return guess
 
-    def _find_wide_item(self, guess: ColumnGuess, places: Collection[int]) -> None:
-        """Choose the column of items: by name, else a first column of keys, else the rows."""
+    def _set_wide_item_column(self, guess: ColumnGuess, places: Collection[int]) -> None:
+        """Set the item column: by name, else a first column of unique keys, else the row number."""
         if "item" in self.columns or self.has_content:
             return
         columns = self.head.columns
@@ -122,7 +124,7 @@ class WideTables(LabelColumns):
             return
         guess.rows_are_items = True
 
-    def _leave_out(self, indexes: Sequence[int], guess: ColumnGuess, reason: str) -> None:
+    def _exclude_columns(self, indexes: Sequence[int], guess: ColumnGuess, reason: str) -> None:
         """Exclude columns, or keep them as attributes of items that have content."""
         for index in indexes:
             is_attribute = self.has_content and self.reasons.get(index) != "row_numbers"
@@ -169,7 +171,7 @@ class WideTables(LabelColumns):
     ) -> ColumnGuess | None:
         """Return the guess for a survey whose rows are responses, or None."""
         names = [self.head.names[index] for index in candidates]
-        if has_keys or not rater_columns.have_common_name(names):
+        if has_keys or not rater_columns.differ_only_in_number(names):
             return None
         for index, name in enumerate(self.head.names):
             if is_respondent_name(name) and self.head.columns[index].is_unique:
@@ -187,7 +189,7 @@ class WideTables(LabelColumns):
             self.head, candidates, self.labels, sure=True
         )
         names = [self.head.names[index] for index in candidates]
-        if len(shared) >= 2 and rater_columns.have_common_name(names):
+        if len(shared) >= 2 and rater_columns.differ_only_in_number(names):
             shared = list(candidates)
         if len(shared) < 2:
             return None
@@ -205,14 +207,14 @@ class WideTables(LabelColumns):
             if index not in answers and index not in self.columns.values()
         ]
         self.content = []
-        self._leave_out(rest, guess, "no_role")
+        self._exclude_columns(rest, guess, "no_role")
         names = [self.head.names[index] for index in answers]
         pairs = rater_columns.split_grid_names(names)
         if pairs[0][1]:
             guess.value_columns = {
                 str(index): list(pair) for index, pair in zip(answers, pairs, strict=True)
             }
-        elif not rater_columns.have_common_name(names):
+        elif not rater_columns.differ_only_in_number(names):
             guess.doubt, guess.doubtful_columns = "raters_in_rows", list(answers)
         return guess
 
@@ -220,13 +222,13 @@ class WideTables(LabelColumns):
         """Return the guess for a table without names of raters and labels."""
         self._release_long_roles()
         free = self.list_free_columns()
-        if counts := find_counts(self.head, free):
+        if counts := find_count_columns(self.head, free):
             for index in counts:
                 self.reasons[index] = "count"
             guess = ColumnGuess("counts", {}, doubt="counts", doubtful_columns=counts)
-            self._find_wide_item(guess, counts)
+            self._set_wide_item_column(guess, counts)
             used = {*counts, *self.columns.values(), *self.content}
-            self._leave_out(
+            self._exclude_columns(
                 [index for index in range(len(self.head.names)) if index not in used],
                 guess,
                 "no_role",
@@ -237,7 +239,7 @@ class WideTables(LabelColumns):
         if first is not None and (
             first not in free
             or not self.head.columns[first].is_unique
-            or self._is_shared(first, free)
+            or self._shares_values_with(first, free)
         ):
             first = None
         candidates = [index for index in free if index != first]
@@ -257,7 +259,7 @@ class WideTables(LabelColumns):
                     guess.doubt, guess.doubtful_columns = "raters_unclear", shared
                 return guess
         guess = ColumnGuess("items", {})
-        self._leave_out(free, guess, "no_role")
+        self._exclude_columns(free, guess, "no_role")
         if not self.has_content:
             guess.excluded_columns, guess.attribute_columns = [], list(guess.excluded_columns)
             guess.doubt = "no_labels"
@@ -285,8 +287,8 @@ class WideTables(LabelColumns):
         )
         return [index for index in indexes if index not in shared and columns[index].filled]
 
-    def _is_shared(self, index: int, others: Sequence[int]) -> bool:
-        """Return whether a column has the values of the others, as a rater has."""
+    def _shares_values_with(self, index: int, others: Sequence[int]) -> bool:
+        """Return whether the column has only values of the other columns, as a rater's has."""
         values = self.head.columns[index].values
         return (
             any(
