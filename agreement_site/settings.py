@@ -341,7 +341,7 @@ ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Concord] "
 ACCOUNT_EMAIL_NOTIFICATIONS = bool(SMTP_URL)
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if HTTPS else "http"
 
-# allauth counts tries per process, so its limits are off; sign_in_limit counts them.
+# allauth counts tries per process, so its limits are off; attempt_limits counts them.
 ACCOUNT_ADAPTER = "agreement_site.accounts.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]

@@ -114,16 +114,15 @@ def list_outdated(
 
 
 def get_count_versions(only: int | None = None, **extra_columns: str) -> InputVersions:
-    """Return {question id: versions of counts, scale and catalogue}.
+    """Return {question id: versions of counts, scale, items and raters}.
 
-    Of all counted questions, or of one. The time of counting covers ratings; the catalogue
-    version covers kinds of raters and items. ``extra_columns``: name -> further column of the
-    question.
+    Of all counted questions, or of one. The time of counting covers ratings; ``items_and_raters``
+    covers kinds of raters and items. ``extra_columns``: name -> further column of the question.
     """
     columns = {
         "counted_at": "counted_at",
         "scale": "question__scale_version",
-        "catalogue": "question__project__catalogue_version",
+        "items_and_raters": "question__project__items_and_raters_version",
     }
     columns |= {name: f"question__{column}" for name, column in extra_columns.items()}
     states = CountState.objects.filter(**build_question_filter(only))

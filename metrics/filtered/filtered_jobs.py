@@ -67,9 +67,9 @@ def get_or_request_filtered_result(
     try:
         if row is None:
             return _request_new(question, request)
-        current = (version, question.project.catalogue_version)
+        current = (version, question.project.items_and_raters_version)
         FILTERED_RESULT_JOB.request_refresh(
-            row, is_stale=lambda: (row.version, row.catalogue_version) != current
+            row, is_stale=lambda: (row.version, row.items_and_raters_version) != current
         )
     except OperationalError as error:
         logger.warning(
@@ -107,7 +107,7 @@ def _compute_fields(row: FilteredResult) -> dict[str, Any]:
     return {
         "body": bodies.compute_body(row),
         "version": version,
-        "catalogue_version": row.question.project.catalogue_version,
+        "items_and_raters_version": row.question.project.items_and_raters_version,
     }
 
 

@@ -22,7 +22,7 @@ from projects.forms.members import InviteForm, MemberForm
 from projects.models import Member, Project, Rater
 from projects.permissions import get_project
 from projects.selectors import people_list
-from projects.services.members import bulk_actions, membership, offers
+from projects.services.members import bulk_actions, membership, role_offers
 from projects.services.project_validation import InvalidProjectChange
 
 PAGE_SIZE = 50
@@ -58,7 +58,7 @@ def render_people_page(
         "grouped": any(
             person.rater is not None and person.rater.group for person in people_page_data.people
         ),
-        "offers": list(offers.list_project_offers(project)),
+        "offers": list(role_offers.list_project_offers(project)),
         "linkable": membership.get_linkable_user_ids(project=project, by=request.user),
         "roles": Member.Role.choices,
         "form": MemberForm(),

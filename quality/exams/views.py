@@ -84,7 +84,7 @@ def show_own_exam(request: HttpRequest, project_id: int) -> HttpResponse:
     rater = get_own_rater_or_404(request, project_id)
     exam_status = None if rater.paused else exams.get_exam_status(rater)
     if request.method == "POST":
-        if exam_status is not None and exam_status.state == "not_started":
+        if exam_status is not None and exam_status.availability == "not_started":
             exams.begin_exam(question=exam_status.question, rater=rater)
         return redirect("rate", project_id)
     finished = Exam.objects.filter(rater=rater, state__in=FINISHED_STATES).select_related(
@@ -186,7 +186,7 @@ def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
     power = _compute_power(question, rules)
     context = {
         "project": selection.project,
-        "chosen": selection,
+        "selection": selection,
         "form": form,
         "rules": rules,
         **power,

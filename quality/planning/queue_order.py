@@ -67,7 +67,7 @@ def _get_input_version(project: Project) -> dict[str, Any]:
     labels = Consensus.objects.filter(question__project=project)
     return {
         "computed_at": labels.aggregate(at=Max("computed_at"))["at"],
-        "catalogue": project.catalogue_version,
+        "items_and_raters": project.items_and_raters_version,
         "order": project.queue_order,
         "overlap": project.overlap,
     }

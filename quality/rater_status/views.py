@@ -98,7 +98,7 @@ def render_raters(request: HttpRequest, project: Project) -> HttpResponse:
     rows = _build_rows(selection, rater_list, list(page.object_list))
     context = {
         "project": selection.project,
-        "chosen": selection,
+        "selection": selection,
         "rater_list": rater_list,
         "is_pending": rater_list.is_pending,
         "rater_filter": rater_filter,

@@ -177,7 +177,7 @@ def _build_next(rater: Rater, *, ended_exam: Exam | None = None) -> dict[str, An
     project = rater.project
     item = queue.get_next_item(rater) if project.questions.exists() else None
     exam_status = exams.get_exam_status(rater)
-    if exam_status is not None and exam_status.state == "not_started" and ended_exam is None:
+    if exam_status is not None and exam_status.availability == "not_started" and ended_exam is None:
         exams.begin_exam(question=exam_status.question, rater=rater)
         item, exam_status = queue.get_next_item(rater), exams.get_exam_status(rater)
     return {
@@ -196,13 +196,13 @@ def _format_exam(
         exam = exam_status.exam or Exam(question=exam_status.question, number=0)
     if exam is None:
         return None
-    is_blocked = exam_status is not None and exam_status.state in (
+    is_blocked = exam_status is not None and exam_status.availability in (
         "too_few_gold_items",
         "no_attempt_left",
     )
     return {
         "question": exam.question.key,
-        "state": exam_status.state if exam_status is not None and is_blocked else exam.state,
+        "state": exam_status.availability if exam_status is not None and is_blocked else exam.state,
         "attempt": exam.number or 0,
         "answers": len(exam.scored_answers),
         "right": exam.right if exam.ended_at is not None else None,

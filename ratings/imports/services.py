@@ -1,4 +1,4 @@
-"""Steps of an import that its lead takes in the wizard; `jobs` has those of the worker."""
+"""Actions of the lead on an import run: create, read again, check, write, discard."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .decoding.table_times import guess_date_order
 from .mapping import matching
 from .mapping.import_mapping import ImportMapping
 from .readers import SOURCES
-from .values.label_forms import parse_number
+from .values.label_normalization import parse_number
 
 logger = logging.getLogger(__name__)
 
@@ -54,9 +54,9 @@ def create_run(
     stored = imports_uploads.store_upload(file)
     try:
         mapping = ImportMapping(source=source or stored.source, encoding=stored.encoding or "")
-        mapping.default_rater = _get_rater_key(name)
+        mapping.default_rater = _build_rater_key(name)
         _guess_mapping(mapping, stored.path, project)
-        matching.reuse_earlier_matches(mapping, project)
+        matching.add_earlier_matches(mapping, project)
         encoding_error = stored.encoding_error
         return ImportRun.objects.create(
             project=project,
@@ -94,7 +94,7 @@ def _guess_mapping(mapping: ImportMapping, path: str, project: Project | None) -
         mapping.zone = project.time_zone
 
 
-def _get_rater_key(file_name: str) -> str:
+def _build_rater_key(file_name: str) -> str:
     """Return the rater key for a file without raters.
 
     Tools name the file of a person after them, so the key is the file's name.
@@ -111,7 +111,7 @@ def _get_project_labels(project: Project | None) -> set[str]:
 
 
 def reread_file(*, run: ImportRun, encoding: str, delimiter: str, source: str = "") -> bool:
-    """Apply another encoding, delimiter or source and guess again; False if the run has moved on.
+    """Guess again with another encoding, delimiter or source; False if the run has moved on.
 
     Raises UnreadableFileError, having changed nothing, if the file cannot be read like this.
     """
@@ -120,20 +120,20 @@ def reread_file(*, run: ImportRun, encoding: str, delimiter: str, source: str = 
     if source and source != mapping.source:
         mapping.source, mapping.delimiter = source, ""
     _guess_mapping(mapping, run.path, run.project)
-    return _transition(run, (State.MAPPING,), mapping=mapping.to_json())
+    return _update_run_in_state(run, (State.MAPPING,), mapping=mapping.to_json())
 
 
-def check_with_columns(*, run: ImportRun, mapping: ImportMapping) -> bool:
+def start_check_with_columns(*, run: ImportRun, mapping: ImportMapping) -> bool:
     """Start the check of the file with these columns; return False if the run has moved on."""
     return _restart_check(run, mapping=mapping.to_json())
 
 
-def check_with_matches(*, run: ImportRun, mapping: ImportMapping) -> bool:
-    """Start the check with these matches of raters and questions; False if the run has moved on."""
+def start_check_with_matches(*, run: ImportRun, mapping: ImportMapping) -> bool:
+    """Start the check with matched raters and questions; False if the run has moved on."""
     return _restart_check(run, mapping=mapping.to_json())
 
 
-def check_again(*, run: ImportRun) -> bool:
+def start_check_again(*, run: ImportRun) -> bool:
     """Start the check of the file again; return False if the run has moved on."""
     return _restart_check(run)
 
@@ -148,7 +148,9 @@ def _restart_check(run: ImportRun, **changes: Any) -> bool:
         "lease": "",
         "attempts": 0,
     }
-    return _transition(run, restartable_states, state=State.CHECKING, **reset_fields, **changes)
+    return _update_run_in_state(
+        run, restartable_states, state=State.CHECKING, **reset_fields, **changes
+    )
 
 
 def reopen_columns(*, run: ImportRun) -> bool:
@@ -156,7 +158,7 @@ def reopen_columns(*, run: ImportRun) -> bool:
 
     Returns False if the run has moved on.
     """
-    return _transition(
+    return _update_run_in_state(
         run,
         (State.CHECKING, State.INVALID, State.CHECKED),
         state=State.MAPPING,
@@ -187,7 +189,7 @@ def start_writing(
     else:
         for new_question in questions:
             add_question(project=project, question=new_question, by=by)
-    matching.link_raters(project, mapping.members, by=by)
+    matching.create_matched_raters(project, mapping.members, by=by)
     guidelines_version = run.summary.get("guidelines", 0)
     continue_guideline_numbering(project=project, number=guidelines_version, by=by)
     if question is None and len(run.summary.get("questions", {})) == 1:
@@ -202,7 +204,7 @@ def start_writing(
         "rows_done": 0,
         "heartbeat_at": timezone.now(),
     }
-    if not _transition(run, (State.CHECKED,), **changes):
+    if not _update_run_in_state(run, (State.CHECKED,), **changes):
         raise LeaseLost
     return project
 
@@ -230,7 +232,7 @@ def get_single_question(run: ImportRun, mapping: ImportMapping) -> Question | No
     return run.project.questions.filter(pk=mapping.question_id).first()
 
 
-def get_question_ids(run: ImportRun) -> list[int]:
+def get_answered_question_ids(run: ImportRun) -> list[int]:
     """Return the ids of the questions that the file answers."""
     assert run.project is not None  # constraint import_writes_into_project
     questions = run.project.questions.filter(key__in=run.summary.get("questions", {}))
@@ -272,8 +274,8 @@ def discard_run(*, run: ImportRun) -> bool:
     return bool(n_deleted)
 
 
-def _transition(run: ImportRun, states: Sequence[str], **changes: Any) -> bool:
-    """Update the run if it is still in one of these states; wake a worker if needed."""
+def _update_run_in_state(run: ImportRun, states: Sequence[str], **changes: Any) -> bool:
+    """Update the run if it is in one of the states, wake a worker; return whether it was."""
     if not ImportRun.objects.filter(pk=run.pk, state__in=states).update(**changes):
         return False
     for name, value in changes.items():

@@ -23,11 +23,12 @@ from projects.models import Deletion, GoldAnswer, Item, Project, Question, Rater
 from projects.services.projects import archive_project
 from ratings.files import media
 from ratings.models import NO_CODE, Assignment, CheckAnswer, ImportRun, Rating, Revision
+from ratings.privacy import personal_data
 from ratings.services import slots
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 
-from . import personal_data, withdrawal
+from . import withdrawal
 
 logger = logging.getLogger(__name__)
 
@@ -202,7 +203,7 @@ def _delete_target(deletion: Deletion) -> None:
     MODELS[deletion.kind].objects.filter(pk=deletion.target).delete()
     slots.recount(open_item_ids)
     if project_id is not None:
-        Project.objects.filter(pk=project_id).increment_catalogue_version()
+        Project.objects.filter(pk=project_id).increment_items_and_raters_version()
 
 
 def _delete_files(project_id: int) -> None:

@@ -39,7 +39,7 @@ def start_backfill(project_id: int) -> None:
         n_remaining -= n_processed
 
 
-def run_pending() -> int:
+def run_pending_backfills() -> int:
     """Run all remaining steps of all projects; return the number of projects that had some."""
     project_ids = list(TimezoneBackfill.objects.values_list("pk", flat=True))
     for project_id in project_ids:

@@ -228,7 +228,7 @@ def test_time_zone_backfill_step_is_atomic(
     change_project(project=question.project, by=lead, time_zone=new_zone.key)
     assert crash_at_each_statement(lambda: timezone_backfill.run_step(question.project_id)) > 3
     assert Rating.objects.filter(day=day_number(evening, new_zone)).count() == 4
-    timezone_backfill.run_pending()
+    timezone_backfill.run_pending_backfills()
     assert not Rating.objects.exclude(day=day_number(evening, new_zone)).exists()
     check_all_counts()
 

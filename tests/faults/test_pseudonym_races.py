@@ -19,8 +19,8 @@ from projects.services.raters import pseudonyms
 from projects.services.raters.updates import link_annotator
 from projects.services.raters.upsert import upsert_raters
 from ratings.exports import rating_files
-from ratings.items import rater_pseudonyms
 from ratings.models import Rating
+from ratings.privacy import rater_pseudonyms
 from tests.faults.threads import Gate, start_threads, wait_for_results, wait_until_blocked
 
 pytestmark = [

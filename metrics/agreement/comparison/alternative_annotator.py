@@ -49,7 +49,7 @@ class HumanContest:
 
 @dataclass(frozen=True)
 class AlternativeAnnotatorTest:
-    """Result for each human in the order of the columns, and over those with enough items."""
+    """Result of the alternative annotator test: contests, winning rate and decision."""
 
     humans: list[HumanContest]
     winning_rate: float | None

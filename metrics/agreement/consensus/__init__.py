@@ -16,7 +16,7 @@ from .labels import (
     posterior_means,
     posterior_medians,
     posterior_modes,
-    temper,
+    raise_to_power,
 )
 from .model import apply_fit, fit_dawid_skene, fit_dawid_skene_ml
 from .voting import MajorityVote, majority_vote, weighted_majority_vote
@@ -41,6 +41,6 @@ __all__ = [
     "posterior_means",
     "posterior_medians",
     "posterior_modes",
-    "temper",
+    "raise_to_power",
     "weighted_majority_vote",
 ]

@@ -23,7 +23,7 @@ from scipy import special
 from metrics.agreement.counts.grouping import Ints, index_distinct, validate_ratings
 from metrics.agreement.estimate import Floats
 
-from .labels import temper
+from .labels import raise_to_power
 from .model import DawidSkene, fit_dawid_skene
 
 TEMPERATURES = (0.8, 0.6, 0.5, 0.4, 0.3)
@@ -114,7 +114,7 @@ def calibrate(
     observed = codes[held_out_mask]
     predicted = {}
     for tau in (1.0, *TEMPERATURES):
-        posterior = fit.posterior if tau == 1.0 else temper(fit.posterior, tau)
+        posterior = fit.posterior if tau == 1.0 else raise_to_power(fit.posterior, tau)
         predicted[tau] = np.einsum("ij,ijl->il", posterior[row], confusion)
     rows = np.arange(observed.size)
     loss = {tau: -np.log(np.maximum(p[rows, observed], 1e-300)) for tau, p in predicted.items()}

@@ -48,7 +48,7 @@ def credible_label_sets(posterior: npt.ArrayLike, level: float = 0.95) -> npt.ND
     return selected
 
 
-def temper(posterior: npt.ArrayLike, tau: float) -> Floats:
+def raise_to_power(posterior: npt.ArrayLike, tau: float) -> Floats:
     """Return T^tau, normalised (N, k): less certain for tau < 1."""
     t = np.asarray(posterior, float) ** tau
     return np.asarray(t / t.sum(axis=1, keepdims=True), float)

@@ -47,7 +47,7 @@ class TableProportions:
         return (self.rows + self.columns) / 2
 
     def build_basis(self) -> EstimateBasis:
-        """Return the items rated by both; the interval has n - 1 degrees of freedom (irrCAC)."""
+        """Return n items, ratings and degrees of freedom of the tables' estimates."""
         n = self.n.astype(np.int64)
         return EstimateBasis(n, 2 * n, self.n - 1)
 

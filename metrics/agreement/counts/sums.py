@@ -53,7 +53,7 @@ class PatternSums:
         return self.n2 > 0
 
     def build_basis(self) -> EstimateBasis:
-        """Return the items with two or more ratings.
+        """Return n items, ratings and degrees of freedom of the patterns' estimates.
 
         The interval has n - 1 degrees of freedom (irrCAC).
         """

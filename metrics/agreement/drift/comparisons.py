@@ -33,7 +33,7 @@ _MAX_RANK_DIFFERENCE = 2  # ranks
 
 @dataclass(frozen=True)
 class DatedRatings:
-    """Ratings of items with two or more ratings, ordered by item and rater; all (M,).
+    """Ratings of items with two or more ratings as parallel arrays (M,), by item and rater.
 
     item, rater: numbers from 0; code: category; day: days since 1970-01-01, or UNDATED; keys: the
     raters' own keys (R,), of all raters; row: index of each in the input columns

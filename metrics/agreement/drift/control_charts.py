@@ -301,7 +301,7 @@ class DriftData:
         return cls(ratings, comparisons, d, shares, settings, attributes)
 
     def build_round(self, exclusions: Exclusions) -> ChartRound:
-        """Return the round of charts under these exclusions."""
+        """Return daily scores, variances and charts of all raters, without the excluded days."""
         if not self.comparisons.own.size:
             return ChartRound()
         ratings, settings = self.ratings, self.settings

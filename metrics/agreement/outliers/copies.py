@@ -24,9 +24,8 @@ from metrics.agreement.drift.evidence import bayes_factor
 from metrics.agreement.estimate import Floats
 
 from .disagreement import MAD_TO_SD, MIN_OTHERS
-from .finding import RATER_COPIES, EvidenceSeries, OutlierFinding
+from .finding import MIN_ITEMS_TO_TEST, RATER_COPIES, EvidenceSeries, OutlierFinding
 
-MIN_ITEMS = 30  # that both rated
 EVIDENCE_LEVEL = 100.0  # times the number of pairs
 MIN_EXCESS = 0.05  # kappa units
 _N_DEVIATIONS = 2.5
@@ -55,7 +54,7 @@ class _Pairs:
 def find_copies(drift: DriftResult) -> list[OutlierFinding]:
     """Return the pairs who agree too often."""
     pairs = _build_pairs(drift)
-    tested = np.flatnonzero(pairs.n >= MIN_ITEMS)
+    tested = np.flatnonzero(pairs.n >= MIN_ITEMS_TO_TEST)
     excess = (pairs.mean - pairs.expected)[tested]
     d = drift.data.differences[AGREEMENT]
     settings = drift.data.settings
@@ -177,7 +176,7 @@ def _build_series(  # noqa: PLR0917
     days = sum_by_day(np.zeros(day.size, np.int64), day, scores)
     n = np.cumsum(days.n)
     (evidence,) = bayes_factor(np.cumsum(days.total) / n - bound, s2 / n, omega)
-    evidence = np.where(n >= MIN_ITEMS, evidence, 0.0)
+    evidence = np.where(n >= MIN_ITEMS_TO_TEST, evidence, 0.0)
     return EvidenceSeries(days.day, days.n, days.total / days.n, evidence)
 
 

@@ -15,6 +15,9 @@ QUESTION_AGREEMENT_FELL = "question_fell"
 PAIR_DIVERGED = "pair_diverged"
 CATEGORY_COLLAPSED = "category_collapsed"
 
+# Items of a rater, or of a pair, below which no rule on single raters or pairs is tested.
+MIN_ITEMS_TO_TEST = 30
+
 # Measures besides drift.AGREEMENT.
 ANSWERS_MEASURE, PACE_MEASURE, USE_MEASURE = "other_answers", "pace", "category_share"
 

@@ -75,7 +75,7 @@ def upsert_items(
         _write_items([*(values for _id, values in changed), *created])
         gold_rows.apply_gold_rows(project, gold_answers, states, by=by)
         if changed or created:
-            Project.objects.filter(pk=project.pk).increment_catalogue_version()
+            Project.objects.filter(pk=project.pk).increment_items_and_raters_version()
             if not is_import:
                 security_log.log_event(
                     "items_upserted",
@@ -116,6 +116,7 @@ def _get_existing_items(project: Project, items: Sequence[RowData]) -> dict[str,
 
 
 def _build_new_state(row: RowData, old_state: _ItemState | None, now: Any) -> _ItemState:
+    """Return the state of an item after the row is applied to its stored state, or to none."""
     if old_state is None:
         old_state = _ItemState(0, None, {}, False, None)
     withdrawn_at = old_state.withdrawn_at

@@ -19,7 +19,7 @@ from projects.permissions import get_addable_users
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.raters.updates import link_annotator
 
-from . import offers
+from . import role_offers
 from .joining import join_project, validate_role
 from .usernames import reject_misleading_username
 
@@ -46,7 +46,7 @@ def add_member(*, project: Project, username: str, role: str, by: Any) -> Member
         raise InvalidProjectChange({"username": message % {"name": username}})
     user = user_model.objects.filter(username=username, is_active=True).first()
     owner = user if user is not None and _has_login(user) else None
-    offers.create_offer(project=project, username=username, user=owner, role=role, by=by)
+    role_offers.create_offer(project=project, username=username, user=owner, role=role, by=by)
     return None
 
 

@@ -118,7 +118,7 @@ def change_rater(
     if rater.kind != kind:
         kind_history.record_previous_kinds({rater.pk: rater.kind})
     if (rater.kind, rater.group) != (kind, group):
-        Project.objects.filter(pk=rater.project_id).increment_catalogue_version()
+        Project.objects.filter(pk=rater.project_id).increment_items_and_raters_version()
     after = {
         "name": name,
         "kind": kind,

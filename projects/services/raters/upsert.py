@@ -123,7 +123,7 @@ def _record_kinds(
 def _reject_models_of_people(
     raters: Sequence[RowData], existing: dict[str, tuple[Any, ...]]
 ) -> None:
-    """Raise BadRequest if a person would have a model or a version of a prompt."""
+    """Raise BadRequest if a rater who is a person would have a model name or prompt version."""
     errors = {}
     for index, row in enumerate(raters):
         values = (
@@ -204,7 +204,7 @@ def _write_raters(project: Project, writes: list[tuple[Any, ...]]) -> list[int]:
         update={name: f'excluded."{name}"' for name in (*FIELD_DEFAULTS, "user_id")},
     )
     if writes:
-        Project.objects.filter(pk=project.pk).increment_catalogue_version()
+        Project.objects.filter(pk=project.pk).increment_items_and_raters_version()
     tied_ids = {row[-1] for row in writes if row[-1] is not None}
     members = Member.objects.filter(project=project, user__in=tied_ids)
     new_member_ids = tied_ids - set(members.values_list("user_id", flat=True))

@@ -96,7 +96,7 @@ class ExamStatus:
         return 10 * self.rules.p_fail
 
     @property
-    def state(self) -> str:
+    def availability(self) -> str:
         """State: open, not_started, too_few_gold_items, or no_attempt_left (leads know)."""
         if self.exam is not None and self.exam.state == State.OPEN:
             return "open"

@@ -140,7 +140,7 @@ def _build_cache_key(rater: Rater) -> str:
     """Return the cache key, which includes the settings that a lead can change."""
     project = rater.project
     shares = f"{project.gold_percent}-{project.repeat_percent}-{project.repeat_after_items}"
-    return f"left-of-{rater.pk}-{project.overlap}-{shares}-{project.catalogue_version}"
+    return f"left-of-{rater.pk}-{project.overlap}-{shares}-{project.items_and_raters_version}"
 
 
 def _compute_future_items(rater: Rater, n_new: int, n_gold: int, counts: RaterCounts) -> int:

@@ -22,7 +22,7 @@ _EPOCH_SECONDS = re.compile(r"\d{10}(\.\d+)?|\d{13}")
 
 
 def guess_date_order(texts: Iterable[str]) -> str:
-    """Return whether the day or the month is first, or an empty text if the texts do not say."""
+    """Return "day_first", "month_first" or "": the order of day and month in these dates."""
     orders = set()
     for text in texts:
         if match := _DATE.fullmatch(text):
@@ -33,9 +33,9 @@ def guess_date_order(texts: Iterable[str]) -> str:
     return orders.pop() if len(orders) == 1 else ""
 
 
-def has_zone(text: str) -> bool:
+def needs_no_zone(text: str) -> bool:
     """Return whether a text is a time with its zone, or no time."""
-    moment = _parse(text, DAY_FIRST) or _parse(text, MONTH_FIRST)
+    moment = _parse_time(text, DAY_FIRST) or _parse_time(text, MONTH_FIRST)
     return moment is None or moment.tzinfo is not None
 
 
@@ -44,18 +44,18 @@ def parse_table_time(text: str, *, zone: ZoneInfo, date_order: str) -> datetime.
 
     A text whose day and month can be confused is returned as it is without a ``date_order``.
     """
-    moment = _parse(text, date_order)
+    moment = _parse_time(text, date_order)
     if moment is None:
         return text
     return moment if moment.tzinfo else moment.replace(tzinfo=zone)
 
 
-def is_ambiguous(text: str) -> bool:
-    """Return whether a text is a time once it is known if the day or the month is first."""
-    return _parse(text, "") is None and _parse(text, DAY_FIRST) is not None
+def has_ambiguous_date_order(text: str) -> bool:
+    """Return whether a date may be read with the day first or with the month first."""
+    return _parse_time(text, "") is None and _parse_time(text, DAY_FIRST) is not None
 
 
-def _parse(text: str, date_order: str) -> datetime.datetime | None:
+def _parse_time(text: str, date_order: str) -> datetime.datetime | None:
     try:
         return datetime.datetime.fromisoformat(text)
     except ValueError:
@@ -65,7 +65,9 @@ def _parse(text: str, date_order: str) -> datetime.datetime | None:
             seconds = float(text) / (1000 if len(text) == 13 else 1)
             return datetime.datetime.fromtimestamp(seconds, datetime.UTC)
         if match := _YEAR_FIRST.fullmatch(text):
-            return _build(match, int(match["year"]), int(match["month"]), int(match["day"]))
+            return _build_datetime(
+                match, int(match["year"]), int(match["month"]), int(match["day"])
+            )
         return _parse_short_date(text, date_order)
     except (ValueError, OverflowError, OSError):
         return None
@@ -80,10 +82,10 @@ def _parse_short_date(text: str, date_order: str) -> datetime.datetime | None:
     parts = int(match["first"]), int(match["second_part"])
     day, month = parts if order == DAY_FIRST else parts[::-1]
     year = int(match["year"])
-    return _build(match, year + 2000 if year < 100 else year, month, day)
+    return _build_datetime(match, year + 2000 if year < 100 else year, month, day)
 
 
-def _build(match: re.Match[str], year: int, month: int, day: int) -> datetime.datetime:
+def _build_datetime(match: re.Match[str], year: int, month: int, day: int) -> datetime.datetime:
     hour = int(match["hour"] or 0)
     if half := (match["half"] or "").casefold():
         if not 1 <= hour <= 12:

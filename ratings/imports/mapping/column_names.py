@@ -1,4 +1,4 @@
-"""Evidence for the meaning of a column in its name.
+"""Guesses of a column's role from its name.
 
 Names are compared without case, separators and camel case: TextID, text_id and textid are equal.
 """
@@ -175,7 +175,7 @@ def compact_name(name: str) -> str:
 
 
 def rank_name(name: str, role: str) -> int | None:
-    """Return how reliably a name suggests a role, 0 first; None if it does not."""
+    """Return how reliably a column name suggests the role, 0 for best; None if it does not."""
     return _RANKS[role].get(compact_name(name))
 
 
@@ -232,8 +232,8 @@ def split_number(name: str) -> tuple[str, str] | None:
     return None
 
 
-def is_rater_axis(parts: Collection[str]) -> bool:
-    """Return whether parts of names number raters: R1 and R2, rater_a and rater_b."""
+def are_rater_numbers(parts: Collection[str]) -> bool:
+    """Return whether parts of column names number raters, as R1 and R2, or rater_a and rater_b."""
     numbered = [split_number(part) for part in parts]
     stems = {number[0] for number in numbered if number}
     return len(parts) >= 2 and all(numbered) and len(stems) == 1 and stems <= RATER_STEMS

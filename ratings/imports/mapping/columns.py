@@ -1,4 +1,4 @@
-"""Guesses what the columns of a table mean, with the reason for each column.
+"""Guess the layout of a table and the role of each column, with the reason for each guess.
 
 The lead confirms or changes the guess; what runs unattended rejects a file with a doubt.
 """
@@ -23,7 +23,7 @@ from .column_names import (
     rank_name,
     split_number,
 )
-from .label_columns import LabelColumns
+from .label_and_item_columns import LabelAndItemColumns
 
 __all__ = [
     "CONTENT_ROLES",
@@ -71,16 +71,16 @@ def guess_columns(head: TableHead, *, labels: Iterable[str] = ()) -> ColumnGuess
 
     ``labels`` are those of the project's existing questions.
     """
-    return _Guesser(head, set(labels)).guess()
+    return _ColumnGuesser(head, set(labels)).guess()
 
 
-class _Guesser(LabelColumns):
+class _ColumnGuesser(LabelAndItemColumns):
     """Guesses the layout of one table."""
 
     def guess(self) -> ColumnGuess:
         """Return the guess: wide if the names of columns say so, else long, wide or items."""
-        self.find_unusable_columns()
-        self.find_named_roles()
+        self.exclude_unusable_columns()
+        self.assign_roles_by_name()
         guess = self._guess_layout()
         guess.columns = {**self.columns, **guess.columns}
         guess.content_columns = self.content
@@ -99,7 +99,7 @@ class _Guesser(LabelColumns):
     # --- layouts
 
     def _guess_layout(self) -> ColumnGuess:
-        if guess := self._guess_named_wide():
+        if guess := self._guess_wide_by_names():
             return guess
         if "rater" in self.columns:
             return self._guess_long()
@@ -116,7 +116,7 @@ class _Guesser(LabelColumns):
             self.reasons.pop(index, None)
         return indexes
 
-    def _guess_named_wide(self) -> ColumnGuess | None:
+    def _guess_wide_by_names(self) -> ColumnGuess | None:
         """Return the wide guess if columns are named like raters, or None."""
         free = self.list_free_columns()
         single_rater = self.columns.get("rater")
@@ -141,7 +141,7 @@ class _Guesser(LabelColumns):
         for index in values.places:
             self.reasons[index] = values.reason
         guess = ColumnGuess("wide", {})
-        self._find_wide_item(guess, values.places)
+        self._set_wide_item_column(guess, values.places)
         rest = [
             index
             for index in range(len(self.head.names))
@@ -149,7 +149,9 @@ class _Guesser(LabelColumns):
             and index not in self.columns.values()
             and index not in self.content
         ]
-        self._leave_out(rest, guess, "not_alike" if values.reason == "pattern" else "other_values")
+        self._exclude_columns(
+            rest, guess, "not_alike" if values.reason == "pattern" else "other_values"
+        )
         has_own_names = all(
             place == (self.head.names[index].strip(), "") for index, place in values.places.items()
         )
@@ -162,8 +164,8 @@ class _Guesser(LabelColumns):
             guess.doubtful_columns = list(values.places)
         return guess
 
-    def _find_wide_item(self, guess: ColumnGuess, places: Collection[int]) -> None:
-        """Choose the column of items: by name, else a first column of keys, else the rows."""
+    def _set_wide_item_column(self, guess: ColumnGuess, places: Collection[int]) -> None:
+        """Set the item column: by name, else a first column of unique keys, else the row number."""
         if "item" in self.columns or self.has_content:
             return
         first = next((index for index in range(len(self.head.names)) if index not in places), None)
@@ -175,7 +177,7 @@ class _Guesser(LabelColumns):
                 return
         guess.rows_are_items = True
 
-    def _leave_out(self, indexes: Sequence[int], guess: ColumnGuess, reason: str) -> None:
+    def _exclude_columns(self, indexes: Sequence[int], guess: ColumnGuess, reason: str) -> None:
         """Exclude columns, or keep them as attributes of items that have content."""
         for index in indexes:
             is_attribute = self.has_content and self.reasons.get(index) != "row_numbers"
@@ -188,15 +190,15 @@ class _Guesser(LabelColumns):
         if "label" not in self.columns:
             candidates = self.list_label_candidates()
             if "item" not in self.columns and not self.has_content:
-                self.find_long_item(candidates)
+                self.set_long_item_column(candidates)
                 candidates = [index for index in candidates if index != self.columns.get("item")]
             has_keys = "item" in self.columns or self.has_content
             guess_in_rows = None if has_keys else self._guess_raters_in_rows(candidates)
             if guess_in_rows:
                 return guess_in_rows
-            self._choose_labels(guess, candidates)
+            self._set_label_columns(guess, candidates)
         elif "item" not in self.columns and not self.has_content:
-            self.find_long_item([])
+            self.set_long_item_column([])
         if "item" not in self.columns and not self.has_content and not guess.doubt:
             guess.doubt = "no_items"
         rest = self.list_free_columns()
@@ -211,7 +213,7 @@ class _Guesser(LabelColumns):
                 self.reasons.setdefault(index, "no_role")
         return guess
 
-    def _choose_labels(self, guess: ColumnGuess, candidates: Sequence[int]) -> None:
+    def _set_label_columns(self, guess: ColumnGuess, candidates: Sequence[int]) -> None:
         """Choose the column of labels, or several that answer a question each."""
         columns = self.head.columns
         if len(candidates) == 1:
@@ -220,7 +222,7 @@ class _Guesser(LabelColumns):
         elif candidates:
             shared = set.intersection(*(columns[index].values for index in candidates))
             names = [self.head.names[index] for index in candidates]
-            is_certain = bool(shared) or rater_columns.have_common_name(names)
+            is_certain = bool(shared) or rater_columns.differ_only_in_number(names)
             guess.label_columns = list(candidates)
             for index in candidates:
                 self.reasons[index] = "questions"
@@ -234,7 +236,7 @@ class _Guesser(LabelColumns):
     ) -> ColumnGuess | None:
         """Return the guess for a survey whose rows are responses, or None."""
         names = [self.head.names[index] for index in candidates]
-        if has_keys or not rater_columns.have_common_name(names):
+        if has_keys or not rater_columns.differ_only_in_number(names):
             return None
         for index, name in enumerate(self.head.names):
             if is_respondent_name(name) and self.head.columns[index].is_unique:
@@ -252,7 +254,7 @@ class _Guesser(LabelColumns):
             self.head, candidates, self.labels, sure=True
         )
         names = [self.head.names[index] for index in candidates]
-        if len(shared) >= 2 and rater_columns.have_common_name(names):
+        if len(shared) >= 2 and rater_columns.differ_only_in_number(names):
             shared = list(candidates)
         if len(shared) < 2:
             return None
@@ -266,8 +268,8 @@ class _Guesser(LabelColumns):
             if index not in shared and index not in self.columns.values()
         ]
         self.content = []
-        self._leave_out(rest, guess, "no_role")
-        if not rater_columns.have_common_name([self.head.names[index] for index in shared]):
+        self._exclude_columns(rest, guess, "no_role")
+        if not rater_columns.differ_only_in_number([self.head.names[index] for index in shared]):
             guess.doubt, guess.doubtful_columns = "raters_in_rows", list(shared)
         return guess
 
@@ -284,7 +286,7 @@ class _Guesser(LabelColumns):
         guess = ColumnGuess("long", {}, key_separator=DOUBLE_ENTRY)
         if "label" not in self.columns:
             columns = self.head.columns
-            self._choose_labels(
+            self._set_label_columns(
                 guess,
                 [
                     index
@@ -298,7 +300,7 @@ class _Guesser(LabelColumns):
         return guess
 
     def _guess_without_raters(self) -> ColumnGuess:
-        """Return the guess for a table with labels and nobody who gave them."""
+        """Return the guess for a table that has labels, but no column of raters."""
         guess = ColumnGuess("long", {})
         item = self.columns.get("item")
         free = self.list_free_columns()
@@ -338,13 +340,13 @@ class _Guesser(LabelColumns):
         """Return the guess for a table without names of raters and labels."""
         self._release_long_roles()
         free = self.list_free_columns()
-        if counts := rater_columns.find_counts(self.head, free):
+        if counts := rater_columns.find_count_columns(self.head, free):
             for index in counts:
                 self.reasons[index] = "count"
             guess = ColumnGuess("counts", {}, doubt="counts", doubtful_columns=counts)
-            self._find_wide_item(guess, counts)
+            self._set_wide_item_column(guess, counts)
             used = {*counts, *self.columns.values(), *self.content}
-            self._leave_out(
+            self._exclude_columns(
                 [index for index in range(len(self.head.names)) if index not in used],
                 guess,
                 "no_role",
@@ -355,7 +357,7 @@ class _Guesser(LabelColumns):
         if first is not None and (
             first not in free
             or not self.head.columns[first].is_unique
-            or self._is_shared(first, free)
+            or self._shares_values_with(first, free)
         ):
             first = None
         candidates = [index for index in free if index != first]
@@ -371,7 +373,7 @@ class _Guesser(LabelColumns):
             if len(shared) > 2 or has_keys or first is not None or len(self.head.names) == 2:
                 return self._build_wide(values)
         guess = ColumnGuess("items", {})
-        self._leave_out(free, guess, "no_role")
+        self._exclude_columns(free, guess, "no_role")
         if not self.has_content:
             guess.excluded_columns, guess.attribute_columns = [], list(guess.excluded_columns)
             guess.doubt = "no_labels"
@@ -386,8 +388,8 @@ class _Guesser(LabelColumns):
             ]
         return guess
 
-    def _is_shared(self, index: int, others: Sequence[int]) -> bool:
-        """Return whether a column has the values of the others, as a rater has."""
+    def _shares_values_with(self, index: int, others: Sequence[int]) -> bool:
+        """Return whether the column has only values of the other columns, as a rater's has."""
         values = self.head.columns[index].values
         return (
             any(

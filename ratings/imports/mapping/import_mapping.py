@@ -1,4 +1,4 @@
-"""The lead's decisions about a file, stored with its import run as JSON."""
+"""ImportMapping: layout, column roles and question of a file, as decided and stored."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy
 
-from ratings.imports.values.label_reading import LabelOptions
+from ratings.imports.values.label_interpretation import LabelOptions
 from ratings.models import ImportRun
 
 OWN_SOURCE = "concord"  # the source of this program's own exports as JSON Lines

@@ -1,4 +1,4 @@
-"""Roles of columns by their names, and columns that are never items, raters or labels."""
+"""Assign roles to the columns of a table by their names, and exclude unusable columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .column_names import (
     rank_name,
     split_number,
 )
-from .rater_columns import find_probabilities
+from .rater_columns import find_probability_columns
 
 
 class NamedRoles:
@@ -35,8 +35,8 @@ class NamedRoles:
 
     # --- columns by name
 
-    def find_unusable_columns(self) -> None:
-        """Note the columns that are never items, raters or labels unless the user says so."""
+    def exclude_unusable_columns(self) -> None:
+        """Exclude columns that are never items, raters or labels unless the user says so."""
         head = self.head
         for index, name in enumerate(head.names):
             cells = head.columns[index]
@@ -51,10 +51,10 @@ class NamedRoles:
             ):
                 self.reasons[index] = "descriptive"
         free = self.list_free_columns()
-        for index in find_probabilities(head, free):
+        for index in find_probability_columns(head, free):
             self.reasons[index] = "probability"
 
-    def find_named_roles(self) -> None:
+    def assign_roles_by_name(self) -> None:
         for role in NAMES_BY_ROLE:
             index = self.find_named_column(role)
             if index is not None:
@@ -64,7 +64,7 @@ class NamedRoles:
             for role in MODEL_ROLES:
                 self.columns.pop(role, None)
         self.correct_item_column()
-        self.find_content_parts()
+        self.assign_content_columns()
 
     def find_named_column(self, role: str) -> int | None:
         """Return the free column whose name suggests the role most reliably, or None."""
@@ -90,7 +90,7 @@ class NamedRoles:
         return True
 
     def correct_item_column(self) -> None:
-        """Let `id` be the annotator or the row where another column is the item by its cells."""
+        """Move the item role from a column of row ids to the column whose cells are the items."""
         head, item = self.head, self.columns.get("item")
         others = [index for index in self.list_free_columns() if self.is_item_name(index)]
         if item is None:
@@ -121,7 +121,7 @@ class NamedRoles:
             return True
         return bool(ITEM_ID_PATTERN.fullmatch(name)) and not is_rating_id_name(name)
 
-    def find_content_parts(self) -> None:
+    def assign_content_columns(self) -> None:
         """Add further columns of content: by name, or by length of text if none has such a name."""
         free = self.list_free_columns()
         self.content = [

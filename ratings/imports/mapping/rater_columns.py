@@ -1,4 +1,4 @@
-"""The columns of a wide table that hold ratings, and whose answers to which question they are."""
+"""Find the columns of a wide table that hold ratings, with the rater and question of each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ratings.imports.values.label_forms import get_normal_form
+from ratings.imports.values.label_normalization import get_normal_form
 
 from .column_cells import (
     MAX_SHORT_LABEL,
@@ -16,7 +16,7 @@ from .column_cells import (
     TableHead,
     have_equal_sums,
 )
-from .column_names import OTHER_STEMS, RATER_STEMS, compact_name, is_rater_axis, split_number
+from .column_names import OTHER_STEMS, RATER_STEMS, are_rater_numbers, compact_name, split_number
 
 _SEPARATORS = (r"\.", r"__", r"\s+[-–]\s+", r"[:/|]", r"_", r"\s+", r"-")
 _BRACKETS = re.compile(r"(.*?)\s*[\[(]\s*(.+?)\s*[\])]\s*")
@@ -68,14 +68,18 @@ def _find_crossed_names(head: TableHead, candidates: Sequence[int]) -> ValueColu
             questions = seconds if place == 0 else firsts
             is_single = len(questions) == 1
             is_named = is_single and compact_name(questions[0]) in RATER_STEMS
-            if is_rater_axis(raters) or (is_named and len(raters) >= 2):
+            if are_rater_numbers(raters) or (is_named and len(raters) >= 2):
                 return ValueColumns(
                     {
                         index: (both[place], "" if is_single else both[1 - place])
                         for index, both in parts.items()
                     }
                 )
-        if uncertain is None and len(firsts) >= 2 and not _are_other_stems(firsts, seconds):
+        if (
+            uncertain is None
+            and len(firsts) >= 2
+            and not _are_question_or_item_names(firsts, seconds)
+        ):
             # `ann.relevance`, `ben.relevance`: the same word after every name is the question.
             # In `warmth_1`, `warmth_2`, the numbers are.
             is_single = len(seconds) == 1
@@ -90,7 +94,7 @@ def _find_crossed_names(head: TableHead, candidates: Sequence[int]) -> ValueColu
     return uncertain
 
 
-def _are_other_stems(firsts: Collection[str], seconds: Collection[str]) -> bool:
+def _are_question_or_item_names(firsts: Collection[str], seconds: Collection[str]) -> bool:
     """Return whether the names number questions or items: Q1_1, Q1_2."""
     numbers = [split_number(first) for first in firsts]
     stems = {
@@ -148,7 +152,7 @@ def find_columns_with_shared_values(
     return rater_columns
 
 
-def find_counts(head: TableHead, candidates: Sequence[int]) -> list[int]:
+def find_count_columns(head: TableHead, candidates: Sequence[int]) -> list[int]:
     """Return the columns that count the ratings of each category: rows with the same sum."""
     columns = [
         index
@@ -158,7 +162,7 @@ def find_counts(head: TableHead, candidates: Sequence[int]) -> list[int]:
     return columns if _have_sums(head, columns, whole=True) else []
 
 
-def find_probabilities(head: TableHead, candidates: Sequence[int]) -> list[int]:
+def find_probability_columns(head: TableHead, candidates: Sequence[int]) -> list[int]:
     """Return the columns of fractions that add up to 1 in every row."""
     columns = [index for index in candidates if head.columns[index].is_numeric]
     fractions = [
@@ -182,8 +186,8 @@ def _is_rater_number(name: str) -> bool:
     return bool(number and number[0] in RATER_STEMS)
 
 
-def have_common_name(names: Sequence[str]) -> bool:
-    """Return whether names are alike but for a number or a text in brackets: Rate [Photo 1]."""
+def differ_only_in_number(names: Sequence[str]) -> bool:
+    """Return whether column names differ only in a number or a text in brackets: Rate [Photo 1]."""
     stems = set()
     for name in names:
         bracket, number = _BRACKETS.fullmatch(name), split_number(name)
@@ -194,6 +198,6 @@ def have_common_name(names: Sequence[str]) -> bool:
 
 
 def get_item_name(name: str) -> str:
-    """Return the item that a column of a table with raters in rows is about."""
+    """Return the item's name from the name of a column whose rows are raters."""
     bracket = _BRACKETS.fullmatch(name.strip())
     return bracket[2] if bracket and bracket[1] else name.strip()

@@ -1,11 +1,11 @@
-"""Codes that stand for a missing value in the place of a label."""
+"""Find labels that are codes for a missing value, such as NA and -99."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from enum import Enum
 
-from .label_forms import parse_decimal
+from .label_normalization import parse_decimal
 from .label_order import find_known_scale
 
 # In lower case. What programs write for an empty cell, and the signs that people use for it.
@@ -49,7 +49,7 @@ def classify_codes(
             undecided.append(label)
     signs = {label.strip() for label in labels}
     for label in undecided:
-        if label.strip().casefold() in MISSING_CODES.split() and not _is_sign(label, signs):
+        if label.strip().casefold() in MISSING_CODES.split() and not _is_minus_sign(label, signs):
             statuses[label] = CodeStatus.MISSING
     others = [label for label in labels if label not in statuses]
     for label in undecided:
@@ -66,7 +66,7 @@ def _is_equal_number(text: str, codes: Collection[str]) -> bool:
     return number is not None and any(parse_decimal(code) == number for code in codes)
 
 
-def _is_sign(label: str, labels: Collection[str]) -> bool:
+def _is_minus_sign(label: str, labels: Collection[str]) -> bool:
     """Return whether "-" is the opposite of "+" in these labels."""
     return label.strip() in ("-", "--", "–", "—") and any(
         other.strip("+") == "" for other in labels if other

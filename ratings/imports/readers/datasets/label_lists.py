@@ -70,7 +70,9 @@ class LewidiSource(ToolSource):
             text = content.pop("text", None)
             body = build_body(content) | (text if isinstance(text, dict) else {"text": text})
             yield ItemRecord(line, key, {name: value for name, value in body.items() if value})
-            yield from _parse_pair(line, key, entry["annotators"], {"": entry["annotations"]})
+            yield from _parse_parallel_lists(
+                line, key, entry["annotators"], {"": entry["annotations"]}
+            )
 
 
 class LabelListsSource(ToolSource):
@@ -102,16 +104,16 @@ class LabelListsSource(ToolSource):
             objects = list_objects(people)
             names = [_get_first(person, PERSON_FIELDS) for person in objects]
             answers = {"": [_get_first(person, ANSWER_FIELDS) for person in objects]}
-            yield from _parse_pair(line, key, names, answers)
+            yield from _parse_parallel_lists(line, key, names, answers)
         else:
-            yield from _parse_pair(line, key, people, answers)
+            yield from _parse_parallel_lists(line, key, people, answers)
 
     def _split_fields(
         self, fields: Fields, rater_field: str, people: Sequence[Any]
     ) -> tuple[Fields, Fields]:
         """Return the lists of labels by question, and the content."""
         if isinstance(fields.get(rater_field), dict):
-            return _read_columns(fields[rater_field]), {
+            return _get_labels_by_column(fields[rater_field]), {
                 name: value
                 for name, value in fields.items()
                 if name != rater_field and name not in KEY_FIELDS
@@ -142,7 +144,7 @@ def _has_lists(record: Fields) -> bool:
     if people and isinstance(people[0], dict):
         return any(_get_first(person, ANSWER_FIELDS) is not None for person in list_objects(people))
     if isinstance(value, dict):
-        return bool(_read_columns(value))
+        return bool(_get_labels_by_column(value))
     return any(
         len(_parse_list(other)) == len(people) > 0
         for name, other in record.items()
@@ -154,7 +156,7 @@ def _find_rater_field(record: Fields) -> str:
     return next((name for name in RATER_FIELDS if record.get(name)), "")
 
 
-def _read_columns(value: Fields) -> Fields:
+def _get_labels_by_column(value: Fields) -> Fields:
     """Return the labels of an object of lists: {"label": [0, 2], "annotator_id": [1, 2]}."""
     labels = _get_first(value, ANSWER_FIELDS)
     has_people = _get_first(value, PERSON_FIELDS) is not None
@@ -188,7 +190,7 @@ def _split_texts(value: Any) -> list[Any]:
     return _parse_list(value)
 
 
-def _parse_pair(line: int, key: str, raters: Any, answers: Fields) -> Iterator[Record]:
+def _parse_parallel_lists(line: int, key: str, raters: Any, answers: Fields) -> Iterator[Record]:
     """Yield the ratings of raters and lists of labels in the same order."""
     names = _split_texts(raters)
     for question, value in answers.items():

@@ -1,4 +1,4 @@
-"""Items and ratings of a table with a header line: CSV files, sheets of a workbook, JSON records.
+"""Parse the lines of a table (CSV, workbook, JSON records) into items and ratings.
 
 Long layout: a row a rating. Wide layout: a row an item, and a column for each rater. Counts: a row
 an item, and a column with the number of ratings of each label. Raters: a row a rater, and a column
@@ -32,7 +32,7 @@ from ratings.imports.records import (
     RecordTime,
     SkippedRecord,
 )
-from ratings.imports.staging.key_ids import find_text_problem
+from ratings.imports.staging.key_and_label_ids import find_text_problem
 
 from .tidy_lines import TableLine
 
@@ -41,7 +41,7 @@ MAX_RATERS_OF_COUNTS = 1000  # ratings of one label in one row of a table of cou
 
 
 def clean_cell(cell: Any) -> str:
-    """Return a key or label without surrounding whitespace and without a formula guard."""
+    """Return a cell as a key or label: stripped, without the quote that guards formulas."""
     return unescape_formula(format_cell(cell).strip())
 
 
@@ -143,7 +143,7 @@ class TableParser:
                 if is_empty_cell(cells[index]) and (has_items or len(labels) > 1):
                     yield from [SkippedRecord(line, "no_label")] if key else []
                     continue
-                yield from self._iter_new_model(line, cells)
+                yield from self._iter_new_model_rater(line, cells)
                 yield self._build_rating(line, cells, key, label_index=index, question=question)
 
     def _list_label_columns(self) -> list[tuple[int, str]]:
@@ -183,7 +183,7 @@ class TableParser:
             return None
         return parse_table_time(text, zone=self.zone, date_order=self.mapping.date_order)
 
-    def _iter_new_model(self, line: int, cells: Cells) -> Iterator[RaterRecord]:
+    def _iter_new_model_rater(self, line: int, cells: Cells) -> Iterator[RaterRecord]:
         """Yield the rater of the row if it is a model that has not been yielded yet."""
         rater_index, model_index = self.columns.get("rater"), self.columns.get("model")
         if rater_index is None or model_index is None or is_empty_cell(cells[model_index]):
@@ -230,7 +230,7 @@ class TableParser:
             if index not in described_columns
         ]
 
-    def _iter_rows_of_items(self) -> Iterator[tuple[int, Cells, str, list[Record]]]:
+    def _iter_item_rows(self) -> Iterator[tuple[int, Cells, str, list[Record]]]:
         """Yield (line, cells, item key, records of the item) of each row.
 
         The key is empty and the cells are missing where the row cannot be used.
@@ -262,7 +262,7 @@ class TableParser:
             if not find_text_problem(rater, fields.MAX_KEY_LENGTH):
                 question_key = build_column_question_key(question) if question else ""
                 rater_columns.append((index, rater, question_key, name))
-        for line, cells, key, item_records in self._iter_rows_of_items():
+        for line, cells, key, item_records in self._iter_item_rows():
             yield from item_records
             for index, rater, question, name in rater_columns if cells else ():
                 if not is_empty_cell(cells[index]):
@@ -272,7 +272,7 @@ class TableParser:
     def _iter_counts(self) -> Iterator[Record]:
         """Yield ratings of anonymous raters, numbered anew in every row."""
         columns = self._list_value_columns()
-        for line, cells, key, item_records in self._iter_rows_of_items():
+        for line, cells, key, item_records in self._iter_item_rows():
             yield from item_records
             number = 0
             for index, name in columns if cells else ():

@@ -1,4 +1,4 @@
-"""Lines of a table without the habits of spreadsheets: titles, totals, columns without a name.
+"""Lines of a table without titles, totals, and columns that have no name.
 
 What is left out is reported; a row that may be data is never dropped.
 """
@@ -44,7 +44,7 @@ class TableLines(Protocol):
 
 
 class TidyLines:
-    """Iterates over the names and the rows of a table, and reports what else the table has."""
+    """Iterates over column names and rows of a table, without titles and totals."""
 
     def __init__(self, lines: TableLines) -> None:
         self.lines = lines
@@ -66,7 +66,7 @@ class TidyLines:
                 raise
             error = unreadable  # raised behind the rows that can be read
         self._drop_titles(start)
-        self._drop_further_names(start)
+        self._drop_extra_header_lines(start)
         if not start:
             return
         line, names = start[0]
@@ -93,15 +93,15 @@ class TidyLines:
             return
         n_titles = next(number for number, width in enumerate(widths) if width > 1)
         if n_titles <= MAX_TITLE_ROWS:
-            self._report(start[:n_titles], "title_row")
+            self._count_skipped_rows(start[:n_titles], "title_row")
             del start[:n_titles]
 
-    def _drop_further_names(self, start: list[TableLine]) -> None:
-        """Remove the two further lines of names that survey tools write."""
+    def _drop_extra_header_lines(self, start: list[TableLine]) -> None:
+        """Remove the second and third header line that survey tools write."""
         for number, (_, cells) in enumerate(start[1:3], start=1):
             texts = [_to_text(cell).replace(" ", "") for cell in cells]
             if any(text.startswith('{"ImportId"') for text in texts):
-                self._report(start[1 : number + 1], "header_row")
+                self._count_skipped_rows(start[1 : number + 1], "header_row")
                 del start[1 : number + 1]
                 return
 
@@ -117,7 +117,7 @@ class TidyLines:
             totals += 1
         ordered = list(last)
         yield from ordered[: len(ordered) - totals]
-        self._report(ordered[len(ordered) - totals :], "total_row")
+        self._count_skipped_rows(ordered[len(ordered) - totals :], "total_row")
 
     def _select_cells(
         self, line: int, cells: Sequence[Any], columns: Sequence[int], width: int
@@ -135,7 +135,7 @@ class TidyLines:
             self.extra_records.append(SkippedRecord(line, "unnamed_column"))
         return [cells[index] for index in columns]
 
-    def _report(self, rows: Sequence[TableLine], reason: str) -> None:
+    def _count_skipped_rows(self, rows: Sequence[TableLine], reason: str) -> None:
         self.extra_records += [
             SkippedRecord(line, reason, " ".join(map(_to_text, cells)).strip())
             for line, cells in rows

@@ -321,7 +321,7 @@ def test_labels_of_posteriors():
         [True, False, True],
         [True, True, False],
     ]
-    soft = consensus.temper(t, 0.5)
+    soft = consensus.raise_to_power(t, 0.5)
     assert soft.sum(axis=1) == pytest.approx(1)
     assert soft[2, 1] < 0.97
 
@@ -413,7 +413,7 @@ def test_gold_answers_calibrate_errors_that_all_raters_share():
     assert calibration is not None
     tau, n_gold = calibration
     posterior = fit_model(rows, 3).posterior[100:]
-    tempered = consensus.temper(posterior, tau)
+    tempered = consensus.raise_to_power(posterior, tau)
     is_wrong = posterior.argmax(axis=1) != truth[100:]
     assert n_gold == 100
     assert is_wrong.mean() > 0.1 > 5 * (1 - posterior.max(axis=1)).mean()

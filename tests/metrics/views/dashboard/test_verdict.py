@@ -230,7 +230,7 @@ def test_new_project_shows_lead_a_checklist(
     assert "Getting started: 1 of 5" in client.get("/").content.decode()
     assert client_for(viewer).get(address).context["steps"] == []
     Item.objects.create(project=project, key="i0")
-    Project.objects.filter(pk=project.pk).increment_catalogue_version()
+    Project.objects.filter(pk=project.pk).increment_items_and_raters_version()
     change_project(project=project, by=lead, guidelines="Look twice.")
     rate(question, "i0", "ann", "none")
     rate(question, "i0", "bea", "minor")

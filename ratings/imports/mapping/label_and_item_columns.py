@@ -1,4 +1,4 @@
-"""The columns of a long table that may hold labels or items, by their cells."""
+"""Find the columns of labels and of items by their cells, in a table with a rater column."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from .column_cells import MAX_LABELS
 from .column_names import CONTENT_ROLES, normalize_name
 from .named_roles import NamedRoles
-from .rater_columns import have_common_name
+from .rater_columns import differ_only_in_number
 
 
-class LabelColumns(NamedRoles):
+class LabelAndItemColumns(NamedRoles):
     """Chooses columns of a table that has a column of raters."""
 
-    def find_long_item(self, candidates: Sequence[int]) -> None:
-        """Choose a column of items by its cells: each pair of item and rater is in one row."""
+    def set_long_item_column(self, candidates: Sequence[int]) -> None:
+        """Set the item column: with the raters it makes each row unique."""
         raters = self.head.columns[self.columns["rater"]]
         if not raters.has_repeats:
             return
@@ -66,15 +66,15 @@ class LabelColumns(NamedRoles):
             return [
                 index
                 for index in varied
-                if index in independent or self._is_like_one_of(index, independent)
+                if index in independent or self._resembles_any(index, independent)
             ]
         return [index for index in varied if len(columns[index].values) <= MAX_LABELS] or likely
 
-    def _is_like_one_of(self, index: int, others: Sequence[int]) -> bool:
+    def _resembles_any(self, index: int, others: Sequence[int]) -> bool:
         """Return whether a column has the values of another one, or the name but for a number."""
         names, columns = self.head.names, self.head.columns
         return any(
-            have_common_name([names[index], names[other]])
+            differ_only_in_number([names[index], names[other]])
             or columns[index].values == columns[other].values
             for other in others
         )

@@ -60,7 +60,7 @@ def disclose_raters(*, project: Project, reason: str, by: Any) -> list[dict[str,
 def _set_hidden(project: Project, *, hidden: bool) -> None:
     project.hides_raters = hidden
     project.save(update_fields=["hides_raters"])
-    Project.objects.filter(pk=project.pk).increment_catalogue_version()
+    Project.objects.filter(pk=project.pk).increment_items_and_raters_version()
 
 
 def _rename_in_events(project: Project, renamed: Mapping[str, str]) -> None:

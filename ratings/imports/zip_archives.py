@@ -38,7 +38,7 @@ MAX_COMMENT_BYTES = 1 << 16
 CHUNK_BYTES = 1 << 18
 
 
-def check_directory_size(path: Path) -> None:
+def validate_directory_size(path: Path) -> None:
     """Raise UnreadableFileError if the central directory alone would fill the memory."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
@@ -56,7 +56,7 @@ def check_directory_size(path: Path) -> None:
 
 
 def extract_manifest(path: Path) -> IO[bytes]:
-    """Move the archive beside ``path`` and return its manifest, opened for reading.
+    """Move an uploaded ZIP archive aside, and return its manifest opened for reading.
 
     Raises UnreadableFileError without having changed anything. Reading the manifest with
     `iter_chunks` raises it, too, if the manifest is damaged.

@@ -189,7 +189,7 @@ def pseudonymize_rater(*, rater: Rater, by: Any, comments: bool) -> Rater:
         True,
     )
     locked_rater.save(update_fields=["key", "name", "user", "paused"])
-    Project.objects.filter(pk=locked_rater.project_id).increment_catalogue_version()
+    Project.objects.filter(pk=locked_rater.project_id).increment_items_and_raters_version()
     now = timezone.now()
     Deletion.objects.create(
         kind=Deletion.Kind.PERSON,

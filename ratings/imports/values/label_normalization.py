@@ -1,4 +1,4 @@
-"""The normal form of a label: which spellings in a file are one label.
+"""Normalize labels, so that spellings of one label in a file become equal.
 
 Equal numbers are one label (1, 1.0, +1), so are the spellings of a truth value (True, TRUE) and of
 a character in Unicode. Labels that differ in case or in blanks are only similar: whoever imports
@@ -33,7 +33,7 @@ def normalize_text(label: str) -> str:
 
 
 def parse_decimal(label: str, *, decimal_comma: bool = False) -> Decimal | None:
-    """Return the number that a label is, or None. ``decimal_comma``: 2,5 is a number, too."""
+    """Return the label as an exact number, or None. ``decimal_comma``: 2,5 is a number, too."""
     text = label.strip().translate(MINUS_SIGNS)
     if decimal_comma and _DECIMAL_COMMA.fullmatch(text):
         text = text.replace(",", ".")
@@ -85,7 +85,7 @@ def get_similar_form(label: str) -> str:
 
 
 def select_spelling(spellings: Collection[str], normal_form: str) -> str:
-    """Return how a label is shown that the file spells in these ways.
+    """Return the spelling to show, out of those that the file has for one label.
 
     A spelling that the file uses throughout is kept where it may be meant: 01, +1, 1e3, TRUE. A
     whole number written as a decimal (1.0) is what a data frame makes of a column with an empty
