@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -21,6 +21,7 @@ from core.db import bulk
 from projects.models import Rater
 from projects.selectors.item_counts import get_item_counts
 from ratings.models import Assignment, CheckAnswer, RaterQueue, Rating
+from ratings.services.rating_times import ensure_aware
 
 from . import remaining
 
@@ -29,6 +30,7 @@ MIN_MINUTES_FOR_HOURS = 100  # minutes from which the remaining time is shown in
 MIN_ITEMS_FOR_PACE = 5  # items needed for the pace
 N_LATEST_RATINGS = 60  # for the pace; an item has one for each question
 MAX_DAILY_GOAL = 10_000  # items
+N_DAYS = 14  # days that My ratings compares
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,14 @@ _RATED_SINCE_SQL = """
             AND kind <> 'exam'
     )
     """
+_DAYS_SQL = """
+    SELECT item_id, rated_at, seconds, 0 FROM ratings_rating
+    WHERE rater_id = %s AND changed_at >= %s AND rated_at >= %s AND code >= 0
+    UNION ALL
+    SELECT item_id, rated_at, seconds, 1 FROM ratings_checkanswer
+    WHERE rater_id = %s AND changed_at >= %s AND rated_at >= %s AND code >= 0 AND is_current
+        AND kind <> 'exam'
+    """
 _LATEST_SQL = """
     SELECT * FROM (
         SELECT r.item_id, r.seconds, r.changed_at, r.id, {is_check} AS is_check
@@ -152,6 +162,35 @@ def compute_progress(rater: Rater) -> RaterProgress:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class DailyFigures:
+    """A rater's items on a day, and their median seconds (None: too few with a known time)."""
+
+    day: datetime.date
+    n_items: int
+    pace: float | None
+
+
+def list_daily_figures(rater: Rater) -> list[DailyFigures]:
+    """Return the figures of the rater's last N_DAYS days with items, the latest first.
+
+    Days are those of the project's time zone.
+    """
+    zone = ZoneInfo(rater.project.time_zone)
+    start = timezone.now().astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    start -= datetime.timedelta(days=N_DAYS - 1)
+    time = connection.ops.adapt_datetimefield_value(start)
+    [rows] = bulk.execute_statements([(_DAYS_SQL, [rater.pk, time, time] * 2)])
+    seconds_by_day: dict[datetime.date, dict[tuple[int, int], float | None]] = {}
+    for item_id, rated_at, seconds, is_check in rows:
+        day = ensure_aware(rated_at).astimezone(zone).date()
+        seconds_by_day.setdefault(day, {})[item_id, is_check] = seconds
+    return [
+        DailyFigures(day, len(seconds), _compute_median(seconds.values()))
+        for day, seconds in sorted(seconds_by_day.items(), reverse=True)
+    ]
+
+
 def set_daily_goal(rater: Rater, goal: int | None) -> None:
     """Set the number of items a day that the rater wants to reach; None removes it."""
     RaterQueue.objects.update_or_create(rater=rater, defaults={"daily_goal": goal})
@@ -162,7 +201,11 @@ def _compute_pace(rows: Sequence[tuple[Any, ...]]) -> float | None:
     seconds_by_item: dict[tuple[int, int], float | None] = {}
     for item_id, seconds, _changed_at, _id, is_check in rows:
         seconds_by_item.setdefault((item_id, is_check), seconds)
-    known = [seconds for seconds in seconds_by_item.values() if seconds is not None]
+    return _compute_median(seconds_by_item.values())
+
+
+def _compute_median(seconds: Iterable[float | None]) -> float | None:
+    known = [number for number in seconds if number is not None]
     return statistics.median(known) if len(known) >= MIN_ITEMS_FOR_PACE else None
 
 

@@ -2,6 +2,7 @@
 
 import datetime
 import re
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.db import connection
@@ -861,6 +862,28 @@ def test_goal_is_set_for_the_rater_alone(annotator_client, project, items, quest
     assert "1 of 3 today" in annotator_client.get(get_rate_url(project)).text
     annotator_client.post(url, {"goal": ""})
     assert "of 3 today" not in annotator_client.get(get_rate_url(project)).text
+
+
+def test_my_ratings_compares_the_last_days(annotator_client, project, items, question, rater):
+    items += Item.objects.bulk_create(
+        Item(project=project, key=f"more{n}", body={"text": "x"}) for n in range(5)
+    )
+    for item in items:
+        annotator_client.get(get_rate_url(project))
+        submit(annotator_client, project, item, question, 1)
+    now = timezone.now()
+    for rows, days, seconds in ((items[:6], 1, (2, 3, 4, 6, 8, 9)), (items[6:8], 20, (1, 1))):
+        for item, number in zip(rows, seconds, strict=True):
+            time = now - datetime.timedelta(days=days)
+            Rating.objects.filter(item=item).update(rated_at=time, changed_at=time, seconds=number)
+    page = annotator_client.get(f"/projects/{project.pk}/my-ratings/").text
+    cells = re.findall(
+        r'<th scope="row">(.*?)</th><td class="num">(.*?)</td><td class="num">(.*?)</td>', page
+    )
+    zone = ZoneInfo(project.time_zone)
+    today = now.astimezone(zone).date()
+    yesterday = today - datetime.timedelta(days=1)
+    assert cells == [(f"{today}", "1", "–"), (f"{yesterday}", "6", "5.0")]
 
 
 def test_going_back_is_offered_after_the_first_answer(annotator_client, project, items, question):
