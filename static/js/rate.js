@@ -22,7 +22,8 @@
   const DOUBLE_CLICK_MS = 300; // the second click of a double click must not answer the next item or question
   const UNREQUESTED_MS = 400; // keys typed in rhythm must not answer a sheet that appeared by itself
   const MAX_AHEAD = 5; // as prefetching.MAX_PREFETCHED_ITEMS
-  const MAX_PREFETCHED_BYTES = 25_000_000; // of an audio or video file
+  const STALE_MS = 15 * 60_000; // after which a sheet that is ready is requested again: its time may be over
+  const MAX_PREFETCHED_BYTES = 10_000_000; // of an audio or video file
   const WORK_MS = 50 * 60_000; // of rating without a pause, after which a break is suggested
   const PAUSE_MS = 5 * 60_000;
   const MAX_WORDS = 60; // characters of an item that are read out
@@ -301,6 +302,8 @@
       const chosen = other?.querySelector("input:checked")?.closest(".choice").querySelector(".choice__label");
       step.querySelector(".steps__answer").textContent = chosen?.textContent ?? "";
     }
+    const focused = document.activeElement?.closest(".question");
+    if (focused && focused !== question) focusItem(); // what has the focus is hidden now
   }
 
   /** Show another question; the second click of a double click was meant for the one before. */
@@ -381,6 +384,7 @@
     const isStale = ahead.some((other) => listAnswers(other) !== listAnswers(section));
     if (isStale) ahead.length = 0;
     else ahead.push(section);
+    section.dataset.fetched = Date.now();
     showReady();
     if (isStale && !filling) fetchAhead();
     for (const image of section.querySelectorAll("img[src]")) new Image().src = image.src;
@@ -390,7 +394,7 @@
 
   /** Into the cache of the browser. A large file is left to the player. */
   async function prefetchMedium(address) {
-    if (new URL(address).origin !== window.location.origin) return;
+    if (new URL(address).origin !== window.location.origin || navigator.connection?.saveData) return;
     const abort = new AbortController();
     try {
       const response = await fetch(address, { credentials: "same-origin", signal: abort.signal });
@@ -426,6 +430,7 @@
     form.closest("details")?.removeAttribute("open");
     section.classList.add("is-sending");
     rated = true;
+    if (navigator.onLine && Date.now() - ahead[0]?.dataset.fetched > STALE_MS) ahead.length = 0;
     showNext();
     noteWork();
     return flush();
@@ -677,7 +682,10 @@
     input.checked = true;
     input.closest(".choice").scrollIntoView({ block: "nearest" });
     input.dispatchEvent(new Event("change", { bubbles: true }));
-    if (!advance(question, wasComplete)) setCurrent(firstOpenQuestion() ?? question);
+    if (advance(question, wasComplete)) return true;
+    setCurrent(firstOpenQuestion() ?? question);
+    // Who types does not walk through the answers: the arrow keys are the item's again.
+    if (document.activeElement?.closest(".choice")) focusItem();
     return true;
   }
 

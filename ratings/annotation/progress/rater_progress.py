@@ -64,7 +64,7 @@ class RaterProgress:
 
     @property
     def is_goal_reached(self) -> bool:
-        """Whether the rater has reached the goal of today."""
+        """True if the rater has reached the goal of today."""
         return self.daily_goal is not None and self.today >= self.daily_goal
 
     @property
