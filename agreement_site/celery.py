@@ -45,7 +45,7 @@ class Sweeper(bootsteps.StartStopStep):
         "quality.tasks.sweep_all": 0.4,
         "quality.tasks.sweep_gold": 0.4,
         "quality.tasks.sweep_raters": 0.4,
-        "agreement_site.housekeeping.sweep": 1.0,
+        "agreement_site.housekeeping.run_due_housekeeping": 1.0,
         "quality.tasks.sweep_alerts": 2.0,
     }
 
