@@ -106,7 +106,7 @@ def override_intervention(
     Ends all interventions against the rater in this question. Raises InvalidIntervention.
     """
     reason = reason.strip()
-    if problem := validation.validate_required_reason(reason, max_length=MAX_REASON_LENGTH):
+    if problem := validation.find_required_reason_error(reason, max_length=MAX_REASON_LENGTH):
         raise InvalidIntervention(problem)
     row = _lock_intervention(intervention)
     if row.state == State.OVERRIDDEN:
