@@ -644,8 +644,8 @@ _COVERAGE = """\
 `benchmarks/bench_coverage.py` simulates studies whose true value is known: 10, 20, 50 and 200
 items; 2, 3 and 5 ratings an item; 2 and 5 categories; one category of share 0.05, 0.2 or 0.5; kappa
 0, 0.4, 0.8 and 0.95. That is 288 cells, here with 1,000 studies each. Any two ratings of an item
-have this kappa. Studies in which the coefficient is undefined are left out. Coverage is the share of
-intervals that contain the true value; a false interval lies wholly above or below it. Of
+have this kappa. Studies in which the coefficient is undefined are left out. Coverage is the share
+of intervals that contain the true value; a false interval lies wholly above or below it. Of
 `fleiss_kappa`:
 
 | items | goal | measured |
