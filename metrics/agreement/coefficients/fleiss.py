@@ -27,13 +27,9 @@ from metrics.agreement.coefficients.declaration import (
     Example,
     Formula,
 )
-from metrics.agreement.counts.score_intervals import (
-    Margins,
-    ScoreLimits,
-    UrnModel,
-    solve_together,
-)
+from metrics.agreement.counts.score_intervals import ScoreLimits, solve_together
 from metrics.agreement.counts.sums import PatternSums, build_pattern_sums
+from metrics.agreement.counts.urn_model import Margins, UrnModel
 from metrics.agreement.estimate import (
     ChanceCorrected,
     Estimate,
@@ -70,7 +66,7 @@ def fleiss_kappa(
     scale = divide_or_nan(sums.n, sums.n2 * (1 - expected))
     slope = (1 - point.value) * divide_or_nan(sums.n, sums.ratings * (1 - expected))
     chance_gradient = share @ (w + w.T)
-    spread = sums.sum_squared_influence(
+    (spread,) = sums.sum_squared_influence(
         [
             (scale, agreement),
             (-scale * observed, sums.pairable),
@@ -124,7 +120,7 @@ def fleiss_kappa_gwet(
     """Return Fleiss' kappa of patterns (P, k), with chance agreement as defined by Gwet."""
     sums = sums or build_pattern_sums(counts, n_items)
     w = as_weight_matrix(weights, sums.k)
-    share = divide_or_nan(sums.n_items @ sums.shares, sums.n[..., None])
+    share = sums.mean_shares
     expected = np.einsum("...j,jl,...l->...", share, w, share)
     smallest = sums.smallest_pairable_size
     lowest = 1 - divide_or_nan(sums.n * smallest, sums.n2 * (smallest - 1))
@@ -174,30 +170,21 @@ def estimate_with_item_chance(
     beyond_chance = 1 - expected
     scale = divide_or_nan(sums.n, sums.n2 * beyond_chance)
     chance_slope = divide_or_nan(2 * (1 - point.value), beyond_chance)
-    spread = sums.sum_squared_influence(
+    spreads = sums.sum_squared_influence(
         [
             (scale, agreement),
             (-scale * expected, sums.pairable),
             (-chance_slope[..., None] * chance.slope, sums.shares),
         ],
         constant=chance_slope * (expected - chance.offset) - point.value,
+        shift=None if sums.pairable.all() else (-scale * (point.observed - expected), point.value),
     )
-    se = sums.compute_standard_error(spread)
-    se_shown = se
-    if not sums.pairable.all():
-        centred_spread = sums.sum_squared_influence(
-            [
-                (scale, agreement),
-                (-scale * point.observed, sums.pairable),
-                (-chance_slope[..., None] * chance.slope, sums.shares),
-            ],
-            constant=chance_slope * (expected - chance.offset),
-        )
-        se_shown = sums.compute_standard_error(centred_spread)
+    se, se_shown = sums.compute_standard_error(spreads[0]), sums.compute_standard_error(spreads[-1])
     w = as_weight_matrix(weights, sums.k)
-    shares = divide_or_nan(sums.n_items @ sums.shares, sums.n[..., None])
     model = UrnModel.from_margins(
-        sums.build_pair_weights(pooled=False), w, Margins(shares, expected, chance.gradient)
+        sums.build_pair_weights(pooled=False),
+        w,
+        Margins(sums.mean_shares, expected, chance.gradient),
     )
     limits = ScoreLimits(point, model, se_shown, sums.n2 - 1, lowest=lowest)
     return build_estimate(point, se, sums.build_basis(), limits=limits)

@@ -30,13 +30,9 @@ from metrics.agreement.coefficients.declaration import (
     Example,
     Formula,
 )
-from metrics.agreement.counts.score_intervals import (
-    Margins,
-    ScoreLimits,
-    UrnModel,
-    weigh_pairs_within,
-)
+from metrics.agreement.counts.score_intervals import ScoreLimits
 from metrics.agreement.counts.sums import PatternSums, build_pattern_sums
+from metrics.agreement.counts.urn_model import Margins, UrnModel, weigh_pairs_within
 from metrics.agreement.estimate import (
     REASON_CODES,
     ChanceCorrected,
@@ -181,7 +177,7 @@ def _sum_squared_influence(
     chance_slope = 2 * (1 - a)
     is_pairable = sums.pairable.astype(float)
     item_scale = divide_or_nan(sums.n2, total * expected)
-    return sums.sum_squared_influence(
+    (spread,) = sums.sum_squared_influence(
         [
             (-item_scale, d_item),
             (item_scale * (1 - pa + chance_slope * pe), sums.sizes * is_pairable),
@@ -192,6 +188,7 @@ def _sum_squared_influence(
             (divide_or_nan(pa - pe, expected) - a, is_pairable),
         ]
     )
+    return np.asarray(spread)
 
 
 def _estimate_ordinal(sums: PatternSums) -> Estimate:
