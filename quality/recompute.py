@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from django.db.models import Count, Manager, Max, OuterRef, Subquery
 from django.utils import timezone
 
-from core.jobs.lease import LeaseLost, build_unclaimed_filter, claim_lease, release
+from core.jobs.lease import LeaseLost, build_unclaimed_filter, claim_lease, release_lease
 from metrics.models import CountState
 from projects.models import GoldAnswer, Question
 from quality.models import RecomputedResult
@@ -84,7 +84,7 @@ class Recomputation:
             logger.info("Another worker has claimed %s of question %s", self.name, question_id)
             return False
         finally:
-            release(row)
+            release_lease(row)
         return True
 
     def is_pausing(self, row: RecomputedResult) -> bool:

@@ -45,7 +45,7 @@ def main() -> None:
     with exit_with_one_sentence():
         django.setup()
         if n_steps := count_pending_migrations():
-            print(f"Creating or updating the tables, {n_steps} steps ...", file=sys.stderr)
+            sys.stderr.write(f"Creating or updating the tables, {n_steps} steps ...\n")
         progress = MigrationProgress(n_steps)
         call_command("migrate", interactive=False, stdout=progress, no_color=True)
         call_command("create_first_user", show="--show" in sys.argv)

@@ -25,7 +25,7 @@ def get_max_prefetched_items(rater: Rater) -> int:
     key = f"prefetched-items-of-{rater.pk}"
     number = cache.get(key)
     if number is None:
-        share = remaining.get_remaining_by_rater([rater])[rater.pk] // _count_active_raters(rater)
+        share = remaining.count_remaining_by_rater([rater])[rater.pk] // _count_active_raters(rater)
         number = max(1, min(share, MAX_PREFETCHED_ITEMS))
         cache.set(key, number, CACHE_SECONDS)
     return int(number)

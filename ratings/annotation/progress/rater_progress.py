@@ -76,7 +76,7 @@ class RaterProgress:
 
     @property
     def hours_left(self) -> int | None:
-        """The same in whole hours, where minutes would be too precise; or None."""
+        """Upper bound of the remaining time in whole hours, where minutes are too precise."""
         minutes = self.minutes_left
         return (
             round(minutes / 60)
@@ -155,7 +155,7 @@ def compute_progress(rater: Rater) -> RaterProgress:
         rated=cached_count + n_since,
         skipped=skipped,
         items=get_item_counts(rater.project).available,
-        remaining=remaining.get_remaining(rater, remaining.RaterCounts(*counts)),
+        remaining=remaining.count_remaining_items(rater, remaining.RaterCounts(*counts)),
         pace=_compute_pace(rows),
         daily_goal=daily_goal,
         can_go_back=bool(can_go_back),
@@ -209,8 +209,8 @@ def _compute_median(seconds: Iterable[float | None]) -> float | None:
     return statistics.median(known) if len(known) >= MIN_ITEMS_FOR_PACE else None
 
 
-def clear_cached(rater: Rater) -> None:
-    """Discard the rater's cached count, after answers were withdrawn."""
+def clear_cached_count(rater: Rater) -> None:
+    """Discard the rater's cached number of rated items, as after a withdrawal."""
     cache.delete(_build_cache_key(rater))
 
 

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('ratings', '0001_initial'),
+        ('ratings', '0002_separate_data_folders'),
     ]
 
     operations = [
