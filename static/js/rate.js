@@ -499,7 +499,7 @@
     if (entry.tried) body.set("delayed", "on"); // how long the item was visible is unknown
     let waiting = null;
     const slow = window.setTimeout(() => {
-      if (!status.firstChild) waiting = say(texts.textStoring, { kind: "waiting" });
+      if (!status.firstElementChild) waiting = say(texts.textStoring, { kind: "waiting" });
     }, SLOW_MS);
     // keepalive: an answer on its way arrives even when the window is closed.
     const answer = await ask(entry.action, { method: "POST", body, headers: { "X-CSRFToken": csrfToken() }, keepalive: true });
@@ -752,7 +752,7 @@
   function dismiss() {
     const menu = holder.querySelector(".tool[open]");
     if (menu) menu.open = false;
-    else if (status.firstChild) say("");
+    else if (status.firstElementChild) say("");
     else if (!news.hidden) news.hidden = true;
     else written.querySelector("form")?.requestSubmit();
     focusItem();
