@@ -45,6 +45,8 @@ class Sweeper(bootsteps.StartStopStep):
         "quality.tasks.sweep_all": 0.4,
         "quality.tasks.sweep_gold": 0.4,
         "quality.tasks.sweep_raters": 0.4,
+        "events.tasks.sweep": 1.0,
+        "events.tasks.sweep_webhooks": 1.0,
         "agreement_site.housekeeping.sweep": 1.0,
         "quality.tasks.sweep_alerts": 2.0,
     }
