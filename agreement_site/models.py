@@ -12,7 +12,7 @@ from projects.models import Question
 
 
 class AttemptCounter(models.Model):
-    """Attempts to sign in since ``since``, of a name or a network (see sign_in_limit)."""
+    """Attempts to sign in since ``since``, of a name or a network (see attempt_limits)."""
 
     # A digest, because people type passwords into the name field.
     key = models.CharField(max_length=64, unique=True)

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from agreement_site.models import AuditLogEntry
 from projects.models import ApiToken
-from projects.services.members import offers
+from projects.services.members import role_offers
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ def apply_rules() -> None:
         if days and (n_removed := rule.remove(now - datetime.timedelta(days=days))):
             logger.info("Removed %s %s after %s days", n_removed, rule.description, days)
     remove_ended_user_sessions()
-    if n_removed := offers.delete_expired_offers():
+    if n_removed := role_offers.delete_expired_offers():
         logger.info("Removed %s role offers that nobody accepted", n_removed)
 
 

@@ -189,6 +189,7 @@ MIDDLEWARE = [
     "agreement_site.monitoring.logs.RequestLogMiddleware",
     "agreement_site.middleware.security.AllowedMethodsMiddleware",
     "agreement_site.middleware.security.NulCharacterMiddleware",
+    "agreement_site.middleware.wake_workers.WakeWorkersMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "agreement_site.middleware.static_bundles.StaticBundleMiddleware",
@@ -341,7 +342,7 @@ ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Concord] "
 ACCOUNT_EMAIL_NOTIFICATIONS = bool(SMTP_URL)
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if HTTPS else "http"
 
-# allauth counts tries per process, so its limits are off; sign_in_limit counts them.
+# allauth counts tries per process, so its limits are off; attempt_limits counts them.
 ACCOUNT_ADAPTER = "agreement_site.accounts.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]

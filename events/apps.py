@@ -11,7 +11,7 @@ class EventsConfig(AppConfig):
 
         from . import project_listeners
 
-        hooks.register(
+        hooks.register_hooks(
             guidelines_changed=project_listeners.record_guidelines_change,
             rater_paused=project_listeners.record_pause,
         )

@@ -8,8 +8,8 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
+from core.jobs.commit_listeners import CommitListeners
 from core.jobs.dispatch import start_task
-from core.jobs.hooks import CommitListeners
 
 from .kinds import KINDS
 from .models import Event, EventBatch

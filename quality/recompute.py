@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from django.db.models import Count, Manager, Max, OuterRef, Subquery
 from django.utils import timezone
 
-from core.jobs.lease import LeaseLost, build_unclaimed_filter, claim_lease, release
+from core.jobs.lease import LeaseLost, build_unclaimed_filter, claim_lease, release_lease
 from metrics.models import CountState
 from projects.models import GoldAnswer, Question
 from quality.models import RecomputedResult
@@ -84,7 +84,7 @@ class Recomputation:
             logger.info("Another worker has claimed %s of question %s", self.name, question_id)
             return False
         finally:
-            release(row)
+            release_lease(row)
         return True
 
     def is_pausing(self, row: RecomputedResult) -> bool:
@@ -114,16 +114,15 @@ def list_outdated(
 
 
 def get_count_versions(only: int | None = None, **extra_columns: str) -> InputVersions:
-    """Return {question id: versions of counts, scale and catalogue}.
+    """Return {question id: versions of counts, scale, items and raters}.
 
-    Of all counted questions, or of one. The time of counting covers ratings; the catalogue
-    version covers kinds of raters and items. ``extra_columns``: name -> further column of the
-    question.
+    Of all counted questions, or of one. The time of counting covers ratings; ``items_and_raters``
+    covers kinds of raters and items. ``extra_columns``: name -> further column of the question.
     """
     columns = {
         "counted_at": "counted_at",
         "scale": "question__scale_version",
-        "catalogue": "question__project__catalogue_version",
+        "items_and_raters": "question__project__items_and_raters_version",
     }
     columns |= {name: f"question__{column}" for name, column in extra_columns.items()}
     states = CountState.objects.filter(**build_question_filter(only))

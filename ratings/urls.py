@@ -5,8 +5,9 @@ from ratings.annotation import views as annotation_views
 from ratings.exports import rating_files, views
 from ratings.files import media_views
 from ratings.imports.wizard import archive_views, run_views, upload_views
-from ratings.items import bulk_views, deletion_views, rater_pseudonym_views
+from ratings.items import bulk_views, deletion_views
 from ratings.items import views as item_views
+from ratings.privacy import rater_pseudonym_views
 
 PROJECT = "projects/<int:project_id>/"
 

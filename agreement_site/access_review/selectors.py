@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from metrics.models import ShareLink
 from projects.models import ApiToken, Member, MemberOffer
-from projects.services.members.offers import OFFER_DAYS
+from projects.services.members.role_offers import OFFER_DAYS
 from ratings.files.formula_escaping import escape_formula
 
 ROWS_PER_CHUNK = 500

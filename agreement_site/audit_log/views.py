@@ -121,7 +121,7 @@ def _get_project_names(entries: list[AuditLogEntry]) -> dict[int, str]:
 def build_row(
     entry: AuditLogEntry, mask: Mask, zone: datetime.tzinfo, project_names: Mapping[int, str]
 ) -> dict[str, Any]:
-    """Return an entry for the page.
+    """Return the template context of one audit log entry: time, actor, changes and details.
 
     Changes are (name, label, before, after); the other details are listed separately.
     """

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api.errors import BadRequest
-from core.api.parameters import get_choice, parse_query
+from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import build_page_serializer, build_parameter, describe_get
 from events.feed import get_project_feed, get_user_feed
 from events.kinds import KINDS, list_kinds
@@ -77,7 +77,7 @@ class EventListView(ApiView):
 
 
 def _build_page(request: Request, events: QuerySet[Event], kinds: list[str]) -> Response:
-    query = parse_query(request, ("after", "kind", "limit"))
+    query = parse_query_parameters(request, ("after", "kind", "limit"))
     after = _parse_number(query, "after", 0, bounds=(0, MAX_NUMBER))
     limit = _parse_number(query, "limit", DEFAULT_LIMIT, bounds=(1, MAX_LIMIT))
     if "kind" in query:

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from core.api.errors import BadRequest
 from core.api.pagination import PAGE_PARAMETER_NAMES, CursorKey, paginate
-from core.api.parameters import parse_query
+from core.api.parameters import parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
     build_page_serializer,
@@ -122,7 +122,7 @@ class WebhookListView(WebhookView):
     )
     def get(self, request: Request, project_id: int | None = None) -> Response:
         project = services.get_scope(request.user, project_id, token=request.auth)
-        query = parse_query(request, PAGE_PARAMETER_NAMES)
+        query = parse_query_parameters(request, PAGE_PARAMETER_NAMES)
 
         def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
             rows = services.list_webhooks(project).filter(pk__gt=after[0] if after else 0)
@@ -136,7 +136,7 @@ class WebhookListView(WebhookView):
     def post(self, request: Request, project_id: int | None = None) -> Response:
         """Events from now on are sent; earlier ones are in the feed."""
         project = services.get_scope(request.user, project_id, token=request.auth)
-        parse_query(request)
+        parse_query_parameters(request)
         fields = _validate(WebhookIn, request)
         try:
             webhook, secret = services.create_webhook(
@@ -155,7 +155,7 @@ class WebhookDetailView(WebhookView):
     @describe_get("getWebhook", "A webhook", WebhookOut)
     def get(self, request: Request, webhook_id: int, project_id: int | None = None) -> Response:
         webhook = self.get_webhook(request, project_id, webhook_id)
-        parse_query(request)
+        parse_query_parameters(request)
         return Response(WebhookOut(webhook).data)
 
     @describe_write(
@@ -164,7 +164,7 @@ class WebhookDetailView(WebhookView):
     def patch(self, request: Request, webhook_id: int, project_id: int | None = None) -> Response:
         """Fields left out stay as they are."""
         webhook = self.get_webhook(request, project_id, webhook_id)
-        parse_query(request)
+        parse_query_parameters(request)
         fields = _validate(WebhookPatch, request)
         try:
             webhook = services.change_webhook(webhook=webhook, by=request.user, **fields)
@@ -175,7 +175,7 @@ class WebhookDetailView(WebhookView):
     @describe_delete("deleteWebhook", "Delete a webhook with its log", DeletedOut)
     def delete(self, request: Request, webhook_id: int, project_id: int | None = None) -> Response:
         webhook = self.get_webhook(request, project_id, webhook_id)
-        parse_query(request)
+        parse_query_parameters(request)
         services.delete_webhook(webhook=webhook, by=request.user)
         return Response({"deleted": True})
 
@@ -189,7 +189,7 @@ class WebhookSecretView(WebhookView):
     )
     def post(self, request: Request, webhook_id: int, project_id: int | None = None) -> Response:
         webhook = self.get_webhook(request, project_id, webhook_id)
-        parse_query(request)
+        parse_query_parameters(request)
         return Response({"secret": services.rotate_secret(webhook=webhook, by=request.user)})
 
 
@@ -198,7 +198,7 @@ class WebhookTestView(WebhookView):
     def post(self, request: Request, webhook_id: int, project_id: int | None = None) -> Response:
         """A worker sends it at once; its answer is in the list of deliveries."""
         webhook = self.get_webhook(request, project_id, webhook_id)
-        parse_query(request)
+        parse_query_parameters(request)
         try:
             delivery = services.send_test(webhook=webhook, by=request.user)
         except InvalidWebhook as error:
@@ -216,7 +216,7 @@ class DeliveryListView(WebhookView):
     def get(self, request: Request, webhook_id: int, project_id: int | None = None) -> Response:
         """Deliveries that are over are kept for 30 days."""
         webhook = self.get_webhook(request, project_id, webhook_id)
-        query = parse_query(request, PAGE_PARAMETER_NAMES)
+        query = parse_query_parameters(request, PAGE_PARAMETER_NAMES)
         deliveries = webhook.deliveries.select_related("event").order_by("-pk")
 
         def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
@@ -236,7 +236,7 @@ class DeliveryRetryView(ApiView):
     )
     def post(self, request: Request, delivery_id: int, project_id: int | None = None) -> Response:
         project = services.get_scope(request.user, project_id, token=request.auth)
-        parse_query(request)
+        parse_query_parameters(request)
         deliveries = Delivery.objects.filter(webhook__in=services.list_webhooks(project))
         delivery = deliveries.select_related("webhook").filter(pk=delivery_id).first()
         if delivery is None:

@@ -28,12 +28,6 @@ RENAMED_KINDS = {
 }
 
 
-def rename_kinds(apps, schema_editor):
-    events = apps.get_model("events", "Event").objects
-    for old, new in RENAMED_KINDS.items():
-        events.filter(kind=old).update(kind=new)
-
-
 class Migration(migrations.Migration):
 
     dependencies = [
@@ -43,7 +37,14 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.RunPython(rename_kinds, migrations.RunPython.noop),
+        # Plain SQL, because models of a migration are slow to render.
+        migrations.RunSQL(
+            [
+                ("UPDATE events_event SET kind = %s WHERE kind = %s", [new, old])
+                for old, new in RENAMED_KINDS.items()
+            ],
+            migrations.RunSQL.noop,
+        ),
         migrations.CreateModel(
             name='EventBatch',
             fields=[

@@ -24,7 +24,7 @@ from core.jobs.lease import (
     build_unclaimed_filter,
     claim_lease,
     get_leased_rows,
-    release,
+    release_lease,
 )
 from events.models import Delivery, Event, Webhook
 from projects.models import Item
@@ -115,7 +115,7 @@ def deliver(webhook_id: int) -> int:
     except LeaseLost:
         logger.info("webhook %s was claimed by another worker", webhook_id)
     finally:
-        release(webhook)
+        release_lease(webhook)
     return n_sent
 
 

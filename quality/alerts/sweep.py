@@ -10,7 +10,7 @@ import time
 
 from django.utils import timezone
 
-from core.jobs.lease import get_leased_rows, update_leased
+from core.jobs.lease import get_leased_rows, update_leased_row
 from projects.models import Question
 from quality.models import AlertScan
 from quality.recompute import Recomputation
@@ -32,7 +32,7 @@ def _scan(run: AlertScan) -> None:
     question = questions.get(pk=run.question_id)
     result = scan_question(question, today=timezone.now().date())
     store_scan(run, question, result)
-    update_leased(
+    update_leased_row(
         run,
         get_leased_rows(run),
         input_version=current_version,

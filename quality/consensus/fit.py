@@ -114,7 +114,9 @@ def fit_labels(
         fixed=_to_fixed_arrays(fixed.decided, scale),
     )
     tau, n_gold = gold_calibration or (calibration_result.tau, 0)
-    posterior = estimate.posterior if tau == 1 else consensus.temper(estimate.posterior, tau)
+    posterior = (
+        estimate.posterior if tau == 1 else consensus.raise_to_power(estimate.posterior, tau)
+    )
     label = (
         consensus.posterior_medians(posterior)
         if scale.type.ordered

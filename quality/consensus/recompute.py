@@ -11,7 +11,7 @@ import time
 from django.db import transaction
 from django.utils import timezone
 
-from core.jobs.lease import get_leased_rows, update_leased
+from core.jobs.lease import get_leased_rows, update_leased_row
 from metrics.scale import QuestionScale
 from projects.models import Question
 from quality.models import Consensus
@@ -40,7 +40,7 @@ def _compute_and_store_labels(consensus: Consensus) -> None:
     )
     with transaction.atomic():
         # Not the whole row: settings that the lead changed meanwhile must stay.
-        update_leased(
+        update_leased_row(
             consensus,
             get_leased_rows(consensus),
             codes=scale.codes.tolist(),

@@ -70,7 +70,7 @@ def build_gold_items(
             item_id=item_id,
             exposures=len(item_responses),
             right=sum(is_right),
-            leaked=bool(gold.right) and formulas.has_leaked(is_right),
+            leaked=bool(gold.right) and formulas.is_answer_known_among_raters(is_right),
         )
         if item_id in suspects:
             suspect, codes = suspects[item_id], codes_of_people.get(item_id, {})

@@ -45,7 +45,7 @@ def sweep() -> int:
     A failure in one project does not keep the others from being planned.
     """
     n_planned = 0
-    planned_orders = [order.value for order in QueueOrder if order.planned]
+    planned_orders = [order.value for order in QueueOrder if order.is_planned]
     for project in Project.objects.filter(queue_order__in=planned_orders, archived_at=None):
         try:
             n_planned += _plan_if_outdated(project)
@@ -67,7 +67,7 @@ def _get_input_version(project: Project) -> dict[str, Any]:
     labels = Consensus.objects.filter(question__project=project)
     return {
         "computed_at": labels.aggregate(at=Max("computed_at"))["at"],
-        "catalogue": project.catalogue_version,
+        "items_and_raters": project.items_and_raters_version,
         "order": project.queue_order,
         "overlap": project.overlap,
     }

@@ -96,13 +96,18 @@ def get_comparison(question: Question) -> RaterComparison:
 
 def get_input_versions(only: int | None = None) -> recompute.InputVersions:
     """Return {question id: input version}: results, scale and kinds of raters."""
-    columns = ("version", "question__scale_version", "question__project__catalogue_version")
+    columns = ("version", "question__scale_version", "question__project__items_and_raters_version")
     rows = CountState.objects.filter(**recompute.build_question_filter(only)).values_list(
         "question_id", *columns
     )
     return {
-        pk: {"version": version, "scale": scale, "catalogue": catalogue, "format": BODY_FORMAT}
-        for pk, version, scale, catalogue in rows
+        pk: {
+            "version": version,
+            "scale": scale,
+            "items_and_raters": items_and_raters,
+            "format": BODY_FORMAT,
+        }
+        for pk, version, scale, items_and_raters in rows
     }
 
 

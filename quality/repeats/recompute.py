@@ -53,15 +53,15 @@ def get_input_versions(only: int | None = None) -> recompute.InputVersions:
         Q(project__repeat_percent__gt=0) | Q(repeat_state__isnull=False) | Exists(repeated_answers)
     )
     questions = Question.objects.filter(has_repeats, **({} if only is None else {"pk": only}))
-    # The catalogue version covers the kinds of raters.
-    columns = ("pk", "scale_version", "project__catalogue_version")
+    # The version of items and raters covers the kinds of raters.
+    columns = ("pk", "scale_version", "project__items_and_raters_version")
     versions = {
-        question_id: {"scale": scale, "catalogue": catalogue}
-        for question_id, scale, catalogue in questions.values_list(*columns)
+        question_id: {"scale": scale, "items_and_raters": items_and_raters}
+        for question_id, scale, items_and_raters in questions.values_list(*columns)
     }
     last_repeats = recompute.get_check_answer_versions(versions, REPEAT)
     return {
-        question_id: version | {"apart": last_repeats.get(question_id, 0)}
+        question_id: version | {"check_answers": last_repeats.get(question_id, 0)}
         for question_id, version in versions.items()
     }
 

@@ -122,7 +122,7 @@ def submit_answer(
 
 
 def _validate_answer(scale: QuestionScale, code: int | None, reason: str) -> dict[int, int]:
-    """Return {code: index of the declared category}; raises InvalidDecision."""
+    """Return {code: index of the category}; raise InvalidDecision for a bad label or reason."""
     index_of_code = {int(declared_code): index for index, declared_code in enumerate(scale.codes)}
     if code is not None and code not in index_of_code:
         allowed = ", ".join(scale.labels)

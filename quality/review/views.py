@@ -72,7 +72,7 @@ def _render_review(
         "query": urlencode({"question": selection.question.key} | review_filter.parameters),
         "last_decision": _get_last_decision(request, selection),
         "project": selection.project,
-        "chosen": selection,
+        "selection": selection,
         "item": item,
         "n_remaining": n_remaining,
         "error": error,

@@ -45,10 +45,10 @@ def build_question_options(question: Question) -> list[AnswerOption]:
     A key of the annotation page itself, which older questions may have declared, is ignored: each
     key has one meaning, and "undo" must not rate the next item.
     """
-    return build_options(question.active_categories(), get_field_name(question))
+    return build_answer_options(question.active_categories(), get_field_name(question))
 
 
-def build_options(categories: Sequence[Category], name: str) -> list[AnswerOption]:
+def build_answer_options(categories: Sequence[Category], name: str) -> list[AnswerOption]:
     """Return answer options of categories in their order, for the form field of this name."""
     keys = assign_hotkeys([_clean_hotkey(category.hotkey) for category in categories])
     return [

@@ -119,7 +119,7 @@ def _build_rows(rater: Rater, page: Any, questions: list[Question]) -> list[dict
     }
     position_by_question = {question.pk: position for position, question in enumerate(questions)}
     answers_by_item = rater_work.fetch_answers(rater, page)
-    flagged, changed = rater_work.get_marks(
+    flagged, changed = rater_work.get_flagged_and_changed(
         rater, [rating for ratings in answers_by_item for rating in ratings]
     )
     rows = []

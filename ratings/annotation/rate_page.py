@@ -70,7 +70,7 @@ def build_context(
     """
     questions = get_questions(rater.project)
     if item is None:
-        remaining.clear_cached(rater)
+        remaining.clear_cached_count(rater)
     figures = rater_progress.compute_progress(rater)
     page_context: dict[str, Any] = {
         "project": rater.project,

@@ -1,4 +1,4 @@
-"""Content of an item for raters, made safe: its body as a list of blocks.
+"""Content of an item for display: its body as a list of safe blocks.
 
 Attributes are never shown: they may name the source and so unblind the rater.
 
@@ -90,7 +90,7 @@ def get_excerpt(body: Any) -> str:
 
 
 def render_inline(body: Any, name: str = "") -> SafeString | str:
-    """Return an item for a line in a list: its image if it shows nothing else, or an excerpt.
+    """Return an item on one line of a list: its only image, or an excerpt of its text.
 
     ``name`` is the image's alternative text.
     """
@@ -166,7 +166,7 @@ def _build_rows(value: Mapping[str, Any], budget: _Budget) -> tuple[tuple[str, C
 
 
 def _build_rest(number: int) -> tuple[str, ContentBlock]:
-    """Return the row that says how many are not shown."""
+    """Return a row that states how many further rows are not shown."""
     message = ngettext("%(number)s more is not shown", "%(number)s more are not shown", number)
     return "…", ContentBlock("text", message % {"number": number})
 

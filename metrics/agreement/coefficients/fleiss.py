@@ -55,7 +55,7 @@ def fleiss_kappa(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Return Estimate (...) from patterns (P, k) and numbers of items (..., P)."""
+    """Return Fleiss' kappa of patterns (P, k) with numbers of items (..., P)."""
     sums = sums or build_pattern_sums(counts, n_items)
     w = as_weight_matrix(weights, sums.k)
     agreement = sums.compute_item_agreement(weights)
@@ -91,7 +91,7 @@ def fleiss_kappa(
 def influence(
     counts: npt.ArrayLike, n_items: npt.ArrayLike, weights: npt.ArrayLike | None = None
 ) -> npt.NDArray[np.float64]:
-    """Return f (P,), the influence of an item of each pattern on fleiss_kappa.
+    """Return the influence (P,) of one item of each pattern on Fleiss' kappa.
 
     counts (P, k): patterns; n_items (P,): their numbers of items. NaN where kappa is undefined, 0
     for the pattern without a rating.
@@ -121,7 +121,7 @@ def fleiss_kappa_gwet(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Return Estimate (...) from patterns (P, k) and numbers of items (..., P)."""
+    """Return Fleiss' kappa of patterns (P, k), with chance agreement as defined by Gwet."""
     sums = sums or build_pattern_sums(counts, n_items)
     w = as_weight_matrix(weights, sums.k)
     share = divide_or_nan(sums.n_items @ sums.shares, sums.n[..., None])
@@ -158,7 +158,7 @@ def estimate_with_item_chance(
     interval: bool,
     lowest: Floats,
 ) -> Estimate:
-    """Return a coefficient with irrCAC's standard error, and the interval shown.
+    """Return a chance-corrected coefficient with irrCAC's standard error and both intervals.
 
     Items with a single rating make irrCAC's standard error too wide, because n2 counts as fixed in
     it; the interval shown centres the agreement of the other items instead. lowest (...): the least

@@ -1,4 +1,4 @@
-"""Score intervals of agreement coefficients: where the value could lie, also for few or rare data.
+"""Score intervals of agreement coefficients, which stay valid for few or rare data.
 
 The standard error of a coefficient is estimated from the differences between items. Where few items
 differ (a rare category, nearly full agreement), it is far too small or 0. A score interval contains
@@ -31,7 +31,7 @@ _ROUNDS = 6  # of regula falsi; limits are exact to about 1e-7
 def weigh_pairs_within(
     sizes: Floats, n_items: Floats, pair_factor: Floats, rating_factor: Floats
 ) -> Floats:
-    """Return the numbers of pairs and ratings in the variance of an estimator, (7, ...).
+    """Return the weights (7, ...) of score sums for the pairs of ratings within items.
 
     The estimator combines a mean over items of an agreement A_i (a mean of weights of pairs of
     ratings of the item) and a mean of L_i, the chance slopes of its ratings. The variance counts
@@ -65,7 +65,7 @@ def weigh_pairs_within(
 
 
 def weigh_pairs_between(first: Floats, second: Floats, n: Floats) -> Floats:
-    """Return the same (7, ...) for pairs across two groups.
+    """Return the weights (7, ...) of score sums for items whose pairs cross two groups.
 
     first, second (...): ratings of an item in each group; n (...): items. L_i is half the sum of
     the groups' mean slopes.
@@ -81,7 +81,7 @@ def weigh_pairs_between(first: Floats, second: Floats, n: Floats) -> Floats:
 
 
 class Margins(NamedTuple):
-    """Shares p (..., k) of the categories, P_e (...), and its gradient h (..., k).
+    """Category shares p (..., k), chance agreement P_e (...) and its gradient (..., k).
 
     dP_e = sum_j h_j dp_j.
     """
@@ -95,12 +95,12 @@ class UrnModel:
     """Variance of an estimator under the common correlation model with observed margins."""
 
     def __init__(self, numbers: Floats) -> None:
-        """Take the numbers (14, ...): seven of pairs, then P_e and six moments."""
+        """Store the coefficients (14, ...) of the variance: seven of pairs, P_e and six moments."""
         self.numbers = numbers
 
     @classmethod
     def from_margins(cls, pairs: Floats, w: Floats, margins: Margins) -> "UrnModel":
-        """Build the model from numbers of pairs (7, ...), weights w (k, k) and margins."""
+        """Return the model for weights of pairs (7, ...), agreement weights (k, k) and margins."""
         shares, expected, h = margins
         symmetric = (w + w.T) / 2
         mean_weight = shares @ symmetric
@@ -142,15 +142,12 @@ class UrnModel:
             )
             - (same_pair + shared_rating + disjoint) * mean**2
         )
-        # Above 0, but less agreement t than independent ratings with these margins have: a
-        # coefficient whose chance does not follow the margins, as AC1 of ratings that are all in
-        # one category. Pairs agree with the probability t.
-        t = 1 - x * beyond_chance
-        agreement_variance = np.where(
-            (t < s) & (value > 0),
-            np.maximum(agreement_variance, own_rating * t * (1 - t)),
-            agreement_variance,
-        )
+        # Less agreement t than independent ratings with these margins have: a coefficient whose
+        # chance does not follow the margins, as AC1 of ratings that are all in one category. Pairs
+        # agree with the probability t, and their variance grows by that of a share. It stays the
+        # same where t reaches s or P_e: a jump there would let rounding choose the limit.
+        t = np.clip(1 - x * beyond_chance, np.minimum(expected, s), s)
+        agreement_variance += own_rating * np.maximum(t * (1 - t) - s * (1 - s), 0.0)
         covariance = (
             own_rating * (rho * h + a * h_weight)
             + other_rating
@@ -164,7 +161,7 @@ class UrnModel:
 
 
 class ScoreLimits(Limits):
-    """Limits of the interval shown: score interval and value -/+ t se together.
+    """Limits of a score interval that also covers the value -/+ t standard errors.
 
     The score interval holds for few and rare data, the standard error where items differ in other
     ways than the model has it; the limits are the outer ones of both. They lie between `lowest`,
@@ -181,7 +178,7 @@ class ScoreLimits(Limits):
         lowest: Floats | float,
         extra_variance: Floats | float = 0.0,
     ) -> None:
-        """Take a problem: all arrays (...).
+        """Store an unsolved problem: point, variance model, standard error and degrees of freedom.
 
         df: degrees of freedom of t; extra_variance: of sources other than the items.
         """
@@ -195,13 +192,13 @@ class ScoreLimits(Limits):
         self.numbers, self.model = numbers, model
 
     def solve(self) -> tuple[Floats, Floats]:
-        """Return the limits (...)."""
+        """Return the lower and upper limits (...), solving the score equation if needed."""
         low, high = _solve(self.numbers, self.model)
         return low, high
 
 
 def solve_together(limits: Sequence[Limits]) -> None:
-    """Solve all problems among the limits of estimates of one shape in one computation."""
+    """Solve the score intervals of several estimates of one shape in one computation."""
     problems = [part for part in limits if isinstance(part, ScoreLimits) and not part.is_solved]
     if len(problems) < 2:
         return

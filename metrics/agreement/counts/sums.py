@@ -1,4 +1,4 @@
-"""Sums over items shared by the pattern coefficients, from patterns and their numbers of items.
+"""Sums over patterns of items that the pattern coefficients share.
 
 The patterns (P, k) are shared by all entries of the leading axes; the numbers of items (..., P)
 carry the axes: days, cumulative sums, bootstrap replicates.
@@ -53,7 +53,7 @@ class PatternSums:
         return self.n2 > 0
 
     def build_basis(self) -> EstimateBasis:
-        """Return the items with two or more ratings.
+        """Return n items, ratings and degrees of freedom of the patterns' estimates.
 
         The interval has n - 1 degrees of freedom (irrCAC).
         """
@@ -76,7 +76,7 @@ class PatternSums:
         return sparse.csr_array(self.counts)
 
     def compute_item_agreement(self, weights: npt.ArrayLike | None) -> Floats:
-        """Return P_i of each pattern (P,): the mean weight of its ordered pairs of ratings.
+        """Return the mean weight P_i (P,) of the ordered pairs of ratings in each pattern.
 
         0 for m < 2.
         """
@@ -88,7 +88,7 @@ class PatternSums:
         return np.where(self.pairable, credit / np.maximum(self.sizes * (self.sizes - 1), 1), 0.0)
 
     def compute_observed(self, agreement: Floats) -> Floats:
-        """Return P_o (...): the mean of P_i over the items with two or more ratings."""
+        """Return the observed agreement P_o (...), a mean over items with two or more ratings."""
         return divide_or_nan(self.n_items @ agreement, self.n2)
 
     @cached_property
@@ -99,7 +99,7 @@ class PatternSums:
         return np.where(np.isfinite(smallest), smallest, np.nan)
 
     def build_pair_weights(self, *, pooled: bool) -> Floats:
-        """Return the numbers of pairs in the variance of P_o and the margins.
+        """Return the weights (7, ...) of pairs in the variance of observed agreement and margins.
 
         pooled: each rating counts once in the margins; otherwise each item.
         """
@@ -118,7 +118,7 @@ class PatternSums:
     def compute_least_value(
         self, weights: npt.ArrayLike | None, greatest_chance: float = 0.0
     ) -> Floats:
-        """Return the least (P_o - P_e) / (1 - P_e) (...) that these numbers of ratings allow.
+        """Return the least coefficient (...) that the numbers of ratings an item allow.
 
         P_o is least where the ratings of an item are spread evenly over the categories (under
         weights: the least weight); greatest_chance: the greatest P_e.
@@ -142,7 +142,7 @@ class PatternSums:
     def sum_squared_influence(
         self, beta: list[tuple[Floats, npt.NDArray[Any]]], *, constant: Floats | None = None
     ) -> Floats:
-        """Return the sum over items of f_i^2 (...), f linear in features of the item's pattern.
+        """Return the sum over items of squared influences (...) that are linear in their patterns.
 
         beta: pairs (coefficients (...) or (..., F), features (P,) or (P, F)); constant (...) is
         added to each f_i.
@@ -177,7 +177,7 @@ class PatternSums:
         return total.reshape(leading_shape)
 
     def compute_standard_error(self, squared_influence: Floats, n: Floats | None = None) -> Floats:
-        """Return sqrt(spread / (n (n - 1))).
+        """Return the standard error (...) from the sum of squared influences of n items.
 
         N is the number of items with a rating unless given.
         """
@@ -186,7 +186,7 @@ class PatternSums:
 
 
 def build_pattern_sums(counts: npt.ArrayLike, n_items: npt.ArrayLike) -> PatternSums:
-    """Prepare patterns (P, k) and their numbers of items (..., P).
+    """Return PatternSums of patterns (P, k) and their numbers of items (..., P).
 
     Patterns without ratings are dropped.
     """

@@ -23,9 +23,9 @@ from metrics.management.file_headline import REASON_TEXTS, build_scale, compute_
 from ratings.imports.decoding.encodings import ENCODINGS
 from ratings.imports.mapping.column_options import parse_column_roles
 from ratings.imports.mapping.column_texts import LAYOUT_TEXTS
+from ratings.imports.values.label_interpretation import quote_labels
 from ratings.imports.values.label_notes import NO_ORDER, LabelNote, format_command_note
 from ratings.imports.values.label_order import ALPHABET
-from ratings.imports.values.label_reading import quote_labels
 from ratings.management.label_arguments import (
     add_label_arguments,
     parse_label_options,

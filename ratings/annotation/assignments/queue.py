@@ -1,4 +1,4 @@
-"""Assignment of items to raters.
+"""Queue: assign the next item to a rater, and release expired assignments.
 
 Every item gets as many raters as its project's ``overlap`` and its own ``extra_slots`` say, never
 one more through this module.
@@ -119,7 +119,7 @@ def get_next_item(rater: Rater, *, exclude_item_id: int | None = None) -> Item |
                 exam_query,
                 (_EXPIRED_EXISTS_SQL, [now]),
                 (_POSITION_SQL, [rater.pk]),
-                *candidates.build_bounds_query(rater),
+                *candidates.build_id_bounds_query(rater),
             ]
         )
     )
@@ -130,13 +130,13 @@ def get_next_item(rater: Rater, *, exclude_item_id: int | None = None) -> Item |
     if item is not None or exam_question_id is not None:
         return item
     if expired_rows:  # each request for an item frees the slots of expired assignments
-        release_expired()
+        release_expired_assignments()
     # Read without a lock: it only determines where the search starts.
     position, n_assigned = position_rows[0] if position_rows else (0, 0)
     ranges = (
         candidates.draw_random_ranges(rater, n_assigned, bounds[0])
         if bounds
-        else candidates.build_ranges([position])
+        else candidates.build_id_ranges([position])
     )
     use_plan = candidates.should_use_plan(rater, n_assigned)
     for wait_for_locks in _get_lock_strategies():
@@ -155,8 +155,8 @@ def get_next_item(rater: Rater, *, exclude_item_id: int | None = None) -> Item |
     return None
 
 
-def claim_slot(rater: Rater, item: Item) -> bool:
-    """Claim a slot for a rater who returns to an item they skipped or let expire.
+def reclaim_slot(rater: Rater, item: Item) -> bool:
+    """Claim a slot again, for a rater who returns to an item that was skipped or expired.
 
     Returns False when no slot is left.
     """
@@ -170,7 +170,7 @@ def claim_slot(rater: Rater, item: Item) -> bool:
         return _open_assignment(rater, item.pk, planned=planned_assignments.exists()) is not None
 
 
-def release_expired() -> None:
+def release_expired_assignments() -> None:
     """Expire assignments whose lease is over and free their slots, a few at a time."""
     now = timezone.now()
     expired = Assignment.objects.filter(state=State.OPEN, leased_until__lte=now).order_by(
@@ -181,7 +181,7 @@ def release_expired() -> None:
         Assignment.objects.filter(pk__in=[row.pk for row in rows]).update(
             state=State.EXPIRED, closed_at=now
         )
-        slots.recount({row.item_id for row in rows})
+        slots.recount_slots({row.item_id for row in rows})
 
 
 def _can_skip_locked() -> bool:

@@ -90,7 +90,7 @@ class RaterProgress:
 
     @property
     def hours_left(self) -> int | None:
-        """The same in whole hours, where minutes would be too precise; or None."""
+        """Upper bound of the remaining time in whole hours, where minutes are too precise."""
         minutes = self.minutes_left
         return (
             round(minutes / 60)
@@ -154,7 +154,7 @@ def compute_progress(rater: Rater) -> RaterProgress:
         rated=cached_count + n_since,
         skipped=skipped,
         items=get_item_counts(rater.project).available,
-        remaining=remaining.get_remaining(rater, remaining.RaterCounts(*counts)),
+        remaining=remaining.count_remaining_items(rater, remaining.RaterCounts(*counts)),
         recent=recent_items[:N_RECENT_ITEMS],
         pace=_compute_pace(recent_items),
     )
@@ -174,8 +174,8 @@ def _compute_pace(recent: Sequence[RecentItem]) -> float | None:
     return statistics.median(seconds) if len(seconds) >= MIN_ITEMS_FOR_PACE else None
 
 
-def clear_cached(rater: Rater) -> None:
-    """Discard the rater's cached count, after answers were withdrawn."""
+def clear_cached_count(rater: Rater) -> None:
+    """Discard the rater's cached number of rated items, as after a withdrawal."""
     cache.delete(_build_cache_key(rater))
 
 

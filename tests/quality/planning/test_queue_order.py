@@ -305,7 +305,7 @@ def test_reopened_assignment_of_planned_item_stays_planned(study: Project) -> No
     assert item is not None
     assignments = Assignment.objects.filter(rater=rater, item=item)
     assignments.update(state=Assignment.State.EXPIRED, closed_at=timezone.now())
-    assert queue.claim_slot(rater, item)
+    assert queue.reclaim_slot(rater, item)
     assignment = assignments.get()
     assert (assignment.state, assignment.planned) == (Assignment.State.OPEN, True)
 

@@ -31,7 +31,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
 
 from agreement_site import saml_metadata
-from agreement_site.accounts import sign_in_limit
+from agreement_site.accounts import attempt_limits
 from agreement_site.models import AuditLogEntry
 from tests.cast import PASSWORD
 
@@ -455,7 +455,7 @@ def test_response_is_bound_to_its_browser_and_used_once(
 def test_number_of_recorded_failures_is_limited(
     provider: FakeSamlProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sign_in_limit, "MAX_TRIES_PER_NETWORK", 3)
+    monkeypatch.setattr(attempt_limits, "MAX_TRIES_PER_NETWORK", 3)
     assert [deliver_response(Client(), "").status_code for _ in range(5)] == [
         401,
         401,

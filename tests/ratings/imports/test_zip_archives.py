@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from projects.models import Item, Project
-from ratings.imports import archives, uploads
+from ratings.imports import uploads, zip_archives
 from ratings.models import ImportRun
 from tests.ratings.imports.test_command import run_import_command as run_command
 from tests.ratings.imports.wizard_client import (
@@ -195,7 +195,7 @@ def test_files_named_by_the_manifest_must_exist(wizard: WizardClient) -> None:
         (3, "none.png"),
         (4, "y.wav"),
     ]
-    assert "The ZIP archive has no sound 'y.wav'" in get_page_text(wizard.get_page())
+    assert "The ZIP archive has no audio file 'y.wav'" in get_page_text(wizard.get_page())
     assert not Item.objects.exists()
     wizard.client.post(wizard.run_url, {"action": "discard"})
     assert not list_stored_files()
@@ -230,7 +230,7 @@ def test_import_resumes_after_a_failed_write(
         raise OSError("the disc is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(archives.media, "store_file", raise_disk_full)
+        patched.setattr(zip_archives.media, "store_file", raise_disk_full)
         assert wizard.run_worker().state == "writing"
     assert not Item.objects.exists()
     assert wizard.run_worker().state == "done"
@@ -240,7 +240,7 @@ def test_import_resumes_after_a_failed_write(
 def test_damaged_archive_copy_stops_the_import(wizard: WizardClient) -> None:
     wizard.upload_and_validate(build_zip(VALID_ARCHIVE))
     wizard.start_import()
-    beside = uploads.get_absolute_path(wizard.run.path + archives.ARCHIVE_SUFFIX)
+    beside = uploads.get_absolute_path(wizard.run.path + zip_archives.ARCHIVE_SUFFIX)
     beside.write_bytes(b"PK")
     assert wizard.run_worker().state in ("writing", "failed")
     assert not Item.objects.exists()

@@ -1,4 +1,4 @@
-"""Validate the keys and labels of a file and resolve them to their ids in the staging database."""
+"""Validate keys and labels of a file, and assign ids of the staging database to them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from core.text import classify_key_problem
 from projects.models import Category, Question
 from projects.services import question_validation
 from ratings.imports.problems import MAX_LISTED, ProblemList
-from ratings.imports.values.label_reading import LabelOptions, LabelReading, read_labels
+from ratings.imports.values.label_interpretation import (
+    LabelInterpretation,
+    LabelOptions,
+    interpret_labels,
+)
 
 from .database import StagedKeys
 
@@ -59,7 +63,7 @@ class KeyResolver:
 
 
 class QuestionLabels:
-    """The labels of one question as texts of the file: staged ids and numbers of ratings.
+    """Texts in the label column of one question, with staged ids and numbers of ratings.
 
     Which texts are the same label, and which stand for a missing value, is known when the whole
     file has been read (`read`). An existing question has a fixed list of labels. A new question
@@ -87,7 +91,7 @@ class QuestionLabels:
         if question is not None:
             self.add_labels([category.label for category in question.active_categories()])
         self.existing = list(self.ids)
-        self.reading = LabelReading()
+        self.reading = LabelInterpretation()
 
     @property
     def is_new(self) -> bool:
@@ -132,12 +136,12 @@ class QuestionLabels:
             places.append((line, column))
         return self.ids[label]
 
-    def read(self, options: LabelOptions, problems: ProblemList) -> None:
-        """Decide which texts are which label, and add problems of labels that cannot be stored."""
+    def interpret_texts(self, options: LabelOptions, problems: ProblemList) -> None:
+        """Decide which text is which label, and add problems for labels that cannot be stored."""
         counts = {
             text: count for text, count in self.counts.items() if text not in self.existing or count
         }
-        self.reading = read_labels(counts, options, existing=self.existing)
+        self.reading = interpret_labels(counts, options, existing=self.existing)
         labels = self.count_labels()
         if self.is_new and len(labels) > question_validation.MAX_CATEGORIES:
             text = list(self.ids)[question_validation.MAX_CATEGORIES]
@@ -158,19 +162,19 @@ class QuestionLabels:
                 problems.counts_by_kind["label_unknown"] += max(self.counts[text] - len(places), 0)
 
     def count_labels(self) -> dict[str, int]:
-        """Return label -> number of ratings, after `read`."""
+        """Return label -> number of ratings, after `interpret_texts`."""
         counts = dict.fromkeys(self.existing, 0)
         for text, label in self.reading.labels.items():
             if label is not None:
                 counts[label] = counts.get(label, 0) + self.counts[text]
         return counts
 
-    def list_missing(self) -> list[str]:
-        """Return the texts that stand for a missing value, after `read`."""
+    def list_missing_codes(self) -> list[str]:
+        """Return the texts that stand for a missing value, after `interpret_texts`."""
         return [text for text, label in self.reading.labels.items() if label is None]
 
     def get_label_ids(self) -> dict[str, int]:
-        """Return label -> staged id, after `read`: the id of the first text that is this label."""
+        """Return label -> staged id of its first text, after `interpret_texts`."""
         ids = {label: self.ids[label] for label in self.existing}
         for text, label in self.reading.labels.items():
             if label is not None:

@@ -33,7 +33,7 @@ def split_labels(labels: Collection[str]) -> dict[str, tuple[str, ...]]:
 
 
 def join_labels(parts: Collection[str]) -> str:
-    """Return the text of a list of labels: the same for the same labels in any order."""
+    """Return the text of a set of labels: equal for the same labels in any order."""
     return "|".join(parts)
 
 

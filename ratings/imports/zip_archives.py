@@ -19,7 +19,7 @@ from typing import IO
 from django.conf import settings
 from django.urls import reverse
 
-from core.text import has_control
+from core.text import has_control_character
 from projects.models import Project
 from ratings.files import media
 
@@ -38,7 +38,7 @@ MAX_COMMENT_BYTES = 1 << 16
 CHUNK_BYTES = 1 << 18
 
 
-def check_directory_size(path: Path) -> None:
+def validate_directory_size(path: Path) -> None:
     """Raise UnreadableFileError if the central directory alone would fill the memory."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
@@ -55,8 +55,13 @@ def check_directory_size(path: Path) -> None:
         raise UnreadableFileError("zip_many", limit=MAX_FILES)
 
 
+def has_archive(path: Path) -> bool:
+    """Return whether an archive with media belongs to the stored file."""
+    return path.with_name(path.name + ARCHIVE_SUFFIX).exists()
+
+
 def extract_manifest(path: Path) -> IO[bytes]:
-    """Move the archive beside ``path`` and return its manifest, opened for reading.
+    """Move an uploaded ZIP archive aside, and return its manifest opened for reading.
 
     Raises UnreadableFileError without having changed anything. Reading the manifest with
     `iter_chunks` raises it, too, if the manifest is damaged.
@@ -119,7 +124,13 @@ def _list_files(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 def _validate_name(file: zipfile.ZipInfo, names: set[str]) -> None:
     name = file.orig_filename
     parts = PurePosixPath(name.replace("\\", "/")).parts
-    if ".." in parts or name.startswith("/") or "\\" in name or ":" in name or has_control(name):
+    if (
+        ".." in parts
+        or name.startswith("/")
+        or "\\" in name
+        or ":" in name
+        or has_control_character(name)
+    ):
         raise UnreadableFileError("zip_name", value=truncate_text(name))
     if file.filename in names:
         raise UnreadableFileError("zip_duplicate_name", value=truncate_text(name))

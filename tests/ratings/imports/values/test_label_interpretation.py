@@ -9,17 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratings.imports.values.label_forms import get_normal_form
+from ratings.imports.values.label_interpretation import (
+    LabelInterpretation,
+    LabelOptions,
+    interpret_labels,
+)
 from ratings.imports.values.label_lists import format_label_list, parse_label_list
-from ratings.imports.values.label_reading import LabelOptions, LabelReading, read_labels
+from ratings.imports.values.label_normalization import get_normal_form
 
 
-def read(*texts: str, existing: tuple[str, ...] = (), **options: object) -> LabelReading:
+def read(*texts: str, existing: tuple[str, ...] = (), **options: object) -> LabelInterpretation:
     counts = dict.fromkeys(texts, 1)
-    return read_labels(counts, LabelOptions(**options), existing=existing)  # type: ignore[arg-type]
+    return interpret_labels(counts, LabelOptions(**options), existing=existing)  # type: ignore[arg-type]
 
 
-def list_kinds(reading: LabelReading) -> list[str]:
+def list_kinds(reading: LabelInterpretation) -> list[str]:
     return [note.kind for note in reading.notes]
 
 

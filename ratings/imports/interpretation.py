@@ -1,4 +1,4 @@
-"""The reading of a file, as one typed answer for the wizard, the commands and JSON."""
+"""Interpretation of a file: column roles, questions, skipped parts; for wizard and commands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
-from .decoding.table_times import has_zone
+from .decoding.table_times import needs_no_zone
 from .mapping.column_cells import TableHead
 from .mapping.column_texts import COLUMN_REASONS, DOUBTS, LAYOUT_TEXTS, ROLE_TEXTS
 from .mapping.import_mapping import ImportMapping
@@ -20,8 +20,8 @@ MAX_LISTED_COLUMNS = 10  # columns that a doubt lists
 MAX_SHOWN_LINES = 5
 
 
-class UnderstoodColumn(NamedTuple):
-    """A column: what it was taken for and why.
+class InterpretedColumn(NamedTuple):
+    """A column of the file with its role and the reason for it.
 
     ``role`` is a key of ROLE_TEXTS, ``detail`` the rater, question, item or label that it stands
     for.
@@ -48,7 +48,7 @@ class UnderstoodColumn(NamedTuple):
 
 
 @dataclass
-class UnderstoodQuestion:
+class InterpretedQuestion:
     """A question: its labels with numbers of ratings; scale and order if it is new."""
 
     labels: dict[str, int] = field(default_factory=dict)
@@ -69,8 +69,8 @@ class Repeats:
 
 
 @dataclass
-class LeftOut:
-    """Parts of the file that are left out for one reason, with their first lines and values."""
+class SkippedParts:
+    """Parts of the file that are skipped for one reason, with first lines and values."""
 
     count: int
     lines: list[int] = field(default_factory=list)
@@ -78,27 +78,29 @@ class LeftOut:
 
 
 @dataclass
-class Understood:
-    """Columns, layout, questions and numbers of a file, and what was left out with the reason.
+class FileInterpretation:
+    """Layout, columns, questions, numbers and skipped parts of a file.
 
-    ``zone`` is that of times that name none, empty if each does. ``questions`` has for each
-    question its labels in their order, the scale and what else is known. ``counts`` are numbers of
-    items, raters and ratings, ``left_out`` has reason -> {"count", "lines"}.
+    ``default_rater`` is the rater of all ratings of a table without raters. ``zone`` is that of
+    times that name none, empty if each does. ``questions`` has for each question its labels in
+    their order, the scale and what else is known. ``counts`` are numbers of items, raters and
+    ratings, ``left_out`` has reason -> {"count", "lines"}.
     """
 
     source: str
     layout: str = ""
-    columns: list[UnderstoodColumn] = field(default_factory=list)
+    columns: list[InterpretedColumn] = field(default_factory=list)
     rows_are_items: bool = False
+    default_rater: str = ""
     zone: str = ""
-    questions: dict[str, UnderstoodQuestion] = field(default_factory=dict)
+    questions: dict[str, InterpretedQuestion] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     repeats: Repeats = field(default_factory=Repeats)
-    left_out: dict[str, LeftOut] = field(default_factory=dict)
+    left_out: dict[str, SkippedParts] = field(default_factory=dict)
 
     @classmethod
-    def from_mapping(cls, mapping: ImportMapping, head: TableHead | None) -> Understood:
-        """Return what was understood of the columns; ``head`` is None for the export of a tool."""
+    def from_mapping(cls, mapping: ImportMapping, head: TableHead | None) -> FileInterpretation:
+        """Return the interpretation of the columns; ``head`` is None for the export of a tool."""
         if head is None:
             return cls(mapping.source)
         return cls(
@@ -106,12 +108,13 @@ class Understood:
             mapping.layout,
             list_columns(mapping, head),
             rows_are_items=mapping.rows_are_items,
+            default_rater=_get_only_rater(mapping),
             zone=_get_zone(mapping, head),
         )
 
-    def add_left_out(self, skipped_records: Mapping[str, Mapping[str, Any]]) -> None:
+    def add_skipped_records(self, skipped_records: Mapping[str, Mapping[str, Any]]) -> None:
         """Add the records that a check or a reader skipped (see `SkippedRecordCounts.to_json`)."""
-        self.left_out = {reason: LeftOut(**parts) for reason, parts in skipped_records.items()}
+        self.left_out = {reason: SkippedParts(**parts) for reason, parts in skipped_records.items()}
 
     def to_json(self) -> dict[str, Any]:
         """Return the value of ``understood`` in JSON, with the texts of all codes."""
@@ -137,7 +140,16 @@ class Understood:
             lines.append(str(LAYOUT_TEXTS[self.layout]))
         lines += [column.format() for column in self.columns]
         if self.rows_are_items:
-            lines.append(_("no column of items: rows are items, numbered from 1"))
+            lines.append(
+                _("no column of raters: rows are raters, numbered from 1")
+                if self.layout == "raters"
+                else _("no column of items: rows are items, numbered from 1")
+            )
+        if self.default_rater:
+            lines.append(
+                _("no column of raters: all ratings are by %(rater)s")
+                % {"rater": self.default_rater}
+            )
         if self.zone:
             lines.append(_("times without a zone are times of %(zone)s") % {"zone": self.zone})
         lines += [_format_question(key, question) for key, question in self.questions.items()]
@@ -151,7 +163,7 @@ class Understood:
         return lines
 
 
-def list_columns(mapping: ImportMapping, head: TableHead) -> list[UnderstoodColumn]:
+def list_columns(mapping: ImportMapping, head: TableHead) -> list[InterpretedColumn]:
     """Return what each column is taken for."""
     role_by_index = {index: role for role, index in mapping.columns.items()}
     role_by_index |= dict.fromkeys(mapping.label_columns, "label")
@@ -167,21 +179,26 @@ def list_columns(mapping: ImportMapping, head: TableHead) -> list[UnderstoodColu
             role = value_role[mapping.layout]
             detail = _get_value_detail(mapping, index, name)
         reason = mapping.reasons.get(str(index), "no_role")
-        columns.append(UnderstoodColumn(name, role, reason, detail))
+        columns.append(InterpretedColumn(name, role, reason, detail))
     return columns
 
 
 def _get_value_detail(mapping: ImportMapping, index: int, name: str) -> str:
-    if mapping.layout == "raters":
-        return get_item_name(name)
-    rater, question = mapping.value_columns.get(str(index), (name, ""))
-    return f"{rater}, {question}" if question else rater
+    own_name = get_item_name(name) if mapping.layout == "raters" else name
+    value, question = mapping.value_columns.get(str(index), (own_name, ""))
+    return f"{value}, {question}" if question else value
+
+
+def _get_only_rater(mapping: ImportMapping) -> str:
+    """Return the rater of a table that names none, else an empty text."""
+    has_raters = "rater" in mapping.columns or mapping.key_separator
+    return mapping.default_rater if mapping.layout == "long" and not has_raters else ""
 
 
 def _get_zone(mapping: ImportMapping, head: TableHead) -> str:
-    """Return the zone that times of the file are read in, empty if they name theirs."""
+    """Return the zone for times in the file that name none, empty if all times name theirs."""
     index = mapping.columns.get("rated_at")
-    if index is None or all(has_zone(text) for text in head.columns[index].filled):
+    if index is None or all(needs_no_zone(text) for text in head.columns[index].filled):
         return ""
     return mapping.zone or mapping.time_zone
 
@@ -193,6 +210,7 @@ def format_doubt(kind: str, columns: list[str]) -> tuple[str, str]:
     values = {
         "columns": ", ".join(shown) + ("" if shown == columns else ", …"),
         "labels": " ".join(f"label={quote_argument(name)}" for name in shown),
+        "raters": " ".join(f"rater={quote_argument(name)}" for name in shown),
     }
     return str(text) % values, options % values
 
@@ -217,7 +235,7 @@ def _format_repeats(repeats: Repeats) -> str:
     }
 
 
-def _format_question(key: str, question: UnderstoodQuestion) -> str:
+def _format_question(key: str, question: InterpretedQuestion) -> str:
     return _("question %(key)s: %(scale)s; labels in this order: %(labels)s") % {
         "key": key,
         "scale": question.scale or _("the scale of the project"),
@@ -225,7 +243,7 @@ def _format_question(key: str, question: UnderstoodQuestion) -> str:
     }
 
 
-def _format_left_out(reason: str, parts: LeftOut) -> str:
+def _format_left_out(reason: str, parts: SkippedParts) -> str:
     text = _("left out: %(count)s, %(reason)s") % {
         "count": parts.count,
         "reason": SKIPPED_RECORD_REASONS[reason],

@@ -1,4 +1,4 @@
-"""The normal form of a label: which spellings in a file are one label.
+"""Normalize labels, so that spellings of one label in a file become equal.
 
 Equal numbers are one label (1, 1.0, +1), so are the spellings of a truth value (True, TRUE) and of
 a character in Unicode. Labels that differ in case or in blanks are only similar: whoever imports
@@ -20,6 +20,16 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 _THOUSANDS = re.compile(r"[+-]?\d{1,3},\d{3}", re.ASCII)
 _WHOLE_NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
+# Long and short forms of two answers, which one file may mix.
+_SHORT_FORMS = (
+    (("yes", "no"), ("y", "n")),
+    (("true", "false"), ("t", "f")),
+    (("true", "false"), ("1", "0")),
+    (("yes", "no"), ("1", "0")),
+    (("ja", "nein"), ("j", "n")),
+    (("oui", "non"), ("o", "n")),
+    (("sí", "no"), ("s", "n")),
+)
 _BLANKS = re.compile(r"[\s\u200b\ufeff]+")
 
 
@@ -33,7 +43,7 @@ def normalize_text(label: str) -> str:
 
 
 def parse_decimal(label: str, *, decimal_comma: bool = False) -> Decimal | None:
-    """Return the number that a label is, or None. ``decimal_comma``: 2,5 is a number, too."""
+    """Return the label as an exact number, or None. ``decimal_comma``: 2,5 is a number, too."""
     text = label.strip().translate(MINUS_SIGNS)
     if decimal_comma and _DECIMAL_COMMA.fullmatch(text):
         text = text.replace(",", ".")
@@ -79,13 +89,24 @@ def get_normal_form(label: str, *, decimal_comma: bool = False) -> str:
     return text.casefold() if text.casefold() in TRUTH_VALUES else text
 
 
-def get_similar_form(label: str) -> str:
-    """Return the text that labels share which differ in case and blanks only."""
-    return _BLANKS.sub(" ", get_normal_form(label)).strip().casefold()
+def get_similar_forms(labels: Collection[str]) -> dict[str, str]:
+    """Return label -> text that it shares with labels that are probably the same.
+
+    These differ in case and blanks only, or are the long and short form of yes and no: Yes and Y,
+    TRUE and 1. Of short forms alone, none is the same as another.
+    """
+    forms = {label: _BLANKS.sub(" ", get_normal_form(label)).strip().casefold() for label in labels}
+    present = set(forms.values())
+    for long_forms, short_forms in _SHORT_FORMS:
+        has_both = present & set(long_forms) and present & set(short_forms)
+        if has_both and present <= {*long_forms, *short_forms}:
+            names = dict(zip(short_forms, long_forms, strict=True))
+            forms = {label: names.get(form, form) for label, form in forms.items()}
+    return forms
 
 
 def select_spelling(spellings: Collection[str], normal_form: str) -> str:
-    """Return how a label is shown that the file spells in these ways.
+    """Return the spelling to show, out of those that the file has for one label.
 
     A spelling that the file uses throughout is kept where it may be meant: 01, +1, 1e3, TRUE. A
     whole number written as a decimal (1.0) is what a data frame makes of a column with an empty

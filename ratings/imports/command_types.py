@@ -9,8 +9,8 @@ from typing import Any
 
 from projects.models import Project
 
-from .understood import Understood
-from .values.label_reading import LabelOptions
+from .interpretation import FileInterpretation
+from .values.label_interpretation import LabelOptions
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class FileResult:
     skipped_records: dict[str, int] = field(default_factory=dict)
     problems: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    understood: Understood | None = None
+    understood: FileInterpretation | None = None
     labels: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add_problem(self, message_text: str, *, line: int | None = None, column: str = "") -> None:

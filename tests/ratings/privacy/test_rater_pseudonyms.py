@@ -16,8 +16,8 @@ from metrics.models import SavedView
 from projects.models import Member, Project, Rater, RaterIdentity
 from projects.services.members import membership
 from ratings.annotation.submission import get_or_create_rater
-from ratings.items import personal_data, rater_pseudonyms
 from ratings.models import Rating
+from ratings.privacy import personal_data, rater_pseudonyms
 from tests.ratings.imports.wizard_client import WizardClient
 
 pytestmark = pytest.mark.django_db

@@ -1,4 +1,4 @@
-"""Reading of the labels of one question: spellings joined, missing values found, notes on both.
+"""Interpret the label texts of a question: join spellings, find missing values, add notes.
 
 Everything that reads labels from a file uses this: imports of any format, the wizard and `manage.py
 agreement`.
@@ -11,16 +11,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import label_notes
-from .label_forms import (
+from .label_normalization import (
+    TRUTH_VALUES,
     get_normal_form,
-    get_similar_form,
+    get_similar_forms,
     has_decimal_commas,
     normalize_text,
+    parse_decimal,
     select_spelling,
 )
 from .label_notes import LabelNote
+from .label_order import ALPHABET, guess_order
 from .missing_codes import CodeStatus, classify_codes
-from .several_labels import join_labels, split_labels
+from .multi_label_cells import join_labels, split_labels
 
 JOIN, KEEP = "join", "keep"  # what to do with similar labels; an empty text is undecided
 MAX_QUOTED_LABELS = 8
@@ -42,8 +45,8 @@ class LabelOptions:
 
 
 @dataclass
-class LabelReading:
-    """The label of each text of the file, None for a missing value, and notes."""
+class LabelInterpretation:
+    """Label of each text in the file, None for a missing value; with notes for the lead."""
 
     labels: dict[str, str | None] = field(default_factory=dict)
     notes: list[LabelNote] = field(default_factory=list)
@@ -54,10 +57,10 @@ class LabelReading:
         return [note for note in self.notes if note.kind in label_notes.UNDECIDED_KINDS]
 
 
-def read_labels(
+def interpret_labels(
     counts: Mapping[str, int], options: LabelOptions, *, existing: Sequence[str] = ()
-) -> LabelReading:
-    """Return how the texts in the column of labels are read.
+) -> LabelInterpretation:
+    """Return the label of each text in the label column, from the texts and their counts.
 
     ``counts`` is text -> number of ratings, for all texts of one question. ``existing`` are the
     labels that the question has already: they are no codes for missing values, and other spellings
@@ -65,11 +68,11 @@ def read_labels(
     """
     if options.is_exact:
         missing = set(options.missing)
-        return LabelReading({text: None if text in missing else text for text in counts})
-    return _LabelReader(counts, options, existing).read()
+        return LabelInterpretation({text: None if text in missing else text for text in counts})
+    return _LabelInterpreter(counts, options, existing).read()
 
 
-class _LabelReader:
+class _LabelInterpreter:
     """Reads the labels of one question."""
 
     def __init__(
@@ -79,16 +82,17 @@ class _LabelReader:
         self.options = options
         self.existing = existing
         self.existing_labels = {get_normal_form(label): label for label in existing}
-        self.reading = LabelReading()
+        self.reading = LabelInterpretation()
         self.texts: dict[str, str] = {}  # text of the file -> text in Unicode's composed form
         self.parts: dict[str, tuple[str, ...]] = {}  # text -> the several labels that it holds
 
-    def read(self) -> LabelReading:
+    def read(self) -> LabelInterpretation:
         self._split_lists()
-        self._read_missing()
+        self._mark_missing_codes()
         forms = self._get_normal_forms()
-        names = self._name_labels(forms)
-        joined = self._join_similar(list(dict.fromkeys(names.values())))
+        self._note_other_labels(forms)
+        names = self._select_spellings(forms)
+        joined = self._join_similar_labels(list(dict.fromkeys(names.values())))
         for raw, form in forms.items():
             self.reading.labels[raw] = joined.get(names[form], names[form])
         return self.reading
@@ -106,7 +110,7 @@ class _LabelReader:
         single = {text: "".join(parts) for text, parts in lists.items() if len(parts) < 2}
         self.texts = {raw: single.get(text, text) for raw, text in self.texts.items()}
 
-    def _read_missing(self) -> None:
+    def _mark_missing_codes(self) -> None:
         """Mark the codes for missing values, and note those that may be one."""
         missing = [code.strip() for code in self.options.missing]
         labels = [label for label in self.existing if label not in missing]
@@ -146,7 +150,16 @@ class _LabelReader:
             )
         return forms
 
-    def _name_labels(self, forms: Mapping[str, str]) -> dict[str, str]:
+    def _note_other_labels(self, forms: Mapping[str, str]) -> None:
+        """Note labels such as '2*' and '3 (unsure)' where most labels are numbers."""
+        others = {raw: form for raw, form in forms.items() if parse_decimal(form) is None}
+        new = {form for form in others.values() if form not in self.existing_labels}
+        if not new - set(TRUTH_VALUES) or 2 * len(new) > len(set(forms.values())):
+            return
+        if guess_order(set(forms.values())).basis == ALPHABET:
+            self._add_note(label_notes.BESIDE_NUMBERS, sorted(new), raws=others)
+
+    def _select_spellings(self, forms: Mapping[str, str]) -> dict[str, str]:
         """Return normal form -> label, and note the spellings that are joined."""
         spellings: dict[str, set[str]] = {}
         for raw, form in forms.items():
@@ -167,11 +180,11 @@ class _LabelReader:
             self._add_note(label_notes.EQUAL, groups)
         return names
 
-    def _join_similar(self, labels: Sequence[str]) -> dict[str, str]:
+    def _join_similar_labels(self, labels: Sequence[str]) -> dict[str, str]:
         """Return label -> label that it is joined with; note labels that are similar."""
         similar: dict[str, list[str]] = {}
-        for label in dict.fromkeys([*self.existing, *labels]):
-            similar.setdefault(get_similar_form(label), []).append(label)
+        for label, form in get_similar_forms(dict.fromkeys([*self.existing, *labels])).items():
+            similar.setdefault(form, []).append(label)
         groups = [
             group
             for group in similar.values()
@@ -187,7 +200,7 @@ class _LabelReader:
         for group in groups:
             existing = [label for label in group if label in self.existing]
             # Without a label of the question, the plainest spelling: Positive, not POSITIVE.
-            target = existing[0] if existing else min(group, key=_rate_spelling)
+            target = existing[0] if existing else min(group, key=_build_spelling_sort_key)
             joined |= {label: target for label in group if label not in (target, *existing)}
         return joined
 
@@ -201,7 +214,7 @@ class _LabelReader:
         )
 
 
-def _rate_spelling(label: str) -> tuple[bool, int, str]:
+def _build_spelling_sort_key(label: str) -> tuple[bool, int, str]:
     """Return a key that sorts plain spellings first: no capitals throughout, few blanks."""
     return (label.isupper() and len(label) > 1, len(label), label)
 

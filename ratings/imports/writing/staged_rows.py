@@ -20,11 +20,11 @@ from core.db import bulk
 from projects.models import Project, Question, Rater
 from projects.services.raters import pseudonyms
 from ratings.imports import leases
-from ratings.imports.archives import MediaArchive
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.staging.database import Heartbeat
 from ratings.imports.staging.queries import StagedRating, StagedRows, StagedSkip
 from ratings.imports.staging.timestamps import to_datetime
+from ratings.imports.zip_archives import MediaArchive
 from ratings.models import ImportRun, Rating, Revision
 from ratings.services import permissions
 from ratings.services.check_answers import record_repeats
@@ -160,7 +160,7 @@ class RatingWriter:
             raise ImportStopped("archived", self.project.name) from error
         # After the ratings: the API locks items before the project, too, so there is no deadlock.
         if new_items:
-            Project.objects.filter(pk=self.project.pk).increment_catalogue_version()
+            Project.objects.filter(pk=self.project.pk).increment_items_and_raters_version()
         return {
             "created": outcome.created,
             "changed": outcome.changed,
@@ -176,7 +176,7 @@ class RatingWriter:
         new_raters = self._load_raters(dict.fromkeys(skip.rater for skip in batch))
         n_skipped = self.skip_writer.write_skips(batch, item_ids, self.rater_ids)
         if new_items:
-            Project.objects.filter(pk=self.project.pk).increment_catalogue_version()
+            Project.objects.filter(pk=self.project.pk).increment_items_and_raters_version()
         return {"skipped": n_skipped, "items": new_items, "raters": new_raters}
 
     def _get_question(self, key: str) -> Question:
