@@ -17,11 +17,9 @@ from django.utils.translation import gettext as _
 
 MAX_URL_LENGTH = 500
 URL_CHARACTERS = re.compile(r"[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]+")
-# IPv6 networks that contain IPv4 addresses, beside ::ffff:0:0/96 (mapped), 2002::/16 (6to4) and
-# 2001::/32 (Teredo): IPv4-compatible, and translated (RFC 6052, RFC 8215).
-EMBEDDING_NETWORKS = tuple(
-    ipaddress.ip_network(text) for text in ("::/96", "64:ff9b::/96", "64:ff9b:1::/48")
-)
+# Global unicast addresses (RFC 4291). Outside are the mapped, compatible and translated forms of
+# IPv4 addresses; inside are two further ones, 6to4 and Teredo.
+GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 
 
 class InvalidUrl(ValueError):
@@ -60,7 +58,8 @@ def parse_url(url: str) -> Target:
     except ValueError:
         raise InvalidUrl(_("This is not an address.")) from None
     schemes = ("https", "http") if settings.WEBHOOKS_TO_PRIVATE_NETWORKS else ("https",)
-    if parts.scheme not in schemes or not parts.hostname or port == 0:
+    host = (parts.hostname or "").rstrip(".")
+    if parts.scheme not in schemes or not host or port == 0:
         raise InvalidUrl(_("The address must begin with https:// and a host."))
     if "@" in parts.netloc or parts.fragment:
         raise InvalidUrl(_("The address must have no user name, password or fragment (#)."))
@@ -68,7 +67,7 @@ def parse_url(url: str) -> Target:
     query = f"?{parts.query}" if parts.query else ""
     return Target(
         is_https=is_https,
-        host=parts.hostname,
+        host=host,
         port=port or (443 if is_https else 80),
         path=f"{parts.path or '/'}{query}",
         host_header=parts.netloc,
@@ -92,11 +91,10 @@ def resolve(target: Target) -> str:
 def is_public(address: str) -> bool:
     """Return whether an IP address is a public one of one host, and contains no other address."""
     ip = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(ip, ipaddress.IPv6Address):
-        if ip.ipv4_mapped or ip.sixtofour or ip.teredo:
-            return False
-        if any(ip in network for network in EMBEDDING_NETWORKS):
-            return False
+    if isinstance(ip, ipaddress.IPv6Address) and (
+        ip not in GLOBAL_UNICAST or ip.sixtofour or ip.teredo
+    ):
+        return False
     return ip.is_global and not ip.is_multicast
 
 

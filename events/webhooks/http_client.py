@@ -132,6 +132,8 @@ def _build_connection(target: Target, address: str) -> _Abortable:
 def _name_error(error: Exception) -> str:
     if isinstance(error, urllib3.exceptions.SSLError | ssl.SSLError):
         return "certificate"
+    if isinstance(error, urllib3.exceptions.NewConnectionError):  # it counts as a timeout, too
+        return "connection"
     if isinstance(error, urllib3.exceptions.TimeoutError | TimeoutError):
         return "timeout"
     return "connection"

@@ -77,7 +77,7 @@ def create_decision(
     _store_label(question, item, None if code is None else index_of_code[code], scale)
     ReviewAssignment.objects.filter(question=question, item=item).delete()
     ReviewClaim.objects.filter(question=question, item=item).delete()
-    label = None if code is None else scale.labels[index_of_code[code]]
+    # Without the label: a second adjudicator decides the item blind.
     record_event(
         project_id=question.project_id,
         kind="item.reviewed",
@@ -85,8 +85,8 @@ def create_decision(
         data={
             "question": question.key,
             "items": [item.key],
-            "label": label,
             "decision": decision.number,
+            "is_withdrawn": code is None,
         },
         by=by,
     )

@@ -28,6 +28,7 @@ FORM_DATA: dict[str, dict[str, Any]] = {
     "/projects/import/": {},
     "settings/": {"name": ""},
     "settings/new-question/": {"text": "", **EMPTY_FORMSET},
+    "settings/webhooks/": {"url": "http://example.org/"},
     "settings/questions/severity/text/": {"text": ""},
     "settings/questions/severity/categories/": {"scale": "none such", **EMPTY_FORMSET},
     "settings/questions/severity/weights/": {"weights": "none such"},

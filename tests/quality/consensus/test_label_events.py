@@ -53,11 +53,11 @@ def test_changed_labels_and_completion(
     kinds = [kind for kind, _data in recompute_and_list(question)]
     assert sorted(kinds) == ["item.reviewed", "label.changed", "question.complete"]
     assert Event.objects.get(kind="item.reviewed").data == {
-        "question": "severity", "items": ["c"], "label": "critical", "decision": 1,
+        "question": "severity", "items": ["c"], "decision": 1, "is_withdrawn": False,
     }  # fmt: skip
     assert Event.objects.filter(kind="question.complete").last().data["items"] == 3  # type: ignore[union-attr]
     assert recompute_and_list(question) == [], "nothing changed"
     create_decision(question=question, item=item, code=3, by=lead)
     assert [kind for kind, _data in recompute_and_list(question)] == ["item.reviewed"]
     create_decision(question=question, item=item, code=None, by=lead)
-    assert Event.objects.filter(kind="item.reviewed").last().data["label"] is None  # type: ignore[union-attr]
+    assert Event.objects.filter(kind="item.reviewed").last().data["is_withdrawn"]  # type: ignore[union-attr]
