@@ -41,7 +41,7 @@ class Sweeper(bootsteps.StartStopStep):
     SWEEPS = {
         "metrics.tasks.sweep_all": 1.0,
         "ratings.tasks.resume_stalled": 1.0,
-        "metrics.jobs.deletions.process_deletions": 1.0,
+        "metrics.jobs.deletions.process_pending_deletions": 1.0,
         "quality.tasks.sweep_all": 0.4,
         "quality.tasks.sweep_gold": 0.4,
         "quality.tasks.sweep_raters": 0.4,

@@ -1,4 +1,4 @@
-"""Models: the stored counts, and the results computed from them.
+"""Models of stored counts, results, on-demand jobs and saved views.
 
 Counts are exact integers and the only input of every result. Blobs are little-endian integer
 arrays in C order, with columns by category *code* (so that re-ordering or adding categories moves

@@ -1,4 +1,4 @@
-"""The stored counts of a question, and the progress of counting."""
+"""Models of the stored counts of a question, and of the progress of counting."""
 
 from __future__ import annotations
 

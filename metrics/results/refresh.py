@@ -1,4 +1,4 @@
-"""Refreshing stored results from the counts; only what changed is read and computed again.
+"""Refresh stored results from changed counts.
 
 Rows of counts that changed are marked ``stale`` in the transaction that changed them.
 ``refresh_results`` computes the results that are based on them and clears the marks in one
@@ -32,7 +32,7 @@ MAX_CUMULATIVE_DAYS = 62  # days of cumulative results that are computed at once
 
 
 def refresh_results(question_id: int) -> bool:
-    """Refresh the results of a question from its counts; True when something was stale.
+    """Compute the stale results of a question from its counts; return True if any was stale.
 
     In transactions of bounded length, so that no rater waits long for the database.
     """
@@ -63,7 +63,7 @@ def _refresh_batch(question_id: int) -> bool | None:
     scale = QuestionScale.for_question(question)
     rescaled = state.scale_version != question.scale_version
     if rescaled:
-        _recompute_all(state, scale)
+        _recompute_kappas_and_mark_stale(state, scale)
         state.scale_version = question.scale_version
     stale = PatternTally.objects.filter(question_id=question_id, stale=True)
     days = sorted(set(stale.values_list("day", flat=True)))
@@ -112,7 +112,7 @@ def has_deferred_results(question_id: int) -> bool:
 
 
 @transaction.atomic
-def finish_cumulative_results(question_id: int) -> bool:
+def compute_deferred_cumulative_results(question_id: int) -> bool:
     """Compute the cumulative results that ``refresh_results`` deferred; False if none."""
     if not has_deferred_results(question_id):
         return False
@@ -149,7 +149,7 @@ def finish_cumulative_results(question_id: int) -> bool:
     return True
 
 
-def _recompute_all(state: CountState, scale: QuestionScale) -> None:
+def _recompute_kappas_and_mark_stale(state: CountState, scale: QuestionScale) -> None:
     """Recompute all pairs' kappas and mark every result stale, after the scale changed."""
     state.pair_sums = store.recompute_pair_kappas(state.question_id, scale)
     PatternTally.objects.filter(question_id=state.question_id).update(stale=True)

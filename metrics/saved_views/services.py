@@ -145,7 +145,7 @@ def _validate_name(project: Project, name: str, *, exclude_id: int | None = None
 
 @transaction.atomic
 def create_share_link(*, view: SavedView, until: datetime.date, by: Any) -> str:
-    """Create a link to the view, valid through the day ``until``, and return its secret.
+    """Create a link to the view, valid through the day ``until``; return its secret.
 
     The day is in the project's time zone. The secret cannot be shown again. Raises
     InvalidSavedView.
