@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from agreement_site import retention
 from agreement_site.monitoring import stale_results
+from ratings.files import data_folders
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +32,7 @@ def run_due_housekeeping() -> None:
     stale_results.record_and_measure_lag(timezone.now())
     if time.monotonic() - _cleaned_at >= CLEANUP_INTERVAL_SECONDS or not _cleaned_at:
         _cleaned_at = time.monotonic()
+        data_folders.record_folders()
         remove_expired_sessions()
         remove_abandoned_uploads(Path(settings.FILE_UPLOAD_TEMP_DIR))
         retention.apply_retention_rules()

@@ -189,6 +189,7 @@ MIDDLEWARE = [
     "agreement_site.monitoring.logs.RequestLogMiddleware",
     "agreement_site.middleware.security.AllowedMethodsMiddleware",
     "agreement_site.middleware.security.NulCharacterMiddleware",
+    "agreement_site.middleware.wake_workers.WakeWorkersMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "agreement_site.middleware.static_bundles.StaticBundleMiddleware",

@@ -20,6 +20,7 @@ from metrics.counting import backlog
 from metrics.integrity import schedule
 from metrics.jobs import heartbeat, hints, question_updates
 from metrics.models import Worker
+from ratings.files import data_folders
 from ratings.imports import leases
 from ratings.models import ImportRun
 
@@ -53,6 +54,7 @@ def collect_status() -> dict[str, Any]:
         "workers": workers,
         "broker": get_broker_state(),
         "disk_free_bytes": health.get_free_bytes(),
+        "separate_folders": data_folders.describe_separate_folders(),
     }
     return {**status, "problems": list_problems(status)}
 

@@ -249,7 +249,9 @@ def _compare_diagnosis(
     stored_confusions = {
         (category_a, category_b): share for category_a, category_b, share in row.confusions
     }
-    audit_findings.add_differences("confusion of two categories", stored_confusions, expected_confusions)
+    audit_findings.add_differences(
+        "confusion of two categories", stored_confusions, expected_confusions
+    )
     expected = disputed_items.find_newest_disputed(question_id, scale)
     audit_findings.add_differences("most disputed items", row.disputes, expected)
 

@@ -162,8 +162,8 @@ class RaterList:
         below_pass_mark = {*gold_scores.values_list("rater_id", flat=True)}
         results = self.comparison.raters
         listed = []
-        columns = ("pk", "key", "name", "group", "paused")
-        for pk, key, name, group, paused in people.order_by().values_list(*columns):
+        for rater in people.order_by().only("key", "name", "group", "paused"):
+            pk = rater.pk
             result = results.get(pk)
             flags = {
                 get_alert_reason(alert).value
@@ -176,12 +176,13 @@ class RaterList:
                 flags.add("alert")
             if pk in below_pass_mark:
                 flags.add("gold")
-            if paused:
+            if rater.paused:
                 flags.add("paused")
             if result is None or not result.has_enough_items:
                 flags.add("not_enough")
             impact = self.comparison.compute_impact(pk)
-            listed.append(RaterListEntry(pk, key, name, group, result, impact, flags))
+            names = (rater.key, rater.name, rater.group)
+            listed.append(RaterListEntry(pk, *names, result, impact, flags))
         return listed
 
     def list_filter_chips(self) -> list[tuple[str, Promise, int]]:

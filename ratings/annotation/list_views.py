@@ -105,6 +105,7 @@ def mark_message_read(request: HttpRequest, project_id: int, message_id: int) ->
 def _get_counts(rater: Rater) -> dict[str, Any]:
     return {
         "progress": rater_progress.compute_progress(rater),
+        "days": rater_progress.list_daily_figures(rater),
         "n_repeated": rater_work.count_repeated_items(rater),
         "n_exam_items": rater_work.count_answered_exam_items(rater),
     }

@@ -46,12 +46,14 @@ class PageVersions(NamedTuple):
     """Versions of answers and guidelines that the submitted page showed; None for unknown.
 
     ``guidelines`` and ``item_version`` are version numbers, ``answers`` is the digest of the
-    current answers (ratings.annotation.rater_work.compute_answer_version).
+    current answers (ratings.annotation.rater_work.compute_answer_version). ``is_delayed``: the
+    browser had no connection when the rater answered, so how long the item was visible is unknown.
     """
 
     guidelines: int | None = None
     item_version: int | None = None
     answers: str | None = None
+    is_delayed: bool = False
 
 
 UNKNOWN_VERSIONS = PageVersions()
@@ -149,7 +151,7 @@ def _store_answers(
     now = timezone.now()
     seconds = (
         _compute_seconds(last_closed_at, assignment, now)
-        if is_first and assignment is not None
+        if is_first and assignment is not None and not page_versions.is_delayed
         else None
     )
     judgements: dict[Question, Judgement] = {}

@@ -55,6 +55,11 @@ def validate_directory_size(path: Path) -> None:
         raise UnreadableFileError("zip_many", limit=MAX_FILES)
 
 
+def has_archive(path: Path) -> bool:
+    """Return whether an archive with media belongs to the stored file."""
+    return path.with_name(path.name + ARCHIVE_SUFFIX).exists()
+
+
 def extract_manifest(path: Path) -> IO[bytes]:
     """Move an uploaded ZIP archive aside, and return its manifest opened for reading.
 

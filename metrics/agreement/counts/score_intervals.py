@@ -142,15 +142,12 @@ class UrnModel:
             )
             - (same_pair + shared_rating + disjoint) * mean**2
         )
-        # Above 0, but less agreement t than independent ratings with these margins have: a
-        # coefficient whose chance does not follow the margins, as AC1 of ratings that are all in
-        # one category. Pairs agree with the probability t.
-        t = 1 - x * beyond_chance
-        agreement_variance = np.where(
-            (t < s) & (value > 0),
-            np.maximum(agreement_variance, own_rating * t * (1 - t)),
-            agreement_variance,
-        )
+        # Less agreement t than independent ratings with these margins have: a coefficient whose
+        # chance does not follow the margins, as AC1 of ratings that are all in one category. Pairs
+        # agree with the probability t, and their variance grows by that of a share. It stays the
+        # same where t reaches s or P_e: a jump there would let rounding choose the limit.
+        t = np.clip(1 - x * beyond_chance, np.minimum(expected, s), s)
+        agreement_variance += own_rating * np.maximum(t * (1 - t) - s * (1 - s), 0.0)
         covariance = (
             own_rating * (rho * h + a * h_weight)
             + other_rating

@@ -147,7 +147,7 @@ def find_outlying_raters(
 
 
 def is_band_withheld(findings: Findings) -> bool:
-    """Return True if no word for the value would hold, by stored findings (WORDLESS)."""
+    """Return True if stored findings forbid to name a band for the value (WORDLESS)."""
     return any(finding["name"] in WORDLESS for finding in findings)
 
 

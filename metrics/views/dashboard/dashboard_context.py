@@ -103,7 +103,7 @@ def build_context(
         "moves": changes,
         "findings": insights,
         # "Too early to say" is no word for the value, and is shown all the same.
-        "wordless": source.is_band_withheld
+        "is_band_withheld": source.is_band_withheld
         and not (headline and is_inconclusive(selection, headline)),
         "compared_statistics": compare_statistics(selection, result),
         "said": all_insights[:MAX_INSIGHTS],

@@ -226,14 +226,14 @@ def get_or_start_exam(
 
 @transaction.atomic
 def get_next_exam_item(
-    rater: Rater, question_id: int, *, exclude_item_id: int | None = None
+    rater: Rater, question_id: int, *, exclude_item_ids: Collection[int] = ()
 ) -> Item | None:
     """Assign the next item of the open exam; None without an open exam.
 
-    None as well where the rater already sees an item (``exclude_item_id``): whether another one
+    None as well where the rater already sees an item (``exclude_item_ids``): whether another one
     follows depends on the answer.
     """
-    if exclude_item_id is not None:
+    if exclude_item_ids:
         return None
     _lock_queue(rater)
     exam = Exam.objects.filter(question=question_id, rater=rater, state=State.OPEN).first()

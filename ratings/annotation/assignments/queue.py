@@ -15,7 +15,7 @@ ORM takes longer to build its queries than the database to answer them.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from django.db import connection, transaction
@@ -101,10 +101,11 @@ _ASSIGNED_ITEM_SQL = (
 )
 
 
-def get_next_item(rater: Rater, *, exclude_item_id: int | None = None) -> Item | None:
+def get_next_item(rater: Rater, *, exclude_item_ids: Collection[int] = ()) -> Item | None:
     """Return the rater's open item, else a newly assigned one; None when nothing is left.
 
-    ``exclude_item_id`` is an item that the rater already sees: then the item after it is returned.
+    ``exclude_item_ids`` are items that the rater already has in the browser: then the item after
+    them is returned.
     A rater with an exam to pass gets only its items, one by one.
     """
     if rater.paused or rater.project.archived_at is not None:
@@ -124,9 +125,9 @@ def get_next_item(rater: Rater, *, exclude_item_id: int | None = None) -> Item |
         )
     )
     if exam_question_id is not None:
-        item = exams.get_next_exam_item(rater, exam_question_id, exclude_item_id=exclude_item_id)
+        item = exams.get_next_exam_item(rater, exam_question_id, exclude_item_ids=exclude_item_ids)
     else:
-        item = _get_open_item(open_rows, exclude_item_id)
+        item = _get_open_item(open_rows, exclude_item_ids)
     if item is not None or exam_question_id is not None:
         return item
     if expired_rows:  # each request for an item frees the slots of expired assignments
@@ -143,7 +144,7 @@ def get_next_item(rater: Rater, *, exclude_item_id: int | None = None) -> Item |
         with transaction.atomic():
             *_, open_rows = bulk.execute_statements([*build_queue_lock(rater), open_query])
             # Another window of the rater may have got an item while this request waited.
-            if (item := _get_open_item(open_rows, exclude_item_id)) is not None:
+            if (item := _get_open_item(open_rows, exclude_item_ids)) is not None:
                 return item
             # Planned items are only tried without waiting: locked ones are skipped.
             planned = use_plan and not wait_for_locks
@@ -191,7 +192,9 @@ def _can_skip_locked() -> bool:
 # --- open assignments
 
 
-def _get_open_item(rows: Sequence[tuple[Any, ...]], exclude_item_id: int | None) -> Item | None:
+def _get_open_item(
+    rows: Sequence[tuple[Any, ...]], exclude_item_ids: Collection[int]
+) -> Item | None:
     """Return the item that was open longest; extend its lease when half of it is over."""
     for (
         assignment_id,
@@ -203,7 +206,7 @@ def _get_open_item(rows: Sequence[tuple[Any, ...]], exclude_item_id: int | None)
         n_questions,
     ) in sorted(rows):
         assignment = Assignment.objects.filter(pk=assignment_id, state=State.OPEN)
-        if item_values[0] == exclude_item_id:
+        if item_values[0] in exclude_item_ids:
             continue
         if n_checked and n_checked >= n_questions:  # meanwhile, by the API
             assignment.update(state=State.DONE, closed_at=timezone.now())

@@ -70,6 +70,36 @@ def test_variance_is_that_of_the_enumerated_urn(groups, rho, weighting):
     assert model.compute_variance(np.array([rho]))[0] == pytest.approx(variance, abs=1e-12)
 
 
+@pytest.mark.parametrize("weighting", ["none", "linear", "quadratic"])
+@pytest.mark.parametrize("expected", [0.0, 0.3, 0.45, 0.6])
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_variance_has_no_jump_where_the_model_changes(weighting, expected, size):
+    one = np.ones(1)
+    w, p = build_weightings(4)[weighting], np.array([0.85, 0.05, 0.05, 0.05])
+    model = UrnModel.from_margins(
+        weigh_pairs_within(one * size, one, one, one),
+        w,
+        Margins(p, np.array(expected), np.zeros(4)),
+    )
+    candidates = np.linspace(-1, 1, 20_001)
+    variance = model.compute_variance(candidates)
+    assert np.abs(np.diff(variance)).max() < 1e-3
+
+
+def test_rounding_does_not_choose_between_two_limits():
+    # Here 0 is one of the points where the solver looks first, and P_e is where its model changes.
+    counts = [[3, 0, 0, 0], [2, 0, 1, 0], [2, 0, 0, 1], [0, 3, 0, 0], [0, 0, 1, 1]]
+    name = "brennan_prediger_linear"
+    alone = estimate_coefficient(name, counts, [3, 1, 1, 1, 2])
+    batch = estimate_coefficient(name, counts[::-1], [[0, 0, 0, 0, 1], [2, 1, 1, 1, 3]])[1]
+    assert (float(batch.low), float(batch.high)) == pytest.approx(
+        (float(alone.low), float(alone.high)), abs=1e-9
+    )
+    for nudge in (-1e-9, 1e-9):
+        nudged = estimate_coefficient(name, counts, [3 + nudge, 1, 1, 1, 2])
+        assert float(nudged.low) == pytest.approx(float(alone.low), abs=1e-6)
+
+
 def list_two_rater_studies(n: int, prevalence: float, kappa: float):
     """Return every study (S, 3) of n items of two ratings, and its probability (S,)."""
     both = prevalence**2 + kappa * prevalence * (1 - prevalence)

@@ -69,8 +69,8 @@ def test_items_come_in_the_order_they_were_added(rater, items, question, rate):
 def test_next_item_can_exclude_the_open_item(rater, items):
     open_item = queue.get_next_item(rater)
     assert open_item
-    assert queue.get_next_item(rater, exclude_item_id=open_item.pk) == items[1]
-    assert queue.get_next_item(rater, exclude_item_id=open_item.pk) == items[1]
+    assert queue.get_next_item(rater, exclude_item_ids=[open_item.pk]) == items[1]
+    assert queue.get_next_item(rater, exclude_item_ids=[open_item.pk]) == items[1]
     assert queue.get_next_item(rater) == open_item
 
 
@@ -336,9 +336,9 @@ def test_item_without_content_waits_until_it_has_some(project, rater, items):
         for key, body in (("bare", {}), ("blank", {"text": " "}), ("full", {"text": "x"}))
     )
     assert queue.get_next_item(rater) == item_with_text
-    assert queue.get_next_item(rater, exclude_item_id=item_with_text.pk) is None
+    assert queue.get_next_item(rater, exclude_item_ids=[item_with_text.pk]) is None
     upsert_items(project=project, rows=[{"key": "blank", "body": {"text": "Here"}}])
-    assert queue.get_next_item(rater, exclude_item_id=item_with_text.pk) == blank_item
+    assert queue.get_next_item(rater, exclude_item_ids=[item_with_text.pk]) == blank_item
     assert not Assignment.objects.filter(item=empty_item).exists()
 
 
@@ -352,11 +352,11 @@ def test_withdrawn_item_is_not_assigned(project, rater, items, order):
             project=project, rows=[{"key": item.key, "body": item.body, "withdrawn": True}]
         )
     assert queue.get_next_item(rater) == items[5]
-    assert queue.get_next_item(rater, exclude_item_id=items[5].pk) is None
+    assert queue.get_next_item(rater, exclude_item_ids=[items[5].pk]) is None
     upsert_items(
         project=project, rows=[{"key": items[2].key, "body": items[2].body, "withdrawn": False}]
     )
-    assert queue.get_next_item(rater, exclude_item_id=items[5].pk) == items[2]
+    assert queue.get_next_item(rater, exclude_item_ids=[items[5].pk]) == items[2]
 
 
 @pytest.mark.parametrize("change", [{"withdrawn": True, "body": {"text": "x"}}, {"body": {}}])
