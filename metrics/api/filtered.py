@@ -51,7 +51,7 @@ FILTER_PARAMETERS = [
         "item.NAME", "Ratings of items whose attribute NAME has this value; three at most"
     ),
 ]
-# A value of a trend (compact_values.to_point); SHORT_FIELDS for a cumulative one.
+# A value of a trend (compact_values.to_trend_point); SHORT_FIELDS for a cumulative one.
 POINT_FIELDS = (*SHORT_FIELDS, "n_items", "n_ratings", "se")
 EMPTY_VALUE = dict.fromkeys(
     ("value", "low", "high", "se", "observed", "expected", "n_items", "n_ratings", "reason")

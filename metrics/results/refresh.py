@@ -4,8 +4,8 @@ Rows of counts that changed are marked ``stale`` in the transaction that changed
 ``refresh_results`` computes the results that are based on them and clears the marks in one
 transaction under the same lock, so that after a crash the rows still say what is left to do. A
 change on an old day affects every later cumulative result. Where these are many, it stores the day
-in ``CountState.cumulative_from``, and the sweep computes them with ``finish_cumulative_results``,
-seconds later.
+in ``CountState.cumulative_from``, and seconds later the sweep computes them
+(``compute_deferred_cumulative_results``).
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _refresh_raters_in_parallel(question_id: int) -> bool:
 
 
 def has_deferred_results(question_id: int) -> bool:
-    """Return True if cumulative results must still be computed by ``finish_cumulative_results``."""
+    """Return True if cumulative results of the question are still to be computed."""
     return CountState.objects.filter(pk=question_id, cumulative_from__isnull=False).exists()
 
 

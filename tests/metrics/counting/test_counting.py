@@ -86,7 +86,7 @@ def test_rating_changed_while_counted_stays_uncounted(
 
 
 @pytest.mark.parametrize(
-    "target", [(store, "add_patterns"), (store, "add_pairs"), (peer_rows, "add_peers")]
+    "target", [(store, "add_patterns"), (store, "add_pair_tables"), (peer_rows, "add_peer_counts")]
 )
 def test_crash_in_counting_leaves_everything_uncounted(
     question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch, target: tuple[Any, str]
