@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core import security_log
-from core.text import has_control
+from core.text import has_control_character
 from metrics.filters import ITEM_PREFIX, RatingFilter
 from metrics.models import SavedView, ShareLink
 from projects.authentication import compute_digest
@@ -86,7 +86,7 @@ def create_saved_view(*, project: Project, page: str, name: str, query: str, by:
     """Save a view. Raises InvalidSavedView."""
     if page not in QUERY_PARAMETERS:
         raise InvalidSavedView(name=_("This page cannot be kept under a name."))
-    if len(query) > MAX_QUERY_LENGTH or has_control(query):
+    if len(query) > MAX_QUERY_LENGTH or has_control_character(query):
         raise InvalidSavedView(name=_("This view says too much to be kept: choose less."))
     try:
         RatingFilter.from_query(QueryDict(query if page == ViewPage.DASHBOARD else ""))
@@ -131,7 +131,7 @@ def delete_saved_view(*, view: SavedView, by: Any) -> None:
 
 def _validate_name(project: Project, name: str, *, exclude_id: int | None = None) -> str:
     name = name.strip()
-    if not name or len(name) > MAX_NAME_LENGTH or has_control(name):
+    if not name or len(name) > MAX_NAME_LENGTH or has_control_character(name):
         raise InvalidSavedView(
             name=_("A name of 1 to %(n)s signs is needed.") % {"n": MAX_NAME_LENGTH}
         )

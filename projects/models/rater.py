@@ -17,7 +17,7 @@ from .project import Project
 
 
 class Rater(models.Model):
-    """Somebody, or a model, that rates in a project."""
+    """A person or a model that rates in a project."""
 
     class Kind(models.TextChoices):
         HUMAN = "human", _("human")

@@ -81,15 +81,17 @@ class SkippedParts:
 class FileInterpretation:
     """Layout, columns, questions, numbers and skipped parts of a file.
 
-    ``zone`` is that of times that name none, empty if each does. ``questions`` has for each
-    question its labels in their order, the scale and what else is known. ``counts`` are numbers of
-    items, raters and ratings, ``left_out`` has reason -> {"count", "lines"}.
+    ``default_rater`` is the rater of all ratings of a table without raters. ``zone`` is that of
+    times that name none, empty if each does. ``questions`` has for each question its labels in
+    their order, the scale and what else is known. ``counts`` are numbers of items, raters and
+    ratings, ``left_out`` has reason -> {"count", "lines"}.
     """
 
     source: str
     layout: str = ""
     columns: list[InterpretedColumn] = field(default_factory=list)
     rows_are_items: bool = False
+    default_rater: str = ""
     zone: str = ""
     questions: dict[str, InterpretedQuestion] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
@@ -106,6 +108,7 @@ class FileInterpretation:
             mapping.layout,
             list_columns(mapping, head),
             rows_are_items=mapping.rows_are_items,
+            default_rater=_get_only_rater(mapping),
             zone=_get_zone(mapping, head),
         )
 
@@ -137,7 +140,16 @@ class FileInterpretation:
             lines.append(str(LAYOUT_TEXTS[self.layout]))
         lines += [column.format() for column in self.columns]
         if self.rows_are_items:
-            lines.append(_("no column of items: rows are items, numbered from 1"))
+            lines.append(
+                _("no column of raters: rows are raters, numbered from 1")
+                if self.layout == "raters"
+                else _("no column of items: rows are items, numbered from 1")
+            )
+        if self.default_rater:
+            lines.append(
+                _("no column of raters: all ratings are by %(rater)s")
+                % {"rater": self.default_rater}
+            )
         if self.zone:
             lines.append(_("times without a zone are times of %(zone)s") % {"zone": self.zone})
         lines += [_format_question(key, question) for key, question in self.questions.items()]
@@ -172,10 +184,15 @@ def list_columns(mapping: ImportMapping, head: TableHead) -> list[InterpretedCol
 
 
 def _get_value_detail(mapping: ImportMapping, index: int, name: str) -> str:
-    if mapping.layout == "raters":
-        return get_item_name(name)
-    rater, question = mapping.value_columns.get(str(index), (name, ""))
-    return f"{rater}, {question}" if question else rater
+    own_name = get_item_name(name) if mapping.layout == "raters" else name
+    value, question = mapping.value_columns.get(str(index), (own_name, ""))
+    return f"{value}, {question}" if question else value
+
+
+def _get_only_rater(mapping: ImportMapping) -> str:
+    """Return the rater of a table that names none, else an empty text."""
+    has_raters = "rater" in mapping.columns or mapping.key_separator
+    return mapping.default_rater if mapping.layout == "long" and not has_raters else ""
 
 
 def _get_zone(mapping: ImportMapping, head: TableHead) -> str:
@@ -193,6 +210,7 @@ def format_doubt(kind: str, columns: list[str]) -> tuple[str, str]:
     values = {
         "columns": ", ".join(shown) + ("" if shown == columns else ", …"),
         "labels": " ".join(f"label={quote_argument(name)}" for name in shown),
+        "raters": " ".join(f"rater={quote_argument(name)}" for name in shown),
     }
     return str(text) % values, options % values
 

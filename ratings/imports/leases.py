@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import Q
 from django.utils import timezone
 
-from core.jobs.lease import claim_lease, get_leased_rows, update_leased
+from core.jobs.lease import claim_lease, get_leased_rows, update_leased_row
 from projects.models import Question
 from ratings.files import data_folders
 from ratings.models import ImportRun
@@ -71,7 +71,7 @@ def update_run(run: ImportRun, **changes: Any) -> None:
     Raises LeaseLost, having written nothing, if the lease has been lost.
     """
     changes.setdefault("heartbeat_at", timezone.now())
-    update_leased(run, get_leased_rows(run).filter(state=run.state), **changes)
+    update_leased_row(run, get_leased_rows(run).filter(state=run.state), **changes)
 
 
 def release_run(run: ImportRun, **changes: Any) -> None:

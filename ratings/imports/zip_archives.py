@@ -19,7 +19,7 @@ from typing import IO
 from django.conf import settings
 from django.urls import reverse
 
-from core.text import has_control
+from core.text import has_control_character
 from projects.models import Project
 from ratings.files import media
 
@@ -124,7 +124,13 @@ def _list_files(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 def _validate_name(file: zipfile.ZipInfo, names: set[str]) -> None:
     name = file.orig_filename
     parts = PurePosixPath(name.replace("\\", "/")).parts
-    if ".." in parts or name.startswith("/") or "\\" in name or ":" in name or has_control(name):
+    if (
+        ".." in parts
+        or name.startswith("/")
+        or "\\" in name
+        or ":" in name
+        or has_control_character(name)
+    ):
         raise UnreadableFileError("zip_name", value=truncate_text(name))
     if file.filename in names:
         raise UnreadableFileError("zip_duplicate_name", value=truncate_text(name))

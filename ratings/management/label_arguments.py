@@ -32,7 +32,8 @@ def add_label_arguments(parser: CommandParser) -> None:
         "--similar",
         choices=[JOIN, KEEP],
         default="",
-        help="labels that differ only in capital letters or blanks: join makes them one label",
+        help="labels that differ only in capital letters, blanks, or as yes and y do: join makes "
+        "them one label",
     )
 
 

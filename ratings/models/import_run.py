@@ -1,4 +1,4 @@
-"""Runs that import a file into a project."""
+"""ImportRun: the import of a file into a project."""
 
 from __future__ import annotations
 

@@ -19,6 +19,15 @@ _DATE = re.compile(
 _YEAR_FIRST = re.compile(r"(?P<year>\d{4})[/.-](?P<month>\d{1,2})[/.-](?P<day>\d{1,2})" + _TIME)
 _OFFSET = re.compile(r"(?:UTC|GMT)([+-])(\d{1,2})(?::?(\d{2}))?")
 _EPOCH_SECONDS = re.compile(r"\d{10}(\.\d+)?|\d{13}")
+# Days since 1899-12-30, as spreadsheets store dates: 1982 to 2064.
+_SPREADSHEET_DAYS = re.compile(r"[345]\d{4}(\.\d+)?")
+_SPREADSHEET_DAY_ZERO = datetime.datetime(1899, 12, 30, tzinfo=datetime.UTC)
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+# With an English name of the month, as browsers and form tools write times.
+_NAMED_MONTH = re.compile(
+    r"(?:[A-Za-z]{3,9},? )?(?:(?P<month>[A-Za-z]{3,9})\.? (?P<day>\d{1,2})|(?P<first_day>\d{1,2}) "
+    r"(?P<second_month>[A-Za-z]{3,9})\.?),? (?P<year>\d{4})(?: at)?" + _TIME
+)
 
 
 def guess_date_order(texts: Iterable[str]) -> str:
@@ -31,6 +40,11 @@ def guess_date_order(texts: Iterable[str]) -> str:
             elif int(match["second_part"]) > 12:
                 orders.add(MONTH_FIRST)
     return orders.pop() if len(orders) == 1 else ""
+
+
+def is_numeric_time(text: str) -> bool:
+    """Return whether a number is a time: seconds since 1970, or days as spreadsheets count them."""
+    return bool(_EPOCH_SECONDS.fullmatch(text) or _SPREADSHEET_DAYS.fullmatch(text))
 
 
 def needs_no_zone(text: str) -> bool:
@@ -59,15 +73,27 @@ def _parse_time(text: str, date_order: str) -> datetime.datetime | None:
     try:
         return datetime.datetime.fromisoformat(text)
     except ValueError:
-        pass
+        return _parse_other(text, date_order)
+
+
+def _parse_other(text: str, date_order: str) -> datetime.datetime | None:
+    """Return a time in another form than ISO 8601, or None."""
     try:
         if _EPOCH_SECONDS.fullmatch(text):
             seconds = float(text) / (1000 if len(text) == 13 else 1)
             return datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+        if _SPREADSHEET_DAYS.fullmatch(text):
+            seconds = round(float(text) * 86_400)
+            moment = _SPREADSHEET_DAY_ZERO + datetime.timedelta(seconds=seconds)
+            return moment.replace(tzinfo=None)
         if match := _YEAR_FIRST.fullmatch(text):
             return _build_datetime(
                 match, int(match["year"]), int(match["month"]), int(match["day"])
             )
+        if match := _NAMED_MONTH.fullmatch(text):
+            month = _MONTHS.index((match["month"] or match["second_month"])[:3].casefold()) + 1
+            day = int(match["day"] or match["first_day"])
+            return _build_datetime(match, int(match["year"]), month, day)
         return _parse_short_date(text, date_order)
     except (ValueError, OverflowError, OSError):
         return None

@@ -16,7 +16,7 @@ MEDIA_FILE_PATTERN = re.compile(
     r"(https?://|/)?[^\s]*\.(png|jpe?g|gif|webp|avif|mp3|ogg|wav|flac|m4a|mp4|webm)(\?[^\s]*)?",
     re.IGNORECASE,
 )
-_NUMBER_PATTERN = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
+NUMBER_PATTERN = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 _TIME_PATTERN = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T]+\d{1,2}:\d{2}.*)?")
 
 
@@ -74,7 +74,7 @@ class ColumnCells:
     @cached_property
     def is_numeric(self) -> bool:
         """True if all texts are numbers."""
-        return bool(self.filled) and all(map(_NUMBER_PATTERN.fullmatch, self.filled))
+        return bool(self.filled) and all(map(NUMBER_PATTERN.fullmatch, self.filled))
 
     @cached_property
     def has_times(self) -> bool:

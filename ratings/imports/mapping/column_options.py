@@ -122,6 +122,8 @@ def _release_long_roles(
         if index is not None and index not in used and role not in roles:
             del mapping.columns[role]
     mapping.label_columns = []
+    if mapping.layout != guessed_layout:
+        mapping.value_columns = {}
     if mapping.layout not in (guessed_layout, "items"):
         described = {*mapping.columns.values(), *mapping.content_columns, *used}
         mapping.attribute_columns = [i for i in mapping.attribute_columns if i in used]

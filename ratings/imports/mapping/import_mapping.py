@@ -42,8 +42,9 @@ class ImportMapping:
     is an item) or "items" (no ratings).
 
     ``label_columns``: several columns of labels of the long layout, a question each.
-    ``value_columns``: index -> [rater, question] of wide columns whose names have both.
-    ``rows_are_items``: the rows are numbered, and their numbers are the item keys.
+    ``value_columns``: index -> [rater, question] of wide columns whose names have both, or [item,
+    question] in the layout "raters". ``rows_are_items``: the rows are numbered, and their numbers
+    are the item keys; in the layout "raters" they are the raters.
     ``key_separator``: the item column has the item and, after this separator, the rater.
     ``zone``: of times that name none; that of the project if it is empty. ``date_order``: "dmy" or
     "mdy" where the file has dates like 03/04/2026.

@@ -27,9 +27,14 @@ class LabelAndItemColumns(NamedRoles):
                 self.reasons[index] = "pairs"
                 return
 
+    def list_key_columns(self) -> list[int]:
+        """Return the columns that identify the item: its ID, else its content."""
+        keys = [self.columns[role] for role in ("item", *CONTENT_ROLES) if role in self.columns]
+        return keys[:1] if "item" in self.columns else [*keys, *self.content]
+
     def describes_item(self, index: int) -> bool:
         """Return whether a column has one value for each item: an attribute of the item."""
-        item = self.columns.get("item")
+        item = next(iter(self.list_key_columns()), None)
         cells = self.head.columns[index]
         if item is None:
             return True
@@ -45,22 +50,9 @@ class LabelAndItemColumns(NamedRoles):
         Not those that describe the item or the rater, unless none else is left.
         """
         columns = self.head.columns
-        likely = [
-            index
-            for index in self.list_free_columns()
-            if (columns[index].is_label_like or columns[index].is_numeric)
-            and not normalize_name(self.head.names[index]).endswith("_id")
-        ]
+        likely = self._list_likely_columns()
         varied = [index for index in likely if not columns[index].is_constant]
-        keys = [self.columns[role] for role in ("item", *CONTENT_ROLES) if role in self.columns]
-        keys += self.content
-        raters = columns[self.columns["rater"]] if "rater" in self.columns else None
-        independent = [
-            index
-            for index in varied
-            if not any(columns[index].is_determined_by(columns[key]) for key in keys)
-            and not (raters and columns[index].is_determined_by(raters))
-        ]
+        independent = self.list_independent_columns()
         if independent:
             # Where all raters agree on a question, its labels seem to describe the item.
             return [
@@ -70,11 +62,34 @@ class LabelAndItemColumns(NamedRoles):
             ]
         return [index for index in varied if len(columns[index].values) <= MAX_LABELS] or likely
 
+    def _list_likely_columns(self) -> list[int]:
+        columns = self.head.columns
+        return [
+            index
+            for index in self.list_free_columns()
+            if (columns[index].is_label_like or columns[index].is_numeric)
+            and not normalize_name(self.head.names[index]).endswith("_id")
+        ]
+
+    def list_independent_columns(self) -> list[int]:
+        """Return the columns that may hold labels and depend on neither the item nor the rater."""
+        columns = self.head.columns
+        keys = [self.columns[role] for role in ("item", *CONTENT_ROLES) if role in self.columns]
+        keys += self.content
+        raters = columns[self.columns["rater"]] if "rater" in self.columns else None
+        return [
+            index
+            for index in self._list_likely_columns()
+            if not columns[index].is_constant
+            and not any(columns[index].is_determined_by(columns[key]) for key in keys)
+            and not (raters and columns[index].is_determined_by(raters))
+        ]
+
     def _resembles_any(self, index: int, others: Sequence[int]) -> bool:
-        """Return whether a column has the values of another one, or the name but for a number."""
+        """Return whether all values of a column are in another one, or the names are alike."""
         names, columns = self.head.names, self.head.columns
         return any(
             differ_only_in_number([names[index], names[other]])
-            or columns[index].values == columns[other].values
+            or (len(columns[index].values) > 1 and columns[index].values <= columns[other].values)
             for other in others
         )

@@ -9,14 +9,15 @@ from dataclasses import dataclass, field
 
 from ratings.imports.values.label_normalization import get_normal_form
 
-from .column_cells import (
-    MAX_SHORT_LABEL,
-    MIN_RELIABLE_ROWS,
-    ColumnCells,
-    TableHead,
-    have_equal_sums,
+from .column_cells import MAX_SHORT_LABEL, MIN_RELIABLE_ROWS, TableHead
+from .column_names import (
+    OTHER_STEMS,
+    RATER_STEMS,
+    are_rater_numbers,
+    compact_name,
+    rank_name,
+    split_number,
 )
-from .column_names import OTHER_STEMS, RATER_STEMS, are_rater_numbers, compact_name, split_number
 
 _SEPARATORS = (r"\.", r"__", r"\s+[-–]\s+", r"[:/|]", r"_", r"\s+", r"-")
 _BRACKETS = re.compile(r"(.*?)\s*[\[(]\s*(.+?)\s*[\])]\s*")
@@ -37,11 +38,26 @@ class ValueColumns:
 
 def find_patterned_columns(head: TableHead, candidates: Sequence[int]) -> ValueColumns | None:
     """Return the columns whose names number raters or cross raters with questions, or None."""
-    short = [index for index in candidates if head.columns[index].has_short_texts]
+    short = [
+        index
+        for index in candidates
+        if head.columns[index].has_short_texts and not _is_beside_raters(head.names[index])
+    ]
     crossed = _find_crossed_names(head, short)
     if crossed and any(question for _, question in crossed.places.values()):
         return crossed
     return _find_numbered_names(head, short) or crossed
+
+
+def _is_beside_raters(name: str) -> bool:
+    """Return whether a column is no label but stands beside one: Comments 1, ITEM_NO."""
+    number = split_number(name)
+    stem = number[0] if number else name
+    beside = ("comment", "seconds", "rated_at", "item")
+    return not (number and stem in RATER_STEMS) and (
+        any(rank_name(stem, role) is not None for role in beside)
+        or (number is None and any(rank_name(name, role) is not None for role in ("item", "rater")))
+    )
 
 
 def _find_numbered_names(head: TableHead, candidates: Sequence[int]) -> ValueColumns | None:
@@ -69,9 +85,14 @@ def _find_crossed_names(head: TableHead, candidates: Sequence[int]) -> ValueColu
             is_single = len(questions) == 1
             is_named = is_single and compact_name(questions[0]) in RATER_STEMS
             if are_rater_numbers(raters) or (is_named and len(raters) >= 2):
+                # `Coder 1 (Anna)`: the number belongs to the name.
+                is_numbered = is_named and all(rater[0].isdigit() for rater in raters)
                 return ValueColumns(
                     {
-                        index: (both[place], "" if is_single else both[1 - place])
+                        index: (
+                            head.names[index].strip() if is_numbered else both[place],
+                            "" if is_single else both[1 - place],
+                        )
                         for index, both in parts.items()
                     }
                 )
@@ -152,40 +173,6 @@ def find_columns_with_shared_values(
     return rater_columns
 
 
-def find_count_columns(head: TableHead, candidates: Sequence[int]) -> list[int]:
-    """Return the columns that count the ratings of each category: rows with the same sum."""
-    columns = [
-        index
-        for index in candidates
-        if head.columns[index].is_numeric and not _is_rater_number(head.names[index])
-    ]
-    return columns if _have_sums(head, columns, whole=True) else []
-
-
-def find_probability_columns(head: TableHead, candidates: Sequence[int]) -> list[int]:
-    """Return the columns of fractions that add up to 1 in every row."""
-    columns = [index for index in candidates if head.columns[index].is_numeric]
-    fractions = [
-        index
-        for index in columns
-        if all(0 <= number <= 1 for number in head.columns[index].list_numbers())
-        and any(0 < number < 1 for number in head.columns[index].list_numbers())
-    ]
-    return next(
-        (group for group in (columns, fractions) if _have_sums(head, group, whole=False)), []
-    )
-
-
-def _have_sums(head: TableHead, indexes: Sequence[int], *, whole: bool) -> bool:
-    cells: list[ColumnCells] = [head.columns[index] for index in indexes]
-    return have_equal_sums(cells, whole=whole)
-
-
-def _is_rater_number(name: str) -> bool:
-    number = split_number(name)
-    return bool(number and number[0] in RATER_STEMS)
-
-
 def differ_only_in_number(names: Sequence[str]) -> bool:
     """Return whether column names differ only in a number or a text in brackets: Rate [Photo 1]."""
     stems = set()
@@ -195,6 +182,19 @@ def differ_only_in_number(names: Sequence[str]) -> bool:
         stem = bracket[1] if bracket else (number[0] if number else match[1] if match else name)
         stems.add(compact_name(stem))
     return len(names) >= 2 and len(stems) == 1
+
+
+def split_grid_names(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return (item, question) of columns that are each about an item: Clear? [Text A].
+
+    The question is empty if there is one.
+    """
+    brackets = [_BRACKETS.fullmatch(name.strip()) for name in names]
+    if not all(bracket and bracket[1] for bracket in brackets):
+        return [(get_item_name(name), "") for name in names]
+    pairs = [(bracket[2], bracket[1]) for bracket in brackets if bracket]
+    questions = {question for _, question in pairs}
+    return pairs if len(questions) > 1 else [(item, "") for item, _ in pairs]
 
 
 def get_item_name(name: str) -> str:

@@ -12,13 +12,16 @@ from typing import Any
 
 from . import label_notes
 from .label_normalization import (
+    TRUTH_VALUES,
     get_normal_form,
-    get_similar_form,
+    get_similar_forms,
     has_decimal_commas,
     normalize_text,
+    parse_decimal,
     select_spelling,
 )
 from .label_notes import LabelNote
+from .label_order import ALPHABET, guess_order
 from .missing_codes import CodeStatus, classify_codes
 from .multi_label_cells import join_labels, split_labels
 
@@ -87,6 +90,7 @@ class _LabelInterpreter:
         self._split_lists()
         self._mark_missing_codes()
         forms = self._get_normal_forms()
+        self._note_other_labels(forms)
         names = self._select_spellings(forms)
         joined = self._join_similar_labels(list(dict.fromkeys(names.values())))
         for raw, form in forms.items():
@@ -146,6 +150,15 @@ class _LabelInterpreter:
             )
         return forms
 
+    def _note_other_labels(self, forms: Mapping[str, str]) -> None:
+        """Note labels such as '2*' and '3 (unsure)' where most labels are numbers."""
+        others = {raw: form for raw, form in forms.items() if parse_decimal(form) is None}
+        new = {form for form in others.values() if form not in self.existing_labels}
+        if not new - set(TRUTH_VALUES) or 2 * len(new) > len(set(forms.values())):
+            return
+        if guess_order(set(forms.values())).basis == ALPHABET:
+            self._add_note(label_notes.BESIDE_NUMBERS, sorted(new), raws=others)
+
     def _select_spellings(self, forms: Mapping[str, str]) -> dict[str, str]:
         """Return normal form -> label, and note the spellings that are joined."""
         spellings: dict[str, set[str]] = {}
@@ -170,8 +183,8 @@ class _LabelInterpreter:
     def _join_similar_labels(self, labels: Sequence[str]) -> dict[str, str]:
         """Return label -> label that it is joined with; note labels that are similar."""
         similar: dict[str, list[str]] = {}
-        for label in dict.fromkeys([*self.existing, *labels]):
-            similar.setdefault(get_similar_form(label), []).append(label)
+        for label, form in get_similar_forms(dict.fromkeys([*self.existing, *labels])).items():
+            similar.setdefault(form, []).append(label)
         groups = [
             group
             for group in similar.values()

@@ -20,6 +20,16 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 _THOUSANDS = re.compile(r"[+-]?\d{1,3},\d{3}", re.ASCII)
 _WHOLE_NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
+# Long and short forms of two answers, which one file may mix.
+_SHORT_FORMS = (
+    (("yes", "no"), ("y", "n")),
+    (("true", "false"), ("t", "f")),
+    (("true", "false"), ("1", "0")),
+    (("yes", "no"), ("1", "0")),
+    (("ja", "nein"), ("j", "n")),
+    (("oui", "non"), ("o", "n")),
+    (("sí", "no"), ("s", "n")),
+)
 _BLANKS = re.compile(r"[\s\u200b\ufeff]+")
 
 
@@ -79,9 +89,20 @@ def get_normal_form(label: str, *, decimal_comma: bool = False) -> str:
     return text.casefold() if text.casefold() in TRUTH_VALUES else text
 
 
-def get_similar_form(label: str) -> str:
-    """Return the text that labels share which differ in case and blanks only."""
-    return _BLANKS.sub(" ", get_normal_form(label)).strip().casefold()
+def get_similar_forms(labels: Collection[str]) -> dict[str, str]:
+    """Return label -> text that it shares with labels that are probably the same.
+
+    These differ in case and blanks only, or are the long and short form of yes and no: Yes and Y,
+    TRUE and 1. Of short forms alone, none is the same as another.
+    """
+    forms = {label: _BLANKS.sub(" ", get_normal_form(label)).strip().casefold() for label in labels}
+    present = set(forms.values())
+    for long_forms, short_forms in _SHORT_FORMS:
+        has_both = present & set(long_forms) and present & set(short_forms)
+        if has_both and present <= {*long_forms, *short_forms}:
+            names = dict(zip(short_forms, long_forms, strict=True))
+            forms = {label: names.get(form, form) for label, form in forms.items()}
+    return forms
 
 
 def select_spelling(spellings: Collection[str], normal_form: str) -> str:

@@ -149,7 +149,9 @@ def _are_in_same_position(frames: list[tuple[str, str]]) -> bool:
     if befores == {""}:
         # A letter behind some of the numbers makes them names, such as 2x.
         return len(afters) == 1 or not any(after.isalpha() and len(after) == 1 for after in afters)
-    return len(befores) == 1 or afters == {""}
+    # Codes such as I10 and E11.9 have different letters before their numbers.
+    has_letters = any(before[-1:].isalpha() and len(before) < 3 for before, _after in frames)
+    return len(befores) == 1 or (afters == {""} and not has_letters)
 
 
 def _rank_roman_numerals(labels: Collection[str]) -> dict[str, float] | None:

@@ -258,6 +258,7 @@ class ColumnsForm(FileForm):
         cleaned_data = self.cleaned_data
         mapping = super().get_mapping()
         before = {column.name: column for column in list_columns(mapping, self.head)}
+        guessed_layout = mapping.layout
         mapping.layout = cleaned_data["layout"]
         mapping.columns = {
             role: cleaned_data[role]
@@ -278,7 +279,7 @@ class ColumnsForm(FileForm):
         mapping.label_columns = labels if len(labels) > 1 else []
         if mapping.label_columns:
             mapping.columns.pop("label", None)
-        if mapping.layout != "wide":
+        if mapping.layout != guessed_layout:
             mapping.value_columns = {}
         mapping.rows_are_items = cleaned_data["rows_are_items"] and "item" not in mapping.columns
         mapping.zone, mapping.date_order = cleaned_data["zone"], cleaned_data["date_order"]

@@ -30,7 +30,7 @@ class LabelsForm(forms.Form):
         ),
     )
     similar = forms.ChoiceField(
-        label=gettext_lazy("Labels that differ only in capital letters or blanks"),
+        label=gettext_lazy("Labels that may be one"),
         choices=[
             (JOIN, gettext_lazy("are one label")),
             (KEEP, gettext_lazy("are different labels")),

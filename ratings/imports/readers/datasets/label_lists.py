@@ -35,7 +35,10 @@ LABEL_FIELDS = (
 )  # fmt: skip
 PERSON_FIELDS = ("annotator_id", "annotator", "rater", "worker_id", "worker", "user", "id")
 ANSWER_FIELDS = ("label", "rating", "annotation", "answer", "value")
-KEY_FIELDS = ("id", "item_id", "post_id", "comment_id", "doc_id", "example_id", "idx", "uid")
+KEY_FIELDS = (
+    "id", "item_id", "post_id", "comment_id", "doc_id", "example_id", "idx", "uid", "pairID",
+)  # fmt: skip
+ANONYMOUS_FIELD = "annotator_labels"  # of SNLI and MultiNLI: labels of raters without names
 # Fields about the annotation as a whole.
 OTHER_FIELDS = {
     "hard_label", "soft_label", "number of annotations", "number_of_annotations", "split",
@@ -87,11 +90,19 @@ class LabelListsSource(ToolSource):
             head = sample.head.decode("utf-8", "ignore").splitlines()[1:2]
             has_lists = bool(head) and head[0].count("[") >= 2
             return has_lists and _find_rater_field(dict.fromkeys(sample.names, "[]")) != ""
-        return bool(sample.records) and all(map(_has_lists, sample.records))
+        records = [entry for record in sample.records for entry in _list_entries(record).values()]
+        return bool(records) and all(map(_has_lists, records))
 
     def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
+        for key, entry in _list_entries(fields).items():
+            yield from self._parse_entry(line, {"id": key, **entry} if key else entry)
+
+    def _parse_entry(self, line: int, fields: Fields) -> Iterator[Record]:
         rater_field = _find_rater_field(fields)
         people = _parse_list(fields.get(rater_field))
+        if not rater_field:  # labels alone: the raters are known by their places
+            labels = _parse_list(fields.get(ANONYMOUS_FIELD))
+            people = [f"rater {number}" for number in range(1, len(labels) + 1)]
         answers, content = self._split_fields(fields, rater_field, people)
         body = build_body(content)
         tool_key = next((fields[name] for name in KEY_FIELDS if fields.get(name) is not None), None)
@@ -135,10 +146,21 @@ class LabelListsSource(ToolSource):
         return answers, content
 
 
+def _list_entries(record: Fields) -> dict[str, Fields]:
+    """Return key -> entry of an object of entries; the record itself, without a key, if it is one.
+
+    Such an object has entries alone, each with a field of raters.
+    """
+    entries = list(record.values())
+    if entries and all(isinstance(entry, dict) and _find_rater_field(entry) for entry in entries):
+        return record
+    return {"": record}
+
+
 def _has_lists(record: Fields) -> bool:
     field = _find_rater_field(record)
     if not field:
-        return False
+        return len(_parse_list(record.get(ANONYMOUS_FIELD))) > 0
     value = record[field]
     people = _parse_list(value)
     if people and isinstance(people[0], dict):

@@ -256,7 +256,11 @@ INVALID_CONTENTS = {
         ("question_missing", None, ""),
         "No row is of the question 'severity'; the file has tone",
     ),
-    "wide without a rating": (b"item,ann,ben\na,,\n", ("only_names", 1, ""), "no rating below"),
+    "wide without a rating": (
+        b"item,ann,ben\na,,\n",
+        ("nothing_usable", None, ""),
+        "rows without any label (1)",
+    ),
     "unknown label in a wide file": (
         b"item,ann,ben\na,minor,mjor\n",
         ("label_unknown", 2, "ben"),
