@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 
+from projects import legal_hold
 from projects.models import Deletion
 from ratings.items import purge
 
@@ -16,8 +17,12 @@ TURN_SECONDS = 2.0  # for one deletion while others are pending
 
 
 def process_pending_deletions() -> int:
-    """Continue all deletions in progress and return how many were finished."""
-    return sum(process_deletion(deletion) for deletion in purge.list_open_deletions())
+    """Continue all deletions except under legal hold; return how many were finished."""
+    return sum(
+        process_deletion(deletion)
+        for deletion in purge.list_open_deletions()
+        if not legal_hold.is_held(deletion.project_id)
+    )
 
 
 def process_deletion(deletion: Deletion, *, seconds: float = TURN_SECONDS) -> bool:
