@@ -85,7 +85,7 @@ def test_share_of_the_queue_is_gold_and_stored_as_check_answers(
             == 302
         )
     assert (
-        "12 items rated, 12 today."
+        "Total rated: 12, today: 12."
         in annotator_client.get(f"/projects/{project_with_gold.pk}/my-ratings/").text
     )
     assert Assignment.objects.filter(state="done").count() == 12  # each item once
