@@ -63,7 +63,7 @@ class AuditedUserAdmin(AuditedAdmin, UserAdmin):
     def construct_change_message(
         self, request: HttpRequest, form: Any, formsets: Any, add: bool = False
     ) -> Any:
-        """Record a password that somebody else set, so that its owner has to change it first."""
+        """Mark an account whose password an administrator set, so that its owner must change it."""
         user = form.instance if hasattr(form, "instance") else form.user
         if "password1" in form.cleaned_data and user.pk != request.user.pk:
             PasswordChangeRequired.objects.filter(user=user.pk).delete()
@@ -94,7 +94,7 @@ def _can_change_account(by: Any, user: Any) -> bool:
 
 @admin.register(Authenticator)
 class SecondFactorAdmin(AuditedAdmin, ReadOnlyAdmin):
-    """Remove a second factor of somebody who has lost it; its secret is not shown."""
+    """Admin to remove the second factor of a user who lost it; secrets are not shown."""
 
     list_display = ("user", "type", "created_at", "last_used_at")
     list_filter = ("type",)
@@ -131,7 +131,7 @@ class SessionAdmin(ReadOnlyAdmin):
 
 @admin.register(AuditLogEntry)
 class AuditLogAdmin(ReadOnlyAdmin):
-    """The audit log, read-only: who did what, when, and from where."""
+    """Read-only admin of the audit log."""
 
     list_display = (
         "created_at",

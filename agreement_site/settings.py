@@ -1,4 +1,4 @@
-"""The only settings file. Whatever a site may change is an environment variable, read below."""
+"""Settings of the site; environment variables override the defaults."""
 
 from __future__ import annotations
 

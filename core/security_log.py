@@ -50,7 +50,7 @@ def get_client_address(request: HttpRequest) -> str:
 
 
 def hash_username(name: str) -> str:
-    """Return a short hash of the name that somebody typed to sign in.
+    """Return a short hash of a username that was entered at sign-in.
 
     It lets the same name be recognized in the log without storing it: some people type their
     password there.

@@ -14,7 +14,7 @@ UNCOUNTED = ~Q(code=F("counted")) | ~Q(day=F("counted_day"))
 
 class RatingQuerySet(models.QuerySet):
     def uncounted(self) -> RatingQuerySet:
-        """Return the ratings whose current code or day differs from what the stored counts contain.
+        """Return the ratings whose code or day differs from the one in the stored counts.
 
         Scans all ratings; ``ratings.services.uncounted`` finds the same rows quickly.
         """

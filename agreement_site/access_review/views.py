@@ -1,4 +1,4 @@
-"""The access review: who can access what, as a page and as CSV, for administrators."""
+"""Access review for administrators: all ways to access the site, as a page and as CSV."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _get_filters(request: HttpRequest) -> dict[str, str]:
 @login_required
 @require_safe
 def access_review(request: HttpRequest) -> HttpResponse:
-    """Show who can access what."""
+    """Show the access review, filtered by account and kind of access."""
     filters = _get_filters(request)
     rows = list(itertools.islice(selectors.iter_access(**filters), MAX_SHOWN_ROWS + 1))
     query = urlencode({name: value for name, value in filters.items() if value})

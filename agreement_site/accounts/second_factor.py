@@ -57,7 +57,7 @@ class CodeForm(ThrottledCodeMixin, base_forms.AuthenticateForm):
 
 
 class CodeAgainForm(ThrottledCodeMixin, base_forms.ReauthenticateForm):
-    """Ask for a code before an action that an unattended session must not take."""
+    """Ask for a code again before an action that needs a recent authentication."""
 
 
 class FirstCodeForm(ThrottledCodeMixin, totp_forms.ActivateTOTPForm):

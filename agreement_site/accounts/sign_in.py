@@ -104,7 +104,7 @@ class ChoosePasswordForm(SetPasswordForm):
 
 
 class ChangePasswordForm(ChoosePasswordForm, PasswordChangeForm):
-    """Ask for the old password, with the same limit on tries as at sign-in."""
+    """Ask for the old password; attempts are limited as at sign-in."""
 
     revoke_tokens = forms.BooleanField(
         label=gettext_lazy("Revoke my API tokens too"), required=False, initial=True
@@ -157,7 +157,7 @@ class ChangePassword(InvalidFormStatusMixin, SuccessMessageMixin, views.Password
 
 
 class ConfirmPassword(InvalidFormStatusMixin, ReauthenticateView):
-    """Ask for the password again, before an action that an unattended session must not take."""
+    """Ask for the password again before an action that needs a recent authentication."""
 
 
 class AcceptInvitation(InvalidFormStatusMixin, views.PasswordResetConfirmView):

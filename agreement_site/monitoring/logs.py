@@ -64,7 +64,8 @@ def _build_request_context(request: HttpRequest) -> dict[str, Any]:
 
 
 def _get_user_id(request: HttpRequest) -> int | None:
-    """Return the user's id if it is already loaded:
+    """Return the user's id if it is already loaded, else None.
+
     a log line is no reason to query the database.
     """
     user = vars(request).get("user")

@@ -114,7 +114,8 @@ def _find_raters(project: Any, text: str) -> Iterator[PaletteResult]:
 
 
 def _find_items(project: Any, text: str) -> Iterator[PaletteResult]:
-    """Find items whose key starts with the text:
+    """Yield the project's items whose key starts with the text.
+
     read from the index, however many items there are.
     """
     items = Item.objects.filter(project=project, key__gte=text).order_by("key")

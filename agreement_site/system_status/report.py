@@ -83,7 +83,7 @@ def get_broker_state() -> str:
 
 
 def list_problems(status: dict[str, Any]) -> list[str]:
-    """Return the problems that somebody should look at, as sentences."""
+    """Return the problems of the site that need an administrator, as sentences."""
     sentences = []
     if status["schema"] != "of this release":
         sentences.append(status["schema"])

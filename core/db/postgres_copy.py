@@ -13,7 +13,7 @@ CHUNK_ROWS = 10_000  # rows formatted as text at a time
 
 
 def copy_rows(cursor: Any, into: str, rows: Sequence[Sequence[Any]]) -> None:
-    """COPY the rows, all of the same length, into a PostgreSQL table.
+    """Write rows of equal length into a PostgreSQL table by COPY.
 
     ``into`` is its name and columns.
 

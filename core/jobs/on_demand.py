@@ -71,7 +71,7 @@ class OnDemandJob(Generic[JobRow]):
     expires_after: datetime.timedelta | None = None
 
     def get_or_start(self, **lookup: Any) -> tuple[JobRow, bool]:
-        """Return the row and whether it was created just now; a task is started for a new row.
+        """Return the row and whether it was created; start a task for a new row.
 
         ``lookup`` holds the row's key and optional ``defaults``, as for get_or_create.
         """

@@ -154,7 +154,7 @@ def compute_peer_coefficients(
     values: npt.ArrayLike | None = None,
     names: Collection[str] | None = None,
 ) -> dict[str, Estimate]:
-    """Return name -> Estimate (G,) of raters against the others, for all names or those given.
+    """Return name -> Estimate (G,) of raters against the others, for all or the named ones.
 
     tables (G, k, k); moments (G, k, k, k) or None; n_items (G,); weights: name -> matrix (k, k).
     """

@@ -228,7 +228,7 @@ def _report_incomplete_icc(rated_items: RatedItems, scale: _Scale) -> ReportDict
 
 
 def _get_reason(coefficient: Icc, part: str) -> str | None:
-    """Return why a part is undefined: its own reason, or that of the value."""
+    """Return the reason why a part of a coefficient is undefined, or that of its value."""
     part_reason: str | None = getattr(coefficient, f"{part}_reason", None)
     return part_reason or coefficient.reason
 

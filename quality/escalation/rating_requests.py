@@ -137,7 +137,7 @@ def _get_input_version(question: Question) -> dict[str, object] | None:
 
 
 def _list_settled_items(question: Question) -> list[int]:
-    """Return ids of items that are no longer uncertain or that nobody is left to rate.
+    """Return ids of requested items that are certain by now, or that no rater is left for.
 
     Where requests were switched off: of all items that wait for a rating.
     """

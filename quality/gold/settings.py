@@ -17,7 +17,7 @@ from quality.models import GoldState
 def set_pass_mark(
     *, question: Question, pass_mark: str | float, by: Any, rule: str | None = None
 ) -> GoldState:
-    """Set the accuracy that raters must reach, and what follows below it.
+    """Set the pass mark of raters on gold, and the consequence below it.
 
     ``pass_mark`` is the accuracy, and ``rule`` what follows.
 

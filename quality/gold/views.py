@@ -175,7 +175,7 @@ def submit_intervention(
 @login_required
 @require_POST
 def set_pass_mark(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Set the pass mark of raters, and what follows when one is below it."""
+    """Set the pass mark of raters on gold, and the consequence below it."""
     selection = get_permitted_selection(request, project_id, role=LEAD)
     pass_mark, rule = request.POST.get("pass_mark", ""), request.POST.get("rule")
     try:

@@ -84,7 +84,7 @@ def plan_queue(project: Project) -> list[int]:
 
 
 def _get_open_items(project: Project) -> QuerySet[Item]:
-    """Return the items that have a free slot and that nobody is rating."""
+    """Return the items with a free slot that no rater has open."""
     open_assignments = Assignment.objects.filter(item=OuterRef("pk"), state=Assignment.State.OPEN)
     queued = Item.objects.filter(AVAILABLE, project=project, slots_taken__lt=project.overlap)
     return queued.filter(~Exists(open_assignments))

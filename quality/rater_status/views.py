@@ -170,7 +170,7 @@ def _build_rows(
 
 
 def _build_kept_query(query: QueryDict) -> str:
-    """Return the query that leads back to the same list."""
+    """Return the query string of the current list, for the redirect after an action."""
     return urlencode({name: query[name] for name in KEPT_PARAMETERS if query.get(name)})
 
 

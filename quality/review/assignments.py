@@ -1,4 +1,4 @@
-"""Items that a lead sends to review, whatever their doubt."""
+"""Items that a lead sends to review, whether uncertain or not."""
 
 from __future__ import annotations
 

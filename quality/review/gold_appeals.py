@@ -63,7 +63,7 @@ def get_gold_appeals(rater: Rater) -> dict[tuple[int, int], Appeal]:
 
 
 def get_contestable_questions(rater: Rater, question_ids: Iterable[int]) -> set[int]:
-    """Return the ids of those questions in which the rater may appeal against gold answers."""
+    """Return ids of the questions in which the rater may appeal against gold answers."""
     return {rules.question_id for rules in _get_visible_rules(rater)} & set(question_ids)
 
 

@@ -57,7 +57,7 @@ class ReviewFilter:
         return 1 - CONFIDENCE_LIMITS[self.max_confidence]
 
     def filter_labels(self, rows: QuerySet[ItemLabel]) -> QuerySet[ItemLabel]:
-        """Return the labels of one question that match, whatever their doubt."""
+        """Return the matching labels of one question, certain ones too."""
         rows = self.items.filter_items(rows, "item__attributes")
         if self.flagged:
             flags = Assignment.objects.filter(item=OuterRef("item"), flagged=True)

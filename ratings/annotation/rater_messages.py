@@ -38,7 +38,7 @@ def list_readers(raters: Iterable[Rater]) -> list[Rater]:
 
 @transaction.atomic
 def send_messages(*, raters: Sequence[Rater], text: str, by: Any) -> list[RaterMessage]:
-    """Send the same text to each of the raters, except to those who have it unread already.
+    """Send a text to each rater who does not have the same text unread; return the messages.
 
     Raises InvalidRaterMessage. The audit log and the event name the message, not its text, so that
     the text disappears when the person's data are deleted.

@@ -39,7 +39,7 @@ def get_by_item(item_ids: Iterable[int]) -> dict[int, list[SkippedOrFlagged]]:
 
 
 def add_reasons(rows: list[Assignment]) -> list[SkippedOrFlagged]:
-    """Return the same rows with their reasons."""
+    """Return skipped or flagged assignments with the raters' reasons and comments."""
     comments = _get_flag_comments(rows) if any(row.flagged for row in rows) else {}
     entries = []
     for row in rows:

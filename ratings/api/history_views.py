@@ -92,7 +92,7 @@ class HistoryView(ApiView):
 
 
 def _get_revisions(question: Question, items: Any, raters: Any, *, to_rater: bool) -> Any:
-    """Return the history; to the rater, the history of a check looks like that of any rating."""
+    """Return the history of ratings; raters see check answers as ordinary ratings."""
     checks = Assignment.objects.checks().filter(item__in=items, rater__in=raters)
     if to_rater and checks.exists():
         return CheckAnswer.objects.filter(question=question, item__in=items, rater__in=raters)

@@ -37,7 +37,7 @@ ExportRow = tuple[Any, ...]  # a value for each of COLUMNS
 
 
 class _TimeAsText(Func):
-    """A time as text of the database, in UTC: creating datetime objects takes too long."""
+    """Expression for a time as text in UTC, which is faster than datetime objects."""
 
     output_field = CharField()
     template = "CAST(%(expressions)s AS text)"  # SQLite: 2026-03-01 09:30:00[.000005]

@@ -28,7 +28,7 @@ def build_missing_response() -> HttpResponse:
 
 
 class ChunkBuffer:
-    """A writable file whose content is taken out in chunks."""
+    """Writable file in memory, from which the written bytes are taken in chunks."""
 
     closed = False
 

@@ -148,7 +148,7 @@ def _apply_options_and_check(run: ImportRun, result: FileResult, options: Import
 def _reject_repeated_rows(
     run: ImportRun, mapping: ImportMapping, result: FileResult, options: ImportOptions
 ) -> None:
-    """Add a problem if items stand in several rows of a wide table and no option decides."""
+    """Add a problem if a wide table has several rows of an item, unless an option decides."""
     if mapping.layout != "wide" or not run.summary["repeats"] or options.duplicate_policy:
         return
     examples = run.summary["repeat_examples"]

@@ -59,7 +59,7 @@ class InterpretedQuestion:
 
 @dataclass
 class Repeats:
-    """Ratings that repeat an earlier one of the same rater and item.
+    """Ratings that repeat an earlier rating of the same item by the same rater.
 
     ``examples`` are [item, rater, line, label, later line, later label].
     """
@@ -164,7 +164,7 @@ class FileInterpretation:
 
 
 def list_columns(mapping: ImportMapping, head: TableHead) -> list[InterpretedColumn]:
-    """Return what each column is taken for."""
+    """Return the interpretation of each column: role, reason and details."""
     role_by_index = {index: role for role, index in mapping.columns.items()}
     role_by_index |= dict.fromkeys(mapping.label_columns, "label")
     role_by_index |= dict.fromkeys(mapping.content_columns, "content")
@@ -204,7 +204,7 @@ def _get_zone(mapping: ImportMapping, head: TableHead) -> str:
 
 
 def format_doubt(kind: str, columns: list[str]) -> tuple[str, str]:
-    """Return (what a person has to decide, options of the command that decide it)."""
+    """Return (decision that a person has to make, command options that make it)."""
     shown = columns[:MAX_LISTED_COLUMNS]
     text, options = DOUBTS[kind]
     values = {

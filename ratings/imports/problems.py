@@ -68,7 +68,7 @@ def format_problem(problem: dict[str, Any]) -> str:
 
 
 def _format_time_error(values: Mapping[str, Any]) -> str:
-    """Return what is wrong with a time, and what to do."""
+    """Return the message on an invalid time: the error, and the next step."""
     reason = str(TIME_ERRORS[values["why"]]) % values
     if values["why"] != "shape":
         return reason

@@ -1,4 +1,4 @@
-"""Neutral records that every reader yields, whatever tool wrote the file.
+"""Records that every reader yields, independent of the tool that wrote the file.
 
 A reader knows its tool and nothing of Concord's tables; the code after it knows no tool. Every
 record has its line number in the file, counted from 1. Texts are as in the file: row

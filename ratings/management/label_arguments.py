@@ -12,7 +12,7 @@ from ratings.imports.values.label_lists import parse_label_list
 
 
 def add_label_arguments(parser: CommandParser) -> None:
-    """Add the options that decide what is a missing value, and which labels are one."""
+    """Add command options for missing-value codes and similar labels."""
     parser.add_argument(
         "--missing",
         action="append",

@@ -136,7 +136,7 @@ def has_uncounted(question_id: int) -> bool:
 
 
 def count_by_question(limit: int) -> dict[int, int]:
-    """Return question id -> number of the newest ``limit`` notes (or uncounted ratings) of it."""
+    """Return question id -> number of its notes among the newest ``limit`` ones."""
     model: Any = UncountedItem.objects if _has_notes() else Rating.objects.uncounted()
     rows = model.order_by("-pk") if _has_notes() else model.order_by()
     counts: dict[int, int] = {}

@@ -44,7 +44,7 @@ MAX_NONCES = 5  # a browser may start several sign-ins in several windows
 
 
 class IdentityProvider(NamedTuple):
-    """An identity provider by which people can sign in here."""
+    """An identity provider that is configured for sign-in."""
 
     provider: str
     name: str
@@ -70,7 +70,7 @@ def _get_account_policy(account: SocialAccount) -> str:
 
 class SocialAdapter(DefaultSocialAccountAdapter):
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
-        """Connect the account that has the same confirmed address, where the site allows it.
+        """Connect the account with the same confirmed e-mail address, if the site allows it.
 
         Raises PermissionDenied when the ID token and the user info belong to different people.
         """
@@ -127,7 +127,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         )
 
     def get_connect_redirect_url(self, request: HttpRequest, socialaccount: SocialAccount) -> str:
-        """Report whether the account was connected; it may belong to somebody else."""
+        """Add a message on the connection's success, and return the URL to redirect to."""
         if SocialAccount.objects.filter(pk=socialaccount.pk, user=request.user.pk).exists():
             security_log.log_event("sign_in_connected", after=_build_audit_values(socialaccount))
             messages.success(request, _("Connected: you can sign in by it from now on."))

@@ -151,7 +151,7 @@ def _validate_signature_form(response: Any) -> None:
 
 
 def _validate_recipient(response: Any, sp_config: dict[str, Any]) -> None:
-    """Raise InvalidSamlResponse unless the signed assertion answers our request, here and now.
+    """Raise InvalidSamlResponse unless the assertion answers a request of this site in time.
 
     python3-saml compares these values only where they are present. Here they must be present,
     inside the signed part: otherwise a response to somebody else's request, or to none, could be

@@ -1,4 +1,4 @@
-"""Date and time formats: the same in every language and everywhere on the site.
+"""Date and time formats of English, which every language of the site uses.
 
 Files, charts, filters, core/web/dates.py and site.js use the same ones.
 """

@@ -1,4 +1,4 @@
-"""The formats are the same as in English."""
+"""Date and time formats of Chinese: those of English."""
 
 from agreement_site.formats.en.formats import (  # noqa: F401
     DATE_FORMAT,

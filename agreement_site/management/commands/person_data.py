@@ -1,4 +1,4 @@
-"""`manage.py person_data`: export or remove what is stored about a person in all projects."""
+"""`manage.py person_data`: export or remove all stored data about a person."""
 
 from __future__ import annotations
 

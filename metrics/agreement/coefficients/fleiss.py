@@ -135,7 +135,7 @@ def fleiss_kappa_gwet(
 
 @dataclass(frozen=True)
 class ItemChance:
-    """Chance agreement P_e (...), and that of an item: pe_i = offset + sum_j slope_j n_ij / m_i.
+    """Chance agreement P_e (...), and the coefficients of each item's chance agreement.
 
     slope (..., k); gradient (..., k): h with dP_e = sum_j h_j dp_j; offset (...) or a number.
     """

@@ -141,7 +141,7 @@ class PatternCounts(_AdditiveCounts):
         )
 
     def widen(self, k: int) -> "PatternCounts":
-        """Return the same counts on a scale of k >= categories; nobody used the new ones."""
+        """Return the counts on a scale with k >= categories, zeros for the new ones."""
         return replace(self, counts=_pad_categories(self.counts, k))
 
     def sum_over_days(self) -> "PatternCounts":
@@ -193,7 +193,7 @@ class PairTables(_AdditiveCounts):
         return cls(no_raters, no_raters, np.zeros((0, k, k), np.int64))
 
     def widen(self, k: int) -> "PairTables":
-        """Return the same tables on a scale of k >= categories."""
+        """Return the tables on a scale with k >= categories, zeros for the new ones."""
         return replace(self, tables=_pad_categories(self.tables, k))
 
 
@@ -235,7 +235,7 @@ class PeerTables(_AdditiveCounts):
         )
 
     def widen(self, k: int) -> "PeerTables":
-        """Return the same tables on a scale of k >= categories.
+        """Return the tables on a scale with k >= categories, zeros for the new ones.
 
         Moments are dropped when k exceeds the limit, as if counted with k from the start.
         """

@@ -237,7 +237,7 @@ def _list_raters_of_same_items(data: DriftData, rater: int, onset: int) -> list[
 def _find_first_alert(
     charts: ChartRound, candidates: dict[int, int], settings: DriftSettings
 ) -> tuple[int, int] | None:
-    """Return the candidate who gets an alert on the earliest day, and the index of it, or None.
+    """Return (rater, index) of the candidate with the earliest alert, or None.
 
     Of several on the same day, the one with the largest evidence; of equal ones, the first. Raters
     are

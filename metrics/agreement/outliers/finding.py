@@ -79,7 +79,7 @@ class OutlierFinding:
         facts: Mapping[str, float],
         code: int | None = None,
     ) -> "OutlierFinding":
-        """Return the finding on the day with this index, of what held since the first day.
+        """Return the finding on the day with this index, whose onset is the first day.
 
         interval: size, low, high.
         """

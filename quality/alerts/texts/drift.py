@@ -62,7 +62,7 @@ def list_basis(alert: Alert) -> list[str]:
 
 
 def _list_common_changes(alert: Alert) -> list[str]:
-    """Return a sentence on what the others' agreement with each other explains of a fall."""
+    """Return a sentence on the part of the fall that all raters of the items share."""
     if alert.measure != AlertMeasure.AGREEMENT or alert.other_rater_id is not None:
         return []
     falls = Alert.objects.filter(

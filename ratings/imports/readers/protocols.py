@@ -36,7 +36,7 @@ class FileReader(Protocol):
         """
 
     def find_final_problem(self, labels: Iterable[str], *, is_usable: bool) -> ReaderProblem | None:
-        """Return a problem that is known only after the last line, or None.
+        """Return a problem that only the end of the file reveals, or None.
 
         ``labels`` are the labels found; ``is_usable``: whether the file has anything to import.
         """

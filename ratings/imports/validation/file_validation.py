@@ -1,4 +1,4 @@
-"""Validate a whole file: read it once, report every problem with its line, stage what is valid.
+"""Validate a whole file: report every problem with its line, and stage valid records.
 
 The only database row written here is the run's own.
 """
@@ -185,7 +185,7 @@ def _skip_free_text_questions(
 
 
 def _merge_labels(report: FileReport, validator: RecordValidator, staging: StagingDatabase) -> None:
-    """Apply what was decided on the labels to the staged rows."""
+    """Replace label ids in the staged rows by those of the interpreted labels."""
     merged: dict[int, int | None] = {}
     for labels in validator.labels_by_question.values():
         label_ids = labels.get_label_ids()
@@ -199,7 +199,7 @@ def _merge_labels(report: FileReport, validator: RecordValidator, staging: Stagi
 
 
 def _add_final_problems(validator: RecordValidator, reader: FileReader, *, is_usable: bool) -> None:
-    """Add problems that are known only after the last line."""
+    """Add problems that only the end of the file reveals."""
     labels = {
         label
         for question_labels in validator.labels_by_question.values()

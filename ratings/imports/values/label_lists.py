@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def parse_label_list(text: str) -> list[str]:
-    """Return the labels of a list; a label with a comma stands in double quotes.
+    """Return the labels of a comma-separated list; double quotes protect commas.
 
     Raises ValueError if a quote is not closed.
     """

@@ -112,7 +112,7 @@ class ReadingForm(forms.Form):
 
 
 class FileForm(forms.Form):
-    """Options of every file, whatever its source."""
+    """Options that apply to every file format."""
 
     project_name = forms.CharField(
         label=gettext_lazy("Project name"), max_length=200, required=False

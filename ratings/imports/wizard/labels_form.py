@@ -17,7 +17,7 @@ from ratings.models import ImportRun
 
 
 class LabelsForm(forms.Form):
-    """The codes for missing values, and what to do with similar labels if there are any."""
+    """Form for missing-value codes, and for similar labels if there are any."""
 
     missing = forms.CharField(
         label=gettext_lazy("Texts that stand for a missing value"),

@@ -120,7 +120,7 @@ def render_check_page(
     matching_form: MatchingForm | None = None,
     labels_form: LabelsForm | None = None,
 ) -> HttpResponse:
-    """Render the problems, or what would be imported and the remaining decisions.
+    """Render the problems of a checked file, or its numbers and the remaining decisions.
 
     Start the writing if there is valid ``data``.
     """

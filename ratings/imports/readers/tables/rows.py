@@ -365,7 +365,7 @@ class TableParser:
         return cell.isoformat() if isinstance(cell, datetime.date | datetime.time) else cell
 
     def find_final_problem(self, labels: Iterable[str], *, is_usable: bool) -> ReaderProblem | None:
-        """Return a problem that is known only after the last line, or None.
+        """Return a problem that only the end of the table reveals, or None.
 
         ``labels`` are the labels found.
         """
