@@ -20,7 +20,7 @@ from django.db.models.functions import Cast
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from core.text import has_control
+from core.text import has_control_character
 from projects.models import Rater
 from ratings.models import Assignment
 from ratings.services.rating_times import EPOCH
@@ -139,7 +139,7 @@ class RatingFilter:
         return {name: value for name, value in parameters.items() if value}
 
     def validate(self, choices: Mapping[str, Any]) -> None:
-        """Raise BadRequest if nothing can match; the message lists the available values."""
+        """Raise BadRequest if the filter names values that do not occur; the message lists them."""
         if self.group and self.group not in choices["groups"]:
             raise build_invalid_value_error("group", self.group, choices["groups"])
         newest = choices.get("versions", 1)
@@ -229,7 +229,7 @@ def _parse_text(query: QueryDict, name: str) -> str:
 def _parse_excluded_raters(query: QueryDict) -> tuple[str, ...]:
     text = query.get("exclude") or ""
     try:
-        line = [] if has_control(text) else next(csv.reader([text], strict=True), [])
+        line = [] if has_control_character(text) else next(csv.reader([text], strict=True), [])
     except csv.Error:
         line = []
     keys = tuple(sorted({key.strip() for key in line} - {""}))

@@ -83,7 +83,7 @@ class Limits:
         self._arrays = arrays
 
     def solve(self) -> tuple[Floats, Floats]:
-        """Return the limits (...)."""
+        """Return the lower and upper limits (...), computing them on first use."""
         raise NotImplementedError
 
     def __getitem__(self, index: Any) -> "Limits":
@@ -217,7 +217,7 @@ def to_finite_float(value: Any) -> float | None:
 def correct_for_chance(
     observed: Floats, expected: Floats, pairable: npt.NDArray[np.bool_]
 ) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Return (P_o - P_e) / (1 - P_e) and the reason code where it is undefined, both (...).
+    """Return (P_o - P_e) / (1 - P_e) (...), and the code of the reason where it is undefined.
 
     observed, expected: float (...); pairable: bool (...), whether there is any pair of ratings.
     """
@@ -283,7 +283,7 @@ def compute_difference_margin(before: Mapping[str, Any], after: Mapping[str, Any
 
 @dataclass(frozen=True)
 class EstimateBasis:
-    """The sample behind an estimate.
+    """Numbers of items and ratings and degrees of freedom behind an estimate.
 
     n_items, n_ratings: int (...), items and ratings compared; df: float (...), degrees of freedom
     of the interval.
@@ -310,7 +310,7 @@ class ChanceCorrected:
     def from_agreement(
         cls, observed: Floats, expected: Floats, pairable: npt.NDArray[np.bool_]
     ) -> "ChanceCorrected":
-        """Build it from P_o and P_e (...).
+        """Return the chance-corrected coefficient of observed and expected agreement (...).
 
         pairable: bool (...), True where any ratings can be compared.
         """
@@ -347,7 +347,7 @@ def build_estimate(
     no_se_reason: str = "needs_bootstrap",
     limits: Limits | None = None,
 ) -> Estimate:
-    """Return the point estimate (...) with its interval.
+    """Return an Estimate (...) from point, standard error and basis, with its intervals.
 
     limits: of the interval; None: value -/+ t(df) se, the upper one at most `upper`. se: float
     (...), or None where no analytic standard error exists; then `no_se_reason` names the reason.

@@ -1,4 +1,5 @@
-"""Generation of docs/statistics.md from the registry:
+"""Generate docs/statistics.md from the registry of coefficients.
+
 `python -m metrics.agreement.handbook > docs/statistics.md`.
 
 A test compares the file with render(), so that page and code cannot differ.

@@ -1,4 +1,4 @@
-"""Hints to the workers that a question has something to count.
+"""Hints: queue messages that tell workers that a question has uncounted ratings.
 
 A hint may be lost, late or duplicated; it must never delay a rater. One hint a question is enough:
 while one is pending (a key in the broker's database says so), no other is sent. The worker deletes
@@ -8,23 +8,16 @@ and one committed before it is read. The key expires by itself, and the sweep ne
 
 from __future__ import annotations
 
-import functools
 import logging
 
 import redis
 from django.conf import settings
 
-from core.jobs.dispatch import start_task
+from core.jobs.dispatch import get_redis_client, start_task
 
 logger = logging.getLogger(__name__)
 
 PENDING_SECONDS = 10  # a hint that is pending for longer counts as lost
-
-
-@functools.cache
-def get_redis_client() -> redis.Redis:
-    url = settings.REDIS_URL.replace("redis+socket://", "unix://")
-    return redis.Redis.from_url(url, socket_timeout=0.5, socket_connect_timeout=0.5, retry=None)
 
 
 def _build_key(question_id: int) -> str:
@@ -32,7 +25,7 @@ def _build_key(question_id: int) -> str:
 
 
 def send_hint(question_id: int) -> None:
-    """Ask a worker to count the question; bounded in time, silent on failure."""
+    """Queue a hint to count the question, unless one is pending; silent on failure."""
     start_task(
         "metrics.tasks.count_question", question_id, skip_if=lambda: _is_pending(question_id)
     )

@@ -1,4 +1,4 @@
-"""Ratings of a file for `manage.py agreement`, read as an import reads them, without a database."""
+"""Read ratings from a file like an import does, without a database."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from zoneinfo import ZoneInfo
 from ratings.imports.decoding.encodings import detect_encoding
 from ratings.imports.decoding.sample import SIGNATURE_BYTES, read_sample
 from ratings.imports.decoding.table_times import guess_date_order, parse_table_time
+from ratings.imports.interpretation import FileInterpretation, format_doubt
 from ratings.imports.mapping.column_options import InvalidImportOptions, apply_column_options
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError, format_problem
 from ratings.imports.readers import SOURCES, detect_source
 from ratings.imports.records import RatingRecord, ReaderProblem, SkippedRecord
 from ratings.imports.skipped_rows import SkippedRecordCounts
-from ratings.imports.understood import Understood, format_doubt
 
 
 class RatingFileError(Exception):
@@ -48,7 +48,7 @@ class TableOptions:
 class FileRows:
     """The ratings of one question of a file, and what was understood of the file."""
 
-    understood: Understood
+    understood: FileInterpretation
     has_exact_labels: bool
     rows: list[FileRow] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)  # keys of all questions of the file
@@ -60,7 +60,7 @@ def read_file_rows(path: Path, question: str | None, options: TableOptions) -> F
     ``path`` is an unpacked file.
     """
     try:
-        return _read(path, question, options)
+        return _read_rows(path, question, options)
     except UnreadableFileError as error:
         problem = error.problem
         raise RatingFileError(
@@ -70,7 +70,7 @@ def read_file_rows(path: Path, question: str | None, options: TableOptions) -> F
         raise RatingFileError(f"{error}.") from None
 
 
-def _read(path: Path, question: str | None, options: TableOptions) -> FileRows:
+def _read_rows(path: Path, question: str | None, options: TableOptions) -> FileRows:
     encoding = options.encoding or _detect_encoding(path)
     mapping = ImportMapping(
         source=detect_source(read_sample(path, encoding=encoding)), encoding=encoding
@@ -89,7 +89,9 @@ def _read(path: Path, question: str | None, options: TableOptions) -> FileRows:
         time_index = mapping.columns.get("rated_at")
         if time_index is not None:
             mapping.date_order = guess_date_order(head.columns[time_index].filled)
-    file_rows = FileRows(Understood.from_mapping(mapping, head), mapping.label_options.is_exact)
+    file_rows = FileRows(
+        FileInterpretation.from_mapping(mapping, head), mapping.label_options.is_exact
+    )
     reader = source.open_reader(path, mapping)
     skipped = SkippedRecordCounts()
     questions: dict[str, None] = {}
@@ -109,7 +111,7 @@ def _read(path: Path, question: str | None, options: TableOptions) -> FileRows:
             f"The file has several questions; name one of them by --question: "
             f"{', '.join(questions)}."
         )
-    file_rows.understood.add_left_out(skipped.to_json())
+    file_rows.understood.add_skipped_records(skipped.to_json())
     return file_rows
 
 

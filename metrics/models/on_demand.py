@@ -1,4 +1,4 @@
-"""Results that a page requests and a worker computes."""
+"""Models of on-demand jobs: attributions, filtered results and reports."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Attribution(OnDemandResult):
 
 
 class FilteredResult(OnDemandResult):
-    """A result of a selection of ratings, or of two raters by day.
+    """Result of the ratings that a filter selects, computed on demand.
 
     The stored counts do not hold it.
     Computed from the ratings, and kept while pages request it (metrics.filtered.filtered_jobs).
@@ -73,10 +73,10 @@ class FilteredResult(OnDemandResult):
     kind = models.CharField(max_length=12, choices=Kind.choices)
     key = models.CharField(max_length=64)  # SHA-256 of format, kind and spec (FilteredRequest.key)
     spec = models.JSONField()  # the filter (filters.RatingFilter.spec) and the raters
-    # The CountState.version and Project.catalogue_version that the body is based on, or older ones
-    # if counting went on while it was computed.
+    # The CountState.version and Project.items_and_raters_version that the body is based on, or
+    # older ones if counting went on while it was computed.
     version = models.PositiveBigIntegerField(default=0)
-    catalogue_version = models.PositiveBigIntegerField(default=0)
+    items_and_raters_version = models.PositiveBigIntegerField(default=0)
     body = models.JSONField(null=True, blank=True)
 
     class Meta:

@@ -1,4 +1,4 @@
-"""Results that the sweep computes after the others.
+"""Deferred results, which a sweep computes later: findings, bootstrap intervals, sample.
 
 Bootstrap intervals, mean pairwise kappas, findings on disagreement, and the headline of the random
 sample where items were selected because of earlier ratings. All need more data than a changed
@@ -25,7 +25,7 @@ from ratings.services import uncounted
 from . import bootstrap
 from .all_time_patterns import AllTimePatterns
 from .disagreement import findings
-from .headline import random_sample, sample_merging
+from .headline import random_sample, sample_headline
 from .pairs import mean_kappas
 
 logger = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ def recompute_deferred_results(question_id: int) -> None:
     version = state.version
     all_time = AllTimePatterns.load(question_id, scale)
     all_intervals, people_intervals = bootstrap.compute_question_intervals(all_time)
-    mean_pairwise_kappas = mean_kappas.compute_question_means(all_time)
+    mean_pairwise_kappas = mean_kappas.compute_question_mean_kappas(all_time)
     diagnosis = findings.build_diagnosis(all_time, mean_pairwise_kappas)
     all_time_result = (
         Result.objects.filter(question=question_id, period_unit=PeriodUnit.ALL)
@@ -78,7 +78,7 @@ def recompute_deferred_results(question_id: int) -> None:
         .first()
     )
     full_headline = (
-        sample_merging.get_full_headline(all_time_result.headline)
+        sample_headline.get_all_ratings_headline(all_time_result.headline)
         if all_time_result is not None
         else {}
     )
@@ -97,7 +97,7 @@ def recompute_deferred_results(question_id: int) -> None:
             **deferred_fields, **sample_fields, deferred_version=version + 1, version=version + 1
         ):
             if all_time_result is not None and "sample_headline" in sample_fields:
-                all_time_result.headline = sample_merging.merge_sample_headline(
+                all_time_result.headline = sample_headline.merge_sample_headline(
                     full_headline, sample_fields["sample_headline"]
                 )
                 all_time_result.save(update_fields=["headline"])

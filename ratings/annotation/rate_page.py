@@ -31,6 +31,11 @@ def render_page(
         page_context |= build_empty_context(request, rater)
     if is_sheet_request(request):
         return render(request, "ratings/_rate_sheet.html", page_context, status=status)
+    page_context["begins"] = (
+        bool(rater.project.guidelines and rater.project.guidelines_version)
+        and not page_context["progress"].rated
+        and not page_context.get("exam_status")
+    )
     page_context["last_guidelines_version"] = rater_work.get_last_guidelines_version(rater)
     return render(request, "ratings/rate.html", page_context, status=status)
 
@@ -70,16 +75,11 @@ def build_context(
     """
     questions = get_questions(rater.project)
     if item is None:
-        remaining.clear_cached(rater)
-    figures = rater_progress.compute_progress(rater)
+        remaining.clear_cached_count(rater)
     page_context: dict[str, Any] = {
         "project": rater.project,
         "rater": rater,
-        "progress": figures,
-        "recent": [
-            (recent_item, rater_work.get_labels(questions, recent_item.codes))
-            for recent_item in figures.recent
-        ],
+        "progress": rater_progress.compute_progress(rater),
     }
     if item is None:
         return page_context | {"message": rater_work.get_unread_message(rater)}

@@ -1,4 +1,4 @@
-"""Lookup of the names in a request's rows: questions with their labels, items, and raters.
+"""Look up the keys in a request's rows: questions, items and raters.
 
 Plain SQL in one round trip: every request that sends ratings needs this, and the ORM takes longer
 to build three queries than the database to answer them.
@@ -13,6 +13,7 @@ from typing import Any
 from core.db import bulk
 from projects.models import Project, Question
 from projects.services.raters import pseudonyms
+from ratings.imports.values.label_normalization import get_normal_form
 from ratings.services import exam_gate
 from ratings.services.permissions import ANSWERABLE_STATES
 
@@ -23,6 +24,20 @@ class QuestionLookup:
 
     question: Question
     codes: dict[str, int] = field(default_factory=dict)
+    _codes_by_form: dict[str, int] = field(default_factory=dict)  # filled when it is needed
+
+    def find_code(self, label: str) -> int | None:
+        """Return the code of a label, or of one that files, too, take as the same; else None.
+
+        Equal numbers are the same (1, 1.0), and the forms of a character in Unicode. Blanks at the
+        ends are a mistake of the caller.
+        """
+        if label in self.codes or label != label.strip():
+            return self.codes.get(label)
+        if not self._codes_by_form:
+            for category, code in self.codes.items():
+                self._codes_by_form.setdefault(get_normal_form(category), code)
+        return self._codes_by_form.get(get_normal_form(label))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +104,14 @@ _ASSIGNED_ITEMS_SQL = f"""
 _UNKNOWN_ITEM_SUFFIX = ", or it was never given to you"
 
 
-def look_up_names(
+def look_up_keys(
     project: Project,
     rows: Sequence[dict[str, Any]],
     *,
     own_rater_of: int | None,
     assigned_only: bool = False,
 ) -> RowLookup:
-    """Look up all names in the rows.
+    """Return the questions, and the ids of items and raters, that the rows name by key.
 
     ``own_rater_of`` is the id of the user whose rater is needed, or None; ``assigned_only`` leaves
     out all items except those that this rater was assigned or has rated.

@@ -10,7 +10,7 @@ ALLOWED_FORMATS = _(
     "gzip, or in a ZIP archive with the files that it names."
 )
 
-MEDIA_KIND_NAMES = {"image": _("picture"), "audio": _("sound"), "video": _("film")}
+MEDIA_KIND_NAMES = {"image": _("image"), "audio": _("audio file"), "video": _("video")}
 
 # Problem kind -> (short label shown beside the count, full message)
 MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
@@ -28,7 +28,7 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
         _("no manifest"),
         _(
             "This ZIP archive has no manifest. One table (CSV, Excel workbook, JSON) or export of "
-            "another tool is needed beside the pictures, sound and film that it names."
+            "another tool is needed beside the images, audio and video that it names."
         ),
     ),
     "zip_manifests": (
@@ -59,7 +59,7 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
     "zip_kind": (
         _("kind not allowed"),
         _(
-            "'%(value)s' in the ZIP archive is no picture, sound or film of a kind that can be "
+            "'%(value)s' in the ZIP archive is no image, audio or video of a kind that can be "
             "shown. Take it out."
         ),
     ),

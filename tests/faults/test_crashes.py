@@ -135,7 +135,7 @@ def test_finishing_a_share_of_a_backlog_is_atomic(
     backlog.open_backlog(question.pk)
     share = backlog.claim_range(question.pk)
     assert share is not None
-    change = backlog.read_range(share)
+    change = backlog.tally_range(share)
     assert crash_at_each_statement(lambda: finish(share, change)) > 8
 
 
@@ -148,7 +148,10 @@ def test_finishing_deferred_results_is_atomic(question: Any, ids: Any) -> None:
     question_counting.count_items(question.pk)
     refresh.refresh_results(question.pk)
     CountState.objects.update(cumulative_from=0)
-    assert crash_at_each_statement(lambda: refresh.finish_cumulative_results(question.pk)) > 3
+    assert (
+        crash_at_each_statement(lambda: refresh.compute_deferred_cumulative_results(question.pk))
+        > 3
+    )
 
 
 def test_refreshing_results_after_a_scale_change_is_atomic(
@@ -226,9 +229,12 @@ def test_time_zone_backfill_step_is_atomic(
     question_updates.sweep_questions()
     monkeypatch.setattr(timezone_backfill, "RATINGS_PER_STEP", 2)
     change_project(project=question.project, by=lead, time_zone=new_zone.key)
-    assert crash_at_each_statement(lambda: timezone_backfill.run_step(question.project_id)) > 3
+    assert (
+        crash_at_each_statement(lambda: timezone_backfill.run_backfill_step(question.project_id))
+        > 3
+    )
     assert Rating.objects.filter(day=day_number(evening, new_zone)).count() == 4
-    timezone_backfill.run_pending()
+    timezone_backfill.run_pending_backfills()
     assert not Rating.objects.exclude(day=day_number(evening, new_zone)).exists()
     check_all_counts()
 

@@ -51,7 +51,7 @@ def fleiss_kappa(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Return Estimate (...) from patterns (P, k) and numbers of items (..., P)."""
+    """Return Fleiss' kappa of patterns (P, k) with numbers of items (..., P)."""
     sums = sums or build_pattern_sums(counts, n_items)
     w = as_weight_matrix(weights, sums.k)
     agreement = sums.compute_item_agreement(weights)
@@ -70,7 +70,7 @@ def fleiss_kappa(
         [
             (scale, agreement),
             (-scale * observed, sums.pairable),
-            (-slope[..., None] * chance_gradient, sums.counts),
+            (-slope[..., None] * chance_gradient, sums.count_features),
             (slope * (share * chance_gradient).sum(axis=-1), sums.sizes),
         ]
     )
@@ -87,7 +87,7 @@ def fleiss_kappa(
 def influence(
     counts: npt.ArrayLike, n_items: npt.ArrayLike, weights: npt.ArrayLike | None = None
 ) -> npt.NDArray[np.float64]:
-    """Return f (P,), the influence of an item of each pattern on fleiss_kappa.
+    """Return the influence (P,) of one item of each pattern on Fleiss' kappa.
 
     counts (P, k): patterns; n_items (P,): their numbers of items. NaN where kappa is undefined, 0
     for the pattern without a rating.
@@ -117,7 +117,7 @@ def fleiss_kappa_gwet(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Return Estimate (...) from patterns (P, k) and numbers of items (..., P)."""
+    """Return Fleiss' kappa of patterns (P, k), with chance agreement as defined by Gwet."""
     sums = sums or build_pattern_sums(counts, n_items)
     w = as_weight_matrix(weights, sums.k)
     share = sums.mean_shares
@@ -154,7 +154,7 @@ def estimate_with_item_chance(
     interval: bool,
     lowest: Floats,
 ) -> Estimate:
-    """Return a coefficient with irrCAC's standard error, and the interval shown.
+    """Return a chance-corrected coefficient with irrCAC's standard error and both intervals.
 
     Items with a single rating make irrCAC's standard error too wide, because n2 counts as fixed in
     it; the interval shown centres the agreement of the other items instead. lowest (...): the least
@@ -174,7 +174,7 @@ def estimate_with_item_chance(
         [
             (scale, agreement),
             (-scale * expected, sums.pairable),
-            (-chance_slope[..., None] * chance.slope, sums.shares),
+            (-chance_slope[..., None] * chance.slope, sums.share_features),
         ],
         constant=chance_slope * (expected - chance.offset) - point.value,
         shift=None if sums.pairable.all() else (-scale * (point.observed - expected), point.value),
@@ -223,14 +223,21 @@ def _compute_all_categories(sums: PatternSums, *, interval: bool) -> Estimate:
     The patterns (this category, the others) are few and shared by all categories, whose axis is
     that of their numbers of items (k, Q).
     """
-    counts, sizes = sums.counts.astype(np.int64), sums.sizes.astype(np.int64)
-    base = int(sizes.max(initial=0)) + 1
-    codes, index = np.unique(sizes[:, None] * base + counts, return_inverse=True)
-    patterns = np.stack([codes % base, codes // base - codes % base], axis=-1).astype(float)
-    cells = index.reshape(len(sizes), sums.k) * sums.k + np.arange(sums.k)
-    weights = np.repeat(sums.n_items, sums.k)
-    n_items = np.bincount(cells.ravel(), weights, minlength=len(patterns) * sums.k)
-    n_items = n_items.reshape(len(patterns), sums.k).T
+    pattern, category = np.nonzero(sums.counts)
+    used, size = sums.counts[pattern, category], sums.sizes[pattern]
+    # Patterns: (0, m) for each number m of ratings of an item, then those with the category.
+    sizes, size_index = np.unique(sums.sizes, return_inverse=True)
+    cells, cell_index = np.unique(np.stack([used, size]), axis=1, return_inverse=True)
+    patterns = np.concatenate(
+        [
+            np.stack([np.zeros_like(sizes), sizes], axis=1),
+            np.stack([cells[0], cells[1] - cells[0]], axis=1),
+        ]
+    )
+    n_items = np.zeros((sums.k, len(patterns)))
+    n_items[:, : len(sizes)] = np.bincount(size_index, sums.n_items)
+    np.add.at(n_items, (category, len(sizes) + cell_index), sums.n_items[pattern])
+    np.subtract.at(n_items, (category, size_index[pattern]), sums.n_items[pattern])
     estimate = fleiss_kappa(patterns, n_items, interval=interval)
     compared = n_items @ (patterns * (patterns.sum(axis=1) >= 2)[:, None])
     estimate = mark_undefined(compared[..., 1] == 0, SINGLE_CATEGORY, estimate)

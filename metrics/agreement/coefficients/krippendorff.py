@@ -77,7 +77,7 @@ def krippendorff_alpha(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Return Estimate (...) from patterns (P, k), numbers of items (..., P) and values (k,).
+    """Return Krippendorff's alpha of patterns (P, k) under a metric, with values (k,).
 
     observed and expected are 1 - D_o and 1 - D_e (the agreement shares that alpha compares), the
     latter with Krippendorff's N - 1.
@@ -93,7 +93,7 @@ def krippendorff_alpha(
 def alpha_from_distances(
     counts: npt.ArrayLike, n_items: npt.ArrayLike, distance: npt.ArrayLike, *, interval: bool = True
 ) -> Estimate:
-    """Return alpha with any distance d (k, k): Estimate (...).
+    """Return Krippendorff's alpha of patterns (P, k) under any distance matrix d (k, k).
 
     counts (P, k): patterns; n_items (..., P): numbers of items. The distance must be symmetric, not
     negative and 0 on the diagonal, ValueError otherwise.
@@ -109,8 +109,8 @@ def alpha_from_distances(
 
 def _estimate_with_distances(sums: PatternSums, d: Floats, *, interval: bool) -> Estimate:
     pair_factor = np.where(sums.pairable, 1 / np.maximum(sums.sizes - 1, 1), 0.0)
-    disagreement = (sums.multiply_counts(d) * sums.counts).sum(axis=1) * pair_factor
-    margins = _compute_margins(sums)
+    disagreement = sums.sum_over_pairs(d) * pair_factor
+    margins = sums.pairable_totals
     total = sums.pairable_ratings
     observed = divide_or_nan(sums.n_items @ disagreement, total)
     pooled = divide_or_nan(np.einsum("...j,jl,...l->...", margins, d, margins), total**2)
@@ -130,7 +130,7 @@ def _estimate_with_distances(sums: PatternSums, d: Floats, *, interval: bool) ->
 
 
 def _build_pair_weights(sums: PatternSums) -> Floats:
-    """Return the numbers of pairs of items with two or more ratings, each rating counting once."""
+    """Return the weights of pairs of ratings in which each rating counts once."""
     factor = sums.sizes * sums.pairable
     return weigh_pairs_within(sums.sizes, sums.n_items, factor, factor)
 
@@ -158,7 +158,7 @@ def _sum_squared_influence(
     disagreement: tuple[Floats, Floats],
     margins: Floats,
 ) -> Floats:
-    """Return the sum of (x_i - a)^2 (...) of irrCAC.
+    """Return the sum over items of their squared influence on alpha (...), as in irrCAC.
 
     x_i = (pa_i - p_e) / (1 - p_e) - 2 (1 - a) (pe_i - p_e) / (1 - p_e). With r the mean number of
     ratings, p = n_c / N, a = alpha without the finite-sample term, p_a the observed agreement with
@@ -183,7 +183,7 @@ def _sum_squared_influence(
             (item_scale * (1 - pa + chance_slope * pe), sums.sizes * is_pairable),
             (
                 -(item_scale * chance_slope)[..., None] * (1 - p @ d),
-                sums.counts * is_pairable[:, None],
+                sums.scale_features(is_pairable),
             ),
             (divide_or_nan(pa - pe, expected) - a, is_pairable),
         ]
@@ -197,7 +197,7 @@ def _estimate_ordinal(sums: PatternSums) -> Estimate:
     sum_cl n_c n_l (r_c - r_l)^2 = 2 (N sum_c n_c r_c^2 - (sum_c n_c r_c)^2) needs no table of
     distances, so that the time does not grow with the square of the number of categories.
     """
-    margins = _compute_margins(sums)
+    margins = sums.pairable_totals
     total = sums.pairable_ratings
     # Ranks are scaled to -1/2..1/2, which keeps the differences of squares exact.
     rank = divide_or_nan(np.cumsum(margins, axis=-1) - margins / 2, total[..., None]) - 0.5
@@ -211,12 +211,6 @@ def _estimate_ordinal(sums: PatternSums) -> Estimate:
         - divide_or_nan((margins * rank).sum(axis=-1), total) ** 2
     )
     return build_estimate(_compute_alpha(observed, pooled, total), None, _build_basis(sums))
-
-
-def _compute_margins(sums: PatternSums) -> Floats:
-    """Return n_c (..., k) over items with two or more ratings."""
-    margins: Floats = sums.n_items @ (sums.counts * sums.pairable[:, None])
-    return margins
 
 
 def _build_basis(sums: PatternSums) -> EstimateBasis:

@@ -1,4 +1,4 @@
-"""Score intervals of agreement coefficients: where the value could lie, also for few or rare data.
+"""Score intervals of agreement coefficients, which stay valid for few or rare data.
 
 The standard error of a coefficient is estimated from the differences between items. Where few items
 differ (a rare category, nearly full agreement), it is far too small or 0. A score interval contains
@@ -40,7 +40,7 @@ class ScoreLimits(Limits):
         lowest: Floats | float,
         extra_variance: Floats | float = 0.0,
     ) -> None:
-        """Take a problem: all arrays (...).
+        """Store an unsolved problem: point, variance model, standard error and degrees of freedom.
 
         df: degrees of freedom of se; extra_variance: of sources other than the items.
         """
@@ -53,13 +53,13 @@ class ScoreLimits(Limits):
         self.numbers, self.model = numbers, model
 
     def solve(self) -> tuple[Floats, Floats]:
-        """Return the limits (...)."""
+        """Return the lower and upper limits (...), solving the score equation if needed."""
         low, high = _solve(self.numbers, self.model)
         return low, high
 
 
 def solve_together(limits: Sequence[Limits]) -> None:
-    """Solve all problems among the limits of estimates of one shape in one computation."""
+    """Solve the score intervals of several estimates of one shape in one computation."""
     problems = [part for part in limits if isinstance(part, ScoreLimits) and not part.is_solved]
     if len(problems) < 2:
         return

@@ -203,6 +203,22 @@ def test_help_opens_by_keyboard_and_without_scripts(
     expect(page.locator("dt#gwet_ac1")).to_be_visible()
 
 
+@pytest.mark.parametrize("height", [420, 900])
+def test_help_stays_inside_the_window(
+    project: Any, rated_question: Any, open_page: Any, height: int
+) -> None:
+    page = open_page(f"/projects/{project.pk}/", java_script_enabled=False)
+    page.set_viewport_size({"width": 1280, "height": height})
+    for name in ("Gwet’s AC1", "Fleiss’ kappa"):
+        button = page.get_by_role("button", name=f"About: {name}").first
+        button.click()
+        box = page.locator("[popover]:popover-open").bounding_box()
+        assert box is not None
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= height
+        page.keyboard.press("Escape")
+
+
 def test_tables_replace_charts_without_javascript(
     project: Any, rated_question: Any, open_page: Any
 ) -> None:

@@ -15,7 +15,7 @@ from django.test import Client
 
 from metrics import tasks
 from metrics.filtered import filtered_jobs
-from metrics.jobs.question_updates import update_question, work_on_question
+from metrics.jobs.question_updates import update_question, update_question_for_seconds
 from metrics.models import CountState
 from metrics.results import deferred_results
 from metrics.views.charts import views
@@ -299,14 +299,15 @@ def test_raters_of_few_items_come_last_in_either_order(
     In a project of 825 raters, the first page sorted by kappa used to hold raters of three items.
     """
     labels = ("none", "minor", "major")
+    ratings = [("own item", "alone", "minor")]
     for number in range(40):
         for index, rater in enumerate("abc"):
             is_shifted = index == 2 and number % 4 == 0
-            rate(question, f"i{number}", rater, labels[(number + is_shifted) % 3])
+            ratings.append((f"i{number}", rater, labels[(number + is_shifted) % 3]))
     for number in range(5):
-        rate(question, f"i{number}", "best", labels[number % 3])
-        rate(question, f"i{number}", "worst", labels[(number + 1) % 3])
-    rate(question, "own item", "alone", "minor")
+        ratings.append((f"i{number}", "best", labels[number % 3]))
+        ratings.append((f"i{number}", "worst", labels[(number + 1) % 3]))
+    cast.rate_many(question, ratings)
     update_question(question.pk)
     client, orders = client_for(lead), {}
     for column in ("vs_peers", "pairwise", "bias"):
@@ -757,7 +758,7 @@ def test_up_to_date_includes_deferred_results(
     assert "up to date" not in get_freshness()
     CountState.objects.update(sample_is_stale=False)
     cast.rate(question, "i4", "b", "minor")
-    work_on_question(question.pk)
+    update_question_for_seconds(question.pk)
     assert "up to date" not in get_freshness()
     assert "sentences and intervals follow" in get_freshness()
     deferred_results.recompute_deferred_results(question.pk)
@@ -771,7 +772,7 @@ def test_no_insight_is_shown_before_findings_are_computed(
     get_findings = partial(get_dashboard_part, client_for(lead), project, "findings", "</section>")
     for item, rater, label in RATINGS:
         cast.rate(question, item, rater, label)
-    work_on_question(question.pk)
+    update_question_for_seconds(question.pk)
     assert "Whether anything stands out is being worked out." in get_findings()
     deferred_results.recompute_deferred_results(question.pk)
     assert "being worked out" not in get_findings()

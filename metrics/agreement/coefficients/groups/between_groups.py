@@ -41,7 +41,7 @@ def between_group_kappa(
     weights: npt.ArrayLike | None = None,
     chance: ChanceModel = "margins",
 ) -> Estimate:
-    """Return Estimate (...) of the agreement between two groups of raters.
+    """Return kappa between two groups of raters, from counts of categories in each group.
 
     first, second (P, k): patterns of the two groups on the same items; n_items (..., P): numbers of
     items; weights (k, k). chance: expected agreement from both margins, as Gwet's AC, or none at

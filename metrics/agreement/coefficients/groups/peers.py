@@ -43,7 +43,7 @@ def peer_kappa(
     *,
     weights: npt.ArrayLike | None = None,
 ) -> Estimate:
-    """Return Estimate (...) of kappa of a rater with the others.
+    """Return kappa of each rater with all others, from peer tables (..., k, k).
 
     tables (..., k, k), moments (..., k, k, k) or None, n_items (...).
     """
@@ -67,7 +67,7 @@ def peer_percent_agreement(
     *,
     weights: npt.ArrayLike | None = None,
 ) -> Estimate:
-    """Return Estimate (...) of the percent agreement of a rater with the others.
+    """Return percent agreement of each rater with all others, from peer tables (..., k, k).
 
     tables (..., k, k), moments (..., k, k, k) or None, n_items (...).
     """
@@ -90,7 +90,7 @@ def peer_bias(
     *,
     values: npt.ArrayLike | None = None,
 ) -> Estimate:
-    """Return Estimate (...) of the mean of own less peers' values (k,), ranks when None.
+    """Return the mean difference of own less peers' values (k,), from peer tables (..., k, k).
 
     It is positive when the rater rates higher than the others.
     """

@@ -1,4 +1,4 @@
-"""Comparison of two periods: the periods that the URL selects, and the stored explanation."""
+"""Two periods that a page compares: chosen by the URL, or with the latest clear change."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def find_latest_change(newest: Sequence[TrendPeriod]) -> tuple[TrendPeriod, Tren
 def compute_clear_change(
     before: Mapping[str, Any], after: Mapping[str, Any], *, z: float = NORMAL_QUANTILE
 ) -> float | None:
-    """Return the difference of two estimates, or None when it may be chance.
+    """Return the difference of two estimates, or None if it may be chance.
 
     ``z``: the normal quantile of the wanted level, that of 95% by default.
     """

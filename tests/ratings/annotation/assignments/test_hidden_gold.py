@@ -85,7 +85,7 @@ def test_share_of_the_queue_is_gold_and_stored_as_check_answers(
             == 302
         )
     assert (
-        "Items rated: 12, of them today: 12."
+        "Total rated: 12, today: 12."
         in annotator_client.get(f"/projects/{project_with_gold.pk}/my-ratings/").text
     )
     assert Assignment.objects.filter(state="done").count() == 12  # each item once
@@ -232,7 +232,7 @@ def test_undo_correction_skip_and_expiry_work_as_for_any_item(
     )
     assert Assignment.objects.get(item=second_item).kind == "gold"
     Assignment.objects.filter(item=second_item).update(leased_until="2026-01-01T00:00Z")
-    queue.release_expired()
+    queue.release_expired_assignments()
     assert Assignment.objects.get(item=second_item).state == "expired"
     assert submit(annotator_client, project_with_gold, second_item, question, 2).status_code == 302
     assert CheckAnswer.objects.get(item=second_item).code == 2
