@@ -14,12 +14,16 @@ from projects.models import Question
 
 @dataclass(frozen=True)
 class CategoryConfusion:
-    """Two categories, their share of all disagreement, and the URL of the items concerned."""
+    """Two categories, their share of all disagreement, and the URL of the items concerned.
+
+    ``n_comparisons``: the comparisons that differ, of which it is the share, where they are known.
+    """
 
     a: str
     b: str
     share: float
     url: str
+    n_comparisons: int = 0
 
 
 def build_confusions(question: Question, stored: Confusions) -> list[CategoryConfusion]:

@@ -6,7 +6,7 @@ Read from stored results, in a fixed number of queries.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 from urllib.parse import urlencode
 
@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from metrics.agreement.explain import bands
-from metrics.models import CountState, Diagnosis, PeriodUnit, Result
-from metrics.results.disagreement.findings import is_band_withheld
+from metrics.models import CountState, PeriodUnit, Result
+from metrics.results.disagreement.findings import Findings, is_band_withheld
 from projects.models import Project, Question
 
 from .confused_categories import CategoryConfusion, build_confusions
@@ -115,7 +115,7 @@ def build_project_rows(
         list_outlier_raters(findings),
     )
     confusions, inboxes = (
-        _get_top_confusions(questions),
+        _get_top_confusions(questions, findings),
         [get_entries(project, questions) for get_entries in INBOX_SOURCES],
     )
     return [
@@ -136,12 +136,18 @@ def build_project_rows(
     ]
 
 
-def _get_top_confusions(questions: Sequence[Question]) -> dict[int, CategoryConfusion]:
-    """Return {question id: the most confused pair of categories}."""
-    stored = Diagnosis.objects.filter(question__in=questions)
-    stored_confusions = dict(stored.values_list("question_id", "confusions"))
-    confusions = {
-        question.pk: build_confusions(question, stored_confusions.get(question.pk, ())[:1])
-        for question in questions
-    }
-    return {pk: top[0] for pk, top in confusions.items() if top}
+def _get_top_confusions(
+    questions: Sequence[Question], findings: Mapping[int, Findings]
+) -> dict[int, CategoryConfusion]:
+    """Return {question id: the pair of categories confused most, beyond their frequencies}."""
+    confusions = {}
+    for question in questions:
+        for finding in findings.get(question.pk, []):
+            figures = finding["figures"]
+            if finding["name"] == "confused_categories" and "differing_pairs" in figures:
+                pair = figures["category_a"], figures["category_b"], figures["share"]
+                for confusion in build_confusions(question, [pair]):
+                    confusions[question.pk] = replace(
+                        confusion, n_comparisons=figures["differing_pairs"]
+                    )
+    return confusions

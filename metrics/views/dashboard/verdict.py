@@ -151,15 +151,16 @@ def _describe_too_early(headline: dict[str, Any]) -> SafeString:
 
 def _describe_confusion(selection: Selection, source: ProjectSource) -> list[SafeString]:
     for finding in source.get_findings():
-        if finding["name"] == "confused_categories":
-            values, labels = finding["figures"], selection.scale.labels
+        values, labels = finding["figures"], selection.scale.labels
+        if finding["name"] == "confused_categories" and "differing_pairs" in values:
             a, b = labels[values["category_a"]], labels[values["category_b"]]
-            template = _("Most confused: {pair} ({share} of the disagreement).")
+            template = _("Most confused: {pair} ({share} of {n} comparisons that differ).")
             share = number_formats.format_percent(values["share"])
             link = _render_link(
                 build_items_url(selection.project.pk, selection.question.key, a, b), f"{a} / {b}"
             )
-            return [format_html(template, pair=link, share=share)]
+            n = number_formats.format_count(values["differing_pairs"])
+            return [format_html(template, pair=link, share=share, n=n)]
     return []
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import datetime
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import NormalDist
@@ -15,6 +14,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from metrics import periods
+from metrics.agreement.estimate import NORMAL_QUANTILE, compute_difference_margin
 from metrics.models import Attribution, PeriodUnit, Result
 from metrics.scale import get_weighted_name
 from metrics.views.common import display_names
@@ -31,7 +31,6 @@ CLEAR_CHANGE, LAST_TWO = (
     "moved",
     "last",
 )  # default of the page: a clear change, or the last two periods
-CLEAR_STANDARD_ERRORS = 2.0  # standard errors of a difference of agreement that make it clear
 
 
 @dataclass(frozen=True)
@@ -156,35 +155,23 @@ def find_latest_change(newest: Sequence[TrendPeriod]) -> tuple[TrendPeriod, Tren
     neighbours = list(pairwise(newest))
     critical_z = NormalDist().inv_cdf(1 - FAMILY_ERROR_RATE / 2 / max(len(neighbours), 1))
     for after, before in neighbours:
-        change = compute_clear_change(before.estimate, after.estimate)
-        se = math.hypot(before.estimate.get("se") or 0.0, after.estimate.get("se") or 0.0)
-        if change is not None and abs(change) > critical_z * se:
+        if compute_clear_change(before.estimate, after.estimate, z=critical_z) is not None:
             return after, before
     return None
 
 
-def compute_clear_change(before: dict[str, Any], after: dict[str, Any]) -> float | None:
+def compute_clear_change(
+    before: Mapping[str, Any], after: Mapping[str, Any], *, z: float = NORMAL_QUANTILE
+) -> float | None:
     """Return the difference of two estimates, or None if it may be chance.
 
-    It is clear when the intervals are disjoint, or by more than CLEAR_STANDARD_ERRORS standard
-    errors.
+    ``z``: the normal quantile of the wanted level, that of 95% by default.
     """
-    if any(
-        estimate.get(name) is None
-        for estimate in (before, after)
-        for name in ("value", "se", "low", "high")
-    ):
+    if before.get("value") is None or after.get("value") is None:
         return None
     change: float = after["value"] - before["value"]
-    disjoint = before["high"] < after["low"] or after["high"] < before["low"]
-    return (
-        change
-        if change
-        and (
-            disjoint or abs(change) > CLEAR_STANDARD_ERRORS * math.hypot(before["se"], after["se"])
-        )
-        else None
-    )
+    margin = compute_difference_margin(before, after) * z / NORMAL_QUANTILE
+    return change if change and abs(change) > margin else None
 
 
 def _choose_default_span(all_periods: list[TrendPeriod]) -> str:

@@ -24,6 +24,7 @@ from metrics.views.common.selection import Selection
 from .period_comparison import TrendPeriod, format_period
 from .trend_points import TrendPoint
 
+MIN_SHOWN_CHANGE = 0.005  # a smaller change is shown as 0.00
 MIN_BIAS_Z = 3.0  # standard errors of the difference of two raters: strict, as there are many pairs
 MIN_BIAS_CHANGE = (
     0.15  # smaller changes of the difference do not matter, even if they are significant
@@ -41,10 +42,11 @@ class RecentChange:
 def list_recent_changes(
     selection: Selection, findings: Sequence[Mapping[str, Any]]
 ) -> list[RecentChange]:
-    """Return the last change of agreement if it is more than chance: a list of at most one.
+    """Return the last change of agreement: a list of at most one.
 
-    From the stored finding of results.disagreement.recent_change. It names no rater: changes of
-    raters are alerts, whose evidence is stricter (quality.alerts).
+    From the stored finding of results.disagreement.recent_change; it fell or rose only if that is
+    more than chance. It names no rater: changes of raters are alerts, whose evidence is stricter
+    (quality.alerts).
     """
     name = selection.coefficient
     if not name.startswith("fleiss_kappa"):
@@ -52,16 +54,14 @@ def list_recent_changes(
     for finding in findings:
         figures = finding["figures"]
         if finding["name"] == RECENT_CHANGE and name in figures["changes"]:
-            before, after, is_clear = figures["changes"][name]
-            if is_clear:
-                return [_build_change(selection, name, figures, (before, after))]
+            before, after, _is_clear = figures["changes"][name]
+            if None not in (before, after) and abs(after - before) >= MIN_SHOWN_CHANGE:
+                return [_build_change(selection, name, figures)]
     return []
 
 
-def _build_change(
-    selection: Selection, name: str, figures: Mapping[str, Any], values: tuple[float, float]
-) -> RecentChange:
-    before, after = values
+def _build_change(selection: Selection, name: str, figures: Mapping[str, Any]) -> RecentChange:
+    before, after, is_clear = figures["changes"][name]
     start = datetime.date.fromisoformat(figures["after"])
     params = {
         "name": display_names.get_coefficient_name(name),
@@ -69,7 +69,12 @@ def _build_change(
         "after": format_number(after),
         "period": format_period(figures["span"], start),
     }
-    if after < before:
+    if not is_clear:
+        text = (
+            _("%(name)s was %(before)s, and is %(after)s in %(period)s: this may be chance.")
+            % params
+        )
+    elif after < before:
         text = _("%(name)s fell from %(before)s to %(after)s in %(period)s.") % params
     else:
         text = _("%(name)s rose from %(before)s to %(after)s in %(period)s.") % params

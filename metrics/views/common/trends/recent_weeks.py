@@ -20,7 +20,7 @@ from metrics.scale import QuestionScale
 from projects.models import Question, Rater
 from ratings.services.rating_times import EPOCH, date_from_day
 
-from .period_comparison import CLEAR_STANDARD_ERRORS
+from .period_comparison import compute_clear_change
 
 WEEKS = 12
 COMPARED_SPAN = datetime.timedelta(weeks=4)  # the newest weeks, compared with as many before them
@@ -85,23 +85,30 @@ class RecentWeeks:
         )
         if after is None or before is None:
             return None
-        value, error = after[0] - before[0], math.hypot(after[1], before[1])
-        return RecentWeeksChange(value, abs(value) > CLEAR_STANDARD_ERRORS * error)
+        is_clear = compute_clear_change(before, after) is not None
+        return RecentWeeksChange(after["value"] - before["value"], is_clear)
 
 
-def _compute_mean(estimates: Sequence[Mapping[str, Any]]) -> tuple[float, float] | None:
-    """Return the mean and its standard error, which is infinite where an estimate has none."""
+def _compute_mean(estimates: Sequence[Mapping[str, Any]]) -> dict[str, float | None] | None:
+    """Return the mean of the weeks by their items: value, low and high; no limits without theirs.
+
+    The distance of a limit from the mean is the root of the summed squares of the weeks' distances
+    (Zou & Donner 2008).
+    """
     defined = [estimate for estimate in estimates if estimate.get("value") is not None]
     n = sum(estimate["n_items"] for estimate in defined)
     if not n:
         return None
-    errors = [
-        math.inf if estimate.get("se") is None else estimate["n_items"] * estimate["se"]
-        for estimate in defined
-    ]
-    return sum(estimate["n_items"] * estimate["value"] for estimate in defined) / n, math.hypot(
-        *errors
-    ) / n
+    value = sum(estimate["n_items"] * estimate["value"] for estimate in defined) / n
+    mean = {"value": value, "low": None, "high": None}
+    for end, sign in (("low", -1), ("high", 1)):
+        if all(estimate.get(end) is not None for estimate in defined):
+            distances = [
+                estimate["n_items"] * (estimate[end] - estimate["value"]) / n
+                for estimate in defined
+            ]
+            mean[end] = value + sign * math.hypot(*distances)
+    return mean
 
 
 def get_recent_weeks(results: Iterable[Result]) -> dict[int, RecentWeeks]:

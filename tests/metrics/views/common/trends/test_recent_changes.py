@@ -5,12 +5,14 @@ from __future__ import annotations
 import datetime
 import html
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from metrics import tasks
 from metrics.jobs.question_updates import update_question
+from metrics.models import Diagnosis
 from metrics.views.common.trends import recent_changes
 from metrics.views.common.trends.period_comparison import TrendPeriod, compute_clear_change
 from tests.metrics.attribution.test_attribution_jobs import changed_question, module_cast  # noqa: F401 - fixtures
@@ -65,7 +67,7 @@ def test_change_uses_weights_of_selected_kappa(
     assert f"weights={weights}&" in changes[0].url
 
 
-def test_no_insight_without_change(
+def test_a_change_that_may_be_chance_is_no_fall(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any, utc: Any
 ) -> None:
     for week in (0, 1):
@@ -80,7 +82,22 @@ def test_no_insight_without_change(
                     rated_at=utc(2026, 5, 5 + 7 * week, 12),
                 )
     update_question(question.pk)
-    assert client_for(lead).get(f"/projects/{project.pk}/").context["moves"] == []
+    (change,) = client_for(lead).get(f"/projects/{project.pk}/").context["moves"]
+    assert re.fullmatch(
+        "Fleiss’ kappa, quadratic weights was 0.84, and is 0.65 in the week of 2026-05-11: this may "
+        "be chance.",
+        change.text,
+    )
+    # The same items again differ by nothing.
+    (finding,) = [
+        finding
+        for finding in Diagnosis.objects.get(question=question).findings
+        if finding["name"] == "recent_change"
+    ]
+    for values in finding["figures"]["changes"].values():
+        values[1] = values[0]
+    selection = SimpleNamespace(coefficient="fleiss_kappa")
+    assert recent_changes.list_recent_changes(selection, [finding]) == []  # type: ignore[arg-type]
 
 
 def make_estimate(value: float | None, se: float = 0.05, n_items: int = 100) -> dict[str, Any]:
@@ -95,6 +112,11 @@ def make_estimate(value: float | None, se: float = 0.05, n_items: int = 100) -> 
         (make_estimate(0.7), make_estimate(0.55), -0.15),  # 2.1, though the intervals overlap
         (make_estimate(0.5), make_estimate(0.9), 0.4),
         (make_estimate(0.7, se=0.0), make_estimate(0.7, se=0.0), None),
+        (  # full agreement of few items: its standard error is 0, its interval is wide
+            {"value": 1.0, "se": 0.0, "low": 0.51, "high": 1.0},
+            {"value": 0.8, "se": 0.05, "low": 0.6, "high": 0.9},
+            None,
+        ),
         (make_estimate(None), make_estimate(0.5), None),
         ({}, make_estimate(0.5), None),
     ],
