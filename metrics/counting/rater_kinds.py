@@ -40,7 +40,7 @@ class RaterKinds:
     separates_models: bool = False
     models: frozenset[int] = frozenset()
     model_raters: tuple[int, ...] = field(default=(), compare=False)
-    has_changed_kinds: bool = field(default=False, compare=False)
+    needs_recount: bool = field(default=False, compare=False)
 
     @classmethod
     def for_rows(cls, state: CountState, rows: np.ndarray) -> RaterKinds:
