@@ -33,7 +33,9 @@ class EventOut(serializers.Serializer):
     at = serializers.DateTimeField()
     project = serializers.IntegerField()
     question = serializers.CharField(allow_null=True, help_text="Key of a question")
-    data = serializers.DictField(help_text="Figures, intervals and evidence: docs/api.md")
+    data = serializers.DictField(  # type: ignore[assignment]  # the name is part of the API
+        help_text="Figures, intervals and evidence: docs/api.md"
+    )
 
 
 PARAMETERS = [

@@ -102,9 +102,8 @@ class DeletedOut(serializers.Serializer):
     deleted = serializers.BooleanField()
 
 
+# No docstring: see ApiView. ``project_id`` is None for the webhooks of the site.
 class WebhookView(ApiView):
-    """Base of the views: ``project_id`` is None for the webhooks of the site."""
-
     def get_webhook(self, request: Request, project_id: int | None, webhook_id: int) -> Webhook:
         project = services.get_scope(request.user, project_id, token=request.auth)
         webhook = services.list_webhooks(project).filter(pk=webhook_id).first()

@@ -36,7 +36,7 @@ class AddressNotAllowed(Exception):
 
 @dataclass(frozen=True)
 class Target:
-    """Target of a URL: ``path`` includes the query, ``host_header`` a port that is not usual."""
+    """Parts of a URL: ``path`` includes the query, ``host_header`` a port that is not usual."""
 
     is_https: bool
     host: str

@@ -14,6 +14,7 @@ from typing import Any
 
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.util.ssl_match_hostname import CertificateError
 
 from . import addresses
 from .addresses import AddressNotAllowed, AddressNotFound, InvalidUrl, Target
@@ -130,7 +131,7 @@ def _build_connection(target: Target, address: str) -> _Abortable:
 
 
 def _name_error(error: Exception) -> str:
-    if isinstance(error, urllib3.exceptions.SSLError | ssl.SSLError):
+    if isinstance(error, urllib3.exceptions.SSLError | ssl.SSLError | CertificateError):
         return "certificate"
     if isinstance(error, urllib3.exceptions.NewConnectionError):  # it counts as a timeout, too
         return "connection"

@@ -31,10 +31,10 @@ def test_webhook_from_creation_to_deletion(scope: tuple[Client, str]) -> None:
     webhook = Webhook.objects.get()
     page = client.get(address).content.decode()
     assert "whsec_" not in page
-    assert "hidden" not in page
+    assert "token=hidden" not in page
 
     detail = f"{address}{webhook.pk}/"
-    assert "hidden" in client.get(detail).content.decode()
+    assert "token=hidden" in client.get(detail).content.decode()
     assert client.post(f"{detail}action/", {"do": "test"}).status_code == 302
     delivery = Delivery.objects.get()
     entry = {

@@ -30,7 +30,7 @@ from .scan import ScanResult, to_day_number
 
 BATCH_SIZE = 1_000
 # Kinds of alerts that have a kind of event of their own, beside alert.opened.
-EVENT_OF_KIND = {
+EVENT_OF_KIND: dict[str, str] = {
     AlertKind.QUESTION_FELL: "question.fell",
     AlertKind.RATER_DRIFT: "rater.drifted",
 }

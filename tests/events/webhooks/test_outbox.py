@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import time_machine
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,7 +35,8 @@ NOW = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
 
 
 def publish(project: Any, kind: str = "alert.opened", **data: Any) -> Event:
-    event = record_event(project_id=project.pk, kind=kind, data=data)
+    with transaction.atomic():
+        event = record_event(project_id=project.pk, kind=kind, data=data)
     feed.publish_events()
     return Event.objects.get(pk=event.pk)
 
