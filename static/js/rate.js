@@ -589,7 +589,8 @@
     } catch {
       /* unreadable: it begins now */
     }
-    if (!(now - work?.last < PAUSE_MS)) work = { start: now };
+    const gap = now - work?.last; // negative where the clock was set back
+    if (!(gap >= 0 && gap < PAUSE_MS)) work = { start: now };
     if (now - work.start >= WORK_MS && !work.suggested) {
       work.suggested = true;
       say(texts.textBreak, { stays: true }).dataset.kept = "";
