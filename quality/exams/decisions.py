@@ -50,7 +50,7 @@ def waive_exam(*, question: Question, rater: Rater, by: Any, reason: str) -> Exa
 def _validate_decision(question: Question, rater: Rater, reason: str) -> str:
     """Return the stripped reason; raises InvalidExamDecision."""
     reason = reason.strip()
-    if problem := validation.validate_required_reason(reason, max_length=MAX_REASON_LENGTH):
+    if problem := validation.find_required_reason_error(reason, max_length=MAX_REASON_LENGTH):
         raise InvalidExamDecision(problem)
     final_states = (Exam.State.PASSED, Exam.State.WAIVED)
     if Exam.objects.filter(question=question, rater=rater, state__in=final_states).exists():

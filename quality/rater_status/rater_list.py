@@ -23,7 +23,7 @@ from metrics.views.common.selection import get_choice
 from projects.models import Question, Rater
 from quality.models import AlertKind, DriftState, GoldScore, RepeatScore
 from quality.rater_status import comparison
-from quality.rater_status.status import get_alert_reason, get_unresolved_alerts
+from quality.rater_status.status import get_alert_reason, get_unresolved_alerts_by_rater
 
 MAX_SEARCH_LENGTH = 100
 MAX_MIN_RATINGS = 1_000_000
@@ -155,7 +155,7 @@ class RaterList:
     def raters(self) -> list[RaterListEntry]:
         """All raters with their flags, unordered."""
         people = Rater.objects.filter(project=self.question.project_id, kind=Rater.Kind.HUMAN)
-        alerts = get_unresolved_alerts(self.question)
+        alerts = get_unresolved_alerts_by_rater(self.question)
         drift_states = DriftState.objects.filter(question=self.question, watched=True)
         watched = {*drift_states.values_list("rater_id", flat=True)}
         gold_scores = GoldScore.objects.filter(question=self.question, evidence__gte=PAUSE_EVIDENCE)

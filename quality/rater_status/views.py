@@ -256,7 +256,7 @@ def render_funnel(request: HttpRequest, project: Project) -> HttpResponse:
 
 @login_required
 @require_POST
-def apply_action(request: HttpRequest, project_id: int) -> HttpResponse:
+def run_rater_action(request: HttpRequest, project_id: int) -> HttpResponse:
     """Apply an action to the selected raters: ``do`` is pause, resume, message, without or csv."""
     action = request.POST.get("do", "")
     if action not in ("pause", "resume", "message", "without", "csv"):

@@ -84,7 +84,9 @@ def _save_run(**columns: Any) -> ImportRun:
     )
     if run.in_database:
         shared_files.store_file(run)
-        imports_uploads.delete_abandoned(set(ImportRun.objects.values_list("path", flat=True)))
+        imports_uploads.delete_abandoned_uploads(
+            set(ImportRun.objects.values_list("path", flat=True))
+        )
     return run
 
 

@@ -25,8 +25,9 @@ from metrics.agreement.coefficients.declaration import (
     Formula,
 )
 from metrics.agreement.counts.grouping import Ints, index_distinct
-from metrics.agreement.counts.score_intervals import Margins, ScoreLimits, UrnModel
+from metrics.agreement.counts.score_intervals import ScoreLimits
 from metrics.agreement.counts.sums import build_pattern_sums
+from metrics.agreement.counts.urn_model import Margins, UrnModel
 from metrics.agreement.estimate import (
     REASON_CODES,
     ChanceCorrected,

@@ -27,13 +27,9 @@ from metrics.agreement.coefficients.declaration import (
     Example,
     Formula,
 )
-from metrics.agreement.counts.score_intervals import (
-    Margins,
-    ScoreLimits,
-    UrnModel,
-    solve_together,
-)
+from metrics.agreement.counts.score_intervals import ScoreLimits, solve_together
 from metrics.agreement.counts.sums import PatternSums, build_pattern_sums
+from metrics.agreement.counts.urn_model import Margins, UrnModel
 from metrics.agreement.estimate import (
     ChanceCorrected,
     Estimate,
@@ -70,11 +66,11 @@ def fleiss_kappa(
     scale = divide_or_nan(sums.n, sums.n2 * (1 - expected))
     slope = (1 - point.value) * divide_or_nan(sums.n, sums.ratings * (1 - expected))
     chance_gradient = share @ (w + w.T)
-    spread = sums.sum_squared_influence(
+    (spread,) = sums.sum_squared_influence(
         [
             (scale, agreement),
             (-scale * observed, sums.pairable),
-            (-slope[..., None] * chance_gradient, sums.counts),
+            (-slope[..., None] * chance_gradient, sums.count_features),
             (slope * (share * chance_gradient).sum(axis=-1), sums.sizes),
         ]
     )
@@ -124,7 +120,7 @@ def fleiss_kappa_gwet(
     """Return Fleiss' kappa of patterns (P, k), with chance agreement as defined by Gwet."""
     sums = sums or build_pattern_sums(counts, n_items)
     w = as_weight_matrix(weights, sums.k)
-    share = divide_or_nan(sums.n_items @ sums.shares, sums.n[..., None])
+    share = sums.mean_shares
     expected = np.einsum("...j,jl,...l->...", share, w, share)
     smallest = sums.smallest_pairable_size
     lowest = 1 - divide_or_nan(sums.n * smallest, sums.n2 * (smallest - 1))
@@ -174,30 +170,21 @@ def estimate_with_item_chance(
     beyond_chance = 1 - expected
     scale = divide_or_nan(sums.n, sums.n2 * beyond_chance)
     chance_slope = divide_or_nan(2 * (1 - point.value), beyond_chance)
-    spread = sums.sum_squared_influence(
+    spreads = sums.sum_squared_influence(
         [
             (scale, agreement),
             (-scale * expected, sums.pairable),
-            (-chance_slope[..., None] * chance.slope, sums.shares),
+            (-chance_slope[..., None] * chance.slope, sums.share_features),
         ],
         constant=chance_slope * (expected - chance.offset) - point.value,
+        shift=None if sums.pairable.all() else (-scale * (point.observed - expected), point.value),
     )
-    se = sums.compute_standard_error(spread)
-    se_shown = se
-    if not sums.pairable.all():
-        centred_spread = sums.sum_squared_influence(
-            [
-                (scale, agreement),
-                (-scale * point.observed, sums.pairable),
-                (-chance_slope[..., None] * chance.slope, sums.shares),
-            ],
-            constant=chance_slope * (expected - chance.offset),
-        )
-        se_shown = sums.compute_standard_error(centred_spread)
+    se, se_shown = sums.compute_standard_error(spreads[0]), sums.compute_standard_error(spreads[-1])
     w = as_weight_matrix(weights, sums.k)
-    shares = divide_or_nan(sums.n_items @ sums.shares, sums.n[..., None])
     model = UrnModel.from_margins(
-        sums.build_pair_weights(pooled=False), w, Margins(shares, expected, chance.gradient)
+        sums.build_pair_weights(pooled=False),
+        w,
+        Margins(sums.mean_shares, expected, chance.gradient),
     )
     limits = ScoreLimits(point, model, se_shown, sums.n2 - 1, lowest=lowest)
     return build_estimate(point, se, sums.build_basis(), limits=limits)
@@ -236,14 +223,21 @@ def _compute_all_categories(sums: PatternSums, *, interval: bool) -> Estimate:
     The patterns (this category, the others) are few and shared by all categories, whose axis is
     that of their numbers of items (k, Q).
     """
-    counts, sizes = sums.counts.astype(np.int64), sums.sizes.astype(np.int64)
-    base = int(sizes.max(initial=0)) + 1
-    codes, index = np.unique(sizes[:, None] * base + counts, return_inverse=True)
-    patterns = np.stack([codes % base, codes // base - codes % base], axis=-1).astype(float)
-    cells = index.reshape(len(sizes), sums.k) * sums.k + np.arange(sums.k)
-    weights = np.repeat(sums.n_items, sums.k)
-    n_items = np.bincount(cells.ravel(), weights, minlength=len(patterns) * sums.k)
-    n_items = n_items.reshape(len(patterns), sums.k).T
+    pattern, category = np.nonzero(sums.counts)
+    used, size = sums.counts[pattern, category], sums.sizes[pattern]
+    # Patterns: (0, m) for each number m of ratings of an item, then those with the category.
+    sizes, size_index = np.unique(sums.sizes, return_inverse=True)
+    cells, cell_index = np.unique(np.stack([used, size]), axis=1, return_inverse=True)
+    patterns = np.concatenate(
+        [
+            np.stack([np.zeros_like(sizes), sizes], axis=1),
+            np.stack([cells[0], cells[1] - cells[0]], axis=1),
+        ]
+    )
+    n_items = np.zeros((sums.k, len(patterns)))
+    n_items[:, : len(sizes)] = np.bincount(size_index, sums.n_items)
+    np.add.at(n_items, (category, len(sizes) + cell_index), sums.n_items[pattern])
+    np.subtract.at(n_items, (category, size_index[pattern]), sums.n_items[pattern])
     estimate = fleiss_kappa(patterns, n_items, interval=interval)
     compared = n_items @ (patterns * (patterns.sum(axis=1) >= 2)[:, None])
     estimate = mark_undefined(compared[..., 1] == 0, SINGLE_CATEGORY, estimate)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from metrics.agreement.counts.score_intervals import weigh_pairs_within
+from metrics.agreement.counts.urn_model import weigh_pairs_within
 from metrics.agreement.estimate import EstimateBasis, Floats, divide_or_nan
 from metrics.agreement.weights import as_weight_matrix
 
@@ -42,10 +42,37 @@ class PatternSums:
     def k(self) -> int:
         return self.counts.shape[1]
 
-    @property
-    def shares(self) -> Floats:
-        """The shares n_ij / m_i of each pattern (P, k)."""
-        return self.counts / self.sizes[:, None]
+    @cached_property
+    def mean_shares(self) -> Floats:
+        """The mean over rated items of n_ij / m_i (..., k)."""
+        return divide_or_nan(self.n_items @ (self.counts / self.sizes[:, None]), self.n[..., None])
+
+    @cached_property
+    def pairable_totals(self) -> Floats:
+        """Ratings by category (..., k) of the items with two or more ratings."""
+        totals: Floats = self.n_items @ (self.counts * self.pairable[:, None])
+        return totals
+
+    @cached_property
+    def is_sparse(self) -> bool:
+        """True where most counts are 0, so that sums run over the others only."""
+        return self.k >= _MIN_SPARSE_CATEGORIES
+
+    @cached_property
+    def count_features(self) -> Floats | sparse.csr_array:
+        """The counts (P, k) for `sum_squared_influence`, sparse with many categories."""
+        return sparse.csr_array(self.counts) if self.is_sparse else self.counts
+
+    @cached_property
+    def share_features(self) -> Floats | sparse.csr_array:
+        """The shares n_ij / m_i of each pattern (P, k), as `count_features`."""
+        return self.scale_features(1 / self.sizes)
+
+    def scale_features(self, factor: Floats) -> Floats | sparse.csr_array:
+        """Return `count_features` of each pattern times a factor (P,)."""
+        if self.is_sparse:
+            return sparse.csr_array(self.count_features.multiply(factor[:, None]))
+        return self.counts * factor[:, None]
 
     @property
     def has_pairs(self) -> npt.NDArray[np.bool_]:
@@ -61,19 +88,29 @@ class PatternSums:
             self.n2.astype(np.int64), self.pairable_ratings.astype(np.int64), self.n - 1
         )
 
-    def multiply_counts(self, matrix: Floats) -> Floats:
-        """Return counts @ matrix (P, k) for a matrix (k, k).
-
-        With many categories most counts are 0, and only the others are multiplied.
-        """
-        if self.k < _MIN_SPARSE_CATEGORIES:
-            return self.counts @ matrix
-        product: Floats = self._sparse_counts @ matrix
-        return product
+    def sum_over_pairs(self, matrix: Floats) -> Floats:
+        """Return sum_jl n_ij matrix_jl n_il of each pattern (P,) for a matrix (k, k)."""
+        if not self.is_sparse:
+            return ((self.counts @ matrix) * self.counts).sum(axis=1)
+        counts = self.count_features
+        n_used = np.diff(counts.indptr)
+        if (n_used**2).sum() > self.counts.size:  # items of many ratings in many categories
+            return ((counts @ matrix) * self.counts).sum(axis=1)
+        pattern, first, second = self._category_pairs
+        products = counts.data[first] * counts.data[second]
+        weights = matrix[counts.indices[first], counts.indices[second]]
+        return np.bincount(pattern, products * weights, minlength=len(self.sizes))
 
     @cached_property
-    def _sparse_counts(self) -> sparse.csr_array:
-        return sparse.csr_array(self.counts)
+    def _category_pairs(self) -> tuple[npt.NDArray[np.int64], ...]:
+        """Pattern and the places of two counts other than 0 of all ordered pairs of a pattern."""
+        starts = self.count_features.indptr[:-1].astype(np.int64)
+        n_used = np.diff(self.count_features.indptr).astype(np.int64)
+        n_pairs = n_used**2
+        pattern = np.repeat(np.arange(len(n_used)), n_pairs)
+        rank = np.arange(n_pairs.sum()) - np.repeat(np.cumsum(n_pairs) - n_pairs, n_pairs)
+        first, second = np.divmod(rank, n_used[pattern])
+        return pattern, starts[pattern] + first, starts[pattern] + second
 
     def compute_item_agreement(self, weights: npt.ArrayLike | None) -> Floats:
         """Return the mean weight P_i (P,) of the ordered pairs of ratings in each pattern.
@@ -81,11 +118,16 @@ class PatternSums:
         0 for m < 2.
         """
         if weights is None:
-            credit = (self.counts * (self.counts - 1)).sum(axis=1)
+            credit = self._n_agreeing_pairs
         else:
             w = as_weight_matrix(weights, self.k)
-            credit = (self.multiply_counts(w) * self.counts).sum(axis=1) - self.counts @ np.diag(w)
+            credit = self.sum_over_pairs(w) - self.counts @ np.diag(w)
         return np.where(self.pairable, credit / np.maximum(self.sizes * (self.sizes - 1), 1), 0.0)
+
+    @cached_property
+    def _n_agreeing_pairs(self) -> Floats:
+        """The ordered pairs of ratings of a pattern that are of one category (P,)."""
+        return np.einsum("pk,pk->p", self.counts, self.counts) - self.sizes
 
     def compute_observed(self, agreement: Floats) -> Floats:
         """Return the observed agreement P_o (...), a mean over items with two or more ratings."""
@@ -132,6 +174,10 @@ class PatternSums:
         if weights is not None:
             least = np.min(as_weight_matrix(weights, self.k))
             return np.where(self.has_pairs, least, np.nan)
+        return self._least_unweighted
+
+    @cached_property
+    def _least_unweighted(self) -> Floats:
         each, more = np.divmod(self.sizes, self.k)
         pairs = (self.k - more) * each * (each - 1) + more * (each + 1) * each
         least_item = np.where(
@@ -140,41 +186,42 @@ class PatternSums:
         return self.compute_observed(least_item)
 
     def sum_squared_influence(
-        self, beta: list[tuple[Floats, npt.NDArray[Any]]], *, constant: Floats | None = None
+        self,
+        beta: list[tuple[Floats, npt.NDArray[Any] | sparse.csr_array]],
+        *,
+        constant: Floats | float = 0.0,
+        shift: tuple[Floats, Floats] | None = None,
     ) -> Floats:
-        """Return the sum over items of squared influences (...) that are linear in their patterns.
+        """Return the sum over items of f_i^2 (1, ...), f linear in features of the item's pattern.
 
         beta: pairs (coefficients (...) or (..., F), features (P,) or (P, F)); constant (...) is
-        added to each f_i.
+        added to each f_i. With a shift (a, b), both (...), the second row (2, ...) is the sum of
+        (f_i + a [m_i >= 2] + b)^2.
         """
-        leading_shape = self.n_items.shape[:-1]
-        size = int(np.prod(leading_shape))
-        columns = [features if features.ndim == 2 else features[:, None] for _, features in beta]
-        features = np.concatenate([*columns, np.ones((len(self.sizes), 1))], axis=1)
-        factors = [
-            np.broadcast_to(factor, (*leading_shape, *features.shape[1:]))
+        size = self.n.size
+        terms = [
+            (_replace_undefined(factor).reshape(size, *features.shape[1:]), features)
             for factor, features in beta
         ]
-        constants = (
-            np.zeros(leading_shape)
-            if constant is None
-            else np.broadcast_to(constant, leading_shape)
-        )
-        factor = np.concatenate(
-            [
-                f.reshape(size, int(np.prod(f.shape[len(leading_shape) :])))
-                for f in [*factors, constants]
-            ],
-            axis=1,
-        )
-        factor = np.where(np.isfinite(factor), factor, 0.0)
+        constants = np.broadcast_to(_replace_undefined(constant), self.n.shape).reshape(size, 1)
+        shifts = () if shift is None else tuple(_replace_undefined(part) for part in shift)
         weights = self.n_items.reshape(size, len(self.sizes))
         step = max(1, _MAX_CELLS // max(len(self.sizes), 1))
-        total = np.empty(size)
+        total = np.empty((1 if shift is None else 2, size))
         for start in range(0, size, step):
             rows = slice(start, start + step)
-            total[rows] = np.einsum("dp,dp->d", weights[rows], (factor[rows] @ features.T) ** 2)
-        return total.reshape(leading_shape)
+            influence = np.repeat(constants[rows], len(self.sizes), axis=1)
+            for factor, features in terms:
+                if features.ndim == 2:
+                    influence += (features @ factor[rows].T).T
+                else:
+                    influence += factor[rows, None] * features
+            total[0, rows] = np.einsum("dp,dp,dp->d", weights[rows], influence, influence)
+            if shifts:
+                on_pairable, everywhere = (part.reshape(size, 1)[rows] for part in shifts)
+                influence += on_pairable * self.pairable + everywhere
+                total[1, rows] = np.einsum("dp,dp,dp->d", weights[rows], influence, influence)
+        return total.reshape(-1, *self.n.shape)
 
     def compute_standard_error(self, squared_influence: Floats, n: Floats | None = None) -> Floats:
         """Return the standard error (...) from the sum of squared influences of n items.
@@ -183,6 +230,12 @@ class PatternSums:
         """
         n = self.n if n is None else n
         return np.sqrt(np.maximum(divide_or_nan(squared_influence, n * (n - 1)), 0))
+
+
+def _replace_undefined(values: npt.ArrayLike) -> Floats:
+    """Return the values (...) with 0 in place of those that are not finite."""
+    array = np.asarray(values, float)
+    return np.where(np.isfinite(array), array, 0.0)
 
 
 def build_pattern_sums(counts: npt.ArrayLike, n_items: npt.ArrayLike) -> PatternSums:

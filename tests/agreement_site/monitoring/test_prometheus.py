@@ -53,6 +53,14 @@ def get_value(samples: dict[Any, float], name: str, **labels: str) -> float:
     return samples.get((f"concord_{name}", frozenset(labels.items())), 0.0)
 
 
+def test_metrics_are_not_sent_without_tls(client: Client, settings: Any) -> None:
+    settings.METRICS_TOKEN, settings.HTTPS = TOKEN, True
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    response = client.get("/metrics", headers=headers)
+    assert (response.status_code, b"concord_" in response.content) == (403, False)
+    assert client.get("/metrics", headers=headers, secure=True).status_code == 200
+
+
 @pytest.mark.parametrize("authorization", [None, "Bearer wrong", TOKEN, "Bearer ä"])
 def test_metrics_require_their_token(
     client: Client, settings: Any, authorization: str | None
@@ -142,7 +150,7 @@ def test_sweeps_are_timed_and_their_failures_counted(
     scrape_metrics: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.SWEEP_SECONDS = 0.01
-    path = "agreement_site.housekeeping.sweep"
+    path = "agreement_site.housekeeping.run_due_housekeeping"
     sweeper = Sweeper(None)
     before = scrape_metrics()
 
@@ -150,7 +158,7 @@ def test_sweeps_are_timed_and_their_failures_counted(
         sweeper.stop_event.set()
         raise RuntimeError
 
-    monkeypatch.setattr(housekeeping, "sweep", fail)
+    monkeypatch.setattr(housekeeping, "run_due_housekeeping", fail)
     monkeypatch.setattr(
         "django.db.close_old_connections", lambda: None
     )  # the connection is the test's

@@ -21,12 +21,8 @@ import numpy.typing as npt
 
 from metrics.agreement.coefficients.declaration import CategoryValues, Formula
 from metrics.agreement.counts.contingency import bilinear_form, mean_weight, outer_sum
-from metrics.agreement.counts.score_intervals import (
-    Margins,
-    ScoreLimits,
-    UrnModel,
-    weigh_pairs_between,
-)
+from metrics.agreement.counts.score_intervals import ScoreLimits
+from metrics.agreement.counts.urn_model import Margins, UrnModel, weigh_pairs_between
 from metrics.agreement.estimate import (
     REASON_CODES,
     ChanceCorrected,

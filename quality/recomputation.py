@@ -1,4 +1,4 @@
-"""Recomputation of results that depend on all of a question's ratings: labels, scores, alerts.
+"""Recomputation: results of a question (labels, scores, alerts) that sweeps keep up to date.
 
 Always from all ratings and from the same start, so that a result is a function of the ratings
 alone, in whatever order they arrived. An *input version* identifies what a result is based on in
@@ -31,7 +31,7 @@ InputVersions = dict[int, dict[str, Any]]  # by question
 
 @dataclass(frozen=True)
 class Recomputation:
-    """Recomputation of one kind of result.
+    """One kind of result: finds outdated questions, claims their rows and computes them.
 
     ``compute`` computes the result of a row whose lease this worker holds; it may raise LeaseLost.
     ``list_outdated`` returns the ids of outdated questions in order.
@@ -88,7 +88,7 @@ class Recomputation:
         return True
 
     def is_pausing(self, row: RecomputedResult) -> bool:
-        """Return whether the last computation is so recent that more changes should be awaited."""
+        """Return whether the last computation was so recent that further changes are awaited."""
         if row.computed_at is None:
             return False
         pause = min(
