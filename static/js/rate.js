@@ -520,7 +520,10 @@
         sheet().querySelector(".sheet__progress")?.replaceWith(progress.cloneNode(true));
       }
       if (next?.dataset.item) layReady(next);
-      if (isSeen && !showNext() && next) show(next);
+      if (isSeen && !showNext() && next) {
+        if ("progress" in next.dataset) window.location.assign(texts.rate);
+        else show(next);
+      }
       announce(entry);
     } else if (!next.dataset.item && !("refused" in next.dataset)) {
       discardAhead(); // the rater may not rate here at present
