@@ -50,6 +50,15 @@ def render_sheet(
     return render(request, "ratings/_rate_sheet.html", page_context)
 
 
+def render_progress(request: HttpRequest, rater: Rater) -> HttpResponse:
+    """Render the progress alone, for a page that has sheets and gets no further one."""
+    page_context = {
+        "project": rater.project,
+        "progress": rater_progress.compute_progress(rater),
+    }
+    return render(request, "ratings/_rate_progress_only.html", page_context)
+
+
 def build_empty_context(request: HttpRequest, rater: Rater) -> dict[str, Any]:
     """Return the context for a page without an item: an exam is due, or everything is done."""
     return {

@@ -126,7 +126,10 @@ def require_rater(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespon
 @require_rater
 def rate_next(request: HttpRequest, rater: Rater) -> HttpResponse:
     """Return the sheet of the item after those of the page (``?showing=1,2``); 204 if none."""
-    return _render_prefetched(request, rater, _parse_ids(request.GET.get("showing")))
+    item = _get_prefetched_item(rater, _parse_ids(request.GET.get("showing")))
+    if item is None:
+        return HttpResponse(status=204)
+    return rate_page.render_sheet(request, rater, item)
 
 
 @require_http_methods(["GET", "POST"])
@@ -258,19 +261,13 @@ def _parse_ids(text: str | None) -> list[int]:
     return list(dict.fromkeys(ids))
 
 
-def _render_prefetched(
-    request: HttpRequest, rater: Rater, shown_item_ids: list[int]
-) -> HttpResponse:
-    """Render the sheet of the item after the shown ones; 204 if none is left or may be held."""
-    item = None
+def _get_prefetched_item(rater: Rater, shown_item_ids: list[int]) -> Item | None:
+    """Return the item after the shown ones; None if none is left or the page may hold no more."""
     # The first item after the one on the screen needs no further permission.
-    if len(shown_item_ids) <= 1 or len(shown_item_ids) <= prefetching.get_max_prefetched_items(
-        rater
-    ):
-        item = queue.get_next_item(rater, exclude_item_ids=shown_item_ids)
-    return (
-        HttpResponse(status=204) if item is None else rate_page.render_sheet(request, rater, item)
-    )
+    n_shown = len(shown_item_ids)
+    if n_shown > 1 and n_shown > prefetching.get_max_prefetched_items(rater):
+        return None
+    return queue.get_next_item(rater, exclude_item_ids=shown_item_ids)
 
 
 def _respond_after_submit(
@@ -292,7 +289,10 @@ def _respond_after_submit(
         return redirect("rate", rater.project_id)
     shown_item_ids = _parse_ids(request.POST.get("showing"))
     if shown_item_ids:
-        return _render_prefetched(request, rater, shown_item_ids)
+        item = _get_prefetched_item(rater, shown_item_ids)
+        if item is None:
+            return rate_page.render_progress(request, rater)
+        return rate_page.render_sheet(request, rater, item)
     return rate_page.render_sheet(request, rater, queue.get_next_item(rater))
 
 

@@ -515,12 +515,14 @@
     if (answer.ok) {
       store.remove(`concord:draft:${texts.rater}:${entry.item}`);
       if (document.getElementById("desk-news-text").textContent === texts.textBegin) news.hidden = true;
-      if (next && !isSeen) {
-        const progress = next.querySelector(".sheet__progress");
-        sheet().querySelector(".sheet__progress")?.replaceWith(progress.cloneNode(true));
-      }
       if (next?.dataset.item) layReady(next);
-      if (isSeen && !showNext() && next) show(next);
+      if (isSeen && !showNext() && next) {
+        if ("progress" in next.dataset) window.location.assign(texts.rate);
+        else show(next);
+      }
+      // A sheet that was ready before has older numbers.
+      const progress = next?.querySelector(".sheet__progress");
+      if (progress && sheet() !== next) sheet().querySelector(".sheet__progress")?.replaceWith(progress.cloneNode(true));
       announce(entry);
     } else if (!next.dataset.item && !("refused" in next.dataset)) {
       discardAhead(); // the rater may not rate here at present
@@ -589,7 +591,8 @@
     } catch {
       /* unreadable: it begins now */
     }
-    if (!(now - work?.last < PAUSE_MS)) work = { start: now };
+    const gap = now - work?.last; // negative where the clock was set back
+    if (!(gap >= 0 && gap < PAUSE_MS)) work = { start: now };
     if (now - work.start >= WORK_MS && !work.suggested) {
       work.suggested = true;
       say(texts.textBreak, { stays: true }).dataset.kept = "";
@@ -829,7 +832,7 @@
     if (step) goTo(questions()[Number(step.dataset.step)]);
     for (const menu of holder.querySelectorAll(".tool[open]")) if (!menu.contains(event.target)) menu.open = false;
     // The second click of a double click was meant for the item before.
-    if (event.target.closest(".choice") && performance.now() - shownAt < DOUBLE_CLICK_MS) event.preventDefault();
+    if (event.detail > 0 && event.target.closest(".choice") && performance.now() - shownAt < DOUBLE_CLICK_MS) event.preventDefault();
   });
 
   // The arrow keys move through the answers without submitting; a finger or a mouse means it.

@@ -238,7 +238,7 @@ def test_each_of_several_questions_has_its_own_keys(open_annotation, annotator, 
 
 def list_checked_labels(page: Page) -> list[str]:
     return [
-        option.locator("xpath=..").inner_text().split("\n")[0]
+        option.locator("xpath=..").locator(".choice__label").text_content() or ""
         for option in page.locator(".question input:checked").all()
     ]
 

@@ -828,6 +828,21 @@ def test_raters_share_the_remaining_items(annotator_client, project, items, clie
     assert numbers == [2, 1, 1]
 
 
+def test_answer_returns_the_progress_where_no_sheet_follows(
+    annotator_client, project, items, question
+):
+    """A page that holds sheets shows the current numbers also when it gets no further one."""
+    annotator_client.get(get_rate_url(project))
+    fetch_next_keys(annotator_client, project, items[:1])
+    shown = ",".join(str(item.pk) for item in items[1:])
+    response = annotator_client.post(
+        get_rate_url(project, items[0]), build_answer_data((question, 1), showing=shown), **SHEET
+    )
+    assert response.status_code == 200
+    assert "<strong>1</strong> today" in response.text
+    assert 'data-item=""' in response.text and "item-body" not in response.text
+
+
 def test_delayed_answer_has_no_seconds(annotator_client, project, items, question):
     """Without a connection, nobody knows how long the item was visible."""
     annotator_client.get(get_rate_url(project))
