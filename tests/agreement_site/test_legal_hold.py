@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 
 from agreement_site import retention
 from agreement_site.models import AuditLogEntry
-from metrics.jobs.deletions import process_deletions
+from metrics.jobs.deletions import process_pending_deletions
 from projects.models import Deletion, Item, Project, Rater
 from tests.agreement_site.test_retention import get_days_ago
 
@@ -59,10 +59,10 @@ def test_deletion_that_had_begun_rests_until_the_end_of_the_hold(
     response = client_for(lead).post(address, {"confirmation": held_project.name})
     assert response.status_code == 302
     settings.LEGAL_HOLD = held
-    assert process_deletions() == 0
+    assert process_pending_deletions() == 0
     assert Item.objects.count() == 2
     settings.LEGAL_HOLD = []
-    assert process_deletions() == 1
+    assert process_pending_deletions() == 1
     assert not Project.objects.exists()
 
 
