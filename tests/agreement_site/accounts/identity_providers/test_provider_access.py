@@ -30,7 +30,7 @@ __all__ = ["provider"]
 pytestmark = pytest.mark.django_db
 
 LOGOUT = "/oidc/oidc/logout/"
-EVENTS = {"http://schemas.openid.net/event/backchannel-logout": {}}
+EVENTS: dict[str, Any] = {"http://schemas.openid.net/event/backchannel-logout": {}}
 
 
 def send_logout(key: Any = KEY, algorithm: str = "RS256", **changes: Any) -> Any:
@@ -110,10 +110,10 @@ def test_tokens_end_some_days_after_the_last_sign_in(
     old = timezone.now() - datetime.timedelta(days=40)
     User.objects.update(last_login=old)
     ApiToken.objects.update(created_at=old)
-    retention.apply_rules()
+    retention.apply_retention_rules()
     assert not ApiToken.objects.exclude(revoked_at=None).exists()
     settings.PROVIDER_TOKEN_DAYS = 30
-    retention.apply_rules()
+    retention.apply_retention_rules()
     assert tokens[annotator.pk].get("/api/v1/projects/").status_code == 401
     assert tokens[lead.pk].get("/api/v1/projects/").status_code == 200
 
