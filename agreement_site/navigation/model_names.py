@@ -15,8 +15,6 @@ MODEL_NAMES = {
     "agreement_site.AuditLogEntry": _("audit log entries"),
     "events.Delivery": _("deliveries of events"),
     "events.Event": _("events"),
-    "events.EventBatch": _("batches of events"),
-    "events.FeedState": _("states of the feed"),
     "events.Webhook": _("webhooks"),
     "metrics.Attribution": _("contributions to a change"),
     "metrics.AuditResult": _("audit results"),
