@@ -1,4 +1,4 @@
-"""What the provider decides after the sign-in: the end of sessions and tokens, and roles."""
+"""Decisions of the provider after the sign-in: the end of sessions and tokens, and roles."""
 
 from __future__ import annotations
 
