@@ -49,7 +49,7 @@ def hide_names(rows: Mapping[int, str], *, seed: str) -> Iterator[None]:
 
     width = len(str(len(rows)))
     by_id = {
-        rater_id: f"rater-{number:0{width}}"
+        rater_id: f"person-{number:0{width}}"
         for number, rater_id in enumerate(sorted(rows, key=compute_order), start=1)
     }
     by_key = {key: by_id[rater_id] for rater_id, key in rows.items()}

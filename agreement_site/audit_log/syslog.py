@@ -63,9 +63,9 @@ def _send(message: bytes) -> None:
             connection.sendall(b"%d %b" % (len(message), message))
     else:
         host, port = url.hostname or "", url.port or 514
-        family, kind, protocol, _name, address = socket.getaddrinfo(
+        family, kind, protocol, _name, target = socket.getaddrinfo(
             host, port, type=socket.SOCK_DGRAM
         )[0]
         with socket.socket(family, kind, protocol) as connection:
             connection.settimeout(TIMEOUT_SECONDS)
-            connection.sendto(message, address)
+            connection.sendto(message, target)

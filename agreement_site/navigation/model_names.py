@@ -13,7 +13,9 @@ from django.utils.translation import gettext_noop as _
 # Model -> name in the plural, as its list is called.
 MODEL_NAMES = {
     "agreement_site.AuditLogEntry": _("audit log entries"),
+    "events.Delivery": _("deliveries of events"),
     "events.Event": _("events"),
+    "events.Webhook": _("webhooks"),
     "metrics.Attribution": _("contributions to a change"),
     "metrics.AuditResult": _("audit results"),
     "metrics.BacklogRange": _("ranges of a backlog"),

@@ -21,7 +21,7 @@ def process_pending_deletions() -> int:
     return sum(
         process_deletion(deletion)
         for deletion in purge.list_open_deletions()
-        if not legal_hold.is_held(deletion.project_id)
+        if deletion.project_id is None or not legal_hold.is_held(deletion.project_id)
     )
 
 

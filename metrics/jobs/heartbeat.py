@@ -8,7 +8,6 @@ from __future__ import annotations
 import datetime
 import os
 import socket
-import time
 from dataclasses import dataclass
 
 from django.db.models import Q
@@ -19,7 +18,7 @@ from metrics.models import Worker
 # Seconds without a sweep, or with an uncounted rating, after which the status is an error. Workers
 # sweep every few seconds.
 LATE_SECONDS = 60.0
-RECORD_INTERVAL_SECONDS = 15.0  # a sweep within this time after a recorded one is not recorded
+RECORD_INTERVAL = datetime.timedelta(seconds=15)  # a sweep so soon after one is not recorded
 REMOVED_AFTER = datetime.timedelta(hours=1)  # of a worker that was stopped or killed
 
 
@@ -29,7 +28,6 @@ class _ThisProcess:
 
     name: str
     has_swept: bool = False
-    recorded_at: float = 0.0  # time.monotonic()
 
 
 _this_process = _ThisProcess(socket.gethostname())
@@ -41,16 +39,15 @@ def set_worker_name(name: str) -> None:
 
 
 def record_sweep() -> None:
-    """Record that this process has just swept, at most once in RECORD_INTERVAL_SECONDS.
+    """Record that this process has just swept, at most once in RECORD_INTERVAL.
 
     Ended processes that had its name are removed.
     """
-    elapsed_seconds = time.monotonic() - _this_process.recorded_at
-    if _this_process.has_swept and 0 <= elapsed_seconds < RECORD_INTERVAL_SECONDS:
-        return
-    _this_process.recorded_at = time.monotonic()
     now = timezone.now()
     name = f"{_this_process.name[:180]}:{os.getpid()}"
+    recent = Worker.objects.filter(name=name, swept_at__gt=now - RECORD_INTERVAL)
+    if _this_process.has_swept and recent.exists():
+        return
     Worker.objects.update_or_create(name=name, defaults={"swept_at": now})
     ended = Q(swept_at__lt=now - REMOVED_AFTER)
     if not _this_process.has_swept:

@@ -10,6 +10,7 @@ from django.contrib import admin as django_admin
 from django.utils import timezone
 
 from agreement_site.models import AttemptCounter, PasswordChangeRequired, Preference, StaleQuestion
+from events.models import EventBatch, FeedState
 from metrics.jobs.question_updates import update_question
 from projects.models import ApiToken, Category, Item, Question
 from ratings.models import Assignment, DataFolder, ImportFilePart, Rating, Revision
@@ -25,6 +26,8 @@ INTERNAL_MODELS = (
     StaleQuestion,
     DataFolder,
     ImportFilePart,
+    EventBatch,
+    FeedState,
 )
 MODELS: list[Any] = [
     model

@@ -45,7 +45,6 @@ def test_leads_and_api_cannot_delete(
 
 
 def test_person_is_not_forgotten(held_project: Project, annotator: Any) -> None:
-    Rater.objects.filter(key="a").update(user=annotator)
     with pytest.raises(CommandError, match="LEGAL_HOLD="):
         call_command("person_data", annotator.username, forget="person", confirm=annotator.username)
     annotator.refresh_from_db()
@@ -74,7 +73,7 @@ def test_retention_keeps_entries_of_held_projects(held_project: Project, setting
         AuditLogEntry.objects.filter(pk=entry.pk).update(created_at=get_days_ago(40))
     retention.apply_retention_rules()
     kept = set(AuditLogEntry.objects.values_list("project_id", "address"))
-    expected = {(held_project.pk, "192.0.2.1")}
+    expected: set[tuple[int | None, str]] = {(held_project.pk, "192.0.2.1")}
     if settings.LEGAL_HOLD == ["all"]:
         expected.add((None, "192.0.2.1"))
     assert kept == expected

@@ -1,4 +1,4 @@
-"""Drill: time until a site is back whose machine is lost, from last night's backup to the first page.
+"""Measure how long a lost machine is away: from last night's backup to the first page.
 
 `deploy/backup` runs, the data folder and the database are thrown away, and the steps of the manual
 restore both. Every rating and revision must be as before, and the audit exact. Prints the

@@ -6,6 +6,7 @@ account. All sessions of the account end, and with OIDC_LOGOUT_REVOKES_TOKENS it
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import jwt
@@ -60,7 +61,7 @@ def receive_logout(request: HttpRequest, provider_id: str) -> HttpResponse:
     return HttpResponse(status=200)
 
 
-def _verify_token(request: HttpRequest, provider_id: str, token: str) -> dict[str, Any]:
+def _verify_token(request: HttpRequest, provider_id: str, token: str) -> Mapping[str, Any]:
     """Return the claims of the token. Raises InvalidLogoutToken and errors of allauth."""
     adapter = VerifyingOIDCAdapter(request, provider_id)
     app = adapter.get_provider().app
@@ -74,7 +75,7 @@ def _verify_token(request: HttpRequest, provider_id: str, token: str) -> dict[st
         raise InvalidLogoutToken("The logout_token is no token.") from None
     if app.client_id not in _list_audience(unverified) or algorithm not in ALGORITHMS:
         raise InvalidLogoutToken("The logout_token is not for this site.")
-    claims: dict[str, Any] = jwtkit.verify_and_decode(
+    claims: Mapping[str, Any] = jwtkit.verify_and_decode(
         credential=token,
         keys_url=adapter.openid_config["jwks_uri"],
         issuer=adapter.openid_config["issuer"],
@@ -89,7 +90,7 @@ def _verify_token(request: HttpRequest, provider_id: str, token: str) -> dict[st
     return claims
 
 
-def _list_audience(claims: dict[str, Any]) -> list[Any]:
+def _list_audience(claims: Mapping[str, Any]) -> list[Any]:
     audience = claims.get("aud")
     return audience if isinstance(audience, list) else [audience]
 

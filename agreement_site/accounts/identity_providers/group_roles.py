@@ -7,6 +7,7 @@ loses those that it had there without a group. Other projects are not touched.
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -25,7 +26,7 @@ logger = logging.getLogger(__name__)
 ROLES = (Member.Role.LEAD, Member.Role.ADJUDICATOR, Member.Role.VIEWER, Member.Role.ANNOTATOR)
 
 
-def get_groups(claims: dict[str, Any]) -> set[str] | None:
+def get_groups(claims: Mapping[str, Any]) -> set[str] | None:
     """Return the groups of the ID token or the user info; None where neither has the claim."""
     for part in (claims.get("userinfo"), claims.get("id_token")):
         groups = part.get(settings.OIDC_GROUPS_CLAIM) if isinstance(part, dict) else None
@@ -35,7 +36,7 @@ def get_groups(claims: dict[str, Any]) -> set[str] | None:
 
 
 @transaction.atomic
-def apply_groups(user: User, claims: dict[str, Any]) -> None:
+def apply_groups(user: User, claims: Mapping[str, Any]) -> None:
     """Give and take roles, as the groups of the claims say."""
     groups = get_groups(claims)
     if not settings.OIDC_GROUP_ROLES or groups is None:

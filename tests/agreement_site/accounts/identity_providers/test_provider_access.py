@@ -1,4 +1,4 @@
-"""Tests of access that the provider decides after the sign-in: sessions, tokens and roles."""
+"""Decisions of the provider after the sign-in: the end of sessions and tokens, and roles."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["provider"]
 pytestmark = pytest.mark.django_db
 
 LOGOUT = "/oidc/oidc/logout/"
-EVENTS = {"http://schemas.openid.net/event/backchannel-logout": {}}
+EVENTS: dict[str, Any] = {"http://schemas.openid.net/event/backchannel-logout": {}}
 
 
 def send_logout(key: Any = KEY, algorithm: str = "RS256", **changes: Any) -> Any:

@@ -493,7 +493,7 @@ def test_names_are_hidden_unless_the_lead_shows_them(
         assert seen
         return
     assert not seen
-    assert "rater-1" in "".join(texts)
+    assert "person-1" in "".join(texts)
     # The lead's own page has the names, also in the same process afterwards.
     own_page = client.get(f"/projects/{project.pk}/raters/").content.decode()
     assert "Secret Name 0" in own_page
@@ -511,7 +511,7 @@ def test_excluded_rater_has_a_number_on_the_link(
     Client().get(link)
     tasks.sweep_all()
     text = Client().get(link).content.decode()
-    assert re.search(r"without rater-\d", text)
+    assert re.search(r"without person-\d", text)
     assert "secretkey" not in text
     assert "Secret Name" not in text
 
