@@ -189,6 +189,7 @@ MIDDLEWARE = [
     "agreement_site.monitoring.logs.RequestLogMiddleware",
     "agreement_site.middleware.security.AllowedMethodsMiddleware",
     "agreement_site.middleware.security.NulCharacterMiddleware",
+    "agreement_site.middleware.wake_workers.WakeWorkersMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "agreement_site.middleware.static_bundles.StaticBundleMiddleware",
@@ -315,9 +316,11 @@ _saml = urlsplit("")
 if SAML_METADATA:
     from agreement_site import saml_metadata
 
-    _provider = saml_metadata.read_provider(SAML_METADATA)
+    _provider = saml_metadata.parse_provider_metadata(SAML_METADATA)
     _saml = urlsplit(_provider["singleSignOnService"]["url"])
-    SOCIALACCOUNT_PROVIDERS["saml"] = {"APPS": [saml_metadata.build_app(SAML_NAME, _provider)]}
+    SOCIALACCOUNT_PROVIDERS["saml"] = {
+        "APPS": [saml_metadata.build_allauth_app(SAML_NAME, _provider)]
+    }
 SOCIALACCOUNT_ADAPTER = "agreement_site.accounts.identity_providers.oidc.SocialAdapter"
 SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
 

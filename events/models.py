@@ -1,4 +1,4 @@
-"""Events: what happened in a project, for notifications and webhooks."""
+"""Event: a change in a project, for notifications and webhooks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from projects.models import Project
 
 
 class Event(models.Model):
-    """One thing that happened.
+    """A change in a project: kind, subject, data and time.
 
     Written once, in the transaction of the change that it describes, and never changed.
     """

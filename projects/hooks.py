@@ -1,4 +1,4 @@
-"""Hooks for apps above projects, which itself knows nothing of ratings."""
+"""Hooks through which higher apps react to changes of projects, questions and raters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _scale_listeners: list[Listener] = []
 _renamed_listeners: list[RatersRenamedListener] = []
 
 
-def register(
+def register_hooks(
     *,
     count_in_use: CountInUse | None = None,
     zone_changed: Listener | None = None,
@@ -32,7 +32,7 @@ def register(
     weights_preview: WeightsPreview | None = None,
     raters_renamed: RatersRenamedListener | None = None,
 ) -> None:
-    """Register hooks. Registering one twice has no effect.
+    """Register functions of a higher app as hooks. Registering one twice has no effect.
 
     ``zone_changed`` gets a project's id, ``scale_changed`` a question's. They run inside the
     changing transaction, so that an exception of theirs undoes the change.
@@ -49,8 +49,8 @@ def register(
         _scale_listeners.append(scale_changed)
 
 
-def count_uses(question_id: int, codes: Iterable[int]) -> dict[int, int]:
-    """Return {code: number of uses} for those of ``codes`` that are used.
+def count_category_uses(question_id: int, codes: Iterable[int]) -> dict[int, int]:
+    """Return {code: number of uses} of a question's categories, summed over all apps.
 
     The numbers are summed over all counters.
     """

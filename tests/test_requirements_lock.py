@@ -72,6 +72,6 @@ def test_installation_requires_hashes() -> None:
     for name in NAMES:
         assert f"--require-hashes -r {name}.lock" in makefile
     dockerfile = (BASE_DIR / "deploy" / "Dockerfile").read_text(encoding="utf-8")
-    assert re.findall(r"^RUN make (.*)$", dockerfile, re.MULTILINE) == [
+    assert re.findall(r"^RUN PIP_NO_CACHE_DIR=1 make (.*)$", dockerfile, re.MULTILINE) == [
         "setup PYTHON=python3 LOCKED=1"
     ]

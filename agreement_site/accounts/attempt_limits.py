@@ -1,4 +1,4 @@
-"""Limits on password tries: per name and network, per network, and per name.
+"""Limits on attempts: passwords, codes, mails and other actions, by name, network or account.
 
 They apply to the sign-in page and all other pages that ask for a password. Tries are counted in
 the database *before* the password is checked, so simultaneous tries count too. A correct
@@ -35,7 +35,7 @@ CODE_LIFETIME = datetime.timedelta(
 
 
 class TooManyTries(Exception):
-    """The password was not checked; the next try is allowed in ``seconds``."""
+    """Too many attempts were made; the next one is allowed in ``seconds``."""
 
     def __init__(self, seconds: int) -> None:
         super().__init__(f"wait {seconds} s")
@@ -43,7 +43,7 @@ class TooManyTries(Exception):
 
 
 def count_password_try(username: str, address: str) -> int:
-    """Count a try; return the seconds to wait before the next one, 0 when this one is allowed."""
+    """Count an attempt; return the seconds to wait for the next one, 0 if this one is allowed."""
     now = timezone.now()
     AttemptCounter.objects.filter(since__lte=now - LONG_WINDOW).delete()
     name = username.casefold()
@@ -59,7 +59,7 @@ def count_password_try(username: str, address: str) -> int:
 
 
 def count_code_try(user_id: int) -> int:
-    """Count a try of a second-factor code, like count_password_try.
+    """Count a second-factor code that was tried; return the seconds to wait, 0 if allowed.
 
     A user who guesses codes has the password, so only the account is counted.
     """
@@ -73,24 +73,24 @@ def count_code_try(user_id: int) -> int:
 
 
 def count_network_try(address: str) -> int:
-    """Count a try that names no account, like count_password_try."""
+    """Count an attempt without an account; return the seconds to wait, 0 if allowed."""
     key = _hash_key("address", _get_network(address))
     return _count_try(key, MAX_TRIES_PER_NETWORK, WINDOW, timezone.now())
 
 
 def count_mail(address: str) -> int:
-    """Count a mail to one address, or of one account, like count_password_try."""
+    """Count a mail to an address or of an account; return the seconds to wait, 0 if allowed."""
     key = _hash_key("mail", address.casefold())
     return _count_try(key, MAX_MAILS_PER_ADDRESS, LONG_WINDOW, timezone.now())
 
 
 def count_action(user_id: int, name: str, allowed: int) -> int:
-    """Count another action of an account, ``allowed`` an hour, like count_password_try."""
+    """Count an action, ``allowed`` an hour; return the seconds to wait, 0 if allowed."""
     return _count_try(_hash_key("act", str(user_id), name), allowed, LONG_WINDOW, timezone.now())
 
 
-def is_first_use(user_id: int, code: str) -> bool:
-    """Return whether this account uses the code for the first time, and remember the code.
+def record_code_use(user_id: int, code: str) -> bool:
+    """Record that the account used the code; return whether this was its first use.
 
     A code is remembered for its lifetime, as it is compared: however it is typed (123456, 123-456).
     """

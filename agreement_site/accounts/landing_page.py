@@ -1,4 +1,4 @@
-"""The page where a user starts after signing in."""
+"""URL of the page to which a user is redirected after signing in."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from projects.services.members import role_offers
 
 
 def get_landing_url(user: Any) -> str:
-    """Return the URL of the page where the user starts.
+    """Return the URL to which the user is redirected after signing in.
 
     It is the annotation page for users who only rate, in one project, and have no open offer to
     join another one; otherwise the list of projects.

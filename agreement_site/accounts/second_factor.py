@@ -46,7 +46,7 @@ class ThrottledCodeMixin:
         )
         form: Any = super()
         code: str = form.clean_code()
-        if not attempt_limits.is_first_use(self.user.pk, code):
+        if not attempt_limits.record_code_use(self.user.pk, code):
             raise get_adapter().validation_error("incorrect_code")
         attempt_limits.clear_code_tries(self.user.pk)
         return code

@@ -1,4 +1,4 @@
-"""Signing in and out, and choosing a password.
+"""Views to sign in and out, change a password, and accept an invitation.
 
 These are Django's views under our URLs and templates. Every sign-in goes through allauth, which
 asks for the second factor.

@@ -35,6 +35,7 @@ FIELD_LABELS = {
     "provider": _("provider"),
     "role": _("role"),
     "scope": _("scope"),
+    "shows_names": _("names shown"),
     "token": _("token"),
     "tokens_revoked": _("tokens revoked"),
     "uid": _("known there as"),

@@ -164,11 +164,11 @@ def count_skipped_items(project: Project) -> int:
     return Assignment.objects.skipped_or_flagged_in(project)[:MAX_COUNT].count()
 
 
-def list_inbox(project: Any) -> list[selectors.InboxEntry]:
+def list_inbox_entries(project: Any) -> list[selectors.InboxEntry]:
     """Return the inbox of the project for its leads; empty for other roles."""
     if project.role != Role.LEAD:
         return []
-    return selectors.get_project_entries({project.pk: project.role}).get(project.pk, [])
+    return selectors.get_entries_by_project({project.pk: project.role}).get(project.pk, [])
 
 
 def list_other_projects(user: Any, project: Any) -> list[tuple[str, str]]:

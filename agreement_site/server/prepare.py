@@ -6,31 +6,30 @@ to stderr; stdout has the text about signing in.
 
 from __future__ import annotations
 
+import io
 import sys
 
 import django
 from django.core.management import call_command
-from django.core.management.base import OutputWrapper
 
 from agreement_site.startup_errors import exit_with_one_sentence
 
 STEPS_PER_LINE = 10
 
 
-class MigrationProgress(OutputWrapper):
+class MigrationProgress(io.TextIOBase):
     """Print how many of ``n_steps`` migrations are done, from what `migrate` writes for each."""
 
     def __init__(self, n_steps: int) -> None:
-        super().__init__(sys.stderr)
         self.n_steps, self.n_done = n_steps, 0
 
-    def write(self, msg: str = "", *args: object, **kwargs: object) -> None:
+    def write(self, text: str, /) -> int:
         """Count the text that `migrate` writes after each migration."""
-        if msg.strip() != "OK":
-            return
-        self.n_done += 1
-        if self.n_done % STEPS_PER_LINE == 0 or self.n_done == self.n_steps:
-            super().write(f"  {self.n_done} of {self.n_steps} steps")
+        if text.strip() == "OK":
+            self.n_done += 1
+            if self.n_done % STEPS_PER_LINE == 0 or self.n_done == self.n_steps:
+                sys.stderr.write(f"  {self.n_done} of {self.n_steps} steps\n")
+        return len(text)
 
 
 def count_pending_migrations() -> int:
@@ -45,7 +44,7 @@ def main() -> None:
     with exit_with_one_sentence():
         django.setup()
         if n_steps := count_pending_migrations():
-            print(f"Creating or updating the tables, {n_steps} steps ...", file=sys.stderr)
+            sys.stderr.write(f"Creating or updating the tables, {n_steps} steps ...\n")
         progress = MigrationProgress(n_steps)
         call_command("migrate", interactive=False, stdout=progress, no_color=True)
         call_command("create_first_user", show="--show" in sys.argv)

@@ -32,6 +32,10 @@ class CreateModels(Operation):
     ) -> None:
         for operation in self.operations:
             operation.database_forwards(app_label, schema_editor, from_state, to_state)
+        # Django creates indexes at the end of the migration; its next operations need them.
+        for statement in schema_editor.deferred_sql:
+            schema_editor.execute(statement)
+        schema_editor.deferred_sql.clear()
 
     def database_backwards(
         self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any

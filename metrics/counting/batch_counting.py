@@ -135,7 +135,7 @@ def add_uncounted(
     still to be marked, and the ids of their notes. A question with too many uncounted items, or one
     that a model has rated, is left out.
     """
-    items_by_question, notes_by_question = uncounted.read_batches(states, MAX_NOTES)
+    items_by_question, notes_by_question = uncounted.get_batches(states, MAX_NOTES)
     rows = rating_rows.read_ratings_of_keys(
         [(pk, item) for pk, items in items_by_question.items() for item in items]
     )

@@ -14,7 +14,7 @@ from typing import Any
 from django.db import OperationalError
 from django.utils import timezone
 
-from core.jobs.on_demand import OnDemandJob, delete_least_recent
+from core.jobs.on_demand import OnDemandJob, delete_least_recently_requested
 from metrics.counting.store import encode_json
 from metrics.filters import RatingFilter
 from metrics.models import CountState, FilteredResult
@@ -95,7 +95,7 @@ def _request_new(question: Question, request: FilteredRequest) -> FilteredResult
         deletable = FilteredResult.objects.filter(question=question).exclude(
             kind=FilteredResult.Kind.CHOICES
         )
-        delete_least_recent(deletable, keep=MAX_STORED)
+        delete_least_recently_requested(deletable, keep=MAX_STORED)
     return row
 
 

@@ -24,7 +24,7 @@ class QueueOrder(models.TextChoices):
     )
 
     @property
-    def planned(self) -> bool:
+    def is_planned(self) -> bool:
         """True if the next items are chosen by their ratings so far."""
         return self in (QueueOrder.PLANNED_LABELS, QueueOrder.PLANNED_INTERVAL)
 

@@ -1,4 +1,4 @@
-"""Labels of items from ratings, by the method that the project has chosen."""
+"""Compute consensus labels of items from ratings, by the question's method."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from core import security_log
 from events.services import record_event
 from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
 from projects.models import Question, Rater
-from projects.services.raters.updates import pause_rater
+from projects.services.raters.updates import set_rater_paused
 from quality import validation
 from quality.models import GoldIntervention, GoldScore, GoldState
 
@@ -106,7 +106,7 @@ def override_intervention(
     Ends all interventions against the rater in this question. Raises InvalidIntervention.
     """
     reason = reason.strip()
-    if problem := validation.validate_required_reason(reason, max_length=MAX_REASON_LENGTH):
+    if problem := validation.find_required_reason_error(reason, max_length=MAX_REASON_LENGTH):
         raise InvalidIntervention(problem)
     row = _lock_intervention(intervention)
     if row.state == State.OVERRIDDEN:
@@ -138,7 +138,7 @@ def _carry_out(intervention: GoldIntervention, *, by: Any) -> None:
     rater = intervention.rater
     if intervention.step == Step.PAUSE:
         if not rater.paused:
-            pause_rater(rater=rater, paused=True, by=by, reason=Rater.GoldNotice.PAUSED)
+            set_rater_paused(rater=rater, paused=True, by=by, reason=Rater.GoldNotice.PAUSED)
     elif not rater.gold_notice:
         rater.gold_notice = Rater.GoldNotice.WARNED
         rater.save(update_fields=["gold_notice"])
@@ -159,7 +159,7 @@ def _override(intervention: GoldIntervention, *, reason: str, by: Any) -> None:
     rater = intervention.rater
     was_paused = (Step.PAUSE, State.DONE) in ended and rater.paused
     if was_paused and not other_interventions.filter(step=Step.PAUSE).exists():
-        pause_rater(rater=rater, paused=False, by=by)
+        set_rater_paused(rater=rater, paused=False, by=by)
     if rater.gold_notice == Rater.GoldNotice.WARNED and not other_interventions.exists():
         rater.gold_notice = ""
         rater.save(update_fields=["gold_notice"])

@@ -1,4 +1,4 @@
-"""Inbox: what needs somebody's attention in projects.
+"""Inbox: numbers of alerts, reviews, appeals and other things that need an action.
 
 Open alerts, and for leads proposed interventions, raters without a try of the exam, and appeals.
 """
@@ -40,7 +40,7 @@ REVIEW_ROLES = (LEAD, Member.Role.ADJUDICATOR)
 
 @dataclass(frozen=True)
 class InboxEntry:
-    """Number of pending things of one kind.
+    """Number of things of one kind that need an action.
 
     ``question`` is a key where the page shows one question.
     """
@@ -76,7 +76,7 @@ class InboxEntry:
         return f"{page}?question={self.question}" if self.question else page
 
 
-def get_project_entries(roles: Mapping[int, str]) -> dict[int, list[InboxEntry]]:
+def get_entries_by_project(roles: Mapping[int, str]) -> dict[int, list[InboxEntry]]:
     """Return {project id: inbox entries for a user with this role}; one query.
 
     Projects without entries are left out. ``roles``: {project id: role}.
@@ -102,7 +102,7 @@ def get_project_entries(roles: Mapping[int, str]) -> dict[int, list[InboxEntry]]
     return entries
 
 
-def get_question_entries(
+def get_entries_by_question(
     project: Any, questions: Sequence[Question]
 ) -> dict[int, list[InboxEntry]]:
     """Return {question id: inbox entries} for a project with the reader's role; one query.

@@ -1,4 +1,4 @@
-"""Number of further items that an interval of a wanted width needs, from the stored result."""
+"""Further items needed for a narrower interval, from the stored result of a question."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def _validate_answer(scale: QuestionScale, code: int | None, reason: str) -> dic
         raise InvalidDecision(
             "label", _("unknown label; one of %(allowed)s") % {"allowed": allowed}
         )
-    if problem := validation.validate_reason(reason, max_length=MAX_REASON_LENGTH):
+    if problem := validation.find_reason_error(reason, max_length=MAX_REASON_LENGTH):
         raise InvalidDecision("reason", problem)
     return index_of_code
 
@@ -142,7 +142,7 @@ def _store_label(question: Question, item: Item, index: int | None, scale: Quest
     storage.write_rows([row])
 
 
-def claim_next(
+def claim_next_label(
     *, question: Question, by: Any, doubt: float, review_filter: ReviewFilter = NO_FILTER
 ) -> ItemLabel | None:
     """Claim the next item to review for ``by`` and return its label, or None.
@@ -157,7 +157,9 @@ def claim_next(
         claims.filter(expires_at__lte=timezone.now()).delete()
         second_opinion_label = None
         if review_filter == NO_FILTER:
-            second_opinion_label = second_opinions.find_next_label(question=question, by=by)
+            second_opinion_label = second_opinions.find_next_label_to_review(
+                question=question, by=by
+            )
         label = (
             second_opinion_label
             if second_opinions.should_ask_second_opinion(question=question, by=by)
@@ -177,7 +179,7 @@ def claim_next(
 
 
 def claim_item(*, question: Question, item: Item, by: Any, postponed: bool = False) -> None:
-    """Claim the item for CLAIM_DURATION, so that no one else gets it.
+    """Claim an item for CLAIM_DURATION, so that no other adjudicator gets it.
 
     ``postponed``: ``by`` postponed the item and does not get it either. Raises ItemClaimed.
     """

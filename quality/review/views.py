@@ -39,7 +39,7 @@ def show_review(request: HttpRequest, project_id: int) -> HttpResponse:
         item: Item | None = get_by_key(Item, selection.project, request.GET["item"])
     else:
         review_filter = ReviewFilter.from_query(request.GET, selection.filter)
-        label = review_decisions.claim_next(
+        label = review_decisions.claim_next_label(
             question=selection.question,
             by=request.user,
             doubt=review_filter.doubt,

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api.errors import BadRequest, Conflict
-from core.api.parameters import parse_query
+from core.api.parameters import parse_query_parameters
 from core.api.schema import describe_get, describe_write
 from core.api.strict_fields import (
     StrictBooleanField,
@@ -129,7 +129,7 @@ class NextItemView(ApiView):
         an exam to pass gets only its items; requesting the next item starts the next attempt.
         """
         rater = self._get_rater(request, project_id)
-        parse_query(request)
+        parse_query_parameters(request)
         token: Any = request.auth
         if token is not None and token.scope == ApiToken.Scope.READ:
             raise PermissionDenied("This token is for reading alone.")
@@ -139,7 +139,7 @@ class NextItemView(ApiView):
     def post(self, request: Request, project_id: int) -> Response:
         """Submit answers as with the form of the annotation page; the response is the next item."""
         rater = self._get_rater(request, project_id)
-        parse_query(request)
+        parse_query_parameters(request)
         serializer = AnswersIn(data=request.data)
         serializer.is_valid(raise_exception=True)
         data = serializer.validated_data
@@ -178,7 +178,7 @@ def _build_next(rater: Rater, *, ended_exam: Exam | None = None) -> dict[str, An
     item = queue.get_next_item(rater) if project.questions.exists() else None
     exam_status = exams.get_exam_status(rater)
     if exam_status is not None and exam_status.availability == "not_started" and ended_exam is None:
-        exams.begin_exam(question=exam_status.question, rater=rater)
+        exams.get_or_start_exam(question=exam_status.question, rater=rater)
         item, exam_status = queue.get_next_item(rater), exams.get_exam_status(rater)
     return {
         "item": _format_item(item),

@@ -20,7 +20,7 @@ from core.jobs.lease import LeaseLost
 from ratings import changes
 from ratings.models import ImportRun
 
-from . import leases, services, uploads
+from . import leases, services, shared_files, uploads
 from .mapping.import_mapping import ImportMapping
 from .problems import UnreadableFileError
 from .readers import SOURCES
@@ -78,7 +78,7 @@ def _release_after_failure(run: ImportRun) -> None:
 def _validate_file(run: ImportRun) -> None:
     """Validate the file, and store the report and the staging database together."""
     mapping = ImportMapping.from_run(run)
-    reader = SOURCES[mapping.source].open_reader(uploads.get_absolute_path(run.path), mapping)
+    reader = SOURCES[mapping.source].open_reader(shared_files.get_local_path(run), mapping)
     heartbeat = _build_heartbeat(
         run, lambda: {"bytes_read": min(reader.bytes_read, run.bytes_total)}
     )
@@ -100,6 +100,8 @@ def _validate_file(run: ImportRun) -> None:
         with transaction.atomic():
             _store_report(run, report)
             scratch_path.replace(uploads.get_absolute_path(f"{run.path}{uploads.STAGING_SUFFIX}"))
+            if run.in_database:
+                shared_files.store_file(run, uploads.STAGING_SUFFIX)
     finally:
         staging.close()
         scratch_path.unlink(missing_ok=True)
@@ -129,7 +131,7 @@ def _write_rows(run: ImportRun) -> None:
     """Write the staged rows, and mark the run as done or as failed."""
     try:
         with open_staged_rows(
-            uploads.get_absolute_path(f"{run.path}{uploads.STAGING_SUFFIX}"),
+            shared_files.get_local_path(run, uploads.STAGING_SUFFIX, renew=True),
             _build_heartbeat(run, dict),
         ) as staged_rows:
             archive = MediaArchive.for_manifest(uploads.get_absolute_path(run.path))
@@ -137,6 +139,7 @@ def _write_rows(run: ImportRun) -> None:
                 run, staged_rows, archive=archive, heartbeat=_build_heartbeat(run, dict)
             )
         leases.release_run(run, state=State.DONE, rows_done=run.rows_total)
+        run.file_parts.all().delete()
         uploads.delete_upload(run.path)
         # Workers may have ignored the hints sent during the import.
         for question_id in services.get_answered_question_ids(run):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping as Map
 from collections.abc import Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import IO, Any, NamedTuple
 
 from django.db import transaction
@@ -18,10 +18,10 @@ from projects.services.projects import continue_guideline_numbering, create_proj
 from projects.services.question_validation import NewCategory, NewQuestion
 from projects.services.questions import add_question
 from projects.services.raters import fields
-from ratings.files import upload_names
+from ratings.files import data_folders, upload_names
 from ratings.models import ImportRun
 
-from . import leases
+from . import leases, shared_files
 from . import uploads as imports_uploads
 from .decoding.table_times import guess_date_order
 from .mapping import matching
@@ -55,10 +55,10 @@ def create_run(
     try:
         mapping = ImportMapping(source=source or stored.source, encoding=stored.encoding or "")
         mapping.default_rater = _build_rater_key(name)
-        _guess_mapping(mapping, stored.path, project)
+        _guess_mapping(mapping, imports_uploads.get_absolute_path(stored.path), project)
         matching.add_earlier_matches(mapping, project)
         encoding_error = stored.encoding_error
-        return ImportRun.objects.create(
+        return _save_run(
             project=project,
             by=by,
             file_name=upload_names.clean_upload_name(name),
@@ -74,10 +74,26 @@ def create_run(
         raise
 
 
-def _guess_mapping(mapping: ImportMapping, path: str, project: Project | None) -> None:
+@transaction.atomic
+def _save_run(**columns: Any) -> ImportRun:
+    """Create a run; its file goes into the database, too, where other hosts need it from there."""
+    run = ImportRun.objects.create(
+        **columns,
+        folder=data_folders.get_token(data_folders.IMPORTS),
+        in_database=shared_files.need_database(columns["path"]),
+    )
+    if run.in_database:
+        shared_files.store_file(run)
+        imports_uploads.delete_abandoned_uploads(
+            set(ImportRun.objects.values_list("path", flat=True))
+        )
+    return run
+
+
+def _guess_mapping(mapping: ImportMapping, path: Path, project: Project | None) -> None:
     """Read the head of the file and add the guessed roles of its columns to the mapping."""
     source = SOURCES[mapping.source]
-    head = source.read_head(imports_uploads.get_absolute_path(path), mapping)
+    head = source.read_head(path, mapping)
     if head is None:
         mapping.use_file_questions = True
         return
@@ -119,7 +135,7 @@ def reread_file(*, run: ImportRun, encoding: str, delimiter: str, source: str = 
     mapping.encoding, mapping.delimiter = encoding, delimiter
     if source and source != mapping.source:
         mapping.source, mapping.delimiter = source, ""
-    _guess_mapping(mapping, run.path, run.project)
+    _guess_mapping(mapping, shared_files.get_local_path(run), run.project)
     return _update_run_in_state(run, (State.MAPPING,), mapping=mapping.to_json())
 
 

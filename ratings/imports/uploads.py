@@ -183,7 +183,8 @@ def delete_abandoned_uploads(used_paths: set[str]) -> None:
     names = {PurePath(path).name for path in used_paths}
     for file in folder.iterdir():
         if (
-            file.name.split(".")[0] not in names
+            (name := file.name.split(".")[0])
+            and name not in names
             and file.stat().st_mtime < time.time() - ABANDONED_SECONDS
         ):
             file.unlink(missing_ok=True)

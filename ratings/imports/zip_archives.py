@@ -19,7 +19,7 @@ from typing import IO
 from django.conf import settings
 from django.urls import reverse
 
-from core.text import has_control
+from core.text import has_control_character
 from projects.models import Project
 from ratings.files import media
 
@@ -53,6 +53,11 @@ def validate_directory_size(path: Path) -> None:
     )  # for 65,535 files and more
     if is_zip64 or entries > MAX_FILES or length > MAX_DIRECTORY_BYTES:
         raise UnreadableFileError("zip_many", limit=MAX_FILES)
+
+
+def has_archive(path: Path) -> bool:
+    """Return whether an archive with media belongs to the stored file."""
+    return path.with_name(path.name + ARCHIVE_SUFFIX).exists()
 
 
 def extract_manifest(path: Path) -> IO[bytes]:
@@ -119,7 +124,13 @@ def _list_files(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 def _validate_name(file: zipfile.ZipInfo, names: set[str]) -> None:
     name = file.orig_filename
     parts = PurePosixPath(name.replace("\\", "/")).parts
-    if ".." in parts or name.startswith("/") or "\\" in name or ":" in name or has_control(name):
+    if (
+        ".." in parts
+        or name.startswith("/")
+        or "\\" in name
+        or ":" in name
+        or has_control_character(name)
+    ):
         raise UnreadableFileError("zip_name", value=truncate_text(name))
     if file.filename in names:
         raise UnreadableFileError("zip_duplicate_name", value=truncate_text(name))

@@ -113,7 +113,6 @@ class Migration(migrations.Migration):
                 ],
                 options={
                     'indexes': [
-                        models.Index(condition=models.Q(models.Q(('code', models.F('counted')), _negated=True), models.Q(('day', models.F('counted_day')), _negated=True), _connector='OR'), fields=['question', 'item'], name='rating_uncounted'),
                         models.Index(fields=['rater', '-changed_at'], name='rating_by_rater'),
                         models.Index(django.db.models.functions.math.Abs('question'), models.OrderBy(models.F('changed_at'), descending=True), name='rating_latest'),
                         models.Index(fields=['item'], name='rating_by_item'),
@@ -272,5 +271,10 @@ class Migration(migrations.Migration):
                 },
             ),
         ]),
+        # By itself, because it has to exist before the statements for PostgreSQL.
+        migrations.AddIndex(
+            model_name='rating',
+            index=models.Index(condition=models.Q(models.Q(('code', models.F('counted')), _negated=True), models.Q(('day', models.F('counted_day')), _negated=True), _connector='OR'), fields=['question', 'item'], name='rating_uncounted'),
+        ),
         migrations.RunPython(tune_postgresql, migrations.RunPython.noop),
     ]

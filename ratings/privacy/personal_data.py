@@ -162,7 +162,7 @@ def _format_value(value: Any) -> str:
 
 @transaction.atomic
 def pseudonymize_rater(*, rater: Rater, by: Any, comments: bool) -> Rater:
-    """Remove the person from the rater: key, name, account, messages; keep ratings and counts.
+    """Remove key, name, account and messages of the rater's person; keep ratings and counts.
 
     The texts that they wrote are cleared unless ``comments`` is True. A Deletion row records the
     numbers.

@@ -64,7 +64,7 @@ def _set_hidden(project: Project, *, hidden: bool) -> None:
 
 
 def _rename_in_events(project: Project, renamed: Mapping[str, str]) -> None:
-    """Replace the old keys in stored events, and announce the new ones."""
+    """Replace the raters' old keys in stored events, and notify listeners of the new ones."""
     names_rater = Q(data__has_key=RATER_KEY_FIELDS[0]) | Q(data__has_key=RATER_KEY_FIELDS[1])
     changed_events = []
     for event in Event.objects.filter(names_rater, project=project).iterator(

@@ -25,7 +25,7 @@ from . import theme
 
 
 class ThrottledModelBackend(ModelBackend):
-    """Load users with their preferences, and limit password attempts.
+    """Authentication backend that limits password attempts and loads preferences.
 
     The preferences come with the user, so the language of a page costs no query of its own. Every
     check of a password goes through ``authenticate`` and is counted (attempt_limits).
@@ -70,7 +70,7 @@ class LanguageMiddleware(LocaleMiddleware):
         if _is_machine_endpoint(request):
             language = settings.LANGUAGE_CODE
         else:
-            language = get_chosen_language(request) or translation.get_language_from_request(
+            language = get_preferred_language(request) or translation.get_language_from_request(
                 request
             )
             request.theme = theme.get_theme(request)  # type: ignore[attr-defined]  # for base.html
@@ -92,14 +92,14 @@ def _is_machine_endpoint(request: HttpRequest) -> bool:
     return request.path_info.startswith(("/api/", "/healthz", "/livez", "/metrics"))
 
 
-def get_chosen_language(request: HttpRequest) -> str:
+def get_preferred_language(request: HttpRequest) -> str:
     """Return the language that the signed-in user chose; empty when there is none."""
     preference = getattr(request.user, "preference", None)
     return preference.language if preference else ""
 
 
 @require_POST
-def choose_language(request: HttpRequest) -> HttpResponse:
+def save_language(request: HttpRequest) -> HttpResponse:
     """Save the posted ``language`` for this user and browser, then redirect to ``next``.
 
     An empty ``language`` deletes the choice.

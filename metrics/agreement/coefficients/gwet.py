@@ -18,7 +18,7 @@ from metrics.agreement.coefficients.declaration import (
     Formula,
 )
 from metrics.agreement.counts.sums import PatternSums, build_pattern_sums
-from metrics.agreement.estimate import Estimate, divide_or_nan
+from metrics.agreement.estimate import Estimate
 from metrics.agreement.glossary import gettext_noop as _
 from metrics.agreement.weights import chance_factor
 
@@ -34,12 +34,12 @@ def gwet_ac(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Return AC1 (AC2 with weights) as Estimate (...).
+    """Return Gwet's AC1, or AC2 with weights, of patterns (P, k) with item numbers (..., P).
 
     counts (P, k): patterns; n_items (..., P): numbers of items.
     """
     sums = sums or build_pattern_sums(counts, n_items)
-    share = divide_or_nan(sums.n_items @ sums.shares, sums.n[..., None])
+    share = sums.mean_shares
     factor = chance_factor(weights, sums.k)
     expected = factor * (share * (1 - share)).sum(axis=-1)
     chance = ItemChance(expected, factor * (1 - share), factor * (1 - 2 * share))

@@ -1,4 +1,4 @@
-"""Careless raters: those who always give the same answer, or are far faster than all others.
+"""Rules for careless raters: always the same answer, or far faster than all others.
 
 Both rules count how rarely a rater does what a careful rater does, and test that against a
 probability: the mean likelihood ratio over all smaller probabilities
@@ -31,7 +31,7 @@ _CAREFUL_SHARE = 0.5  # share of ratings that a careful rater does not rush
 
 
 def find_constant_raters(drift: DriftResult) -> list[OutlierFinding]:
-    """Return the raters who keep to one category where most others give another.
+    """Return findings on raters who use one category where most others use another.
 
     Tested: own ratings of items of which more than half of the other ratings are not the rater's
     most used category. Counted: those in which the rater left it, too; against a quarter of how
@@ -88,7 +88,7 @@ def find_constant_raters(drift: DriftResult) -> list[OutlierFinding]:
 
 
 def find_fast_raters(drift: DriftResult, seconds: npt.ArrayLike) -> list[OutlierFinding]:
-    """Return the raters who need a small part of the time that others need for the same items.
+    """Return findings on raters who take a small part of the others' time on the same items.
 
     seconds (N,): of the ratings as they were given to drift detection, negative for unknown. A
     rating is rushed that took less than a quarter of the geometric mean of the others, or less than

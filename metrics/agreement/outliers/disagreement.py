@@ -1,4 +1,4 @@
-"""Raters who agree far less with the others than the team does, from the start.
+"""Rule for raters who agree far less with the others than the team does, from the start.
 
 A rater's level is the mean of the agreement scores (drift/comparisons.py). The bound is the median
 of the other raters' levels, less 0.1 or three of their standard deviations where these are more: by
@@ -24,7 +24,7 @@ MAD_TO_SD = 1.4826  # ratio of standard deviation to median absolute deviation o
 
 
 def find_disagreeing_raters(drift: DriftResult) -> list[OutlierFinding]:
-    """Return at most one finding a rater, from the days before any drift of that rater."""
+    """Return findings on raters who disagree from the start, at most one a rater."""
     data, settings = drift.data, drift.data.settings
     if not data.comparisons.own.size:
         return []
@@ -63,7 +63,7 @@ def find_disagreeing_raters(drift: DriftResult) -> list[OutlierFinding]:
 
 
 def _is_explained_by_items(drift: DriftResult, rater: int) -> bool:
-    """Return whether the others agree as little with each other on the same items.
+    """Return whether the others also agree that little with each other on the same items.
 
     The level less that of the others on the same items is tested against the bound of these
     differences. False where less than half of the items have two other ratings.
@@ -92,7 +92,7 @@ def _is_explained_by_items(drift: DriftResult, rater: int) -> bool:
 def compute_bound(
     level: Floats, *, least: float, tail: float = _TAIL_PROBABILITY
 ) -> tuple[Floats, Floats]:
-    """Return the median of the others, and the level below which a rater is an outlier, both (R,).
+    """Return the median of the other raters, and the lower bound for each rater, both (R,).
 
     level (R,): of each rater; least: smallest distance between the two; tail: probability of a
     level below the bound. Minus infinity where there are too few others.
@@ -125,7 +125,7 @@ def select_before_drift(drift: DriftResult, days: DailyScores) -> DailyScores:
 def compute_evidence_below(
     rater_days: DailyScores, weight: Floats, limit: float, omega: float
 ) -> Floats:
-    """Return the evidence after each day (T,); 0 before there are enough items."""
+    """Return the evidence (T,) that a rater's mean is below the limit, after each day."""
     mean = np.cumsum(weight * rater_days.total / rater_days.n) / np.cumsum(weight)
     (evidence,) = bayes_factor(limit - mean, 1 / np.cumsum(weight), omega)
     return np.where(np.cumsum(rater_days.n) >= MIN_ITEMS_TO_TEST, evidence, 0.0)

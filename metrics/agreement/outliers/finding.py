@@ -1,4 +1,4 @@
-"""The findings of the outlier rules."""
+"""OutlierFinding: the result of an outlier rule."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ class EvidenceSeries:
 
 @dataclass(frozen=True)
 class OutlierFinding:
-    """A finding that needs attention. Days are days since 1970-01-01.
+    """An outlier that needs attention. Days are days since 1970-01-01.
 
     kind, measure: the rule, and the measured quantity; raters: keys, empty if it concerns all of
         them; code: category concerned, or None

@@ -1,4 +1,4 @@
-"""Newcomers whose first items agree far less with the others than the team does.
+"""Rule for newcomers whose first items agree far less with the others than the team does.
 
 A newcomer began after three other raters had 30 compared items each. The level is the mean of the
 agreement scores of the first 30 to 300 compared items, less what the same days meant for all others
@@ -29,7 +29,7 @@ _TAIL_PROBABILITY = 0.1  # of a level below the bound
 
 
 def find_newcomers_below_team(drift: DriftResult) -> list[OutlierFinding]:
-    """Return at most one finding a newcomer."""
+    """Return findings on newcomers below the team, at most one a newcomer."""
     data, settings = drift.data, drift.data.settings
     if not drift.excess:
         return []

@@ -141,7 +141,7 @@ def _get_page_by_id(
 ) -> dict[str, Any]:
     """Return a page of the items by id, after the one that the URL names."""
     after = get_after_id(request.GET)
-    page = item_search.find_page(
+    page = item_search.find_item_page(
         selection.project, item_filters, after=after, size=item_rows.ITEMS_PER_PAGE
     )
     return {

@@ -1,4 +1,4 @@
-"""Offers of roles: the owner of an account is asked before becoming a member.
+"""Offers of roles, which the owner of an account accepts before becoming a member.
 
 Leads do not learn from the response, the list or the lifetime of an offer if there is such an
 account. Only its owner discloses this, by accepting.

@@ -1,4 +1,4 @@
-"""Create and change raters by key, many in one request; repeating a request changes nothing."""
+"""Create and update raters by key, many in one call; repeating a call changes nothing."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def upsert_raters(*, project: Project, rows: Sequence[Any], by: Any) -> Counts:
     with transaction.atomic():
         # This lock prevents that one account is linked to two raters.
         project = Project.objects.select_for_update().get(pk=project.pk)
-        raters = _use_pseudonyms(project, raters)
+        raters = _replace_keys_by_pseudonyms(project, raters)
         true_names = pseudonyms.get_true_names(project)
         users = _get_users(project, raters, by)
         existing = get_existing_rows("projects_rater", COLUMNS_SQL, project, raters)
@@ -83,7 +83,7 @@ def upsert_raters(*, project: Project, rows: Sequence[Any], by: Any) -> Counts:
     return counts
 
 
-def _use_pseudonyms(project: Project, raters: Sequence[RowData]) -> list[RowData]:
+def _replace_keys_by_pseudonyms(project: Project, raters: Sequence[RowData]) -> list[RowData]:
     """Return the rows with the pseudonyms of hidden raters.
 
     Raises BadRequest where two rows are of the same rater.

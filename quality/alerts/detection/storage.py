@@ -25,7 +25,7 @@ from quality.models import (
 from ratings.services.rating_times import date_from_day
 
 from .candidates import AlertCandidate
-from .matching import OPEN_END, AlertPeriod, get_pair_id, match_periods
+from .matching import OPEN_END, AlertPeriod, build_pair_subject, match_periods
 from .scan import ScanResult, to_day_number
 
 BATCH_SIZE = 1_000
@@ -112,7 +112,7 @@ def _get_subjects(alert: Alert) -> tuple[int, ...]:
     if alert.kind == AlertKind.CATEGORY_COLLAPSED:
         return (alert.code or 0,)
     raters = [rater for rater in (alert.rater_id, alert.other_rater_id) if rater is not None]
-    return get_pair_id(raters) if alert.kind in PAIR_KINDS else tuple(raters) or (0,)
+    return build_pair_subject(raters) if alert.kind in PAIR_KINDS else tuple(raters) or (0,)
 
 
 def _build_period(alert: Alert) -> AlertPeriod:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from projects.services import question_validation
 from ratings.imports.decoding.table_times import is_numeric_time
@@ -99,12 +99,12 @@ class NamedRoles:
             return bool(texts) and all(MEDIA_FILE_PATTERN.fullmatch(text) for text in texts)
         if role == "rated_at":
             return not cells.is_numeric or all(map(is_numeric_time, texts))
-        is_possible = {
+        checks: dict[str, Callable[[str], object]] = {
             "question": question_validation.KEY_PATTERN.fullmatch,
             "guidelines": str.isdigit,
             "seconds": NUMBER_PATTERN.fullmatch,
-        }.get(role, bool)
-        return all(map(is_possible, texts))
+        }
+        return all(map(checks.get(role, bool), texts))
 
     def correct_item_column(self) -> None:
         """Move the item role from a column of row ids to the column whose cells are the items."""

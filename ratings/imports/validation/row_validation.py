@@ -11,7 +11,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from core.text import has_control
+from core.text import has_control_character
 from projects.models import Question
 from projects.services import question_validation
 from projects.services.items import upsert
@@ -213,7 +213,7 @@ class RecordValidator:
             rater.model[: fields.MAX_MODEL_LENGTH],
             rater.prompt_version[: fields.MAX_VERSION_LENGTH],
         )
-        if not any(has_control(text) or not is_unicode(text) for text in texts):
+        if not any(has_control_character(text) or not is_unicode(text) for text in texts):
             name, model, version = texts
             self.staging.rater_details[rater_id] = (rater.kind, name, model, version)
 

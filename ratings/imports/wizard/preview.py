@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from ratings.imports import media_references, uploads
+from ratings.imports import media_references, shared_files, uploads
 from ratings.imports.staging.queries import open_staged_rows
 from ratings.imports.zip_archives import MediaArchive
 from ratings.items import content
@@ -25,7 +25,7 @@ def build_item_previews(run: ImportRun, *, get_url: Callable[[int], str]) -> lis
         return []
     try:
         with open_staged_rows(
-            uploads.get_absolute_path(f"{run.path}{uploads.STAGING_SUFFIX}"), lambda: None
+            shared_files.get_local_path(run, uploads.STAGING_SUFFIX, renew=True), lambda: None
         ) as staged_rows:
             contents = staged_rows.list_first_content(MAX_ITEMS)
     except FileNotFoundError:

@@ -16,7 +16,7 @@ from core.jobs.lease import LeaseLost
 from projects.services.project_validation import InvalidProjectChange, list_time_zones
 from projects.services.question_validation import InvalidQuestions
 from ratings.files.upload_limits import View
-from ratings.imports import services, uploads
+from ratings.imports import services, shared_files
 from ratings.imports.interpretation import FileInterpretation, format_doubt
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.messages import MESSAGES
@@ -79,7 +79,7 @@ def render_columns_page(request: HttpRequest, run: ImportRun, *, data: Any = Non
         source_name=source.name,
     )
     try:
-        head = source.read_head(uploads.get_absolute_path(run.path), mapping)
+        head = source.read_head(shared_files.get_local_path(run), mapping)
     except UnreadableFileError as error:
         context["error"] = format_error(error)
     else:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db.migrations.loader import MigrationLoader
@@ -52,15 +53,15 @@ def test_new_tables_do_not_render_all_related_models_again(
     n_rendered = 0
     render = ModelState.render
 
-    def count(model_state: ModelState, *args: object) -> object:
+    def count(model_state: ModelState, apps: Any) -> object:
         nonlocal n_rendered
         n_rendered += 1
-        return render(model_state, *args)
+        return render(model_state, apps)
 
     monkeypatch.setattr(ModelState, "render", count)
     state = ProjectState(real_apps=loader.unmigrated_apps)
     for node in plan:
-        assert state.apps  # rendered, as before the first table is created
+        assert state.apps is not None  # rendered, as before the first table is created
         state = loader.graph.nodes[node].mutate_state(state, preserve=False)
     n_models = len(state.models)
     assert n_rendered < 30 * n_models, (n_rendered, n_models)

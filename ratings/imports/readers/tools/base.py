@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from core.text import has_control
+from core.text import has_control_character
 from ratings.imports.decoding.encodings import PROVISIONAL_ENCODING
 from ratings.imports.decoding.json_stream import JsonStream
 from ratings.imports.decoding.sample import SIGNATURE_BYTES, detect_file_kind
@@ -164,7 +164,7 @@ def parse_single_answer(value: Any) -> tuple[str | None, str]:
     label = "" if isinstance(value, dict) else to_text(value)
     if not label:
         return None, "ignored" if value else "no_label"
-    if len(label) > MAX_LABEL_LENGTH or has_control(label):
+    if len(label) > MAX_LABEL_LENGTH or has_control_character(label):
         return None, "free_text"
     return label, ""
 

@@ -185,7 +185,9 @@ def provider(settings: Any, tmp_path: Path) -> FakeSamlProvider:
     file = tmp_path / "metadata.xml"
     file.write_text(build_metadata())
     settings.SAML_METADATA = str(file)
-    app = saml_metadata.build_app("University", saml_metadata.read_provider(str(file)))
+    app = saml_metadata.build_allauth_app(
+        "University", saml_metadata.parse_provider_metadata(str(file))
+    )
     settings.SOCIALACCOUNT_PROVIDERS = {"saml": {"APPS": [app]}}
     settings.SAML_NAME = "University"
     return FakeSamlProvider()
@@ -562,15 +564,15 @@ def test_incomplete_metadata_is_rejected(text: str, reason: str, tmp_path: Path)
     file = tmp_path / "metadata.xml"
     file.write_text(text)
     with pytest.raises(ImproperlyConfigured, match=reason):
-        saml_metadata.read_provider(str(file))
+        saml_metadata.parse_provider_metadata(str(file))
 
 
 def test_missing_metadata_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ImproperlyConfigured, match="No such file"):
-        saml_metadata.read_provider(str(tmp_path / "none.xml"))
+        saml_metadata.parse_provider_metadata(str(tmp_path / "none.xml"))
 
 
 def test_missing_saml_library_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onelogin.saml2.auth", None)
     with pytest.raises(ImproperlyConfigured, match=r"requirements-extra\.txt"):
-        saml_metadata.read_provider("metadata.xml")
+        saml_metadata.parse_provider_metadata("metadata.xml")

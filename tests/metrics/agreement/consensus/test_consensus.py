@@ -231,7 +231,9 @@ def test_stored_model_gives_posteriors_of_changed_items():
     rows, _ = simulate_ratings(100, 6, 3)
     fit = fit_model(rows, 3, tolerance=1e-12)
     changed_rows = rows[rows[:, 0] < 10]
-    items, posterior = consensus.apply_fit(*split_columns(changed_rows), fit.get_starting_values())
+    items, posterior = consensus.compute_posterior_from_fit(
+        *split_columns(changed_rows), fit.get_starting_values()
+    )
     assert items.tolist() == list(range(10))
     assert posterior == pytest.approx(fit.posterior[:10], abs=1e-8)
 

@@ -153,10 +153,12 @@ def test_expected_agreement_of_a_pair_is_the_product_of_two_levels():
     first, second = np.triu_indices(5, 1)
     mean = levels[first] * levels[second]
     n = np.arange(40, 50)
-    expected = copies.fit_expected(first, second, n, mean, 5)
+    expected = copies.fit_expected_agreement(first, second, n, mean, 5)
     assert expected == pytest.approx(mean, abs=1e-3)
     mean[0] = 1.0  # the pair itself has only a small part in its expected value, by the others
-    assert copies.fit_expected(first, second, n, mean, 5)[0] == pytest.approx(0.76, abs=0.07)
+    assert copies.fit_expected_agreement(first, second, n, mean, 5)[0] == pytest.approx(
+        0.76, abs=0.07
+    )
 
 
 def test_few_ratings_give_no_finding():

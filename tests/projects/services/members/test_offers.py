@@ -240,7 +240,7 @@ def test_unanswered_offer_expires(
     offer.save()
     assert not role_offers.list_open_offers(stranger).exists()
     assert "stranger" not in get_text(client_for(lead).get(people_path))
-    retention.apply_rules()
+    retention.apply_retention_rules()
     assert not MemberOffer.objects.exists()
     offer_role("stranger")
     assert role_offers.list_open_offers(stranger).exists()

@@ -1,4 +1,4 @@
-"""Notify registered functions, after the commit, that something changed."""
+"""CommitListeners: functions that are called after the commit of a change."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Listener = Callable[[int], None]
 
 
 class CommitListeners:
-    """Functions that are called after a commit that changed something of an id (of a question).
+    """Registry of functions that are called with an object's id after a commit changed it.
 
     The change is committed when they are called. An exception of one is logged, and affects neither
     the caller that made the change nor the other listeners; so a sweep must find the same work.

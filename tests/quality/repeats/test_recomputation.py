@@ -15,7 +15,7 @@ from metrics.jobs import question_updates
 from projects.models import Item, Project, Question, Rater
 from quality import tasks
 from quality.models import RepeatScore, RepeatState
-from quality.repeats import recompute
+from quality.repeats import recomputation
 from ratings.models import Assignment, Rating
 from ratings.services.check_answers import record_check_answers
 from ratings.services.judgement import Judgement
@@ -108,8 +108,8 @@ def test_repeats_match_the_formulas_and_follow_new_answers(
         ("none", "minor", "major", "critical")[(first_code + 2) % 4],
     )
     question_updates.update_question(rated_question.pk)
-    assert rated_question.pk in recompute.list_outdated_questions()
-    recompute.recompute_question(rated_question.pk, at_once=True)
+    assert rated_question.pk in recomputation.list_outdated_questions()
+    recomputation.recompute_question(rated_question.pk, at_once=True)
     updated = RepeatScore.objects.get(rater__key="ann")
     assert (updated.n, updated.same) == (row.n, row.same - 1)
     assert (
@@ -140,7 +140,7 @@ def test_repeats_of_models_are_not_counted_among_people(
     for key in ("ann", "dan"):
         rate_again(rated_question, key, (0, 0, 1, 0))
     Rater.objects.filter(key="dan").update(kind=Rater.Kind.MODEL)
-    recompute.recompute_question(rated_question.pk, at_once=True)
+    recomputation.recompute_question(rated_question.pk, at_once=True)
     assert RepeatState.objects.get().n == 4
     assert dict(RepeatScore.objects.values_list("rater__key", "n")) == {"ann": 4, "dan": 4}
 
@@ -150,10 +150,10 @@ def test_numeric_scales_have_icc_beside_kappa(
 ) -> None:
     Project.objects.update(repeat_percent=3)
     pairs = rate_again(rated_question, "ann", (0, 0, 1, 0, -1, 0, 1, 0))
-    recompute.recompute_question(rated_question.pk, at_once=True)
+    recomputation.recompute_question(rated_question.pk, at_once=True)
     assert RepeatScore.objects.get().icc is None
     Question.objects.update(scale="interval", scale_version=9)
-    recompute.recompute_question(rated_question.pk, at_once=True)
+    recomputation.recompute_question(rated_question.pk, at_once=True)
     expected = icc(np.array(pairs, float))["icc2"]
     stored: Any = RepeatScore.objects.get().icc
     expected_values = (expected.value, expected.ci_low, expected.ci_high)

@@ -4,7 +4,7 @@ A repeat is the answer to an item that a rater was asked again
 (ratings.annotation.assignments.hidden_checks) or that an import contains twice
 (ratings.services.check_answers), with the rating at that moment. Models that ran twice have
 scores of their own; totals are of people. Weighted as the question is, so that it can be compared
-with the agreement with others. Scheduling and leases: quality.recompute.
+with the agreement with others. Scheduling and leases: quality.recomputation.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from metrics.agreement.rater_quality import repeats
 from metrics.periods import compute_start_days
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
-from quality import recompute
+from quality import recomputation
 from quality.models import RepeatScore, RepeatState
 from ratings.models import Assignment, CheckAnswer
 from ratings.services.rating_times import day_number
@@ -43,7 +43,7 @@ class RepeatedAnswer(NamedTuple):
     day: int
 
 
-def get_input_versions(only: int | None = None) -> recompute.InputVersions:
+def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
     """Return {question id: input version of its scores}.
 
     Of questions whose raters are asked again or that have repeats.
@@ -59,7 +59,7 @@ def get_input_versions(only: int | None = None) -> recompute.InputVersions:
         question_id: {"scale": scale, "items_and_raters": items_and_raters}
         for question_id, scale, items_and_raters in questions.values_list(*columns)
     }
-    last_repeats = recompute.get_check_answer_versions(versions, REPEAT)
+    last_repeats = recomputation.get_check_answer_versions(versions, REPEAT)
     return {
         question_id: version | {"check_answers": last_repeats.get(question_id, 0)}
         for question_id, version in versions.items()
@@ -68,7 +68,7 @@ def get_input_versions(only: int | None = None) -> recompute.InputVersions:
 
 def list_outdated_questions() -> list[int]:
     """Return ids of the questions whose scores are outdated or missing, oldest first."""
-    return recompute.list_outdated(RepeatState, get_input_versions())
+    return recomputation.list_outdated(RepeatState, get_input_versions())
 
 
 def _compute_and_store_scores(state: RepeatState) -> None:
@@ -163,7 +163,7 @@ def _list_month_scores(pairs: Sequence[RepeatedAnswer]) -> list[dict[str, object
     return rows
 
 
-RECOMPUTATION = recompute.Recomputation(
+RECOMPUTATION = recomputation.Recomputation(
     "how far raters agree with themselves",
     RepeatState,
     _compute_and_store_scores,

@@ -1,7 +1,7 @@
 """Recompute a question's scores on gold when their input has changed.
 
 Always from all answers on gold: they are few compared with the ratings. Scheduling and leases:
-quality.recompute.
+quality.recomputation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from core.jobs.lease import LeaseLost, get_leased_rows
 from metrics.scale import QuestionScale
 from projects.models import Question
 from quality.models import GoldItem, GoldScore, GoldState
-from quality.recompute import Recomputation
+from quality.recomputation import Recomputation
 
 from . import answers, input_version, interventions, scores, suspected_answers
 
@@ -48,7 +48,7 @@ def compute_gold_results(
     gold_of_item = answers.get_current_gold(question, scale)
     responses = [
         response
-        for response in answers.list_responses(question, scale)
+        for response in answers.list_gold_responses(question, scale)
         if response.item in gold_of_item
     ]
     items = suspected_answers.build_gold_items(
@@ -61,7 +61,7 @@ def compute_gold_results(
         responses, gold_of_item, excluded_items=suspected_items
     ).items():
         gold_scores.append(
-            scores.build_score(
+            scores.compute_gold_score(
                 rater_responses,
                 gold_of_item,
                 scale,

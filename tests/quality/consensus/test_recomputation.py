@@ -15,7 +15,7 @@ from metrics.jobs import question_updates
 from projects.models import Item, Question, Rater
 from projects.services.items.gold import retire_gold_answer, set_gold_answer
 from quality import tasks
-from quality.consensus import input_version, recompute, settings
+from quality.consensus import input_version, recomputation, settings
 from quality.models import Consensus, ConsensusMethod, ItemLabel, RaterConfusion
 from quality.review.decisions import create_decision
 from ratings.models import Rating
@@ -77,11 +77,11 @@ def test_labels_match_the_model_and_follow_the_ratings(
 def test_item_with_withdrawn_ratings_has_no_label(
     rated_question: Question, rate: Callable[..., Any]
 ) -> None:
-    recompute.recompute_question(rated_question.pk)
+    recomputation.recompute_question(rated_question.pk)
     for rater in Rater.objects.filter(ratings__item__key="i01"):
         rate(rated_question, "i01", rater.key, None)
     question_updates.update_question(rated_question.pk)
-    recompute.recompute_question(rated_question.pk, at_once=True)
+    recomputation.recompute_question(rated_question.pk, at_once=True)
     assert not ItemLabel.objects.filter(item__key="i01").exists()
     assert_labels_match_model(rated_question)
 
@@ -95,7 +95,7 @@ def test_recomputation_waits_for_the_rest_time(
     question_updates.update_question(rated_question.pk)
     assert input_version.list_outdated_questions() == [rated_question.pk]
     assert tasks.sweep_all() == 0
-    Consensus.objects.update(computed_at=timezone.now() - recompute.MAX_PAUSE)
+    Consensus.objects.update(computed_at=timezone.now() - recomputation.MAX_PAUSE)
     assert tasks.sweep_all() == 1
 
 
@@ -108,7 +108,7 @@ def test_labels_leased_by_another_worker_are_skipped(rated_question: Question) -
 
 def test_models_are_excluded_unless_the_lead_includes_them(rated_question: Question) -> None:
     Rater.objects.filter(key="dan").update(kind=Rater.Kind.MODEL)
-    recompute.recompute_question(rated_question.pk, at_once=True)
+    recomputation.recompute_question(rated_question.pk, at_once=True)
     assert_labels_match_model(rated_question)
     assert set(RaterConfusion.objects.values_list("rater__key", flat=True)) == {
         "ann",
@@ -117,19 +117,19 @@ def test_models_are_excluded_unless_the_lead_includes_them(rated_question: Quest
     }
     Consensus.objects.update(with_models=True)
     assert input_version.list_outdated_questions() == [rated_question.pk]
-    recompute.recompute_question(rated_question.pk, at_once=True)
+    recomputation.recompute_question(rated_question.pk, at_once=True)
     assert RaterConfusion.objects.filter(rater__key="dan").exists()
 
 
 def test_rater_confusions_follow_the_ratings(
     rated_question: Question, rate: Callable[..., Any]
 ) -> None:
-    recompute.recompute_question(rated_question.pk)
+    recomputation.recompute_question(rated_question.pk)
     before = RaterConfusion.objects.get(rater__key="dan")
     for rating in Rating.objects.filter(rater__key="ann").select_related("item"):
         rate(rated_question, rating.item.key, "ann", None)
     question_updates.update_question(rated_question.pk)
-    recompute.recompute_question(rated_question.pk, at_once=True)
+    recomputation.recompute_question(rated_question.pk, at_once=True)
     fit = fit_expected(rated_question)
     rows = {row.rater_id: row for row in RaterConfusion.objects.all()}
     assert sorted(rows) == fit.raters.tolist(), "ann has no confusion matrix any more"
@@ -150,7 +150,7 @@ def test_majority_has_no_confidence_and_reports_ties(
     rate(question, "single", "a", "minor")
     question_updates.update_question(question.pk)
     Consensus.objects.create(question=question, method=method)
-    recompute.recompute_question(question.pk, at_once=True)
+    recomputation.recompute_question(question.pk, at_once=True)
     clear_label = get_label(question, "clear")
     assert (clear_label.code, clear_label.confidence, clear_label.distribution) == (
         0,
@@ -169,7 +169,7 @@ def test_single_rater_gives_no_confidence(question: Question, rate: Callable[...
     rate(question, "i1", "a", "none")
     rate(question, "i2", "a", "major")
     question_updates.update_question(question.pk)
-    recompute.recompute_question(question.pk)
+    recomputation.recompute_question(question.pk)
     assert Consensus.objects.get().reason == "no_pairable_items"
     assert [row.code for row in ItemLabel.objects.order_by("item")] == [0, 2]
     assert set(ItemLabel.objects.values_list("confidence", flat=True)) == {None}
@@ -181,7 +181,7 @@ def test_question_without_ratings_has_no_labels(
     rate(question, "i1", "a", "none")
     rate(question, "i1", "a", None)
     question_updates.update_question(question.pk)
-    recompute.recompute_question(question.pk)
+    recomputation.recompute_question(question.pk)
     assert not ItemLabel.objects.exists()
     assert Consensus.objects.get().n_items == 0
 
@@ -194,7 +194,7 @@ def test_gold_overrides_ratings_and_decision_overrides_gold(
     set_gold_answer(item=items["i01"], question=rated_question, answer=[3], by=lead)
     set_gold_answer(item=items["i02"], question=rated_question, answer=[0, 1], by=lead)
     set_gold_answer(item=unrated, question=rated_question, answer=[2], by=lead)
-    recompute.recompute_question(rated_question.pk)
+    recomputation.recompute_question(rated_question.pk)
     label = get_label(rated_question, "i01")
     assert (label.code, label.source, label.confidence) == (3, "gold", 1.0)
     assert get_label(rated_question, "i02").source == "consensus", "two categories are allowed"
@@ -203,21 +203,21 @@ def test_gold_overrides_ratings_and_decision_overrides_gold(
         get_label(rated_question, "unrated").n_ratings,
     ) == (2, 0)
     create_decision(question=rated_question, item=items["i01"], code=1, by=lead)
-    recompute.recompute_question(rated_question.pk, at_once=True)
+    recomputation.recompute_question(rated_question.pk, at_once=True)
     assert (get_label(rated_question, "i01").code, get_label(rated_question, "i01").source) == (
         1,
         "decision",
     )
     retire_gold_answer(item=unrated, question=rated_question, by=lead)
     assert input_version.list_outdated_questions() == [rated_question.pk]
-    recompute.recompute_question(rated_question.pk, at_once=True)
+    recomputation.recompute_question(rated_question.pk, at_once=True)
     assert not ItemLabel.objects.filter(item=unrated).exists()
 
 
 def test_settings_changed_during_computation_are_kept(
     rated_question: Question, monkeypatch: pytest.MonkeyPatch, lead: Any
 ) -> None:
-    original_fit = recompute.fit_labels
+    original_fit = recomputation.fit_labels
 
     def choose_meanwhile(*arguments: Any, **options: Any) -> Any:
         settings.set_method(
@@ -225,8 +225,8 @@ def test_settings_changed_during_computation_are_kept(
         )
         return original_fit(*arguments, **options)
 
-    monkeypatch.setattr(recompute, "fit_labels", choose_meanwhile)
-    recompute.recompute_question(rated_question.pk)
+    monkeypatch.setattr(recomputation, "fit_labels", choose_meanwhile)
+    recomputation.recompute_question(rated_question.pk)
     state = Consensus.objects.get()
     assert (state.method, state.with_models) == (ConsensusMethod.MAJORITY, True)
     assert input_version.list_outdated_questions() == [rated_question.pk]
@@ -235,14 +235,14 @@ def test_settings_changed_during_computation_are_kept(
 def test_worker_without_lease_writes_nothing(
     rated_question: Question, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original_fit = recompute.fit_labels
+    original_fit = recomputation.fit_labels
 
     def lose_lease(*arguments: Any, **options: Any) -> Any:
         Consensus.objects.update(lease="another worker")
         return original_fit(*arguments, **options)
 
-    monkeypatch.setattr(recompute, "fit_labels", lose_lease)
-    assert not recompute.recompute_question(rated_question.pk)
+    monkeypatch.setattr(recomputation, "fit_labels", lose_lease)
+    assert not recomputation.recompute_question(rated_question.pk)
     assert not ItemLabel.objects.exists()
     assert Consensus.objects.get().computed_at is None
 
@@ -251,15 +251,15 @@ def test_decision_made_during_computation_is_kept(
     rated_question: Question, lead: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     item = Item.objects.get(key="i05")
-    original_fit = recompute.fit_labels
+    original_fit = recomputation.fit_labels
 
     def decide_meanwhile(*arguments: Any, **options: Any) -> Any:
         labels = original_fit(*arguments, **options)
         create_decision(question=rated_question, item=item, code=3, by=lead)
         return labels
 
-    monkeypatch.setattr(recompute, "fit_labels", decide_meanwhile)
-    recompute.recompute_question(rated_question.pk)
+    monkeypatch.setattr(recomputation, "fit_labels", decide_meanwhile)
+    recomputation.recompute_question(rated_question.pk)
     label = get_label(rated_question, "i05")
     assert (label.code, label.source, label.confidence) == (3, "decision", 1.0)
     assert input_version.list_outdated_questions() == [rated_question.pk], (
@@ -281,7 +281,7 @@ def test_labels_are_calibrated_on_gold_answers(
         for rater in ("ann", "bea", "cleo"):
             rate(question, f"i{number:02}", rater, labels[wrong if number % 3 == 0 else truth])
     question_updates.update_question(question.pk)
-    recompute.recompute_question(question.pk)
+    recomputation.recompute_question(question.pk)
     before = Consensus.objects.get()
     page = f"/projects/{question.project_id}/labels/"
     assert before.expected_errors is not None
@@ -292,7 +292,7 @@ def test_labels_are_calibrated_on_gold_answers(
         item = Item.objects.get(key=f"i{number:02}")
         code = categories[number % 4].code
         set_gold_answer(item=item, question=question, answer=[code], by=lead)
-    recompute.recompute_question(question.pk, at_once=True)
+    recomputation.recompute_question(question.pk, at_once=True)
     after = Consensus.objects.get()
     assert after.model["gold_items"] == 30
     assert after.model["tempering"] < 1

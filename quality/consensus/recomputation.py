@@ -1,6 +1,6 @@
 """Recompute a question's labels when their input has changed.
 
-A hundred thousand ratings take about a second. Scheduling and leases: quality.recompute.
+A hundred thousand ratings take about a second. Scheduling and leases: quality.recomputation.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import time
 from django.db import transaction
 from django.utils import timezone
 
-from core.jobs.lease import get_leased_rows, update_leased
+from core.jobs.lease import get_leased_rows, update_leased_row
 from metrics.scale import QuestionScale
 from projects.models import Question
 from quality.models import Consensus
-from quality.recompute import Recomputation
+from quality.recomputation import Recomputation
 
 from . import input_version, storage, votes
 from .fit import fit_labels
@@ -32,13 +32,13 @@ def _compute_and_store_labels(consensus: Consensus) -> None:
     with transaction.atomic():
         scale = QuestionScale.for_question(question)
         fixed = votes.get_fixed_codes(question)
-        ratings = votes.read_votes(question, with_models=consensus.with_models)
+        ratings = votes.load_votes(question, with_models=consensus.with_models)
     labels = fit_labels(ratings, scale, fixed, method=consensus.method)
     storage.store_labels(
         consensus, labels, fixed, scale, last_decision_id=current_version.get("decision", 0)
     )
     # Not the whole row: settings that the lead changed meanwhile must stay.
-    update_leased(
+    update_leased_row(
         consensus,
         get_leased_rows(consensus),
         codes=scale.codes.tolist(),

@@ -1,4 +1,4 @@
-"""Recomputation of results that depend on all of a question's ratings: labels, scores, alerts.
+"""Recomputation: results of a question (labels, scores, alerts) that sweeps keep up to date.
 
 Always from all ratings and from the same start, so that a result is a function of the ratings
 alone, in whatever order they arrived. An *input version* identifies what a result is based on in
@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from django.db.models import Count, Manager, Max, OuterRef, Subquery
 from django.utils import timezone
 
-from core.jobs.lease import LeaseLost, build_unclaimed_filter, claim_lease, release
+from core.jobs.lease import LeaseLost, build_unclaimed_filter, claim_lease, release_lease
 from metrics.models import CountState
 from projects.models import GoldAnswer, Question
 from quality.models import RecomputedResult
@@ -31,7 +31,7 @@ InputVersions = dict[int, dict[str, Any]]  # by question
 
 @dataclass(frozen=True)
 class Recomputation:
-    """Recomputation of one kind of result.
+    """One kind of result: finds outdated questions, claims their rows and computes them.
 
     ``compute`` computes the result of a row whose lease this worker holds; it may raise LeaseLost.
     ``list_outdated`` returns the ids of outdated questions in order.
@@ -84,11 +84,11 @@ class Recomputation:
             logger.info("Another worker has claimed %s of question %s", self.name, question_id)
             return False
         finally:
-            release(row)
+            release_lease(row)
         return True
 
     def is_pausing(self, row: RecomputedResult) -> bool:
-        """Return whether the last computation is so recent that more changes should be awaited."""
+        """Return whether the last computation was so recent that further changes are awaited."""
         if row.computed_at is None:
             return False
         pause = min(
