@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from ratings.models import Rating
 from tests.ratings.imports.readers.test_platform_files import list_ratings
@@ -339,6 +340,8 @@ def test_file_without_raters_says_whose_ratings_they_are(tmp_path: Path, lead: A
     path.write_text("text,label\nGood day to you all,pos\nBad day to you all,neg\n")
     _status, report = import_case(lead, path)
     assert report["understood"][str(path)]["default_rater"] == "anna"
+    with pytest.raises(CommandError, match="The file names no raters"):
+        call_command("agreement", str(path))
 
 
 def test_labels_beside_numbers_are_noted(tmp_path: Path, lead: Any) -> None:
