@@ -349,3 +349,11 @@ def test_labels_beside_numbers_are_noted(tmp_path: Path, lead: Any) -> None:
     path.write_text("case,rater1,rater2\n1,2,2*\n2,3,3\n3,1,1 (unsure)\n4,2,2\n5,4,3\n6,1,1\n")
     _status, report = import_case(lead, path)
     assert any("these are not: '1 (unsure)', '2*'" in note for note in report["notes"])
+
+
+def test_raters_that_differ_in_capitals_are_noted(tmp_path: Path, lead: Any) -> None:
+    path = tmp_path / "raters.csv"
+    path.write_text("item,rater,label\n1,Anna,x\n1,Ben,x\n2,anna,y\n2,Ben,x\n")
+    _status, report = import_case(lead, path)
+    assert any("Anna / anna" in note for note in report["notes"])
+    assert report["raters"] == 3
