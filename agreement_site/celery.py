@@ -54,10 +54,12 @@ class Sweeper(bootsteps.StartStopStep):
     SWEEPS = {
         "metrics.tasks.sweep_all": Pace(),
         "ratings.tasks.resume_stalled": Pace(),
-        "metrics.jobs.deletions.process_deletions": Pace(),
+        "metrics.jobs.deletions.process_pending_deletions": Pace(),
         "quality.tasks.sweep_all": Pace(0.4, 3.0),
         "quality.tasks.sweep_gold": Pace(0.4, 3.0),
         "quality.tasks.sweep_raters": Pace(0.4, 3.0),
+        "events.tasks.sweep": Pace(),
+        "events.tasks.sweep_webhooks": Pace(),
         "agreement_site.housekeeping.run_due_housekeeping": Pace(1.0, 3.0),
         "quality.tasks.sweep_alerts": Pace(2.0, 6.0),
     }

@@ -1,7 +1,7 @@
 """Periodic housekeeping in workers: expired data, sessions and partial uploads.
 
 Each sweep records stale questions. Once an hour, expired sessions, abandoned uploads and data
-past its retention time are removed.
+past its retention time are removed, and old deliveries of webhooks.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from agreement_site import retention
 from agreement_site.monitoring import stale_results
+from events.webhooks import outbox
 from ratings.files import data_folders
 
 logger = logging.getLogger(__name__)
@@ -36,6 +37,7 @@ def run_due_housekeeping() -> None:
         remove_expired_sessions()
         remove_abandoned_uploads(Path(settings.FILE_UPLOAD_TEMP_DIR))
         retention.apply_retention_rules()
+        outbox.delete_old_deliveries()
 
 
 def remove_expired_sessions() -> None:

@@ -88,6 +88,7 @@ SITE_ENTRIES = (
     SidebarEntry("glossary", _("What the words mean"), ALL_ROLES),
     SidebarEntry("system_status", _("Operations"), frozenset({"superuser"}), starts_group=True),
     SidebarEntry("audit_log", _("Audit trail"), frozenset({"superuser"})),
+    SidebarEntry("site_webhooks", _("Webhooks"), frozenset({"superuser"})),
     SidebarEntry("access_review", _("Access review"), frozenset({"superuser"})),
     SidebarEntry("admin:index", _("Admin"), frozenset({"superuser", "staff"})),
 )

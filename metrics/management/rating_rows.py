@@ -1,4 +1,4 @@
-"""Ratings of a file for `manage.py agreement`, read as an import reads them, without a database."""
+"""Read ratings from a file like an import does, without a database."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def read_file_rows(path: Path, question: str | None, options: TableOptions) -> F
     ``path`` is an unpacked file.
     """
     try:
-        return _read(path, question, options)
+        return _read_rows(path, question, options)
     except UnreadableFileError as error:
         problem = error.problem
         raise RatingFileError(
@@ -70,7 +70,7 @@ def read_file_rows(path: Path, question: str | None, options: TableOptions) -> F
         raise RatingFileError(f"{error}.") from None
 
 
-def _read(path: Path, question: str | None, options: TableOptions) -> FileRows:
+def _read_rows(path: Path, question: str | None, options: TableOptions) -> FileRows:
     encoding = options.encoding or _detect_encoding(path)
     mapping = ImportMapping(
         source=detect_source(read_sample(path, encoding=encoding)), encoding=encoding

@@ -143,3 +143,4 @@ def _create_guideline_version(project: Project, *, by: Any) -> None:
         by=by,
         created_at=timezone.now(),
     )
+    hooks.notify_guidelines_changed(project, by=by)

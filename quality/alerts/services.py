@@ -70,7 +70,7 @@ def change_alert_state(
         muted_until=muted_until,
         reason=reason,
     )
-    event_kind = "alert_reopened" if state == AlertState.OPEN else f"alert_{state}"
+    event_kind = "alert.reopened" if state == AlertState.OPEN else f"alert.{state}"
     muted_until_text = None if muted_until is None else muted_until.isoformat()
     record_alert_event(
         stored_alert, event_kind, by=by, reason=reason, cause=cause, muted_until=muted_until_text

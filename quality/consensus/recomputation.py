@@ -17,7 +17,7 @@ from projects.models import Question
 from quality.models import Consensus
 from quality.recomputation import Recomputation
 
-from . import input_version, storage, votes
+from . import input_version, label_events, storage, votes
 from .fit import fit_labels
 
 MAX_PAUSE = datetime.timedelta(minutes=10)
@@ -26,7 +26,8 @@ MAX_PAUSE = datetime.timedelta(minutes=10)
 def _compute_and_store_labels(consensus: Consensus) -> None:
     """Compute and store the labels of a question, then release the lease with the result."""
     started = time.monotonic()
-    question = Question.objects.prefetch_related("categories").get(pk=consensus.question_id)
+    questions = Question.objects.select_related("project").prefetch_related("categories")
+    question = questions.get(pk=consensus.question_id)
     # Read the input version first: later changes must make the labels outdated again.
     current_version = input_version.get_input_versions(question.pk).get(question.pk, {})
     with transaction.atomic():
@@ -37,22 +38,24 @@ def _compute_and_store_labels(consensus: Consensus) -> None:
     storage.store_labels(
         consensus, labels, fixed, scale, last_decision_id=current_version.get("decision", 0)
     )
-    # Not the whole row: settings that the lead changed meanwhile must stay.
-    update_leased_row(
-        consensus,
-        get_leased_rows(consensus),
-        codes=scale.codes.tolist(),
-        n_items=int(labels.item.size),
-        n_ratings=int(labels.ratings.sum()),
-        expected_errors=labels.expected_errors,
-        certainty_levels=labels.list_certainty_levels(),
-        model=labels.model,
-        calibration=labels.calibration,
-        reason=labels.reason,
-        input_version=current_version,
-        duration_seconds=time.monotonic() - started,
-        computed_at=timezone.now(),
-    )
+    with transaction.atomic():
+        # Not the whole row: settings that the lead changed meanwhile must stay.
+        update_leased_row(
+            consensus,
+            get_leased_rows(consensus),
+            codes=scale.codes.tolist(),
+            n_items=int(labels.item.size),
+            n_ratings=int(labels.ratings.sum()),
+            expected_errors=labels.expected_errors,
+            certainty_levels=labels.list_certainty_levels(),
+            model=labels.model,
+            calibration=labels.calibration,
+            reason=labels.reason,
+            input_version=current_version,
+            duration_seconds=time.monotonic() - started,
+            computed_at=timezone.now(),
+        )
+        label_events.record_completion(consensus, question)
 
 
 RECOMPUTATION = Recomputation(

@@ -82,7 +82,7 @@ def create_interventions(
         if rule == Rule.AUTOMATIC:
             _carry_out(intervention, by=None)
         else:
-            _record_event(intervention, f"gold_{step}_proposed", by=None)
+            _record_event(intervention, f"gold.{step}_proposed", by=None)
         interventions.append(intervention)
     return interventions
 
@@ -143,7 +143,7 @@ def _carry_out(intervention: GoldIntervention, *, by: Any) -> None:
         rater.gold_notice = Rater.GoldNotice.WARNED
         rater.save(update_fields=["gold_notice"])
         _record_security_event("rater_warned", intervention, by)
-    _record_event(intervention, f"gold_{intervention.step}_carried_out", by=by)
+    _record_event(intervention, f"gold.{intervention.step}_carried_out", by=by)
 
 
 def _override(intervention: GoldIntervention, *, reason: str, by: Any) -> None:
@@ -164,7 +164,7 @@ def _override(intervention: GoldIntervention, *, reason: str, by: Any) -> None:
         rater.gold_notice = ""
         rater.save(update_fields=["gold_notice"])
     _record_security_event("gold_intervention_overridden", intervention, by, reason=reason)
-    _record_event(intervention, "gold_intervention_overridden", by=by)
+    _record_event(intervention, "gold.overridden", by=by)
 
 
 def _record_security_event(
@@ -192,6 +192,7 @@ def _record_event(intervention: GoldIntervention, kind: str, *, by: Any) -> None
         subject=f"rater/{intervention.rater_id}",
         data={
             "question": intervention.question.key,
+            "rater": intervention.rater.key,
             "step": intervention.step,
             "evidence": intervention.evidence,
             "n_answers": intervention.n_answers,

@@ -10,10 +10,11 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from events.services import record_event
 from metrics.scale import QuestionScale
 from projects.models import Item, Project, Question
 from quality import validation
-from quality.consensus import storage
+from quality.consensus import label_events, storage
 from quality.models import (
     Decision,
     Escalation,
@@ -76,6 +77,19 @@ def create_decision(
     _store_label(question, item, None if code is None else index_of_code[code], scale)
     ReviewAssignment.objects.filter(question=question, item=item).delete()
     ReviewClaim.objects.filter(question=question, item=item).delete()
+    # Without the label: a second adjudicator decides the item blind.
+    record_event(
+        project_id=question.project_id,
+        kind="item.reviewed",
+        subject=f"item/{item.pk}",
+        data={
+            "question": question.key,
+            "items": [item.key],
+            "decision": decision.number,
+            "is_withdrawn": code is None,
+        },
+        by=by,
+    )
     return decision
 
 
@@ -131,8 +145,12 @@ def _check_not_claimed(question: Question, item: Item, by: Any) -> None:
 
 def _store_label(question: Question, item: Item, index: int | None, scale: QuestionScale) -> None:
     """Store the decided label (``index``: index of the category); None deletes the item's label."""
+    stored = ItemLabel.objects.filter(question=question, item=item)
+    code = None if index is None else int(scale.codes[index])
+    if stored.values_list("code", flat=True).first() != code:
+        label_events.record_label_changes(question.pk, [item.pk])
     if index is None:  # the next sweep computes it from the ratings
-        ItemLabel.objects.filter(question=question, item=item).delete()
+        stored.delete()
         return
     n_ratings = Rating.objects.current().filter(question=question, item=item).count()
     source = LabelSource.DECISION.value

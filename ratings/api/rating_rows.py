@@ -161,7 +161,7 @@ def _build_judgement(
     if question_lookup is None or item_id is None or rater_id is None:
         return None
     label = row["label"]
-    code = NO_CODE if label is None else question_lookup.codes.get(label)
+    code = NO_CODE if label is None else question_lookup.find_code(label)
     if code is None:
         return None
     rated_at = row.get("rated_at")
@@ -183,7 +183,7 @@ def _iter_errors(
     if question_lookup is None:
         message = f"unknown question '{question}'" if question else "'question' is missing"
         yield f"{message}; one of {', '.join(lookup.questions)}"
-    elif label is not None and label not in question_lookup.codes:
+    elif label is not None and question_lookup.find_code(label) is None:
         yield f"unknown label '{label[:60]}'; one of {', '.join(question_lookup.codes)}"
     if item not in lookup.items:
         yield f"unknown item '{item[:60]}'{lookup.unknown_item_suffix}"

@@ -13,6 +13,7 @@ from typing import Any
 from core.db import bulk
 from projects.models import Project, Question
 from projects.services.raters import pseudonyms
+from ratings.imports.values.label_normalization import get_normal_form
 from ratings.services import exam_gate
 from ratings.services.permissions import ANSWERABLE_STATES
 
@@ -23,6 +24,20 @@ class QuestionLookup:
 
     question: Question
     codes: dict[str, int] = field(default_factory=dict)
+    _codes_by_form: dict[str, int] = field(default_factory=dict)  # filled when it is needed
+
+    def find_code(self, label: str) -> int | None:
+        """Return the code of a label, or of one that files, too, take as the same; else None.
+
+        Equal numbers are the same (1, 1.0), and the forms of a character in Unicode. Blanks at the
+        ends are a mistake of the caller.
+        """
+        if label in self.codes or label != label.strip():
+            return self.codes.get(label)
+        if not self._codes_by_form:
+            for category, code in self.codes.items():
+                self._codes_by_form.setdefault(get_normal_form(category), code)
+        return self._codes_by_form.get(get_normal_form(label))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from core.jobs.lease import LeaseLost
+from events.services import record_event
 from ratings import changes
 from ratings.models import ImportRun
 
@@ -65,12 +66,7 @@ def _release_after_failure(run: ImportRun) -> None:
         if attempts < MAX_ATTEMPTS:
             leases.release_run(run, attempts=attempts)
         else:
-            leases.release_run(
-                run,
-                attempts=attempts,
-                state=State.FAILED,
-                summary={**run.summary, "stop_reason": ["error", ""]},
-            )
+            _mark_failed(run, "error", "", attempts=attempts)
     except LeaseLost:
         logger.info("import %s was claimed by another worker", run.pk)
 
@@ -138,7 +134,9 @@ def _write_rows(run: ImportRun) -> None:
             write_staged_rows(
                 run, staged_rows, archive=archive, heartbeat=_build_heartbeat(run, dict)
             )
-        leases.release_run(run, state=State.DONE, rows_done=run.rows_total)
+        with transaction.atomic():
+            leases.release_run(run, state=State.DONE, rows_done=run.rows_total)
+            _record_event(run)
         run.file_parts.all().delete()
         uploads.delete_upload(run.path)
         # Workers may have ignored the hints sent during the import.
@@ -152,10 +150,30 @@ def _write_rows(run: ImportRun) -> None:
         _mark_failed(run, "file_missing", "")
 
 
-def _mark_failed(run: ImportRun, kind: str, value: str) -> None:
+def _mark_failed(run: ImportRun, kind: str, value: str, **changes: Any) -> None:
     """Mark the run as failed, with the reason."""
-    leases.release_run(
-        run, state=State.FAILED, summary={**run.summary, "stop_reason": [kind, value]}
+    with transaction.atomic():
+        summary = {**run.summary, "stop_reason": [kind, value]}
+        leases.release_run(run, state=State.FAILED, summary=summary, **changes)
+        _record_event(run)
+
+
+def _record_event(run: ImportRun) -> None:
+    """Record that a run is done or failed; before the writing there may be no project."""
+    if run.project is None:
+        return
+    record_event(
+        project_id=run.project.pk,
+        kind="import.finished",
+        subject=f"import/{run.pk}",
+        data={
+            "import": run.pk,
+            "question": run.question.key if run.question else None,
+            "state": run.state,
+            "rows": run.rows_done,
+            "outcome": run.summary.get("outcome", {}),
+        },
+        by=run.by,
     )
 
 

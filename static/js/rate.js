@@ -30,6 +30,7 @@
 
   const ahead = []; // the sheets after the one that is shown
   const outbox = []; // submitted answers that the server has not stored yet, the oldest first
+  let generation = 0; // how often the sheets that were ready were discarded
   let filling = false;
   let flushing = null; // the promise of the answers on their way
   let undoing = false;
@@ -369,10 +370,17 @@
     if (filling) return;
     filling = true;
     while (ahead.length < MAX_AHEAD && isNew(sheet())) {
+      const requested = generation;
       const answer = await ask(`${texts.next}?showing=${listHeldItems()}`);
+      if (requested !== generation) continue;
       if (!answer.ok || !answer.section || !layReady(answer.section)) break;
     }
     filling = false;
+  }
+
+  function discardAhead() {
+    ahead.length = 0;
+    generation += 1;
   }
 
   /** Keep the sheet ready; false if it is here already. */
@@ -382,7 +390,7 @@
     if (ahead.some((other) => other.dataset.item === item)) return false;
     // A lead has changed the answers: the sheets with the old ones are requested again.
     const isStale = ahead.some((other) => listAnswers(other) !== listAnswers(section));
-    if (isStale) ahead.length = 0;
+    if (isStale) discardAhead();
     else ahead.push(section);
     section.dataset.fetched = Date.now();
     showReady();
@@ -430,7 +438,7 @@
     form.closest("details")?.removeAttribute("open");
     section.classList.add("is-sending");
     rated = true;
-    if (navigator.onLine && Date.now() - ahead[0]?.dataset.fetched > STALE_MS) ahead.length = 0;
+    if (navigator.onLine && Date.now() - ahead[0]?.dataset.fetched > STALE_MS) discardAhead();
     showNext();
     noteWork();
     return flush();
@@ -469,8 +477,10 @@
       }
       const answer = await post(entry);
       if (answer.problem) {
-        for (const other of outbox) other.tried = true;
-        entry.section?.classList.remove("is-sending");
+        for (const other of outbox) {
+          other.tried = true;
+          other.section?.classList.remove("is-sending");
+        }
         sayProblem(answer.problem);
         return;
       }
@@ -489,7 +499,7 @@
     if (entry.tried) body.set("delayed", "on"); // how long the item was visible is unknown
     let waiting = null;
     const slow = window.setTimeout(() => {
-      if (!status.firstChild) waiting = say(texts.textStoring, { kind: "waiting" });
+      if (!status.firstElementChild) waiting = say(texts.textStoring, { kind: "waiting" });
     }, SLOW_MS);
     // keepalive: an answer on its way arrives even when the window is closed.
     const answer = await ask(entry.action, { method: "POST", body, headers: { "X-CSRFToken": csrfToken() }, keepalive: true });
@@ -513,7 +523,7 @@
       if (isSeen && !showNext() && next) show(next);
       announce(entry);
     } else if (!next.dataset.item && !("refused" in next.dataset)) {
-      ahead.length = 0; // the rater may not rate here at present
+      discardAhead(); // the rater may not rate here at present
       news.hidden = true;
       show(next, { requested: false });
     } else {
@@ -742,7 +752,7 @@
   function dismiss() {
     const menu = holder.querySelector(".tool[open]");
     if (menu) menu.open = false;
-    else if (status.firstChild) say("");
+    else if (status.firstElementChild) say("");
     else if (!news.hidden) news.hidden = true;
     else written.querySelector("form")?.requestSubmit();
     focusItem();
@@ -865,7 +875,7 @@
   arrange(sheet());
   showReady();
   if (document.activeElement === document.body) focusItem();
-  if ("begins" in desk.dataset && goneBy !== "0") tellGuidelines(texts.textBegin);
+  if ("begins" in desk.dataset) tellGuidelines(texts.textBegin);
   // Changed while the rater was away: told until they have answered under the new ones.
   if (texts.lastGuidelines && Number(texts.lastGuidelines) < Number(goneBy)) tellGuidelines(texts.textGuidelines.replace("%s", goneBy));
   sendRestored();

@@ -70,7 +70,7 @@ def fleiss_kappa(
         [
             (scale, agreement),
             (-scale * observed, sums.pairable),
-            (-slope[..., None] * chance_gradient, sums.counts),
+            (-slope[..., None] * chance_gradient, sums.count_features),
             (slope * (share * chance_gradient).sum(axis=-1), sums.sizes),
         ]
     )
@@ -174,7 +174,7 @@ def estimate_with_item_chance(
         [
             (scale, agreement),
             (-scale * expected, sums.pairable),
-            (-chance_slope[..., None] * chance.slope, sums.shares),
+            (-chance_slope[..., None] * chance.slope, sums.share_features),
         ],
         constant=chance_slope * (expected - chance.offset) - point.value,
         shift=None if sums.pairable.all() else (-scale * (point.observed - expected), point.value),
@@ -223,14 +223,21 @@ def _compute_all_categories(sums: PatternSums, *, interval: bool) -> Estimate:
     The patterns (this category, the others) are few and shared by all categories, whose axis is
     that of their numbers of items (k, Q).
     """
-    counts, sizes = sums.counts.astype(np.int64), sums.sizes.astype(np.int64)
-    base = int(sizes.max(initial=0)) + 1
-    codes, index = np.unique(sizes[:, None] * base + counts, return_inverse=True)
-    patterns = np.stack([codes % base, codes // base - codes % base], axis=-1).astype(float)
-    cells = index.reshape(len(sizes), sums.k) * sums.k + np.arange(sums.k)
-    weights = np.repeat(sums.n_items, sums.k)
-    n_items = np.bincount(cells.ravel(), weights, minlength=len(patterns) * sums.k)
-    n_items = n_items.reshape(len(patterns), sums.k).T
+    pattern, category = np.nonzero(sums.counts)
+    used, size = sums.counts[pattern, category], sums.sizes[pattern]
+    # Patterns: (0, m) for each number m of ratings of an item, then those with the category.
+    sizes, size_index = np.unique(sums.sizes, return_inverse=True)
+    cells, cell_index = np.unique(np.stack([used, size]), axis=1, return_inverse=True)
+    patterns = np.concatenate(
+        [
+            np.stack([np.zeros_like(sizes), sizes], axis=1),
+            np.stack([cells[0], cells[1] - cells[0]], axis=1),
+        ]
+    )
+    n_items = np.zeros((sums.k, len(patterns)))
+    n_items[:, : len(sizes)] = np.bincount(size_index, sums.n_items)
+    np.add.at(n_items, (category, len(sizes) + cell_index), sums.n_items[pattern])
+    np.subtract.at(n_items, (category, size_index[pattern]), sums.n_items[pattern])
     estimate = fleiss_kappa(patterns, n_items, interval=interval)
     compared = n_items @ (patterns * (patterns.sum(axis=1) >= 2)[:, None])
     estimate = mark_undefined(compared[..., 1] == 0, SINGLE_CATEGORY, estimate)

@@ -109,8 +109,8 @@ def alpha_from_distances(
 
 def _estimate_with_distances(sums: PatternSums, d: Floats, *, interval: bool) -> Estimate:
     pair_factor = np.where(sums.pairable, 1 / np.maximum(sums.sizes - 1, 1), 0.0)
-    disagreement = (sums.multiply_counts(d) * sums.counts).sum(axis=1) * pair_factor
-    margins = _compute_margins(sums)
+    disagreement = sums.sum_over_pairs(d) * pair_factor
+    margins = sums.pairable_totals
     total = sums.pairable_ratings
     observed = divide_or_nan(sums.n_items @ disagreement, total)
     pooled = divide_or_nan(np.einsum("...j,jl,...l->...", margins, d, margins), total**2)
@@ -183,7 +183,7 @@ def _sum_squared_influence(
             (item_scale * (1 - pa + chance_slope * pe), sums.sizes * is_pairable),
             (
                 -(item_scale * chance_slope)[..., None] * (1 - p @ d),
-                sums.counts * is_pairable[:, None],
+                sums.scale_features(is_pairable),
             ),
             (divide_or_nan(pa - pe, expected) - a, is_pairable),
         ]
@@ -197,7 +197,7 @@ def _estimate_ordinal(sums: PatternSums) -> Estimate:
     sum_cl n_c n_l (r_c - r_l)^2 = 2 (N sum_c n_c r_c^2 - (sum_c n_c r_c)^2) needs no table of
     distances, so that the time does not grow with the square of the number of categories.
     """
-    margins = _compute_margins(sums)
+    margins = sums.pairable_totals
     total = sums.pairable_ratings
     # Ranks are scaled to -1/2..1/2, which keeps the differences of squares exact.
     rank = divide_or_nan(np.cumsum(margins, axis=-1) - margins / 2, total[..., None]) - 0.5
@@ -211,12 +211,6 @@ def _estimate_ordinal(sums: PatternSums) -> Estimate:
         - divide_or_nan((margins * rank).sum(axis=-1), total) ** 2
     )
     return build_estimate(_compute_alpha(observed, pooled, total), None, _build_basis(sums))
-
-
-def _compute_margins(sums: PatternSums) -> Floats:
-    """Return the category totals n_c (..., k) over items with two or more ratings."""
-    margins: Floats = sums.n_items @ (sums.counts * sums.pairable[:, None])
-    return margins
 
 
 def _build_basis(sums: PatternSums) -> EstimateBasis:

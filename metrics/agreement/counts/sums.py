@@ -43,14 +43,36 @@ class PatternSums:
         return self.counts.shape[1]
 
     @cached_property
-    def shares(self) -> Floats:
-        """The shares n_ij / m_i of each pattern (P, k)."""
-        return self.counts / self.sizes[:, None]
+    def mean_shares(self) -> Floats:
+        """The mean over rated items of n_ij / m_i (..., k)."""
+        return divide_or_nan(self.n_items @ (self.counts / self.sizes[:, None]), self.n[..., None])
 
     @cached_property
-    def mean_shares(self) -> Floats:
-        """The mean of the shares over all items with a rating (..., k)."""
-        return divide_or_nan(self.n_items @ self.shares, self.n[..., None])
+    def pairable_totals(self) -> Floats:
+        """Ratings by category (..., k) of the items with two or more ratings."""
+        totals: Floats = self.n_items @ (self.counts * self.pairable[:, None])
+        return totals
+
+    @cached_property
+    def is_sparse(self) -> bool:
+        """True where most counts are 0, so that sums run over the others only."""
+        return self.k >= _MIN_SPARSE_CATEGORIES
+
+    @cached_property
+    def count_features(self) -> Floats | sparse.csr_array:
+        """The counts (P, k) for `sum_squared_influence`, sparse with many categories."""
+        return sparse.csr_array(self.counts) if self.is_sparse else self.counts
+
+    @cached_property
+    def share_features(self) -> Floats | sparse.csr_array:
+        """The shares n_ij / m_i of each pattern (P, k), as `count_features`."""
+        return self.scale_features(1 / self.sizes)
+
+    def scale_features(self, factor: Floats) -> Floats | sparse.csr_array:
+        """Return `count_features` of each pattern times a factor (P,)."""
+        if self.is_sparse:
+            return sparse.csr_array(self.count_features.multiply(factor[:, None]))
+        return self.counts * factor[:, None]
 
     @property
     def has_pairs(self) -> npt.NDArray[np.bool_]:
@@ -66,19 +88,29 @@ class PatternSums:
             self.n2.astype(np.int64), self.pairable_ratings.astype(np.int64), self.n - 1
         )
 
-    def multiply_counts(self, matrix: Floats) -> Floats:
-        """Return counts @ matrix (P, k) for a matrix (k, k).
-
-        With many categories most counts are 0, and only the others are multiplied.
-        """
-        if self.k < _MIN_SPARSE_CATEGORIES:
-            return self.counts @ matrix
-        product: Floats = self._sparse_counts @ matrix
-        return product
+    def sum_over_pairs(self, matrix: Floats) -> Floats:
+        """Return sum_jl n_ij matrix_jl n_il of each pattern (P,) for a matrix (k, k)."""
+        if not self.is_sparse:
+            return ((self.counts @ matrix) * self.counts).sum(axis=1)
+        counts = self.count_features
+        n_used = np.diff(counts.indptr)
+        if (n_used**2).sum() > self.counts.size:  # items of many ratings in many categories
+            return ((counts @ matrix) * self.counts).sum(axis=1)
+        pattern, first, second = self._category_pairs
+        products = counts.data[first] * counts.data[second]
+        weights = matrix[counts.indices[first], counts.indices[second]]
+        return np.bincount(pattern, products * weights, minlength=len(self.sizes))
 
     @cached_property
-    def _sparse_counts(self) -> sparse.csr_array:
-        return sparse.csr_array(self.counts)
+    def _category_pairs(self) -> tuple[npt.NDArray[np.int64], ...]:
+        """Pattern and the places of two counts other than 0 of all ordered pairs of a pattern."""
+        starts = self.count_features.indptr[:-1].astype(np.int64)
+        n_used = np.diff(self.count_features.indptr).astype(np.int64)
+        n_pairs = n_used**2
+        pattern = np.repeat(np.arange(len(n_used)), n_pairs)
+        rank = np.arange(n_pairs.sum()) - np.repeat(np.cumsum(n_pairs) - n_pairs, n_pairs)
+        first, second = np.divmod(rank, n_used[pattern])
+        return pattern, starts[pattern] + first, starts[pattern] + second
 
     def compute_item_agreement(self, weights: npt.ArrayLike | None) -> Floats:
         """Return the mean weight P_i (P,) of the ordered pairs of ratings in each pattern.
@@ -86,11 +118,16 @@ class PatternSums:
         0 for m < 2.
         """
         if weights is None:
-            credit = (self.counts * (self.counts - 1)).sum(axis=1)
+            credit = self._n_agreeing_pairs
         else:
             w = as_weight_matrix(weights, self.k)
-            credit = (self.multiply_counts(w) * self.counts).sum(axis=1) - self.counts @ np.diag(w)
+            credit = self.sum_over_pairs(w) - self.counts @ np.diag(w)
         return np.where(self.pairable, credit / np.maximum(self.sizes * (self.sizes - 1), 1), 0.0)
+
+    @cached_property
+    def _n_agreeing_pairs(self) -> Floats:
+        """The ordered pairs of ratings of a pattern that are of one category (P,)."""
+        return np.einsum("pk,pk->p", self.counts, self.counts) - self.sizes
 
     def compute_observed(self, agreement: Floats) -> Floats:
         """Return the observed agreement P_o (...), a mean over items with two or more ratings."""
@@ -150,7 +187,7 @@ class PatternSums:
 
     def sum_squared_influence(
         self,
-        beta: list[tuple[Floats, npt.NDArray[Any]]],
+        beta: list[tuple[Floats, npt.NDArray[Any] | sparse.csr_array]],
         *,
         constant: Floats | float = 0.0,
         shift: tuple[Floats, Floats] | None = None,
@@ -176,7 +213,7 @@ class PatternSums:
             influence = np.repeat(constants[rows], len(self.sizes), axis=1)
             for factor, features in terms:
                 if features.ndim == 2:
-                    influence += factor[rows] @ features.T
+                    influence += (features @ factor[rows].T).T
                 else:
                     influence += factor[rows, None] * features
             total[0, rows] = np.einsum("dp,dp,dp->d", weights[rows], influence, influence)

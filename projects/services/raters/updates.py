@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 from core.text import has_control_character
+from projects import hooks
 from projects.models import Member, Project, Rater, RaterIdentity
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.raters import kind_history, pseudonyms
@@ -72,6 +73,7 @@ def set_rater_paused(*, rater: Rater, paused: bool, by: Any, reason: str = "") -
         before={"rater": rater.key, "paused": before},
         after={"rater": rater.key, "paused": paused},
     )
+    hooks.notify_rater_paused(rater, by=by)
     return rater
 
 

@@ -220,7 +220,7 @@ def get_or_start_exam(
         by=by,
         reason=reason,
     )
-    _record_event(exam, "exam_retry_granted" if by else "exam_started", by=by)
+    _record_event(exam, "exam.retry_granted" if by else "exam.started", by=by)
     return exam
 
 
@@ -299,7 +299,7 @@ def waive_exam(*, question: Question, rater: Rater, by: Any, reason: str) -> Exa
         by=by,
         reason=reason,
     )
-    _record_event(exam, "exam_waived", by=by)
+    _record_event(exam, "exam.waived", by=by)
     return exam
 
 
@@ -327,7 +327,7 @@ def _end_exam(exam: Exam, state: str, error_probability: float | None = None) ->
     assignments.filter(state=Assignment.State.OPEN).exclude(
         item__in=[item for item, *_rest in exam.answers]
     ).update(state=Assignment.State.EXPIRED, closed_at=exam.ended_at)
-    _record_event(exam, f"exam_{state}", by=exam.by if state == State.WAIVED else None)
+    _record_event(exam, f"exam.{state}", by=exam.by if state == State.WAIVED else None)
     return exam
 
 
@@ -343,6 +343,7 @@ def _record_event(exam: Exam, kind: str, *, by: Any) -> None:
         subject=f"rater/{exam.rater_id}",
         data={
             "question": exam.question.key,
+            "rater": exam.rater.key,
             "attempt": exam.number,
             "answers": len(exam.scored_answers),
             "right": exam.right,

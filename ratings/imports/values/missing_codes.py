@@ -115,8 +115,8 @@ def _is_minus_sign(label: str, labels: Collection[str]) -> bool:
 
 
 def _classify_in_context(label: str, labels: Collection[str]) -> CodeStatus:
-    others = [other for other in labels if other != label]
     if label.strip().casefold() == "none":
+        others = [other for other in labels if other != label]
         return _classify_none(label.strip(), [o for o in others if o.strip().casefold() != "none"])
     if label.strip().casefold() in SUSPECTED_CODES:
         return CodeStatus.SUSPECTED if others else CodeStatus.LABEL
@@ -124,7 +124,7 @@ def _classify_in_context(label: str, labels: Collection[str]) -> CodeStatus:
     if number is None or number not in NEGATIVE_CODES | POSITIVE_CODES:
         return CodeStatus.LABEL
     codes = NEGATIVE_CODES if number < 0 else POSITIVE_CODES
-    numbers = [parse_decimal(other) for other in others]
+    numbers = [parse_decimal(other) for other in labels if other != label]
     plain_numbers = [other for other in numbers if other is not None and other not in codes]
     if None in numbers or len(plain_numbers) < 2:
         return CodeStatus.LABEL

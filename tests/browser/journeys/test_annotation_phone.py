@@ -192,6 +192,20 @@ def test_message_covers_nothing_and_is_read_by_key(
     expect(page.locator(".message")).to_have_count(0)
 
 
+def test_message_is_read_by_key_as_the_first_thing(
+    open_annotation, annotator, items, lead, project
+):
+    rater_messages.send_messages(
+        raters=list(project.raters.filter(key="ann")), text="Short.\nTwo lines.", by=lead
+    )
+    page = open_annotation(annotator, **PHONE)
+    expect(page.locator("#desk-message")).to_contain_text("Short.")
+    assert page.evaluate(ITEM_SHARE_SCRIPT) >= 0.55
+    page.keyboard.press("Escape")
+    expect(page.locator(".message")).to_have_count(0)
+    wait_for_value(RaterMessage.objects.filter(read_at=None).count, 0)
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_notices_move_and_cover_neither_item_nor_answers(
     open_annotation, annotator, items, lead, project, width

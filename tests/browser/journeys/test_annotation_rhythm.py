@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from projects.models import Item
 from ratings.models import Rating
@@ -19,6 +18,17 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 def answer(page: Page, key: str) -> None:
     page.keyboard.press(key)
     page.keyboard.press("Enter")
+
+
+def hold_requests(page: Page, address: str) -> list[Route]:
+    """Let requests of this address wait; return the list that they are added to."""
+    held_routes: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held_routes.append(route)
+
+    page.route(address, hold)
+    return held_routes
 
 
 def test_five_items_are_answered_without_a_connection(open_annotation, annotator, items):
@@ -137,8 +147,7 @@ def test_late_conflict_does_not_take_the_keys_of_the_next_item(open_annotation, 
     wait_until_ready(second, 5)
     answer(first, "1")
     expect(first.locator(".sheet__progress")).to_contain_text("1 today")
-    held_routes: list[Any] = []
-    second.route(f"**/rate/{items[0].pk}/", held_routes.append)
+    held_routes = hold_requests(second, f"**/rate/{items[0].pk}/")
     answer(second, "4")
     expect_item(second, 1)
     second.keyboard.press("3")
@@ -211,8 +220,7 @@ def test_keys_typed_while_an_answer_is_sent_do_nothing(open_annotation, annotato
     page = open_annotation(annotator, "guidelines/")
     page.route("**/rate/next/**", lambda route: route.fulfill(status=204))
     page.goto(page.url.replace("guidelines/", "rate/"))
-    held_routes: list[Any] = []
-    page.route(f"**/rate/{items[0].pk}/", held_routes.append)
+    held_routes = hold_requests(page, f"**/rate/{items[0].pk}/")
     answer(page, "1")
     expect(page.locator(".sheet")).to_have_class("sheet is-sending")
     answer(page, "4")
@@ -302,8 +310,10 @@ def test_next_item_is_shown_within_a_frame_or_two(open_annotation, annotator, it
         expect_item(page, number)
         shown = page.evaluate(
             """() => {
-                document.querySelector("input[data-key='1']").click();
-                document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+                for (const key of ["1", "Enter"]) {
+                    const event = new KeyboardEvent("keydown", { key, bubbles: true });
+                    document.body.dispatchEvent(event);
+                }
                 return document.querySelector(".item-body__text").textContent;
             }"""
         )

@@ -42,9 +42,9 @@ def test_each_step_is_saved_with_an_event(alert: Alert, lead: Any) -> None:
     ]
     events = list(Event.objects.all())
     assert [event.kind for event in events] == [
-        "alert_acknowledged",
-        "alert_muted",
-        "alert_resolved",
+        "alert.acknowledged",
+        "alert.muted",
+        "alert.resolved",
     ]
     assert events[1].data["muted_until"] == TOMORROW.isoformat()
     assert {event.by for event in events} == {lead}

@@ -238,7 +238,7 @@ def test_invalid_rule_changes_nothing(
 def test_rule_change_is_recorded_once(question: Question, lead: User) -> None:
     for _ in range(2):
         settings.set_label_rules(question=question, by=lead, **RULE)
-    event = Event.objects.get(kind="label_rules_changed")
+    event = Event.objects.get(kind="label_rules.changed")
     assert (event.by, event.data["after"]["max_ratings"]) == (lead, 4)
 
 

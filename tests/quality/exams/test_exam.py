@@ -104,7 +104,7 @@ def test_eleven_right_answers_pass_and_are_no_ratings(
     exam = Exam.objects.get()
     assert (exam.state, exam.right, len(exam.answers)) == ("passed", 11, 11)
     kinds = list(Event.objects.filter(kind__startswith="exam").values_list("kind", flat=True))
-    assert kinds == ["exam_rules_changed", "exam_started", "exam_passed"]
+    assert kinds == ["exam_rules.changed", "exam.started", "exam.passed"]
 
     page = annotator_client.get(get_rate_url(project))
     item = page.context["item"]
@@ -178,7 +178,7 @@ def test_exam_answers_are_listed_separately_and_read_only(
     )
     ratings_url = f"/projects/{project.pk}/my-ratings/"
     page = annotator_client.get(ratings_url)
-    assert "Items rated: 1, of them today: 1." in page.text
+    assert "Total rated: 1, today: 1." in page.text
     assert "11 answers of exams stand apart: they are no ratings" in page.text
     assert len(page.context["rows"]) == 1 and "Change</a>" in page.text
     page = annotator_client.get(f"{ratings_url}?show=exam")
@@ -244,7 +244,7 @@ def test_failed_rater_sees_answers_and_has_limited_tries(
     item = annotator_client.get(get_rate_url(project)).context["item"]
     assert Assignment.objects.get(rater=ann, state="open", item=item).kind == ""
     kinds = set(Event.objects.values_list("kind", flat=True))
-    assert {"exam_failed", "exam_retry_granted", "exam_waived"} <= kinds
+    assert {"exam.failed", "exam.retry_granted", "exam.waived"} <= kinds
 
 
 def test_api_applies_the_same_exam_rule(

@@ -109,7 +109,12 @@ def test_a_pause_is_proposed_and_the_lead_decides(
     assert score.n == 14 and score.max_evidence == pytest.approx(compute_evidence([0, 0])[-1])
     assert not GoldIntervention.objects.exclude(state="overridden").exists()
     kinds = set(Event.objects.values_list("kind", flat=True))
-    assert {"gold_warn_proposed", "gold_pause_carried_out", "gold_intervention_overridden"} <= kinds
+    assert {
+        "gold.warn_proposed",
+        "gold.pause_carried_out",
+        "gold.overridden",
+        "rater.paused",
+    } <= kinds
 
 
 def test_automatic_pause_can_be_resumed_on_the_members_page(

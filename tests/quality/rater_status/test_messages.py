@@ -93,7 +93,7 @@ def test_audit_log_and_event_leave_out_the_text(
 ) -> None:
     line = AuditLogEntry.objects.get(action="rater_messaged")
     assert (line.actor_id, line.after) == (lead.pk, {"rater": "ann", "message": sent_message.pk})
-    event = Event.objects.get(kind="rater_message")
+    event = Event.objects.get(kind="rater.messaged")
     assert (event.subject, event.by) == (f"rater/{ann.pk}", lead)
     assert event.data == {"rater": "ann", "message": sent_message.pk}
 

@@ -142,6 +142,22 @@ def test_same_time_and_comment_again_change_nothing(
     assert world() == before
 
 
+def test_equal_spellings_are_one_label(
+    post_rows: Callable[..., Any], list_ratings: Callable[..., Any], question: Any
+) -> None:
+    labels = ["1", "caf\u00e9", "TRUE"]
+    for category, label in zip(question.categories.order_by("position"), labels, strict=False):
+        category.label = label
+        category.save()
+    rows = [
+        build_row(label="1.0"),
+        build_row("i2", label="cafe\u0301"),
+        build_row("i2", "ben", label="true"),
+    ]
+    assert post_rows(rows) == build_counts(created=3)
+    assert {label for _item, _rater, label in get_labels(list_ratings())} == set(labels)
+
+
 INVALID_ROWS: list[tuple[Any, str]] = [
     (build_row(label="mjor"), "unknown label 'mjor'; one of none, minor, major, critical"),
     (build_row(label=" minor"), "unknown label ' minor'"),

@@ -41,7 +41,7 @@ def rated_question(project: Project, question: Any, rate: Any) -> Any:
     rate(question, "i0", "ann", "major")
     update_question(question.pk)
     Event.objects.create(
-        project=project, kind="alert_raised", data={"rater": "ann"}, at="2026-01-01T00:00Z"
+        project=project, kind="alert.opened", data={"rater": "ann"}, at="2026-01-01T00:00Z"
     )
     for rater_row in Rater.objects.filter(project=project):
         RaterMessage.objects.create(
@@ -58,7 +58,7 @@ def rated_question(project: Project, question: Any, rate: Any) -> Any:
 
 def finish_deletions() -> None:
     for _turn in range(20):
-        deletions.process_deletions()
+        deletions.process_pending_deletions()
     assert not purge.list_open_deletions().exists()
 
 

@@ -34,7 +34,7 @@ def rated_question(project: Project, question: Any, rate: Any) -> Any:
     Rater.objects.filter(project=project, key="gpt").update(kind="model", name="The model")
     with transaction.atomic():
         data = {"rater": "ann", "other_rater": "ben", "of": "ann"}
-        record_event(project_id=project.pk, kind="alert_raised", data=data)
+        record_event(project_id=project.pk, kind="alert.opened", data=data)
     return question
 
 
