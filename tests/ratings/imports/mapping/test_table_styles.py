@@ -13,6 +13,7 @@ from ratings.models import Rating
 from tests.ratings.imports.readers.test_platform_files import list_ratings
 from tests.ratings.imports.test_command import run_import_command
 from tests.ratings.imports.test_label_files import import_case
+from tests.ratings.imports.wizard_client import WizardClient
 
 pytestmark = pytest.mark.django_db
 
@@ -357,3 +358,14 @@ def test_raters_that_differ_in_capitals_are_noted(tmp_path: Path, lead: Any) -> 
     _status, report = import_case(lead, path)
     assert any("Anna / anna" in note for note in report["notes"])
     assert report["raters"] == 3
+
+
+def test_wizard_numbers_respondents_without_names(
+    tmp_path: Path, lead: Any, client_for: Any
+) -> None:
+    wizard = WizardClient(client_for(lead))
+    wizard.upload(READABLE["a form without names of respondents"].text.encode(), "form.csv")
+    wizard.choose_columns()
+    run = wizard.run_worker()
+    assert run.state == "checked", run.problems
+    assert (run.summary["items"], run.summary["raters"]) == (2, 2)
