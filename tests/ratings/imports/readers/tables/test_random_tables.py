@@ -204,7 +204,7 @@ def count_tables(draw: Any) -> WrittenTable:
     """Return a table of counts: a row for each item, and a column for each label."""
     n_raters, n_items = draw(st.integers(2, 6)), draw(st.integers(4, 10))
     rows = [["subject", "yes", "no", "perhaps"]]
-    labels = {}
+    labels: dict[tuple[str, str, str], str] = {}
     for item in range(n_items):
         answers = draw(st.lists(st.sampled_from(rows[0][1:]), min_size=n_raters, max_size=n_raters))
         rows.append([f"i{item}", *(str(answers.count(label)) for label in rows[0][1:])])
