@@ -15,7 +15,7 @@ from ratings.imports.interpretation import FileInterpretation, format_doubt
 from ratings.imports.mapping.column_options import InvalidImportOptions, apply_column_options
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError, format_problem
-from ratings.imports.readers import SOURCES, detect_source
+from ratings.imports.readers import SOURCES, TABLE_SOURCES, detect_source
 from ratings.imports.records import RatingRecord, ReaderProblem, SkippedRecord
 from ratings.imports.skipped_rows import SkippedRecordCounts
 
@@ -125,6 +125,12 @@ def _build_row(record: RatingRecord, label: str, mapping: ImportMapping) -> File
     line = record.line
     # An empty label is a missing value.
     for name, text in (("item", record.item), ("rater", record.rater)):
+        is_table = mapping.source in TABLE_SOURCES
+        if not text and name == "rater" and is_table and "rater" not in mapping.columns:
+            raise RatingFileError(
+                "The file names no raters: all its ratings are by one person, and agreement needs "
+                "two or more. If a column has the raters, name it by --map rater=COLUMN."
+            )
         if not text:
             raise RatingFileError(format_message(line, f"The {name} is empty."))
     time = record.rated_at or None

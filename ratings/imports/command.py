@@ -42,6 +42,10 @@ REPEATED_ROWS_TEXT = (
     "earlier one: {items}. Choose another column as the item by --map item=COLUMN, or what to do "
     "with the repeats by --duplicates last, first or repeat"
 )
+SIMILAR_RATERS_NOTE = (
+    "raters whose names differ only in capital letters or blanks are different raters: {}; correct "
+    "them in the file if they are one"
+)
 SINGLE_LABEL_NOTE = (
     "question '{key}' has one label in this file, '{label}', and a question needs two categories: "
     "'{other}' was added; --order names all of them, and Set-up changes them later"
@@ -217,6 +221,8 @@ def _add_check_results(run: ImportRun, result: FileResult) -> None:
     if summary["repeats"]:
         result.understood.repeats = Repeats(summary["repeats"], summary["repeat_examples"])
     result.understood.add_skipped_records(summary["skipped_records"])
+    if summary.get("similar_raters"):
+        result.notes.append(SIMILAR_RATERS_NOTE.format("; ".join(summary["similar_raters"])))
     _add_label_notes(run, result)
     for problem in run.problems:
         result.add_problem(format_problem(problem), line=problem["line"], column=problem["column"])

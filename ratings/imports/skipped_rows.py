@@ -37,6 +37,7 @@ SKIPPED_RECORD_REASONS: dict[str, str | Promise] = {
     "title_row": _("rows above the names of the columns, such as a title"),
     "header_row": _("further lines of names, as survey tools write them"),
     "notes": _("labels, reasons and notes beside the decisions"),
+    "further_answers": _("further fields of raters' answers beside the label"),
     "rule_row": _("lines of dashes between names and rows"),
     "no_label_row": _("rows without any label"),
     "total_row": _("rows of totals at the end"),

@@ -137,6 +137,8 @@ def _release_long_roles(
     )
     has_items = "item" in mapping.columns or has_content
     mapping.rows_are_items = not has_items and mapping.layout in ("wide", "counts", "items")
+    if mapping.layout == "raters":
+        mapping.rows_are_items = "rater" not in mapping.columns
 
 
 def _add_doubt_on_missing_role(mapping: ImportMapping) -> None:

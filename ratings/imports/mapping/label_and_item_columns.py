@@ -57,7 +57,7 @@ class LabelAndItemColumns(NamedRoles):
             # Where all raters agree on a question, its labels seem to describe the item.
             return [
                 index
-                for index in varied
+                for index in likely
                 if index in independent or self._resembles_any(index, independent)
             ]
         return [index for index in varied if len(columns[index].values) <= MAX_LABELS] or likely
@@ -90,6 +90,10 @@ class LabelAndItemColumns(NamedRoles):
         names, columns = self.head.names, self.head.columns
         return any(
             differ_only_in_number([names[index], names[other]])
-            or (len(columns[index].values) > 1 and columns[index].values <= columns[other].values)
+            or (
+                columns[index].values <= columns[other].values
+                # One number in all rows may be anything, such as a round.
+                and not (columns[index].is_numeric and len(columns[index].values) == 1)
+            )
             for other in others
         )

@@ -41,7 +41,8 @@ def find_patterned_columns(head: TableHead, candidates: Sequence[int]) -> ValueC
     short = [
         index
         for index in candidates
-        if head.columns[index].has_short_texts and not _is_beside_raters(head.names[index])
+        if (head.columns[index].has_short_texts or not head.columns[index].filled)
+        and not _is_beside_raters(head.names[index])
     ]
     crossed = _find_crossed_names(head, short)
     if crossed and any(question for _, question in crossed.places.values()):
@@ -138,6 +139,11 @@ def _iter_crossed_parts(
             for index in candidates:
                 if match := pattern.fullmatch(head.names[index].strip()):
                     parts[index] = (match[1].strip(), match[2].strip())
+            # A column such as doc_type shares neither part with another one.
+            uses = Counter(part for both in parts.values() for part in enumerate(both))
+            parts = {
+                i: both for i, both in parts.items() if max(uses[p] for p in enumerate(both)) > 1
+            }
             firsts = {first for first, _ in parts.values()}
             seconds = {second for _, second in parts.values()}
             is_complete = len(set(parts.values())) == len(parts) == len(firsts) * len(seconds)

@@ -193,6 +193,22 @@ class WideTables(LabelAndItemColumns):
             shared = list(candidates)
         if len(shared) < 2:
             return None
+        # Raters who all agree on an item leave one value in its column.
+        values = set.union(*(columns[index].values for index in shared))
+        known = [self.head.names[index] for index in shared]
+        shared = [
+            index
+            for index in range(len(self.head.names))
+            if index in shared
+            or (
+                index in self.list_free_columns()
+                and columns[index].filled
+                and (
+                    columns[index].values <= values
+                    or rater_columns.differ_only_in_number([*known, self.head.names[index]])
+                )
+            )
+        ]
         self.columns = {role: self.columns[role] for role in RESPONDENT_ROLES & set(self.columns)}
         return self._build_raters_in_rows(shared)
 

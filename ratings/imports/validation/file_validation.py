@@ -41,7 +41,8 @@ class FileReport:
     items that a rater skipped. ``questions`` has for each key whether the project has the question,
     its text, and the number of ratings of each label. ``question_keys`` are (question key in the
     file, in the project). ``unmatched_raters`` are people whom the project does not have,
-    ``suggested_members`` maps raters to user ids (see `matching`).
+    ``suggested_members`` maps raters to user ids (see `matching`). ``similar_raters`` are raters
+    whose keys differ only in capital letters or blanks, as `Anna / anna`.
     """
 
     problems: ProblemList
@@ -65,6 +66,7 @@ class FileReport:
     question_keys: list[tuple[str, str]] = field(default_factory=list)
     unmatched_raters: list[str] = field(default_factory=list)
     suggested_members: dict[str, int] = field(default_factory=dict)
+    similar_raters: list[str] = field(default_factory=list)
     skipped_records: dict[str, Any] = field(default_factory=dict)
     preview: list[list[Any]] = field(default_factory=list)
     repeat_examples: list[list[Any]] = field(default_factory=list)
@@ -143,6 +145,11 @@ def _suggest_raters(
     """Add the raters of the file that the project does not have, and suggested members for them."""
     person_names = staged_rows.get_person_names(matching.MAX_CHECKED_RATERS)
     report.suggested_members = matching.suggest_matches(project, person_names.items(), by=by)
+    similar: dict[str, list[str]] = {}
+    for key in person_names:
+        similar.setdefault("".join(key.casefold().split()), []).append(key)
+    groups = [" / ".join(keys) for keys in similar.values() if len(keys) > 1]
+    report.similar_raters = groups[: matching.MAX_LISTED_RATERS]
     known_keys = set()
     if project is not None:
         known_keys = set(Rater.objects.filter(project=project).values_list("key", flat=True))

@@ -119,7 +119,8 @@ def _classify_in_context(label: str, labels: Collection[str]) -> CodeStatus:
         others = [other for other in labels if other != label]
         return _classify_none(label.strip(), [o for o in others if o.strip().casefold() != "none"])
     if label.strip().casefold() in SUSPECTED_CODES:
-        return CodeStatus.SUSPECTED if others else CodeStatus.LABEL
+        has_others = any(other != label for other in labels)
+        return CodeStatus.SUSPECTED if has_others else CodeStatus.LABEL
     number = parse_decimal(label)
     if number is None or number not in NEGATIVE_CODES | POSITIVE_CODES:
         return CodeStatus.LABEL

@@ -33,7 +33,6 @@ ROLES_BY_LAYOUT = {
     "raters": ("rater", "rated_at"),
     "items": ("item", *CONTENT_ROLES, "gold"),
 }
-REQUIRED_ROLES = {"long": (), "wide": (), "counts": (), "raters": ("rater",), "items": ()}
 
 
 def _build_column_field(label: Any, help_text: Any = "") -> forms.TypedChoiceField:
@@ -198,9 +197,8 @@ class ColumnsForm(FileForm):
             # The name of a file may be both the key and the image of its item.
             other_role = used.get(index) if index is not None else None
             if index is None:
-                if role in REQUIRED_ROLES[layout]:
-                    self.add_error(role, _("Choose the column of this."))
-            elif other_role is not None and not (other_role == "item" and role in CONTENT_ROLES):
+                continue
+            if other_role is not None and not (other_role == "item" and role in CONTENT_ROLES):
                 self.add_error(
                     role,
                     _("This column is chosen as '%(role)s' already.")
@@ -282,6 +280,8 @@ class ColumnsForm(FileForm):
         if mapping.layout != guessed_layout:
             mapping.value_columns = {}
         mapping.rows_are_items = cleaned_data["rows_are_items"] and "item" not in mapping.columns
+        if mapping.layout == "raters":  # without a column of raters, they are numbered
+            mapping.rows_are_items = "rater" not in mapping.columns
         mapping.zone, mapping.date_order = cleaned_data["zone"], cleaned_data["date_order"]
         mapping.doubt, mapping.doubtful_columns = "", []
         for index, column in enumerate(list_columns(mapping, self.head)):

@@ -115,6 +115,11 @@ class LabelListsSource(ToolSource):
             objects = list_objects(people)
             names = [_get_first(person, PERSON_FIELDS) for person in objects]
             answers = {"": [_get_first(person, ANSWER_FIELDS) for person in objects]}
+            used = {*PERSON_FIELDS, *ANSWER_FIELDS}
+            if any(
+                value for person in objects for name, value in person.items() if name not in used
+            ):
+                yield SkippedRecord(line, "further_answers")
             yield from _parse_parallel_lists(line, key, names, answers)
         else:
             yield from _parse_parallel_lists(line, key, people, answers)
@@ -142,7 +147,9 @@ class LabelListsSource(ToolSource):
         if len(answers) == 1 or any(name in LABEL_FIELDS for name in answers):
             named = {name: value for name, value in answers.items() if name in LABEL_FIELDS}
             if len(answers) == 1 or len(named) == 1:
-                answers = {"": next(iter((named or answers).values()))}
+                labels = named or answers
+                content |= {name: answers[name] for name in answers if name not in labels}
+                answers = {"": next(iter(labels.values()))}
         return answers, content
 
 

@@ -26,6 +26,7 @@ METADATA = {
     "Q_DuplicateRespondent", "PROLIFIC_PID", "STUDY_ID", "SESSION_ID",
 }  # fmt: skip
 IMPORT_ID = '"ImportId"'
+TEXT_ENDING, ORDER_ENDING = "_TEXT", "_DO"  # texts beside an option, and the order of display
 
 
 class QualtricsSource(ToolSource):
@@ -67,6 +68,8 @@ def _parse_response(line: int, fields: Fields, texts: Fields) -> Iterator[Record
     answers = (
         (describe_column(name, to_text(texts.get(name))), value)
         for name, value in fields.items()
-        if name not in METADATA and not name.endswith(("_TEXT", "_DO"))
+        if name not in METADATA and not name.endswith((TEXT_ENDING, ORDER_ENDING))
     )
+    if any(value and name.endswith(TEXT_ENDING) for name, value in fields.items()):
+        yield SkippedRecord(line, "free_text")
     yield from iter_answers(line, to_text(fields[RESPONSE_ID]), answers, rated_at)

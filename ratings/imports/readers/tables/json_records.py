@@ -26,6 +26,8 @@ from .csv_records import MAX_COLUMNS
 HEADER_RECORDS = 1000  # first records, whose fields are the columns
 MAX_DEPTH = 4  # levels of objects that become columns; deeper objects stay one cell
 
+JsonObject = dict[str, Any]
+
 
 class JsonSource(TableSource):
     """Source of JSON tables (see FileSource)."""
@@ -94,7 +96,7 @@ class JsonTableLines:
         return first_line, names
 
 
-def iter_rows(stream: JsonStream) -> Iterator[tuple[int, dict[str, Any]]]:
+def iter_rows(stream: JsonStream) -> Iterator[tuple[int, JsonObject]]:
     """Yield (line, record); those inside of the object if the file is one object."""
     records = iter(stream)
     first = next(records, None)
@@ -112,7 +114,7 @@ def iter_rows(stream: JsonStream) -> Iterator[tuple[int, dict[str, Any]]]:
         yield from records
 
 
-def split_object(record: dict[str, Any]) -> list[dict[str, Any]] | None:
+def split_object(record: JsonObject) -> list[JsonObject] | None:
     """Return the records of a table that was written as one object, or None.
 
     It may be {"data": [record, ...]}, {key: record, ...}, the columns as lists or as objects of row
@@ -140,7 +142,7 @@ def _is_list_of_objects(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
 
 
-def _split_lists(columns: dict[str, list[Any]]) -> list[dict[str, Any]] | None:
+def _split_lists(columns: dict[str, list[Any]]) -> list[JsonObject] | None:
     """Return the rows of columns that are lists, or the only list if it has records."""
     if len(columns) == 1:
         (rows,) = columns.values()
@@ -150,7 +152,7 @@ def _split_lists(columns: dict[str, list[Any]]) -> list[dict[str, Any]] | None:
     return _transpose(columns) if is_table and not has_rows else None
 
 
-def _split_objects(record: dict[str, dict[str, Any]]) -> list[dict[str, Any]] | None:
+def _split_objects(record: dict[str, JsonObject]) -> list[JsonObject] | None:
     """Return the rows of columns by row number, or of records by key."""
     objects = list(record.values())
     keys = objects[0].keys()
@@ -163,12 +165,12 @@ def _split_objects(record: dict[str, dict[str, Any]]) -> list[dict[str, Any]] | 
     return [{"key": name, **value} for name, value in record.items()]
 
 
-def _transpose(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
+def _transpose(columns: dict[str, list[Any]]) -> list[JsonObject]:
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
 def iter_flat_fields(
-    record: dict[str, Any], prefix: str = "", levels: int = MAX_DEPTH
+    record: JsonObject, prefix: str = "", levels: int = MAX_DEPTH
 ) -> Iterator[Any]:
     """Yield (name, value) of the fields; names of nested fields are paths."""
     for name, value in record.items():

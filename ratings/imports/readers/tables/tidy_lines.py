@@ -70,6 +70,8 @@ class TidyLines:
         self._drop_extra_header_lines(start)
         if not start:
             return
+        if len(start) > 1 and _is_rule(start[1][1]):  # below the names of a Markdown table
+            self._count_skipped_rows([start.pop(1)], "rule_row")
         self._join_names(start)
         line, names = start[0]
         names = list(names)
@@ -86,9 +88,6 @@ class TidyLines:
         yield line, [names[index] for index in columns]
         data = itertools.chain(start[1:], rows)
         for line, cells in self._iter_without_totals(data):
-            if _is_rule(cells):  # below the names of a Markdown table
-                self._count_skipped_rows([(line, cells)], "rule_row")
-                continue
             yield line, self._select_cells(line, cells, columns, len(names))
         if error is not None:
             raise error

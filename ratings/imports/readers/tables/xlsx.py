@@ -84,7 +84,7 @@ class XlsxLines(CountedLines):
             self.rows_read = line
             self._validate_cells(line, cells, formulas or ())
             if cells:
-                width = width or len(cells)
+                width = max(width, len(cells))  # titles above the names are narrower
                 yield line, [*cells, *[None] * (width - len(cells))]
 
     def _validate_cells(self, line: int, cells: Sequence[Any], formulas: Sequence[Any]) -> None:

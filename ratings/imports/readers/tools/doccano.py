@@ -106,6 +106,7 @@ def _parse_annotations(
     labels_by_rater: dict[str, list[str]] = {}
     for annotation in annotations:
         if not isinstance(annotation, dict):
+            yield SkippedRecord(line, "ignored")
             continue
         if "start_offset" in annotation:
             yield SkippedRecord(line, "spans")

@@ -70,6 +70,7 @@ class ZooniverseSource(ToolSource):
         is_gold = to_text(fields.get("gold_standard")).casefold() == "true"
         for task in tasks:
             if not isinstance(task, dict):
+                yield SkippedRecord(line, "ignored")
                 continue
             label, reason = _parse_answer(task)
             if label is None:

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from ratings.models import Rating
 from tests.ratings.imports.readers.test_platform_files import list_ratings
 from tests.ratings.imports.test_command import run_import_command
 from tests.ratings.imports.test_label_files import import_case
+from tests.ratings.imports.wizard_client import WizardClient
 
 pytestmark = pytest.mark.django_db
 
@@ -339,6 +341,8 @@ def test_file_without_raters_says_whose_ratings_they_are(tmp_path: Path, lead: A
     path.write_text("text,label\nGood day to you all,pos\nBad day to you all,neg\n")
     _status, report = import_case(lead, path)
     assert report["understood"][str(path)]["default_rater"] == "anna"
+    with pytest.raises(CommandError, match="The file names no raters"):
+        call_command("agreement", str(path))
 
 
 def test_labels_beside_numbers_are_noted(tmp_path: Path, lead: Any) -> None:
@@ -346,3 +350,22 @@ def test_labels_beside_numbers_are_noted(tmp_path: Path, lead: Any) -> None:
     path.write_text("case,rater1,rater2\n1,2,2*\n2,3,3\n3,1,1 (unsure)\n4,2,2\n5,4,3\n6,1,1\n")
     _status, report = import_case(lead, path)
     assert any("these are not: '1 (unsure)', '2*'" in note for note in report["notes"])
+
+
+def test_raters_that_differ_in_capitals_are_noted(tmp_path: Path, lead: Any) -> None:
+    path = tmp_path / "raters.csv"
+    path.write_text("item,rater,label\n1,Anna,x\n1,Ben,x\n2,anna,y\n2,Ben,x\n")
+    _status, report = import_case(lead, path)
+    assert any("Anna / anna" in note for note in report["notes"])
+    assert report["raters"] == 3
+
+
+def test_wizard_numbers_respondents_without_names(
+    tmp_path: Path, lead: Any, client_for: Any
+) -> None:
+    wizard = WizardClient(client_for(lead))
+    wizard.upload(READABLE["a form without names of respondents"].text.encode(), "form.csv")
+    wizard.choose_columns()
+    run = wizard.run_worker()
+    assert run.state == "checked", run.problems
+    assert (run.summary["items"], run.summary["raters"]) == (2, 2)
