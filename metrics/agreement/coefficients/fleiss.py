@@ -80,7 +80,9 @@ def fleiss_kappa(
     )
     se = sums.compute_standard_error(spread)
     model = UrnModel.from_margins(
-        sums.build_pair_weights(pooled=True), w, Margins(share, expected, chance_gradient)
+        sums.build_pair_weights(pooled=True),
+        None if weights is None else w,
+        Margins(share, expected, chance_gradient),
     )
     smallest = sums.smallest_pairable_size
     lowest = 1 - divide_or_nan(sums.ratings, sums.n2 * (smallest - 1))
@@ -194,10 +196,10 @@ def estimate_with_item_chance(
             constant=chance_slope * (expected - chance.offset),
         )
         se_shown = sums.compute_standard_error(centred_spread)
-    w = as_weight_matrix(weights, sums.k)
-    shares = sums.mean_shares
     model = UrnModel.from_margins(
-        sums.build_pair_weights(pooled=False), w, Margins(shares, expected, chance.gradient)
+        sums.build_pair_weights(pooled=False),
+        None if weights is None else as_weight_matrix(weights, sums.k),
+        Margins(sums.mean_shares, expected, chance.gradient),
     )
     limits = ScoreLimits(point, model, se_shown, sums.n2 - 1, lowest=lowest)
     return build_estimate(point, se, sums.build_basis(), limits=limits)
