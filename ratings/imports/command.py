@@ -24,7 +24,13 @@ from .mapping import matching
 from .mapping.column_options import InvalidImportOptions, apply_column_options
 from .mapping.columns import TableHead
 from .mapping.import_mapping import ImportMapping
-from .problems import UnreadableFileError, describe_stop, format_error, format_problem
+from .problems import (
+    UnreadableFileError,
+    describe_stop,
+    format_error,
+    format_problem,
+    group_problems,
+)
 from .readers import SOURCES
 from .services import NewQuestionScale
 from .understood import Repeats, Understood, UnderstoodQuestion, format_doubt
@@ -133,8 +139,7 @@ def _check(run: ImportRun, result: FileResult, options: ImportOptions) -> bool:
     result.source = mapping.source
     result.understood = Understood.from_mapping(mapping, head)
     if head is not None and mapping.doubt:
-        names = [head.names[index] for index in mapping.doubtful_columns]
-        result.add_problem("{} ({})".format(*format_doubt(mapping.doubt, names)))
+        result.add_problem("{} ({})".format(*format_doubt(mapping, head)))
         return False
     services.check_with_columns(run=run, mapping=mapping)
     _finish_step(run)
@@ -218,8 +223,8 @@ def _add_check_results(run: ImportRun, result: FileResult) -> None:
         result.understood.repeats = Repeats(summary["repeats"], summary["repeat_examples"])
     result.understood.add_left_out(summary["skipped_records"])
     _add_label_notes(run, result)
-    for problem in run.problems:
-        result.add_problem(format_problem(problem), line=problem["line"], column=problem["column"])
+    for group in group_problems(run.problems, summary["problem_counts"]):
+        result.add_problem(**group.to_json())
 
 
 def _add_label_notes(run: ImportRun, result: FileResult) -> None:
@@ -246,8 +251,13 @@ def _build_mapping(
 
     Raises InvalidImportOptions.
     """
-    if options.encoding:
-        services.reread_file(run=run, encoding=options.encoding, delimiter="")
+    if options.encoding or options.sheets:
+        services.reread_file(
+            run=run,
+            encoding=options.encoding or run.mapping["encoding"],
+            delimiter="",
+            sheets=options.sheets,
+        )
     mapping = ImportMapping.from_run(run)
     mapping.project_name = options.project_name
     mapping.zone = options.zone or mapping.zone

@@ -26,6 +26,7 @@ class ImportOptions:
     encoding: str = ""
     columns: Sequence[tuple[str, str]] = ()
     layout: str = ""
+    sheets: str = ""
     question: str = ""
     rater: str = ""
     match_raters: bool = False
@@ -61,7 +62,9 @@ class FileResult:
     understood: Understood | None = None
     labels: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def add_problem(self, message_text: str, *, line: int | None = None, column: str = "") -> None:
-        """Add a problem because of which the file is not imported."""
-        problem = {"file": str(self.path), "line": line, "column": column, "message": message_text}
-        self.problems.append(problem)
+    def add_problem(
+        self, message: str, *, line: int | None = None, column: str = "", **details: Any
+    ) -> None:
+        """Add a problem because of which the file is not imported (see `ProblemGroup.to_json`)."""
+        problem = {"file": str(self.path), "line": line, "column": column, "message": message}
+        self.problems.append(problem | details)

@@ -23,10 +23,9 @@ from ratings.models import ImportRun
 
 from . import leases
 from . import uploads as imports_uploads
-from .decoding.table_times import guess_date_order
 from .mapping import matching
 from .mapping.import_mapping import ImportMapping
-from .readers import SOURCES
+from .readers import guess_mapping
 from .values.label_forms import parse_number
 
 logger = logging.getLogger(__name__)
@@ -75,22 +74,11 @@ def create_run(
 
 
 def _guess_mapping(mapping: ImportMapping, path: str, project: Project | None) -> None:
-    """Read the head of the file and add the guessed roles of its columns to the mapping."""
-    source = SOURCES[mapping.source]
-    head = source.read_head(imports_uploads.get_absolute_path(path), mapping)
-    if head is None:
-        mapping.use_file_questions = True
-        return
-    guess = source.guess_columns(head, labels=_get_project_labels(project))
-    mapping.delimiter = head.delimiter
-    for name, value in vars(guess).items():
-        setattr(mapping, name, value)
-    mapping.reasons = {str(index): reason for index, reason in guess.reasons.items()}
-    mapping.use_file_questions = mapping.has_column_questions
-    time_index = mapping.columns.get("rated_at")
-    if time_index is not None:
-        mapping.date_order = guess_date_order(head.columns[time_index].filled)
-    if project is not None:
+    """Add the guessed roles of the columns, and the project's zone for a table."""
+    head = guess_mapping(
+        mapping, imports_uploads.get_absolute_path(path), labels=_get_project_labels(project)
+    )
+    if head is not None and project is not None:
         mapping.zone = project.time_zone
 
 
@@ -110,13 +98,16 @@ def _get_project_labels(project: Project | None) -> set[str]:
     return set(categories.values_list("label", flat=True))
 
 
-def reread_file(*, run: ImportRun, encoding: str, delimiter: str, source: str = "") -> bool:
-    """Apply another encoding, delimiter or source and guess again; False if the run has moved on.
+def reread_file(
+    *, run: ImportRun, encoding: str, delimiter: str, source: str = "", sheets: str = ""
+) -> bool:
+    """Apply another way to read the file and guess again; return False if the run has moved on.
 
     Raises UnreadableFileError, having changed nothing, if the file cannot be read like this.
     """
     mapping = ImportMapping.from_run(run)
     mapping.encoding, mapping.delimiter = encoding, delimiter
+    mapping.sheets = sheets
     if source and source != mapping.source:
         mapping.source, mapping.delimiter = source, ""
     _guess_mapping(mapping, run.path, run.project)

@@ -14,7 +14,7 @@ from projects.models import Project
 from projects.services import project_validation
 from projects.services.raters import fields
 from ratings.imports.decoding.encodings import get_encoding_choices
-from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.mapping.import_mapping import SHEET_CHOICES, ImportMapping
 from ratings.imports.readers import SOURCES, list_extensions
 from ratings.models import ImportRun
 
@@ -91,11 +91,14 @@ class ReadingForm(forms.Form):
         label=gettext_lazy("Columns are separated by"), choices=DELIMITER_CHOICES
     )
 
+    sheets = forms.ChoiceField(label=gettext_lazy("Sheets"), choices=list(SHEET_CHOICES.items()))
+
     def __init__(self, data: Any, *, mapping: ImportMapping) -> None:
         super().__init__(
             data,
             initial={
                 "source": mapping.source,
+                "sheets": mapping.sheets,
                 "encoding": mapping.encoding,
                 "delimiter": mapping.delimiter,
             },
@@ -109,6 +112,10 @@ class ReadingForm(forms.Form):
             del self.fields["encoding"]
         if not source.has_delimiter:
             del self.fields["delimiter"]
+        if len(mapping.sheet_titles) < 2:
+            del self.fields["sheets"]
+        elif not mapping.sheets:
+            self.fields["sheets"].choices = [("", _("choose one")), *SHEET_CHOICES.items()]  # type: ignore[attr-defined]
 
 
 class FileForm(forms.Form):

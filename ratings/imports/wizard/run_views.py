@@ -96,6 +96,7 @@ def _reread_file(request: HttpRequest, run: ImportRun) -> HttpResponse:
             encoding=cleaned_data.get("encoding", mapping.encoding),
             delimiter=cleaned_data.get("delimiter", ""),
             source=cleaned_data.get("source", ""),
+            sheets=cleaned_data.get("sheets", mapping.sheets),
         )
     except UnreadableFileError as error:
         messages.error(request, format_error(error))
@@ -109,7 +110,7 @@ def _check_with_columns(request: HttpRequest, run: ImportRun) -> HttpResponse:
     if run.state != State.MAPPING:
         return redirect(get_run_url(run))
     mapping = ImportMapping.from_run(run)
-    current_values = {"source": mapping.source}
+    current_values = {"source": mapping.source, "sheets": mapping.sheets}
     # Not every source has a delimiter.
     if mapping.encoding and mapping.delimiter:
         current_values["delimiter"] = mapping.delimiter
