@@ -117,32 +117,34 @@ pages: setup-dev ## render every page in both languages, color schemes and width
 	$(PYTEST) tests/browser/page_report.py
 
 # One file for all Pythons and platforms: the versions that fit the ranges, with the hashes of their files.
-lock: ## update requirements.lock to the newest versions that fit the ranges, with their hashes
+lock: ## update requirements.lock and requirements-build.lock to the newest versions that fit the ranges, with their hashes
 	$(PYTHON) -m venv --clear build/lock
 	build/lock/bin/python -m pip install -qq uv
-	@{ head -3 requirements.lock; build/lock/bin/python -m uv pip compile --quiet --universal --python-version 3.11 \
-	--generate-hashes --upgrade --no-header --no-annotate --no-config requirements.txt; } > build/locked.txt && \
-	mv build/locked.txt requirements.lock && rm -rf build/lock && echo "Wrote requirements.lock"
+	@for name in requirements requirements-build; do \
+	{ grep '^#' $$name.lock; echo; build/lock/bin/python -m uv pip compile --quiet --universal --python-version 3.11 \
+	--generate-hashes --upgrade --no-header --no-annotate --no-config $$name.txt; } > build/locked.txt && \
+	mv build/locked.txt $$name.lock && echo "Wrote $$name.lock" || exit 1; done; rm -rf build/lock
 
 constraints: ## update constraints/ for this Python: locked versions, and the newest versions of the rest
 	$(PYTHON) -m venv --clear build/constraints
-	sed -n 's/ \\$$//; /^[a-z]/p' requirements.lock > build/locked-versions.txt
+	sed -n 's/ \\$$//; /^[a-z]/p' requirements.lock requirements-build.lock > build/locked-versions.txt
 	build/constraints/bin/python -m pip install -qq -r requirements-dev.txt -c build/locked-versions.txt
 	@file=constraints/$$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])').txt; \
 	{ head -2 $$file; build/constraints/bin/python -m pip freeze; } > build/frozen.txt && \
 	mv build/frozen.txt $$file && rm -rf build/constraints && echo "Wrote $$file"
 
-# Both read requirements.lock, which has all packages of an installation; they install their tools apart from .venv.
+# Both read the lock files, which have all packages of an installation; they install their tools apart from .venv.
 sbom: ## write the bill of materials of this release (CycloneDX, JSON) to build/sbom.json
 	$(PYTHON) -m venv --clear build/tools
 	build/tools/bin/python -m pip install -qq --disable-pip-version-check cyclonedx-bom
-	build/tools/bin/python -W ignore -m cyclonedx_py requirements requirements.lock --pyproject pyproject.toml \
+	cat requirements.lock requirements-build.lock > build/all.lock
+	build/tools/bin/python -W ignore -m cyclonedx_py requirements build/all.lock --pyproject pyproject.toml \
 	--output-reproducible --of JSON --validate -o build/sbom.json && rm -rf build/tools && echo "Wrote build/sbom.json"
 
 audit-dependencies: ## compare the locked packages with the database of known vulnerabilities (needs the network)
 	$(PYTHON) -m venv --clear build/tools
 	build/tools/bin/python -m pip install -qq --disable-pip-version-check pip-audit
-	build/tools/bin/python -m pip_audit -r requirements.lock --require-hashes --disable-pip --strict && rm -rf build/tools
+	build/tools/bin/python -m pip_audit -r requirements.lock -r requirements-build.lock --require-hashes --disable-pip --strict && rm -rf build/tools
 
 clean: ## remove all files that `make` created (the data in var/ stays)
 	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
@@ -168,17 +170,21 @@ $(shell [ -x .venv/bin/python ] || rm -f .venv/pyvenv.cfg)
 	$(call install,tested,requirements-dev.txt,-r requirements-dev.txt -c constraints/$$version.txt)
 	@touch $@
 
-# Install the $(1) versions of $(2) with the pip arguments $(3). A file with another hash is never installed. Where an index lacks
-# some of the versions, install the newest within the ranges of $(2), without hashes; LOCKED=1 forbids that.
+# Install the $(1) versions of $(2) with the pip arguments $(3), into .venv or by the option $(4). A file with another hash is never
+# installed. Where an index lacks some of the versions, install the newest within the ranges of $(2), without hashes; LOCKED=1 forbids that.
 define install
-pip="$(RUN) -m pip install -qq --disable-pip-version-check"; \
-	echo "Installing the $(1) versions of $(2) into .venv ..."; \
+pip="$(RUN) -m pip install -qq --disable-pip-version-check $(4)"; \
+	echo "Installing the $(1) versions of $(2) and what they need (up to two minutes) ..."; \
 	$$pip $(3) 2> .venv/pip-errors || { cat .venv/pip-errors >&2; \
 	if [ "$(LOCKED)" = 1 ] || grep -q "DO NOT MATCH THE HASHES" .venv/pip-errors; then \
 	echo "No other versions are installed instead." >&2; exit 1; fi; \
 	echo "Some of these versions are not available; installing the newest within the ranges."; $$pip -r $(2); }
 endef
 
-# Charts: Vega, Vega-Lite and vega-embed in one file, extracted from the vl-convert wheel without network.
-build/static/vendor/vega-bundle.js: agreement_site/server/vega_bundle.py .venv/installed
-	$(RUN) agreement_site/server/vega_bundle.py $@
+# Charts: Vega, Vega-Lite and vega-embed in one file, extracted from the vl-convert wheel without network. The wheel (84 MB) is removed
+# afterwards.
+build/static/vendor/vega-bundle.js: agreement_site/server/vega_bundle.py requirements-build.lock .venv/installed
+	@rm -rf build/charts
+	@$(call install,locked,requirements-build.txt,--require-hashes -r requirements-build.lock,--target build/charts)
+	@PYTHONPATH=build/charts $(RUN) agreement_site/server/vega_bundle.py $@
+	@rm -rf build/charts

@@ -11,11 +11,15 @@ import logging
 import os
 import signal
 import threading
+import time
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 from celery import Celery, bootsteps, signals
 from celery.platforms import SecurityWarning
+
+from core.jobs import wakeup
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agreement_site.settings")
 
@@ -30,64 +34,113 @@ app.autodiscover_tasks()
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class Pace:
+    """Seconds between two sweeps as multiples of SWEEP_SECONDS, after a change and at rest."""
+
+    after_change: float = 1.0
+    at_rest: float = 1.0
+
+
 class Sweeper(bootsteps.StartStopStep):
     """Run each of SWEEPS periodically while the worker runs.
 
-    Each has a thread of its own, so that a long import does not delay the counting.
+    Each has a thread of its own, so that a long import does not delay the counting. After a change
+    (core.jobs.wakeup) sweeps run at once, and for AWAKE_SECONDS at their faster pace: results may
+    have to wait for a pause. The slower pace is the safety net for messages that were lost.
     """
 
-    # Dotted path -> interval as a multiple of SWEEP_SECONDS. No message announces outdated labels,
-    # so they are checked more often.
+    AWAKE_SECONDS = 30.0
     SWEEPS = {
-        "metrics.tasks.sweep_all": 1.0,
-        "ratings.tasks.resume_stalled": 1.0,
-        "metrics.jobs.deletions.process_deletions": 1.0,
-        "quality.tasks.sweep_all": 0.4,
-        "quality.tasks.sweep_gold": 0.4,
-        "quality.tasks.sweep_raters": 0.4,
-        "agreement_site.housekeeping.sweep": 1.0,
-        "quality.tasks.sweep_alerts": 2.0,
+        "metrics.tasks.sweep_all": Pace(),
+        "ratings.tasks.resume_stalled": Pace(),
+        "metrics.jobs.deletions.process_deletions": Pace(),
+        "quality.tasks.sweep_all": Pace(0.4, 3.0),
+        "quality.tasks.sweep_gold": Pace(0.4, 3.0),
+        "quality.tasks.sweep_raters": Pace(0.4, 3.0),
+        "events.tasks.sweep": Pace(),
+        "events.tasks.sweep_webhooks": Pace(),
+        "agreement_site.housekeeping.run_due_housekeeping": Pace(1.0, 3.0),
+        "quality.tasks.sweep_alerts": Pace(2.0, 6.0),
     }
 
     def __init__(self, worker: Any, **options: Any) -> None:
         super().__init__(worker, **options)
         self.stop_event = threading.Event()
+        self.woken = {path: threading.Event() for path in self.SWEEPS}
+        self.awake_until = time.monotonic() + self.AWAKE_SECONDS
+        self.schema_checked_at = 0.0
 
     def start(self, worker: Any) -> None:
         from metrics.jobs import heartbeat
 
         heartbeat.set_worker_name(worker.hostname)
+        wakeup.register(self.wake)
         for path in self.SWEEPS:
             threading.Thread(target=self.run, args=[path], name=path, daemon=True).start()
 
     def stop(self, worker: Any) -> None:
         self.stop_event.set()
+        self.wake()
 
     terminate = stop
+
+    def wake(self) -> None:
+        """Let all sweeps run soon."""
+        self.awake_until = time.monotonic() + self.AWAKE_SECONDS
+        for event in self.woken.values():
+            event.set()
+
+    def wait(self, path: str, sweep_seconds: float) -> bool:
+        """Wait for the next sweep; return False when the worker stops."""
+        pace, event = self.SWEEPS[path], self.woken[path]
+        shortest = pace.after_change * sweep_seconds
+        started = time.monotonic()
+        while (elapsed := time.monotonic() - started) < pace.at_rest * sweep_seconds:
+            if self.stop_event.is_set():
+                return False
+            is_awake = time.monotonic() < self.awake_until
+            if elapsed >= shortest and (is_awake or event.is_set()):
+                break
+            if event.is_set() or is_awake:
+                self.stop_event.wait(max(0.01, shortest - elapsed))
+            else:
+                event.wait(pace.at_rest * sweep_seconds - elapsed)
+        event.clear()
+        return not self.stop_event.is_set()
 
     def run(self, path: str) -> None:
         from django.conf import settings
         from django.db import close_old_connections
         from django.utils.module_loading import import_string
 
-        from agreement_site import releases
         from agreement_site.monitoring.logs import log_context
         from core.web import prometheus
 
         sweep = import_string(path)
-        seconds = settings.SWEEP_SECONDS * self.SWEEPS[path]
-        while not self.stop_event.wait(seconds):
+        while self.wait(path, settings.SWEEP_SECONDS):
             close_old_connections()
             with log_context(task=path):
                 try:
-                    if mismatch := releases.describe_schema_mismatch():
+                    if mismatch := self.find_schema_mismatch(settings.SWEEP_SECONDS):
                         self.stop_worker(mismatch)
                         return
                     with prometheus.TASK_SECONDS.labels(path).time():
-                        sweep()
+                        if sweep():
+                            self.wake()
                 except Exception:
                     prometheus.TASKS_FAILED.labels(path).inc()
-                    logger.exception("%s failed; retrying in %s s", path, seconds)
+                    logger.exception("%s failed; the next sweep tries again", path)
+
+    def find_schema_mismatch(self, interval_seconds: float) -> str | None:
+        """Return the mismatch, or None; asks the database once in ``interval_seconds``."""
+        from agreement_site import releases
+
+        now = time.monotonic()
+        if now - self.schema_checked_at < interval_seconds:
+            return None
+        self.schema_checked_at = now
+        return releases.describe_schema_mismatch()
 
     def stop_worker(self, reason: str) -> None:
         """End this worker in order; its supervisor then starts the installed release."""
@@ -98,8 +151,18 @@ class Sweeper(bootsteps.StartStopStep):
 app.steps["worker"].add(Sweeper)
 
 
+@signals.task_postrun.connect
+def wake_sweeps(**_: Any) -> None:
+    wakeup.wake()
+
+
 @signals.worker_init.connect
 def check_schema(**_: Any) -> None:
+    from django.db import connections
+
     from agreement_site import releases
+    from ratings.files import data_folders
 
     releases.exit_on_schema_mismatch()
+    data_folders.record_at_start()
+    connections.close_all()

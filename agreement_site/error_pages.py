@@ -1,4 +1,4 @@
-"""Error pages. API paths get the API's error shape instead."""
+"""Views of error pages; for API paths they return the API's error body."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Periodic housekeeping of the workers.
+"""Periodic housekeeping in workers: expired data, sessions and partial uploads.
 
 Each sweep records stale questions. Once an hour, expired sessions, abandoned uploads and data
-past its retention time are removed.
+past its retention time are removed, and old deliveries of webhooks.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from django.utils import timezone
 
 from agreement_site import retention
 from agreement_site.monitoring import stale_results
+from events.webhooks import outbox
+from ratings.files import data_folders
 
 logger = logging.getLogger(__name__)
 
@@ -25,15 +27,17 @@ ABANDONED_AFTER_SECONDS = 24 * 60 * 60  # an upload takes minutes
 _cleaned_at = 0.0
 
 
-def sweep() -> None:
-    """Do what is due; called every few seconds."""
+def run_due_housekeeping() -> None:
+    """Run the housekeeping tasks whose interval is over; called every few seconds."""
     global _cleaned_at  # noqa: PLW0603 - one clock per worker
-    stale_results.measure_lag(timezone.now())
+    stale_results.record_and_measure_lag(timezone.now())
     if time.monotonic() - _cleaned_at >= CLEANUP_INTERVAL_SECONDS or not _cleaned_at:
         _cleaned_at = time.monotonic()
+        data_folders.record_folders()
         remove_expired_sessions()
         remove_abandoned_uploads(Path(settings.FILE_UPLOAD_TEMP_DIR))
-        retention.apply_rules()
+        retention.apply_retention_rules()
+        outbox.delete_old_deliveries()
 
 
 def remove_expired_sessions() -> None:

@@ -12,7 +12,7 @@ from projects.models import Question
 
 
 class AttemptCounter(models.Model):
-    """Attempts to sign in since ``since``, of a name or a network (see sign_in_limit)."""
+    """Number of attempts of a name, network or account since ``since`` (see attempt_limits)."""
 
     # A digest, because people type passwords into the name field.
     key = models.CharField(max_length=64, unique=True)
@@ -80,7 +80,7 @@ class AuditLogEntry(models.Model):
 
 
 class PasswordChangeRequired(models.Model):
-    """A password that somebody else knows: its creator, or a file.
+    """Marks an account whose password somebody else set, until it is changed.
 
     The owner must change it before anything else (accounts/required_actions.py).
     """

@@ -28,9 +28,11 @@ def get_release() -> str:
 
 
 def _read_commit() -> str:
-    """Return the commit that is checked out; empty where it cannot be read."""
+    """Return the commit of a container image or a checkout; empty where there is neither."""
     folder = settings.BASE_DIR / ".git"
     try:
+        if not folder.exists():
+            return (settings.BASE_DIR / "build" / "commit").read_text().strip()
         head = (folder / "HEAD").read_text().strip()
         if not head.startswith("ref: "):
             return head

@@ -1,4 +1,4 @@
-"""Retention rules: data removed by age. Each rule is a setting in days; 0 keeps the data.
+"""Retention rules: delete data after a number of days, a setting each; 0 keeps them.
 
 The workers' housekeeping applies them once an hour; docs/privacy.md explains their purpose.
 """
@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from agreement_site.models import AuditLogEntry
 from projects.models import ApiToken
-from projects.services.members import offers
+from projects.services.members import role_offers
 
 logger = logging.getLogger(__name__)
 
@@ -33,11 +33,11 @@ class RetentionRule(NamedTuple):
     description: str
 
 
-def delete_old_entries(before: Moment) -> int:
+def delete_old_audit_log_entries(before: Moment) -> int:
     return AuditLogEntry.objects.filter(created_at__lt=before).delete()[0]
 
 
-def clear_old_addresses(before: Moment) -> int:
+def clear_old_audit_log_addresses(before: Moment) -> int:
     """Clear the addresses of old entries; the entries stay."""
     return (
         AuditLogEntry.objects.filter(created_at__lt=before).exclude(address="").update(address="")
@@ -54,20 +54,22 @@ def delete_dead_tokens(before: Moment) -> int:
 
 
 RULES = [
-    RetentionRule("KEEP_AUDIT_LOG_DAYS", delete_old_entries, "audit log entries"),
-    RetentionRule("KEEP_ADDRESSES_DAYS", clear_old_addresses, "addresses in the audit log"),
+    RetentionRule("KEEP_AUDIT_LOG_DAYS", delete_old_audit_log_entries, "audit log entries"),
+    RetentionRule(
+        "KEEP_ADDRESSES_DAYS", clear_old_audit_log_addresses, "addresses in the audit log"
+    ),
     RetentionRule("KEEP_TOKENS_DAYS", delete_dead_tokens, "tokens that were revoked or ended"),
 ]
 
 
-def apply_rules() -> None:
+def apply_retention_rules() -> None:
     now = timezone.now()
     for rule in RULES:
         days = getattr(settings, rule.setting)
         if days and (n_removed := rule.remove(now - datetime.timedelta(days=days))):
             logger.info("Removed %s %s after %s days", n_removed, rule.description, days)
     remove_ended_user_sessions()
-    if n_removed := offers.delete_expired_offers():
+    if n_removed := role_offers.delete_expired_offers():
         logger.info("Removed %s role offers that nobody accepted", n_removed)
 
 

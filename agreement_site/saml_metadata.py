@@ -23,8 +23,8 @@ ATTRIBUTES = {
 }
 
 
-def read_provider(path: str) -> dict[str, Any]:
-    """Return the file's only provider in python3-saml's form. Raises ImproperlyConfigured."""
+def parse_provider_metadata(path: str) -> dict[str, Any]:
+    """Return the only provider in a metadata file, in python3-saml's form."""
     try:
         import onelogin.saml2.auth  # noqa: F401 - needed for responses later, xmlsec too
         from onelogin.saml2.idp_metadata_parser import OneLogin_Saml2_IdPMetadataParser as Parser
@@ -63,7 +63,7 @@ def read_provider(path: str) -> dict[str, Any]:
     return provider
 
 
-def build_app(name: str, provider: dict[str, Any]) -> dict[str, Any]:
+def build_allauth_app(name: str, provider: dict[str, Any]) -> dict[str, Any]:
     """Return the provider's entry for SOCIALACCOUNT_PROVIDERS, in allauth's form."""
     app_settings = {"idp": provider, "attribute_mapping": ATTRIBUTES}
     return {"provider_id": "saml", "client_id": "saml", "name": name, "settings": app_settings}

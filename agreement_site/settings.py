@@ -189,6 +189,7 @@ MIDDLEWARE = [
     "agreement_site.monitoring.logs.RequestLogMiddleware",
     "agreement_site.middleware.security.AllowedMethodsMiddleware",
     "agreement_site.middleware.security.NulCharacterMiddleware",
+    "agreement_site.middleware.wake_workers.WakeWorkersMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "agreement_site.middleware.static_bundles.StaticBundleMiddleware",
@@ -315,9 +316,11 @@ _saml = urlsplit("")
 if SAML_METADATA:
     from agreement_site import saml_metadata
 
-    _provider = saml_metadata.read_provider(SAML_METADATA)
+    _provider = saml_metadata.parse_provider_metadata(SAML_METADATA)
     _saml = urlsplit(_provider["singleSignOnService"]["url"])
-    SOCIALACCOUNT_PROVIDERS["saml"] = {"APPS": [saml_metadata.build_app(SAML_NAME, _provider)]}
+    SOCIALACCOUNT_PROVIDERS["saml"] = {
+        "APPS": [saml_metadata.build_allauth_app(SAML_NAME, _provider)]
+    }
 SOCIALACCOUNT_ADAPTER = "agreement_site.accounts.identity_providers.oidc.SocialAdapter"
 SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
 
@@ -341,7 +344,7 @@ ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Concord] "
 ACCOUNT_EMAIL_NOTIFICATIONS = bool(SMTP_URL)
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if HTTPS else "http"
 
-# allauth counts tries per process, so its limits are off; sign_in_limit counts them.
+# allauth counts tries per process, so its limits are off; attempt_limits counts them.
 ACCOUNT_ADAPTER = "agreement_site.accounts.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
@@ -401,6 +404,8 @@ IMPORT_MAX_BYTES = env_int("IMPORT_MAX_BYTES", 512 * 1024 * 1024)
 # All images, audio and video files of one upload together.
 MEDIA_MAX_BYTES = env_int("MEDIA_MAX_BYTES", 256 * 1024 * 1024)
 
+# Whether webhooks may call private networks, such as 127.0.0.1 and 10.0.0.0/8, and http://.
+WEBHOOKS_TO_PRIVATE_NETWORKS = env_bool("WEBHOOKS_TO_PRIVATE_NETWORKS", False)
 # Whether leads may create links that show results without an account; off ends all of them.
 SHARE_LINKS = env_bool("SHARE_LINKS", True)
 # Who may create projects, and so accounts: everybody, leads and staff, or staff.

@@ -1,4 +1,4 @@
-"""One sentence for what stops a command or a start: an invalid setting, an unusable database."""
+"""Report invalid settings and an unusable database at start in one sentence."""
 
 from __future__ import annotations
 

@@ -39,6 +39,7 @@ urlpatterns = [
         name="access_review_file",
     ),
     path("admin/", admin.site.urls),
+    path("", include("events.urls")),
     path("", include("metrics.urls")),
     path("", include("quality.urls")),
     path("", include("ratings.urls")),

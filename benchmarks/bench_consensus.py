@@ -221,7 +221,7 @@ def format_error_row(gold_set: GoldSet) -> str:
     expected = [
         (1 - posterior.max(axis=1)[rows]).mean() for posterior in (ml_fit.posterior, fit.posterior)
     ]
-    expected.append((1 - consensus.temper(fit.posterior, tau).max(axis=1)[rows]).mean())
+    expected.append((1 - consensus.raise_to_power(fit.posterior, tau).max(axis=1)[rows]).mean())
     cells = [gold_set.name, f"{item.size:,}", f"{len(raters):,}", str(k), f"{rows.size:,}"]
     cells += [f"{100 * rate:.1f}" for rate in (*error_rates, *expected)] + [f"{tau:g}"]
     return f"| {' | '.join(cells)} |"
@@ -248,7 +248,7 @@ def format_calibration_row(gold_set: GoldSet) -> str:
             )
             if calibration is None:  # some of the gold items have a single rating
                 continue
-            certainty = consensus.temper(posterior[others], calibration[0]).max(axis=1)
+            certainty = consensus.raise_to_power(posterior[others], calibration[0]).max(axis=1)
             expected.append((1 - certainty).mean())
             n_others += others.size
             n_certain += int((certainty >= CERTAIN).sum())

@@ -245,7 +245,7 @@ def main() -> None:
     two, three = ([cell for cell in some if cell.raters == m] for m in (2, 3))
     few = max(studies // 10, 50)
     parts: list[tuple[str, list[Design], Callable[[Design], Coverage]]] = [
-        (name, some, partial(measure_patterns, name, studies=studies // 2, rng=rng))
+        (name, some, partial(measure_patterns, name, studies=studies, rng=rng))
         for name in (
             "fleiss_kappa_linear",
             "fleiss_kappa_gwet",
@@ -256,8 +256,8 @@ def main() -> None:
         )
     ]
     parts += [
-        ("cohen_kappa", two, lambda cell: measure_cohen("none", cell, studies // 2, rng)),
-        ("cohen_kappa_linear", two, lambda cell: measure_cohen("linear", cell, studies // 2, rng)),
+        ("cohen_kappa", two, lambda cell: measure_cohen("none", cell, studies, rng)),
+        ("cohen_kappa_linear", two, lambda cell: measure_cohen("linear", cell, studies, rng)),
         ("vs_peers", three, lambda cell: measure_peers(cell, few, rng)),
         ("mean_pairwise_kappa_by_items", three, lambda cell: measure_mean_pairwise(cell, few, rng)),
     ]

@@ -42,7 +42,7 @@ def print_progress(text: str) -> None:
 def measure_row(project: Any) -> str:
     from metrics.agreement import consensus
     from metrics.scale import QuestionScale
-    from quality.consensus import recompute, votes
+    from quality.consensus import recomputation, votes
     from quality.models import Consensus, ItemLabel
     from ratings.models import Rating
 
@@ -50,16 +50,16 @@ def measure_row(project: Any) -> str:
     Consensus.objects.filter(question=question).delete()
     ItemLabel.objects.filter(question=question).delete()
     first_seconds, _cpu = measure_time(
-        lambda: recompute.recompute_question(question.pk, at_once=True)
+        lambda: recomputation.recompute_question(question.pk, at_once=True)
     )
     rating = Rating.objects.filter(question=question).order_by("pk")[0]
     Rating.objects.filter(pk=rating.pk).update(code=(rating.code + 1) % 3)
     again_seconds, again_cpu = measure_time(
-        lambda: recompute.recompute_question(question.pk, at_once=True)
+        lambda: recomputation.recompute_question(question.pk, at_once=True)
     )
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     scale = QuestionScale.for_question(question)
-    ratings = votes.read_votes(question, with_models=False)
+    ratings = votes.load_votes(question, with_models=False)
     formula_seconds, _cpu = measure_time(
         lambda: consensus.fit_dawid_skene(
             ratings["item"], ratings["rater"], ratings["code"], scale.k

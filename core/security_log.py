@@ -1,4 +1,4 @@
-"""Record security events: named events in the log, one line each, with the acting user and address.
+"""Security events: written to the log, one line each with user and address, and to listeners.
 
 A line also has what is known of the request (agreement_site/monitoring/logs.py). The events are
 listed in docs/operations.md.

@@ -1,4 +1,4 @@
-"""Check and normalize texts that come from a form, the API, a file or an address.
+"""Checks and normalization of texts from forms, API, files and addresses.
 
 No database column takes a NUL character, and no key, label or name has a line end or another
 control character. NULs in addresses and cookies are rejected earlier
@@ -37,12 +37,12 @@ def replace_nul(text: str) -> str:
     return text.replace(NUL, REPLACEMENT)
 
 
-def has_control(text: str) -> bool:
+def has_control_character(text: str) -> bool:
     """Return True if the text contains a line end, a NUL or another control character."""
     return _CONTROL.search(text) is not None
 
 
-def has_invisible(text: str) -> bool:
+def has_invisible_character(text: str) -> bool:
     """Return True if the text contains an invisible character.
 
     Characters that change the writing direction count as invisible.
@@ -51,7 +51,7 @@ def has_invisible(text: str) -> bool:
 
 
 def fold_lookalikes(text: str) -> str:
-    """Return a form of the text that is equal for texts that look alike.
+    """Return the text with characters that look alike replaced by one of them, to compare texts.
 
     Letters are composed (NFC), and Cyrillic and Greek letters become the Latin ones that look like
     them.
@@ -83,7 +83,7 @@ def classify_key_problem(key: str, *, max_length: int) -> str:
         return "long"
     if key != key.strip():
         return "blanks"
-    if has_control(key) or has_invisible(key):
+    if has_control_character(key) or has_invisible_character(key):
         return "control"
     return ""
 

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import connection
 from django.utils import timezone
 
-from .models import Event
+from core.jobs.commit_listeners import CommitListeners
+from core.jobs.dispatch import start_task
+
+from .kinds import KINDS
+from .models import Event, EventBatch
+
+MAX_ITEMS = 100  # keys in one event
+
+
+def _request_publishing(project_id: int) -> None:
+    start_task("events.tasks.publish", project_id)
+
+
+_commit_listeners = CommitListeners()
+_commit_listeners.register(_request_publishing)
 
 
 def record_event(
@@ -16,14 +30,16 @@ def record_event(
 ) -> Event:
     """Record an event in the caller's transaction.
 
-    It is committed or rolled back with the change.
+    It is committed or rolled back with the change, and gets its place in the feed afterwards.
 
-    ``data`` holds names and numbers that JSON can represent. Raises RuntimeError outside a
-    transaction.
+    ``data`` holds names and numbers that JSON can represent. Raises ValueError for a kind that is
+    not declared, and RuntimeError outside a transaction.
     """
+    if kind not in KINDS:
+        raise ValueError(f"{kind}: declare this kind of event in events/kinds.py")
     if not connection.in_atomic_block:
         raise RuntimeError(f"{kind}: an event must be recorded in the transaction of its change")
-    return Event.objects.create(
+    event = Event.objects.create(
         project_id=project_id,
         kind=kind,
         subject=subject,
@@ -31,3 +47,27 @@ def record_event(
         by=by,
         at=timezone.now(),
     )
+    _commit_listeners.notify_on_commit(project_id)
+    return event
+
+
+def add_to_batch(
+    *, project_id: int, kind: str, subject: str, question: str, items: Sequence[str], changes: int
+) -> None:
+    """Add changes of items to the next event of this kind and subject.
+
+    Call it in the transaction of the change. ``items``: keys of the first changed items;
+    ``changes``: number of all of them.
+    """
+    batch, _created = EventBatch.objects.get_or_create(
+        project_id=project_id,
+        kind=kind,
+        subject=subject,
+        defaults={"question": question, "next_at": timezone.now()},
+    )
+    batch = EventBatch.objects.select_for_update().get(pk=batch.pk)
+    batch.changes += changes
+    batch.items = list(dict.fromkeys([*batch.items, *items]))[:MAX_ITEMS]
+    batch.question = question
+    batch.save(update_fields=["changes", "items", "question"])
+    _commit_listeners.notify_on_commit(project_id)

@@ -15,7 +15,7 @@ class MetricsConfig(AppConfig):
 
         people_list.COLUMN_PROVIDERS.append(people_list_columns.build_columns)
         changes.listen(hints.send_hint)
-        project_hooks.register(
+        project_hooks.register_hooks(
             weights_preview=weights_preview.preview_weights,
             raters_renamed=services.rename_raters_in_views,
         )

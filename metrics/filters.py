@@ -20,7 +20,7 @@ from django.db.models.functions import Cast
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from core.text import has_control
+from core.text import has_control_character
 from projects.models import Rater
 from ratings.models import Assignment
 from ratings.services.rating_times import EPOCH
@@ -229,7 +229,7 @@ def _parse_text(query: QueryDict, name: str) -> str:
 def _parse_excluded_raters(query: QueryDict) -> tuple[str, ...]:
     text = query.get("exclude") or ""
     try:
-        line = [] if has_control(text) else next(csv.reader([text], strict=True), [])
+        line = [] if has_control_character(text) else next(csv.reader([text], strict=True), [])
     except csv.Error:
         line = []
     keys = tuple(sorted({key.strip() for key in line} - {""}))

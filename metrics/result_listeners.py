@@ -6,7 +6,7 @@ found without it later, as the sweep does with counts: a worker that is killed a
 
 from __future__ import annotations
 
-from core.jobs.hooks import CommitListeners
+from core.jobs.commit_listeners import CommitListeners
 
 listeners = CommitListeners()  # called with the question's id
 listen = listeners.register

@@ -111,7 +111,7 @@ class QuestionScale:
 
     def list_mean_coefficients(self) -> list[str]:
         """Return the names of the mean pairwise kappas."""
-        return registry.list_mean_names(self.list_weightings())
+        return registry.list_mean_kappa_names(self.list_weightings())
 
     def list_peer_coefficients(self) -> list[str]:
         """Return the names of the coefficients of a rater against the others."""

@@ -146,7 +146,7 @@ class RaterAdmin(AuditedAdmin):
             kind_history.record_previous_kinds({obj.pk: form.initial["kind"]})
         super().save_model(request, obj, form, change)
         pseudonyms.assign_pseudonyms(obj.project_id)
-        Project.objects.filter(pk=obj.project_id).increment_catalogue_version()
+        Project.objects.filter(pk=obj.project_id).increment_items_and_raters_version()
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -116,11 +116,13 @@ def _get_active_token(token_digest: str, requested_id: int | None) -> ApiToken |
     if not rows:
         return None
     token_id, user_id, project_id, scope, username, is_staff, is_superuser, needs_update = rows[0]
-    token = _build_partial(
+    token = _build_deferred_object(
         ApiToken, {"id": token_id, "user_id": user_id, "project_id": project_id, "scope": scope}
     )
     flags = {"is_staff": bool(is_staff), "is_superuser": bool(is_superuser), "is_active": True}
-    token.user = _build_partial(get_user_model(), {"id": user_id, "username": username, **flags})
+    token.user = _build_deferred_object(
+        get_user_model(), {"id": user_id, "username": username, **flags}
+    )
     if projects:
         token.prefetched_project = requested_id, projects[0]
     if needs_update:
@@ -128,7 +130,7 @@ def _get_active_token(token_digest: str, requested_id: int | None) -> ApiToken |
     return token
 
 
-def _build_partial(model: Any, values: dict[str, Any]) -> Any:
+def _build_deferred_object(model: Any, values: dict[str, Any]) -> Any:
     """Return a model object with these fields; the others are deferred."""
     # from_db expects the values in the order of the model's fields.
     names = [field.attname for field in model._meta.concrete_fields if field.attname in values]

@@ -1,10 +1,12 @@
-"""Hooks for apps above projects, which itself knows nothing of ratings."""
+"""Hooks through which higher apps react to changes of projects, questions and raters."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+
+from .models import Project, Rater
 
 # (question id, codes) -> {code: number of uses}, without codes that are not used
 CountInUse = Callable[[int, Iterable[int]], dict[int, int]]
@@ -14,6 +16,10 @@ Listener = Callable[[int], None]
 # "then"}; None while there is no result
 WeightsPreview = Callable[[int, list[list[float]]], dict[str, Any] | None]
 
+# (project, acting user) and (rater, acting user), after the change and in its transaction
+GuidelinesListener = Callable[[Project, Any], None]
+PauseListener = Callable[[Rater, Any], None]
+
 # (project id, {old key: new key} of raters) -> None
 RatersRenamedListener = Callable[[int, Mapping[str, str]], None]
 
@@ -22,21 +28,30 @@ _counters: list[CountInUse] = []
 _zone_listeners: list[Listener] = []
 _scale_listeners: list[Listener] = []
 _renamed_listeners: list[RatersRenamedListener] = []
+_guidelines_listeners: list[GuidelinesListener] = []
+_pause_listeners: list[PauseListener] = []
 
 
-def register(
+def register_hooks(
     *,
     count_in_use: CountInUse | None = None,
     zone_changed: Listener | None = None,
     scale_changed: Listener | None = None,
     weights_preview: WeightsPreview | None = None,
     raters_renamed: RatersRenamedListener | None = None,
+    guidelines_changed: GuidelinesListener | None = None,
+    rater_paused: PauseListener | None = None,
 ) -> None:
-    """Register hooks. Registering one twice has no effect.
+    """Register functions of a higher app as hooks. Registering one twice has no effect.
 
-    ``zone_changed`` gets a project's id, ``scale_changed`` a question's. They run inside the
-    changing transaction, so that an exception of theirs undoes the change.
+    ``zone_changed`` gets a project's id, ``scale_changed`` a question's. They, and
+    ``guidelines_changed`` and ``rater_paused`` (paused or resumed), run inside the changing
+    transaction, so that an exception of theirs undoes the change.
     """
+    if guidelines_changed is not None and guidelines_changed not in _guidelines_listeners:
+        _guidelines_listeners.append(guidelines_changed)
+    if rater_paused is not None and rater_paused not in _pause_listeners:
+        _pause_listeners.append(rater_paused)
     if raters_renamed is not None and raters_renamed not in _renamed_listeners:
         _renamed_listeners.append(raters_renamed)
     if count_in_use is not None and count_in_use not in _counters:
@@ -49,8 +64,8 @@ def register(
         _scale_listeners.append(scale_changed)
 
 
-def count_uses(question_id: int, codes: Iterable[int]) -> dict[int, int]:
-    """Return {code: number of uses} for those of ``codes`` that are used.
+def count_category_uses(question_id: int, codes: Iterable[int]) -> dict[int, int]:
+    """Return {code: number of uses} of a question's categories, summed over all apps.
 
     The numbers are summed over all counters.
     """
@@ -92,3 +107,15 @@ def notify_raters_renamed(project_id: int, renamed: Mapping[str, str]) -> None:
     """
     for listener in _renamed_listeners:
         listener(project_id, renamed)
+
+
+def notify_guidelines_changed(project: Project, *, by: Any) -> None:
+    """Notify all listeners that the project's guidelines have a new version."""
+    for listener in _guidelines_listeners:
+        listener(project, by)
+
+
+def notify_rater_paused(rater: Rater, *, by: Any) -> None:
+    """Notify all listeners that the rater was paused or resumed."""
+    for listener in _pause_listeners:
+        listener(rater, by)

@@ -1,4 +1,4 @@
-"""Locks between those who rate or join and those who change settings.
+"""Database locks between writers of ratings and items, and those who change settings.
 
 SQLite needs none: it has one writer at a time.
 """

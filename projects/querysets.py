@@ -8,12 +8,12 @@ from django.db import models
 
 
 class ProjectQuerySet(models.QuerySet):
-    def increment_catalogue_version(self) -> None:
+    def increment_items_and_raters_version(self) -> None:
         """Record that items or raters of these projects changed.
 
         Call this in the transaction that changes them.
         """
-        self.update(catalogue_version=models.F("catalogue_version") + 1)
+        self.update(items_and_raters_version=models.F("items_and_raters_version") + 1)
 
     def visible_to(self, user: Any) -> ProjectQuerySet:
         """Return the projects that ``user`` is a member of.

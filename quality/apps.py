@@ -23,8 +23,8 @@ class QualityConfig(AppConfig):
         from .rater_status import views as rater_status_views
         from .review import assignment_views
 
-        listing.INBOX_SOURCES.append(selectors.get_project_entries)
-        question_rows.INBOX_SOURCES.append(selectors.get_question_entries)
+        listing.INBOX_SOURCES.append(selectors.get_entries_by_project)
+        question_rows.INBOX_SOURCES.append(selectors.get_entries_by_question)
         raters = shared_views.SharedPage(
             rater_status_views.render_raters, {"funnel": rater_status_views.render_funnel}
         )

@@ -19,7 +19,7 @@ from quality.alerts import sweep
 from quality.alerts.detection import input_version as alerts_input_version
 from quality.alerts.detection import scan, storage
 from quality.gold import input_version as gold_input_version
-from quality.gold import recompute as gold
+from quality.gold import recomputation as gold
 from quality.models import (
     AlertScan,
     DriftState,
@@ -30,8 +30,8 @@ from quality.models import (
     RepeatScore,
     RepeatState,
 )
-from quality.recompute import InputVersions
-from quality.repeats import recompute as repeats
+from quality.recomputation import InputVersions
+from quality.repeats import recomputation as repeats
 
 TOLERANCE = 1e-9  # relative and absolute: the order of sums is not defined
 

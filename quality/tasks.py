@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from quality.alerts import sweep
-from quality.consensus import recompute
+from quality.consensus import recomputation
 from quality.escalation import rating_requests
-from quality.gold import recompute as gold
+from quality.gold import recomputation as gold
 from quality.planning import queue_order
 from quality.rater_status import comparison
-from quality.repeats import recompute as repeats
+from quality.repeats import recomputation as repeats
 
 
 def sweep_all() -> int:
@@ -16,9 +16,9 @@ def sweep_all() -> int:
 
     Returns the number of labels computed.
     """
-    n_recomputed = recompute.sweep()
-    rating_requests.sweep()
-    queue_order.sweep()
+    n_recomputed = recomputation.sweep()
+    rating_requests.sweep_rating_requests()
+    queue_order.sweep_planned_queues()
     return n_recomputed
 
 

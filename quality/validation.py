@@ -15,8 +15,8 @@ class InvalidSettings(ValueError):
         self.fields = fields
 
 
-def validate_reason(reason: str, *, max_length: int) -> str:
-    """Return the error in the reason of an action, or an empty text.
+def find_reason_error(reason: str, *, max_length: int) -> str:
+    """Return the error message for the reason of an action, or an empty text.
 
     ``max_length``: maximum number of characters.
     """
@@ -25,6 +25,6 @@ def validate_reason(reason: str, *, max_length: int) -> str:
     return ""
 
 
-def validate_required_reason(reason: str, *, max_length: int) -> str:
-    """Return the error in a reason that must not be empty, or an empty text."""
-    return validate_reason(reason, max_length=max_length) if reason else _("Say why.")
+def find_required_reason_error(reason: str, *, max_length: int) -> str:
+    """Return the error message for a reason that must not be empty, or an empty text."""
+    return find_reason_error(reason, max_length=max_length) if reason else _("Say why.")

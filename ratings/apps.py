@@ -1,4 +1,4 @@
-"""App configuration: registers what happens to ratings when a project's settings change."""
+"""App configuration of ratings: registers its listeners for changes of projects."""
 
 from django.apps import AppConfig
 
@@ -10,8 +10,8 @@ class RatingsConfig(AppConfig):
         from projects import hooks
         from ratings.services import project_listeners
 
-        hooks.register(
+        hooks.register_hooks(
             count_in_use=project_listeners.count_ratings_by_code,
-            zone_changed=project_listeners.handle_zone_change,
-            scale_changed=project_listeners.handle_scale_change,
+            zone_changed=project_listeners.start_backfill_after_zone_change,
+            scale_changed=project_listeners.notify_after_scale_change,
         )

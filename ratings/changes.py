@@ -1,8 +1,8 @@
-"""Listeners that are called after the commit when ratings of a question changed."""
+"""Listeners that are called after a commit that changed ratings of a question."""
 
 from __future__ import annotations
 
-from core.jobs.hooks import CommitListeners
+from core.jobs.commit_listeners import CommitListeners
 
 listeners = CommitListeners()  # a number is a question's id
 listen = listeners.register

@@ -55,7 +55,7 @@ class AssignmentQuerySet(models.QuerySet):
         return self.exclude(kind="")
 
     def planned_in(self, project: Any) -> AssignmentQuerySet:
-        """Return the project's assignments that were planned because of other raters' answers.
+        """Return the project's assignments that the planned queue order selected.
 
         Served by the partial index.
         """

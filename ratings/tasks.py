@@ -20,4 +20,4 @@ def run_import(run_id: int) -> None:
 
 def resume_stalled() -> int:
     """Resume time zone backfills and imports that no worker is processing; return their number."""
-    return timezone_backfill.run_pending() + jobs.resume_stalled()
+    return timezone_backfill.run_pending_backfills() + jobs.resume_stalled_imports()

@@ -5,8 +5,9 @@ from ratings.annotation import views as annotation_views
 from ratings.exports import rating_files, views
 from ratings.files import media_views
 from ratings.imports.wizard import archive_views, run_views, upload_views
-from ratings.items import bulk_views, deletion_views, rater_pseudonym_views
+from ratings.items import bulk_views, deletion_views
 from ratings.items import views as item_views
+from ratings.privacy import rater_pseudonym_views
 
 PROJECT = "projects/<int:project_id>/"
 
@@ -14,6 +15,7 @@ urlpatterns = [
     path("projects/question-preview/", preview_views.preview_question, name="question_preview"),
     path(f"{PROJECT}rate/", annotation_views.rate, name="rate"),
     path(f"{PROJECT}rate/next/", annotation_views.rate_next, name="rate_next"),
+    path(f"{PROJECT}rate/goal/", annotation_views.rate_goal, name="rate_goal"),
     path(f"{PROJECT}rate/undo/", annotation_views.rate_undo, name="rate_undo"),
     path(f"{PROJECT}rate/<int:item_id>/", annotation_views.rate_item, name="rate_item"),
     path(f"{PROJECT}rate/<int:item_id>/skip/", annotation_views.rate_skip, name="rate_skip"),

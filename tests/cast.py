@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,3 +103,33 @@ def rate(question: Question, item: str, rater: str, label: str | None, **fields:
     return record_ratings(
         {question: [Judgement(item_id, rater_id, code, **fields)]}, by=None, source="api"
     )
+
+
+def rate_many(
+    question: Question, ratings: Iterable[tuple[str, str, str | None]], **fields: Any
+) -> None:
+    """Record ratings (item, rater, label) as one batch, with the items and raters they need.
+
+    A pair of item and rater may occur once.
+    """
+    rows = list(ratings)
+    project = question.project
+    Item.objects.bulk_create(
+        (
+            Item(project=project, key=key, body={"text": key})
+            for key in {row[0]: None for row in rows}
+        ),
+        ignore_conflicts=True,
+    )
+    Rater.objects.bulk_create(
+        (Rater(project=project, key=key) for key in {row[1]: None for row in rows}),
+        ignore_conflicts=True,
+    )
+    items = dict(project.items.values_list("key", "pk"))
+    raters = dict(project.raters.values_list("key", "pk"))
+    codes = dict(question.categories.filter(retired=False).values_list("label", "code"))
+    judgements = [
+        Judgement(items[item], raters[rater], NO_CODE if label is None else codes[label], **fields)
+        for item, rater, label in rows
+    ]
+    record_ratings({question: judgements}, by=None, source="api")

@@ -44,7 +44,7 @@ VERBS = frozenset(
     repair replace report request require requires reread reset resolve respond restart restore restrict resume
     retire reuse revoke rewrite run sample save scan score search select send serialize serve set should show
     sign signal simulate skip sleep sort split spool stack star start stop store stream strip submit subtract
-    suggest sum summarize sweep take tally temper thin tie to trace transform transition trim truncate try
+    suggest sum summarize sweep take tally thin tie to trace transform transition trim truncate try
     undo unescape unpack update upload upsert use validate wait waive wake warn weigh widen withdraw work wrap
     write
     """.split()

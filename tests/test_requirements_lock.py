@@ -12,7 +12,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-LOCK = (BASE_DIR / "requirements.lock").read_text(encoding="utf-8")
+# requirements-build.lock: the packages of `make setup` that stay out of .venv.
+NAMES = ("requirements", "requirements-build")
+LOCK = "\n".join((BASE_DIR / f"{name}.lock").read_text(encoding="utf-8") for name in NAMES)
 # Name, version, marker, and the lines with its hashes.
 PINNED_REQUIREMENT = re.compile(
     r"^(?P<name>[\w.-]+)==(?P<version>[\w.]+)(?: ; (?P<marker>[^\\\n]+?))?"
@@ -35,8 +37,9 @@ def read_locked_versions(python: str) -> dict[str, str]:
 
 
 def read_requirements() -> list[Requirement]:
-    """Return the requirements of requirements.txt."""
-    lines = (BASE_DIR / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    """Return the requirements of an installation, and of its set-up."""
+    text = "\n".join((BASE_DIR / f"{name}.txt").read_text(encoding="utf-8") for name in NAMES)
+    lines = text.splitlines()
     return [Requirement(line.partition("#")[0]) for line in lines if line.partition("#")[0].strip()]
 
 
@@ -66,8 +69,9 @@ def test_locked_versions_are_the_tested_ones(python: str) -> None:
 def test_installation_requires_hashes() -> None:
     """Except on a developer's machine, only packages with the locked hashes are installed."""
     makefile = (BASE_DIR / "Makefile").read_text(encoding="utf-8")
-    assert "--require-hashes -r requirements.lock" in makefile
+    for name in NAMES:
+        assert f"--require-hashes -r {name}.lock" in makefile
     dockerfile = (BASE_DIR / "deploy" / "Dockerfile").read_text(encoding="utf-8")
-    assert re.findall(r"^RUN make (.*)$", dockerfile, re.MULTILINE) == [
+    assert re.findall(r"^RUN PIP_NO_CACHE_DIR=1 make (.*)$", dockerfile, re.MULTILINE) == [
         "setup PYTHON=python3 LOCKED=1"
     ]

@@ -1,4 +1,4 @@
-"""Ways into the site: one row for each, over all accounts and projects."""
+"""Access review: one row for each way in which an account can access the site or a project."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from metrics.models import ShareLink
 from projects.models import ApiToken, Member, MemberOffer
-from projects.services.members.offers import OFFER_DAYS
+from projects.services.members.role_offers import OFFER_DAYS
 from ratings.files.formula_escaping import escape_formula
 
 ROWS_PER_CHUNK = 500
@@ -24,7 +24,7 @@ OFFER_LIFETIME = datetime.timedelta(days=OFFER_DAYS)
 
 @dataclass(frozen=True, slots=True)
 class AccessRow:
-    """One way in.
+    """A way to access the site: account, kind of access, project and last use.
 
     ``kind``: superuser, staff, member, offer (not accepted yet, so no access), token or link.
     ``account``: who has it; of a link its creator, because anybody with the link has access.
@@ -51,7 +51,7 @@ KINDS = ("superuser", "staff", "member", "offer", "token", "link")
 
 
 def iter_access(*, account: str = "", kind: str = "") -> Iterator[AccessRow]:
-    """Yield the rows in the order of KINDS; of accounts whose name contains ``account``.
+    """Yield the access rows by kind, of accounts whose name contains ``account``.
 
     Tokens and links that open nothing any more are left out.
     """

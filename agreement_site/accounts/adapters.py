@@ -1,4 +1,4 @@
-"""Adapters that tell allauth how this site signs people in, redirects them and sends mail.
+"""Adapters of allauth: sign-in, redirects, messages and mail of this site.
 
 Every sign-in, by password, passkey or identity provider, passes through ``AccountAdapter.login``.
 """
@@ -48,7 +48,7 @@ class AccountAdapter(DefaultAccountAdapter):
         )
 
     def populate_username(self, request: HttpRequest, user: Any) -> None:
-        """Fill in the username, but never with one that could be taken for somebody else's.
+        """Set a username that cannot be mistaken for another account's.
 
         Providers choose their usernames freely. A misleading one is replaced by a plain name.
         """

@@ -1,4 +1,4 @@
-"""A mixin for the form views of this package."""
+"""Mixin that answers an invalid form with status 400."""
 
 from __future__ import annotations
 

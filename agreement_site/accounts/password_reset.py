@@ -24,7 +24,7 @@ from core import security_log
 from projects import authentication
 from projects.models import ApiToken
 
-from . import sign_in_limit
+from . import attempt_limits
 from .mixins import InvalidFormStatusMixin
 
 logger = logging.getLogger(__name__)
@@ -51,11 +51,11 @@ class RequestPasswordReset(MailRequiredMixin, InvalidFormStatusMixin, views.Pass
     def form_valid(self, form: Any) -> HttpResponse:
         email = form.cleaned_data["email"]
         email_hash = security_log.hash_username(email)
-        wait_seconds = sign_in_limit.count_network_try(
+        wait_seconds = attempt_limits.count_network_try(
             security_log.get_client_address(self.request)
         )
-        sign_in_limit.raise_if_limited(wait_seconds, name_sha256=email_hash)
-        sign_in_limit.raise_if_limited(sign_in_limit.count_mail(email), name_sha256=email_hash)
+        attempt_limits.raise_if_limited(wait_seconds, name_sha256=email_hash)
+        attempt_limits.raise_if_limited(attempt_limits.count_mail(email), name_sha256=email_hash)
         security_log.log_event("password_forgotten", name_sha256=email_hash)
         # A mail server takes long enough to show which addresses have an account.
         _MAIL_THREADS.submit(contextvars.copy_context().run, _send_reset_mail, form, self.request)
@@ -101,8 +101,8 @@ class ChangeEmailAddress(MailRequiredMixin, InvalidFormStatusMixin, views.EmailV
         if not request.user.is_authenticated:
             return redirect(f"{settings.LOGIN_URL}")
         if request.method == "POST":
-            wait_seconds = sign_in_limit.count_mail(f"to confirm of {request.user.pk}")
-            sign_in_limit.raise_if_limited(wait_seconds, target_user_id=request.user.pk)
+            wait_seconds = attempt_limits.count_mail(f"to confirm of {request.user.pk}")
+            attempt_limits.raise_if_limited(wait_seconds, target_user_id=request.user.pk)
         return super().dispatch(request, *args, **kwargs)
 
 

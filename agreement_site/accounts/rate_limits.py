@@ -14,7 +14,7 @@ from agreement_site.error_pages import render_error
 from agreement_site.middleware.base import BaseMiddleware
 from core import security_log
 
-from . import sign_in_limit
+from . import attempt_limits
 
 # Maximum number of POST requests per account and hour, by URL name.
 POSTS_PER_HOUR = {
@@ -40,7 +40,7 @@ class RateLimitMiddleware(BaseMiddleware):
             or not request.user.is_authenticated
         ):
             return None
-        wait_seconds = sign_in_limit.count_action(request.user.pk, name, POSTS_PER_HOUR[name])
+        wait_seconds = attempt_limits.count_action(request.user.pk, name, POSTS_PER_HOUR[name])
         if not wait_seconds:
             return None
         security_log.log_event("too_many_requests", action=name)

@@ -43,7 +43,7 @@ def requires_second_factor(user: Any) -> bool:
 
 
 class OwnPasswordMiddleware(BaseMiddleware):
-    """Redirect users whose password somebody else knows to the page where they choose another one.
+    """Redirect users with a password set by somebody else to the page to change it.
 
     The ``password_change_required`` row is loaded with the user, in the same query.
     """

@@ -26,7 +26,7 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 
-from . import required_actions, sign_in_limit
+from . import attempt_limits, required_actions
 from .mixins import InvalidFormStatusMixin
 
 # --- codes
@@ -41,14 +41,14 @@ class ThrottledCodeMixin:
     user: Any
 
     def clean_code(self) -> str:
-        sign_in_limit.raise_if_limited(
-            sign_in_limit.count_code_try(self.user.pk), target_user_id=self.user.pk
+        attempt_limits.raise_if_limited(
+            attempt_limits.count_code_try(self.user.pk), target_user_id=self.user.pk
         )
         form: Any = super()
         code: str = form.clean_code()
-        if not sign_in_limit.is_first_use(self.user.pk, code):
+        if not attempt_limits.record_code_use(self.user.pk, code):
             raise get_adapter().validation_error("incorrect_code")
-        sign_in_limit.clear_code_tries(self.user.pk)
+        attempt_limits.clear_code_tries(self.user.pk)
         return code
 
 
@@ -87,8 +87,8 @@ class SignInByPasskey(webauthn_views.LoginWebAuthnView):
     """
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        sign_in_limit.raise_if_limited(
-            sign_in_limit.count_network_try(security_log.get_client_address(request))
+        attempt_limits.raise_if_limited(
+            attempt_limits.count_network_try(security_log.get_client_address(request))
         )
         response: HttpResponse = super().post(request, *args, **kwargs)
         return response

@@ -1,4 +1,4 @@
-"""Signing in and out, and choosing a password.
+"""Views to sign in and out, change a password, and accept an invitation.
 
 These are Django's views under our URLs and templates. Every sign-in goes through allauth, which
 asks for the second factor.
@@ -33,7 +33,7 @@ from core import security_log
 from projects import authentication
 from projects.models import ApiToken
 
-from . import sign_in_limit
+from . import attempt_limits
 from .identity_providers import oidc
 from .landing_page import get_landing_url
 from .mixins import InvalidFormStatusMixin
@@ -78,10 +78,10 @@ class SignOut(views.LogoutView):
 
 
 class TooManyTriesMiddleware(BaseMiddleware):
-    """Answer with 429 on any page that checks a password, after too many tries (sign_in_limit)."""
+    """Answer with 429 on any page that checks a password, after too many tries (attempt_limits)."""
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        if not isinstance(error, sign_in_limit.TooManyTries):
+        if not isinstance(error, attempt_limits.TooManyTries):
             return None
         minutes = -(-error.seconds // 60)
         response = render(

@@ -22,8 +22,8 @@ urlpatterns = [
     path("admin/login/", sign_in.redirect_admin_sign_in),
     path("password/", sign_in.ChangePassword.as_view(), name="change_password"),
     path("invitations/<uidb64>/<token>/", sign_in.AcceptInvitation.as_view(), name="invitation"),
-    path("language/", language.choose_language, name="choose_language"),
-    path("theme/", theme.choose_theme, name="choose_theme"),
+    path("language/", language.save_language, name="choose_language"),
+    path("theme/", theme.save_theme, name="choose_theme"),
     # reauthentication
     path("account/confirm/", sign_in.ConfirmPassword.as_view(), name="account_reauthenticate"),
     path(
@@ -79,7 +79,7 @@ urlpatterns = [
         name="openid_connect_callback",
     ),
     path("saml/login/", saml.SamlSignIn.as_view(), name="saml_login"),
-    path("saml/acs/", saml.acs, name="saml_acs"),
+    path("saml/acs/", saml.receive_saml_response, name="saml_acs"),
     path("saml/acs/finish/", saml.finish_sign_in, name="saml_finish_acs"),
     path("saml/metadata/", saml.serve_metadata, name="saml_metadata"),
     path(

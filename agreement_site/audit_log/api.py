@@ -12,7 +12,7 @@ from agreement_site.models import AuditLogEntry
 from core.api import pagination
 from core.api.errors import BadRequest
 from core.api.pagination import CursorKey, paginate
-from core.api.parameters import parse_query
+from core.api.parameters import parse_query_parameters
 from core.api.schema import PAGE_PARAMETERS, build_page_serializer, build_parameter, describe_get
 from projects.api.base import ApiView
 
@@ -63,7 +63,9 @@ class ProjectAuditLog(ApiView):
 
 def _build_page(request: Request, project_id: int | None) -> Response:
     project = get_audited_project(request.user, project_id, token=request.auth)
-    query = parse_query(request, (*selectors.FILTER_NAMES, *pagination.PAGE_PARAMETER_NAMES))
+    query = parse_query_parameters(
+        request, (*selectors.FILTER_NAMES, *pagination.PAGE_PARAMETER_NAMES)
+    )
     try:
         entries = selectors.filter_entries(project, selectors.AuditLogFilter.from_query(query))
     except selectors.InvalidAuditLogFilter as error:

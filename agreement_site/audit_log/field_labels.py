@@ -35,6 +35,7 @@ FIELD_LABELS = {
     "provider": _("provider"),
     "role": _("role"),
     "scope": _("scope"),
+    "shows_names": _("names shown"),
     "token": _("token"),
     "tokens_revoked": _("tokens revoked"),
     "uid": _("known there as"),
@@ -55,6 +56,10 @@ FIELD_LABELS = {
     "target_agreement": _("bar"),
     "time_zone": _("time zone"),
     "weight_matrix": _("table of weights"),
+    # webhooks
+    "host": _("host"),
+    "kinds": _("kinds of events"),
+    "with_items": _("with the contents of items"),
     "weights": _("weights"),
     "with_models": _("with models"),
     # raters and items

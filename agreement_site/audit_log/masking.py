@@ -1,4 +1,4 @@
-"""Masks for entries of projects that hide who their raters are.
+"""Masks that hide raters' identities in audit log entries of a project.
 
 Entries from before the raters were hidden still contain their identities. Superusers see them.
 """
@@ -19,7 +19,7 @@ PERSONAL_FIELDS = ("name", "user", "user_id", "username")
 Mask = Callable[[str, Any], Any]
 
 
-def show_all(_what: str, values: Any) -> Any:
+def return_unmasked(_what: str, values: Any) -> Any:
     return values
 
 
@@ -29,7 +29,7 @@ def build_mask(project: Project | None, user: Any) -> Mask:
     Entries of the site are not masked.
     """
     if project is None or not project.hides_raters or user.is_superuser:
-        return show_all
+        return return_unmasked
     pseudonym_of_key = pseudonyms.get_pseudonyms(project)
 
     def hide_identities(action: str, values: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Recorder of the audit log: stores each event of core.security_log as an entry.
+"""Listener that stores security events as entries of the audit log.
 
 An entry is written in the transaction of the change it describes.
 """

@@ -20,7 +20,7 @@ from projects.models import Project
 from ratings.files.formula_escaping import escape_formula
 
 from .actions import ACTIONS
-from .masking import Mask, show_all
+from .masking import Mask, return_unmasked
 
 FILTER_NAMES = ("actor", "action", "from", "to")  # query parameters
 MAX_ACTOR_LENGTH = 150
@@ -144,7 +144,7 @@ def _filter_until(
     )
 
 
-def iter_csv(entries: QuerySet[AuditLogEntry], mask: Mask = show_all) -> Iterator[bytes]:
+def iter_csv(entries: QuerySet[AuditLogEntry], mask: Mask = return_unmasked) -> Iterator[bytes]:
     """Yield all entries as CSV, in batches."""
     yield _format_rows([COLUMNS])
     last_id: int | None = None

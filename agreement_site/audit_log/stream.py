@@ -1,4 +1,4 @@
-"""The audit log as a file of JSON lines, each with the hash of the line before.
+"""Audit log file: JSON lines, each with the hash of the line before.
 
 Whoever owns the database can change its entries; a collector that reads this file at once has them
 as they were. The chain shows a line that was changed, removed or inserted later. The setting
@@ -57,14 +57,14 @@ def format_line(values: Mapping[str, Any], previous: str) -> bytes:
 
 @dataclass(frozen=True)
 class StreamProblem:
-    """A line that is not as it was written; ``line`` is counted from 1."""
+    """A changed, missing or invalid line of an audit log file; ``line`` is counted from 1."""
 
     line: int
     description: str
 
 
-def iter_problems(lines: Iterable[bytes]) -> Iterator[StreamProblem]:
-    """Yield what is wrong with the chain of a file, and with its entries that are still stored."""
+def iter_stream_problems(lines: Iterable[bytes]) -> Iterator[StreamProblem]:
+    """Yield broken links of the chain of hashes, and lines that differ from stored entries."""
     previous = FIRST_HASH
     for number, line in enumerate(lines, start=1):
         try:

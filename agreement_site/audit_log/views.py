@@ -1,4 +1,4 @@
-"""The audit log as a page and as a file: of the site for superusers, of a project for its leads."""
+"""Views of the audit log, as page and CSV: of the site, or of one project for its leads."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _get_project_names(entries: list[AuditLogEntry]) -> dict[int, str]:
 def build_row(
     entry: AuditLogEntry, mask: Mask, zone: datetime.tzinfo, project_names: Mapping[int, str]
 ) -> dict[str, Any]:
-    """Return an entry for the page.
+    """Return the template context of one audit log entry: time, actor, changes and details.
 
     Changes are (name, label, before, after); the other details are listed separately.
     """
@@ -160,7 +160,7 @@ def build_row(
 
 
 def _diff_lists(before: Any, after: Any) -> tuple[Any, Any]:
-    """Return what is only in the old and only in the new list; other values unchanged."""
+    """Return the elements only in the old and only in the new list; other values unchanged."""
     if not (isinstance(before, list) and isinstance(after, list)) or before == after:
         return before, after
     return [element for element in before if element not in after], [

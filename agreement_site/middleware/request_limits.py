@@ -50,7 +50,7 @@ class FormSizeMiddleware(BaseMiddleware):
 
 
 class DiscardUploadHandler(FileUploadHandler):
-    """Discard the files of a form whose view has not asked for any."""
+    """Upload handler that discards files for views that accept none."""
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:
         raise SkipFile

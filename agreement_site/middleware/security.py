@@ -29,7 +29,7 @@ COOKIE_NUL = "\\000"
 
 
 class AllowedMethodsMiddleware(BaseMiddleware):
-    """Answer with an error to methods, expectations and encodings that nothing here supports.
+    """Reject methods, expectations and encodings that no view supports.
 
     Django's admin accepts any method, even TRACE. The web server reads a body as chunked whatever
     other encodings its header names, and continues whatever a client expects.
@@ -104,7 +104,7 @@ class CompressPagesMiddleware(GZipMiddleware):
 
 
 class FetchDestinationMiddleware(BaseMiddleware):
-    """Refuse pages that are loaded as an image, script, frame or the like.
+    """Reject requests that load a page as an image, script, frame or the like.
 
     Such a request would carry the rights of the viewer, and requesting the next item assigns it.
     """

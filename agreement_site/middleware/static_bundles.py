@@ -106,7 +106,7 @@ class StaticBundleMiddleware(BaseMiddleware):
 
 @require_safe
 def serve_bundle(request: HttpRequest, digest: str, name: str) -> HttpResponse:
-    """Return the current file; cacheable for good when the digest in the URL is the current one."""
+    """Return a bundled CSS or JavaScript file; cacheable for good if the URL has its digest."""
     content_type = CONTENT_TYPES.get(Path(name).suffix)
     try:
         bundle = get_bundle(name) if content_type else None

@@ -29,7 +29,7 @@ class TableExportMiddleware(BaseMiddleware):
         is_shared = request.path_info.startswith(SHARED_PREFIX)
         if not name or request.method != "GET" or is_shared:
             return self.get_response(request)
-        with tables.exporting():
+        with tables.export_mode():
             page = self.get_response(request)
         is_page = page.status_code == 200 and page["Content-Type"].startswith("text/html")
         return _build_csv_response(request, page, name) if is_page else page

@@ -4,6 +4,8 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
+from core.db.create_models import CreateModels
+
 
 class Migration(migrations.Migration):
 
@@ -16,64 +18,66 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.CreateModel(
-            name='AttemptCounter',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(max_length=64, unique=True)),
-                ('since', models.DateTimeField(db_index=True)),
-                ('count', models.PositiveIntegerField(default=0)),
-            ],
-            options={
-                'verbose_name_plural': 'attempt counters',
-            },
-        ),
-        migrations.CreateModel(
-            name='PasswordChangeRequired',
-            fields=[
-                ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='password_change_required', serialize=False, to=settings.AUTH_USER_MODEL)),
-                ('since', models.DateTimeField(auto_now_add=True)),
-            ],
-        ),
-        migrations.CreateModel(
-            name='StaleQuestion',
-            fields=[
-                ('question', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='+', serialize=False, to='projects.question')),
-                ('read_at', models.DateTimeField(null=True)),
-                ('since', models.DateTimeField()),
-            ],
-        ),
-        migrations.CreateModel(
-            name='AuditLogEntry',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('created_at', models.DateTimeField(auto_now_add=True, db_index=True)),
-                ('action', models.CharField(max_length=40)),
-                ('actor_id', models.BigIntegerField(null=True)),
-                ('actor', models.CharField(blank=True, max_length=150)),
-                ('project_id', models.BigIntegerField(null=True)),
-                ('address', models.CharField(blank=True, max_length=60)),
-                ('request_id', models.CharField(blank=True, max_length=64)),
-                ('before', models.JSONField(null=True)),
-                ('after', models.JSONField(null=True)),
-                ('details', models.JSONField(default=dict)),
-            ],
-            options={
-                'verbose_name_plural': 'audit log entries',
-                'ordering': ['-id'],
-                'indexes': [models.Index(fields=['project_id', '-id'], name='audit_by_project'), models.Index(fields=['project_id', 'action', '-id'], name='audit_by_project_action'), models.Index(fields=['project_id', 'actor', '-id'], name='audit_by_project_actor'), models.Index(fields=['action', '-id'], name='audit_by_action'), models.Index(fields=['actor', '-id'], name='audit_by_actor')],
-            },
-        ),
-        migrations.CreateModel(
-            name='Preference',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('language', models.CharField(blank=True, db_default='', default='', max_length=10)),
-                ('theme', models.CharField(blank=True, choices=[('light', 'light'), ('dark', 'dark')], db_default='', default='', max_length=5)),
-                ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='preference', to=settings.AUTH_USER_MODEL)),
-            ],
-            options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('theme__in', ['', 'light', 'dark'])), name='preference_theme_valid')],
-            },
-        ),
+        CreateModels([
+            migrations.CreateModel(
+                name='AttemptCounter',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('key', models.CharField(max_length=64, unique=True)),
+                    ('since', models.DateTimeField(db_index=True)),
+                    ('count', models.PositiveIntegerField(default=0)),
+                ],
+                options={
+                    'verbose_name_plural': 'attempt counters',
+                },
+            ),
+            migrations.CreateModel(
+                name='PasswordChangeRequired',
+                fields=[
+                    ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='password_change_required', serialize=False, to=settings.AUTH_USER_MODEL)),
+                    ('since', models.DateTimeField(auto_now_add=True)),
+                ],
+            ),
+            migrations.CreateModel(
+                name='StaleQuestion',
+                fields=[
+                    ('question', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='+', serialize=False, to='projects.question')),
+                    ('read_at', models.DateTimeField(null=True)),
+                    ('since', models.DateTimeField()),
+                ],
+            ),
+            migrations.CreateModel(
+                name='AuditLogEntry',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('created_at', models.DateTimeField(auto_now_add=True, db_index=True)),
+                    ('action', models.CharField(max_length=40)),
+                    ('actor_id', models.BigIntegerField(null=True)),
+                    ('actor', models.CharField(blank=True, max_length=150)),
+                    ('project_id', models.BigIntegerField(null=True)),
+                    ('address', models.CharField(blank=True, max_length=60)),
+                    ('request_id', models.CharField(blank=True, max_length=64)),
+                    ('before', models.JSONField(null=True)),
+                    ('after', models.JSONField(null=True)),
+                    ('details', models.JSONField(default=dict)),
+                ],
+                options={
+                    'verbose_name_plural': 'audit log entries',
+                    'ordering': ['-id'],
+                    'indexes': [models.Index(fields=['project_id', '-id'], name='audit_by_project'), models.Index(fields=['project_id', 'action', '-id'], name='audit_by_project_action'), models.Index(fields=['project_id', 'actor', '-id'], name='audit_by_project_actor'), models.Index(fields=['action', '-id'], name='audit_by_action'), models.Index(fields=['actor', '-id'], name='audit_by_actor')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Preference',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('language', models.CharField(blank=True, db_default='', default='', max_length=10)),
+                    ('theme', models.CharField(blank=True, choices=[('light', 'light'), ('dark', 'dark')], db_default='', default='', max_length=5)),
+                    ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='preference', to=settings.AUTH_USER_MODEL)),
+                ],
+                options={
+                    'constraints': [models.CheckConstraint(condition=models.Q(('theme__in', ['', 'light', 'dark'])), name='preference_theme_valid')],
+                },
+            ),
+        ]),
     ]

@@ -84,13 +84,13 @@ def _write_probe_row() -> None:
 
 def _build_ready_body() -> dict[str, Any]:
     now = timezone.now()
-    lag = stale_results.measure_lag(now)
+    lag = stale_results.record_and_measure_lag(now)
     backlogs = backlog.list_progress().values()
     return {
         "status": "ok",
         "release": releases.get_release(),
         "uncounted": lag.uncounted + lag.stale,
-        "oldest_uncounted_seconds": round(lag.get_seconds(now), 3),
+        "oldest_uncounted_seconds": round(lag.get_lag_seconds(now), 3),
         "late_questions": lag.n_late,
         "backlog": {
             name: sum(progress[name] for progress in backlogs) for name in ("done", "total")

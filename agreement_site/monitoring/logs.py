@@ -1,4 +1,4 @@
-"""Logging: one line per record, as JSON for programs or as plain text for people.
+"""Logging: formatters, filters, context of requests and tasks, and one line per request.
 
 Each record carries the current request (its ID, user and project) or task. Text from outside
 cannot start a line of its own: both formats escape line breaks.

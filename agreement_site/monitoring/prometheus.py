@@ -96,7 +96,7 @@ def _query_gauges() -> dict[str, tuple[str, Any]]:
     now = timezone.now()
     with transaction.atomic():
         health.limit_statement_time(connection)
-        lag = stale_results.measure_lag(now)
+        lag = stale_results.record_and_measure_lag(now)
         backlogs = backlog.list_progress().values()
         swept_at = Worker.objects.aggregate(at=Max("swept_at"))["at"]
         audit = schedule.get_audit_summary() or {}
@@ -109,7 +109,7 @@ def _query_gauges() -> dict[str, tuple[str, Any]]:
         "stale_changes": ("Changes that are counted but not in the results yet", lag.stale),
         "oldest_change_seconds": (
             "Age of the oldest change that is not in the results yet",
-            lag.get_seconds(now),
+            lag.get_lag_seconds(now),
         ),
         "late_questions": ("Questions behind by a minute or more", lag.n_late),
         "backlog_ratings": (

@@ -1,4 +1,4 @@
-"""Lag of results behind ratings: when changes were counted that no result includes yet.
+"""Lag of results: since when counted changes of ratings are in no result.
 
 A question whose results cannot be computed would otherwise look up to date. Counts say how many
 changes are not in a result, not since when. So every observer records the time: each sweep of a
@@ -36,13 +36,13 @@ class ResultLag:
         """Return the number of late questions."""
         return len(self.late)
 
-    def get_seconds(self, now: datetime.datetime) -> float:
+    def get_lag_seconds(self, now: datetime.datetime) -> float:
         """Return the age of the oldest change that no result shows; 0 where there is none."""
         return 0.0 if self.oldest is None else max(0.0, (now - self.oldest).total_seconds())
 
 
-def measure_lag(now: datetime.datetime) -> ResultLag:
-    """Record the questions that are stale at ``now``, and return the lag of the results."""
+def record_and_measure_lag(now: datetime.datetime) -> ResultLag:
+    """Store which questions are stale at ``now``, and return the lag of their results."""
     uncounted, oldest_uncounted = services_uncounted.get_backlog()
     stale_counts = dict(
         CountState.objects.filter(unrefreshed__gt=0).values_list("pk", "unrefreshed")

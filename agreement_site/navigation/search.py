@@ -1,4 +1,4 @@
-"""Search of the command palette: projects, and in the current project its pages and objects.
+"""Search behind the command palette: projects, pages, actions and objects.
 
 It finds pages, questions, raters, items and actions, each by the permissions of its own page.
 """
@@ -35,8 +35,8 @@ class PaletteResult:
     url: str
 
 
-def search(user: Any, text: str, project: Any = None) -> list[PaletteResult]:
-    """Return what matches ``text``; without a text the pages and actions that are available here.
+def search_palette(user: Any, text: str, project: Any = None) -> list[PaletteResult]:
+    """Return pages, actions and objects that match ``text``; without it those available here.
 
     ``project``: the current project with the user's role.
     """

@@ -88,6 +88,7 @@ SITE_ENTRIES = (
     SidebarEntry("glossary", _("What the words mean"), ALL_ROLES),
     SidebarEntry("system_status", _("Operations"), frozenset({"superuser"}), starts_group=True),
     SidebarEntry("audit_log", _("Audit trail"), frozenset({"superuser"})),
+    SidebarEntry("site_webhooks", _("Webhooks"), frozenset({"superuser"})),
     SidebarEntry("access_review", _("Access review"), frozenset({"superuser"})),
     SidebarEntry("admin:index", _("Admin"), frozenset({"superuser", "staff"})),
 )
@@ -164,11 +165,11 @@ def count_skipped_items(project: Project) -> int:
     return Assignment.objects.skipped_or_flagged_in(project)[:MAX_COUNT].count()
 
 
-def list_inbox(project: Any) -> list[selectors.InboxEntry]:
+def list_inbox_entries(project: Any) -> list[selectors.InboxEntry]:
     """Return the inbox of the project for its leads; empty for other roles."""
     if project.role != Role.LEAD:
         return []
-    return selectors.get_project_entries({project.pk: project.role}).get(project.pk, [])
+    return selectors.get_entries_by_project({project.pk: project.role}).get(project.pk, [])
 
 
 def list_other_projects(user: Any, project: Any) -> list[tuple[str, str]]:

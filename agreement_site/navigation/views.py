@@ -49,7 +49,7 @@ def search_page(request: HttpRequest) -> HttpResponse:
     project = get_project(request.user, int(project_id)) if project_id else None
     context: dict[str, Any] = {
         "text": text,
-        "results": search.search(request.user, text, project),
+        "results": search.search_palette(request.user, text, project),
         "project": project,
     }
     is_palette = request.headers.get("X-Palette") == "1"

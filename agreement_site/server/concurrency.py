@@ -1,4 +1,4 @@
-"""Concurrency limit of the web server: a request needs its whole body, and a connection slot.
+"""Limit of the requests that the site works on at a time; bodies are received before.
 
 A thread of the web server belongs to its client until the response is sent, so a client that
 sends half a body, or reads slowly, keeps a thread as long as it likes. There are many threads,
@@ -31,7 +31,7 @@ StartResponse = Callable[..., Any]
 
 
 class ConcurrencyLimiter:
-    """Let Django's WSGI application ``site`` work on ``number`` requests at a time; others wait.
+    """WSGI wrapper that lets the site work on ``number`` requests at a time; others wait.
 
     Large bodies are read inside a slot, so they get half of the slots at most.
     """

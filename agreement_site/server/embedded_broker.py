@@ -73,6 +73,7 @@ def build_broker_command(data_dir: Path) -> list[str]:
         "appendonly": "yes",
         "appendfsync": "everysec",
         "save": "",
+        "hz": "1",  # its own chores once a second, not ten times
         "maxmemory-policy": "noeviction",  # an evicted queue binding would lose messages silently
         "loglevel": "warning",
         # keeps advice about kernel settings off the terminal

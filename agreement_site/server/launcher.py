@@ -243,9 +243,10 @@ def run_installation(installation: Installation, *, end_with_parent: bool) -> in
             )
         print_message(
             f"Concord keeps its data in {installation.data_dir} and writes its log here, one line "
-            "a request. Preparing the tables; the first start takes some seconds ..."
+            "a request. Checking the database ..."
         )
         sign_in = prepare_database(environment)
+        print_message("The tables are ready. Starting the worker and the web server ...")
         supervisor = Supervisor(
             list_programs(installation, environment), end_with_parent=end_with_parent
         )

@@ -1,4 +1,4 @@
-"""/livez and /healthz, answered before everything else.
+"""WSGI wrapper that answers the probes /livez and /healthz before the site.
 
 They work under any host name, without a connection slot, and within two seconds whatever the
 database does. A locked table keeps every slot busy, so a probe that needed one would hang when it
@@ -53,7 +53,7 @@ class HealthProbes:
 
 
 class ReadinessCheck:
-    """Run ``check`` in its own thread, one at a time, and answer without it when it is late."""
+    """Runs the readiness check in a thread of its own, and answers 503 when it is late."""
 
     def __init__(self, check: Callable[[], health.HealthResponse] | None = None) -> None:
         self._check = check or check_with_own_connection

@@ -1,4 +1,4 @@
-"""Supervisor that keeps a few programs running and leaves none behind when it ends.
+"""Supervisor: start programs in order, restart those that end, and stop all at the end.
 
 Each program leads a process group of its own, so that its children end with it. A program that
 ends is restarted, after a pause that grows while it keeps failing. A small shell holds the

@@ -49,10 +49,14 @@ def create_application() -> HealthProbes:
     """Return the WSGI application that each process serves."""
     from django.conf import settings
     from django.core.wsgi import get_wsgi_application
+    from django.db import connections
 
     from agreement_site.server.concurrency import ConcurrencyLimiter
     from agreement_site.server.probes import HealthProbes
+    from ratings.files import data_folders
 
+    data_folders.record_at_start()
+    connections.close_all()
     return HealthProbes(ConcurrencyLimiter(get_wsgi_application(), settings.WEB_THREADS))
 
 

@@ -20,6 +20,7 @@ from metrics.counting import backlog
 from metrics.integrity import schedule
 from metrics.jobs import heartbeat, hints, question_updates
 from metrics.models import Worker
+from ratings.files import data_folders
 from ratings.imports import leases
 from ratings.models import ImportRun
 
@@ -32,7 +33,7 @@ def collect_status() -> dict[str, Any]:
     ``late`` are the ids of questions.
     """
     now = timezone.now()
-    lag = stale_results.measure_lag(now)
+    lag = stale_results.record_and_measure_lag(now)
     workers = {
         name: (now - swept_at).total_seconds()
         for name, swept_at in Worker.objects.order_by("-swept_at").values_list("name", "swept_at")
@@ -41,7 +42,7 @@ def collect_status() -> dict[str, Any]:
         "release": releases.get_release(),
         "schema": releases.describe_schema_mismatch() or "of this release",
         "uncounted": lag.uncounted + lag.stale,
-        "oldest_uncounted_seconds": None if lag.oldest is None else lag.get_seconds(now),
+        "oldest_uncounted_seconds": None if lag.oldest is None else lag.get_lag_seconds(now),
         "late_questions": lag.n_late,
         "late": sorted(lag.late),
         "pending_questions": len(question_updates.list_pending_questions()),
@@ -53,6 +54,7 @@ def collect_status() -> dict[str, Any]:
         "workers": workers,
         "broker": get_broker_state(),
         "disk_free_bytes": health.get_free_bytes(),
+        "separate_folders": data_folders.describe_separate_folders(),
     }
     return {**status, "problems": list_problems(status)}
 

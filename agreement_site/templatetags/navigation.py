@@ -13,7 +13,7 @@ register = template.Library()
 
 
 class InboxSummary(NamedTuple):
-    """The number of things in the inbox, and each kind in words."""
+    """Number of entries in the inbox, and a text for each kind."""
 
     total: int
     descriptions: list[str]
@@ -27,7 +27,7 @@ def project_links(project: Any, request: HttpRequest) -> list[sidebar.SidebarLin
 @register.simple_tag
 def inbox_summary(project: Any) -> InboxSummary:
     """Return the inbox of the project, which the bell in the header shows."""
-    inbox = sidebar.list_inbox(project)
+    inbox = sidebar.list_inbox_entries(project)
     return InboxSummary(sum(entry.number for entry in inbox), [entry.words for entry in inbox])
 
 

@@ -31,7 +31,7 @@ CODES = {
 
 
 class BadRequest(exceptions.APIException):
-    """400 with the invalid places.
+    """Error 400 of the API, which names the invalid fields.
 
     ``fields`` maps a field's name to a message, or to messages by place (rows by number).
     """
@@ -44,14 +44,14 @@ class BadRequest(exceptions.APIException):
 
 
 class Conflict(exceptions.APIException):
-    """Somebody deleted or created the same thing between our read and our write."""
+    """Error 409: another request created or deleted the same row meanwhile."""
 
     status_code = 409
     default_detail = "Somebody changed this at the same moment. Nothing was stored; try again."
 
 
 class Unavailable(exceptions.APIException):
-    """The database is full, busy or unreachable. Nothing of the request was stored."""
+    """Error 503: the database is full, busy or unreachable, and nothing was stored."""
 
     status_code = 503
     default_detail = "The database cannot take this now. Nothing was stored; try again later."
@@ -67,7 +67,7 @@ def build_error_body(
 
 
 def handle_api_error(error: Exception, context: dict[str, Any]) -> Response | None:
-    """Turn an exception into a response: DRF's exception handler.
+    """Return the response for an exception of an API view: DRF's exception handler.
 
     Return None for an unknown exception, which becomes the site's 500 in the same shape.
     """

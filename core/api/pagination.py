@@ -1,4 +1,4 @@
-"""Cursor pagination: rows that stay are neither skipped nor repeated, whatever changes."""
+"""Cursor pagination of API lists, in which changes neither skip nor repeat other rows."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def paginate_search(
     key_length: int,
     read: Callable[[CursorKey | None, int], tuple[list[Any], CursorKey | None]],
 ) -> dict[str, Any]:
-    """Return one page of a list that is searched in parts.
+    """Return one page of search results, found by scanning a bounded part of the rows.
 
     ``read(after, size)`` returns up to ``size`` results greater than ``after``, and the key
     after which to continue (None at the end).

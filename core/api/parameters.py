@@ -15,8 +15,8 @@ MAX_PARAMETER_LENGTH = 500
 MAX_ROWS = 10_000
 
 
-def parse_query(request: Request, allowed: Sequence[str] = ()) -> dict[str, str]:
-    """Return the query's parameters.
+def parse_query_parameters(request: Request, allowed: Sequence[str] = ()) -> dict[str, str]:
+    """Return the query parameters by name; raise BadRequest for unknown or repeated ones.
 
     Raises BadRequest for one that is unknown, repeated, or cannot be stored as text.
     """
@@ -41,7 +41,7 @@ def _describe_allowed(allowed: Sequence[str]) -> str:
 
 
 def get_choice(query: dict[str, str], name: str, allowed: Sequence[str], *, default: str) -> str:
-    """Return a parameter that must be one of ``allowed``.
+    """Return a query parameter that must be one of ``allowed``; raise BadRequest otherwise.
 
     Raises BadRequest, which lists the allowed values, for another value.
     """
@@ -55,7 +55,8 @@ def get_choice(query: dict[str, str], name: str, allowed: Sequence[str], *, defa
 
 
 def parse_rows(data: Any) -> list[Any]:
-    """Return the request's body as a list of rows:
+    """Return the request's body as a list of 1 to MAX_ROWS rows; a single object becomes one row.
+
     one object, or a list of 1 to MAX_ROWS objects.
     """
     rows = data if isinstance(data, list) else [data]

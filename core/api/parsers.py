@@ -20,7 +20,7 @@ _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class RequestTooLarge(APIException):
-    """413: the body has more bytes than allowed."""
+    """Error 413: the body has more bytes than allowed."""
 
     status_code = 413
     default_code = "too_large"

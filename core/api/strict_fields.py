@@ -1,4 +1,5 @@
-"""Serializer fields that do not convert JSON types:
+"""Serializer fields that convert no JSON types: "3" is no number, true is not 1.
+
 "3" is no number, true is not 1, 3 is no text.
 """
 
@@ -80,7 +81,7 @@ class BoundedListField(serializers.ListField):
 
 
 class StrictChoiceField(serializers.ChoiceField):
-    """One of the given texts; the error lists them."""
+    """A JSON text that is one of the choices; the error lists them."""
 
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str) or data not in self.choices:

@@ -1,4 +1,4 @@
-"""Write and look up many rows at once, with the same calls on SQLite and PostgreSQL.
+"""Bulk reads and writes of rows, with the same calls on SQLite and PostgreSQL.
 
 Raw SQL, because one statement must handle a single row in well under a millisecond and 100,000
 rows in a second: the ORM's bulk_create builds an object and a parameter list per row and costs ten
@@ -223,7 +223,7 @@ def _build_upsert(
     return f"INSERT INTO {table} ({_quote_columns(columns)}) {source} {conflict}"
 
 
-def update_by_id(table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+def update_rows_by_id(table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Set ``columns`` of the rows with the given ids; each row is (id, value, ...).
 
     Must run inside a transaction.

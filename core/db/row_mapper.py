@@ -16,7 +16,7 @@ ModelT = TypeVar("ModelT", bound=models.Model)
 
 
 class RowMapper(Generic[ModelT]):
-    """The columns of a model's fields (all of them, or those named; the others are deferred)."""
+    """Maps rows of plain SQL to model objects, with all fields or some; others are deferred."""
 
     def __init__(self, model: type[ModelT], *names: str) -> None:
         self._model = model

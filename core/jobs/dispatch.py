@@ -6,10 +6,12 @@ in time and its failures are logged, not raised.
 
 from __future__ import annotations
 
+import functools
 import logging
 import time
 from collections.abc import Callable
 
+import redis
 from celery import current_app
 from django.conf import settings
 
@@ -21,6 +23,12 @@ logger = logging.getLogger(__name__)
 BROKER_PAUSE_SECONDS = 5
 
 _paused_until = 0.0
+
+
+@functools.cache
+def get_redis_client() -> redis.Redis:
+    url = settings.REDIS_URL.replace("redis+socket://", "unix://")
+    return redis.Redis.from_url(url, socket_timeout=0.5, socket_connect_timeout=0.5, retry=None)
 
 
 def start_task(

@@ -1,4 +1,4 @@
-"""Leases: which worker owns a row.
+"""Leases of database rows: one worker at a time owns a row, for a limited time.
 
 Two workers may both believe that they own a row, but only one of them can write, because every
 write names the lease: a worker that lost it writes nothing.
@@ -60,8 +60,8 @@ def get_leased_rows(row: LeasedRow) -> QuerySet[LeasedRow]:
     return type(row)._default_manager.filter(pk=row.pk, lease=row.lease)  # type: ignore[attr-defined]
 
 
-def update_leased(row: LeasedRow, leased: QuerySet[LeasedRow], **changes: Any) -> None:
-    """Write the changes to the database and to ``row``.
+def update_leased_row(row: LeasedRow, leased: QuerySet[LeasedRow], **changes: Any) -> None:
+    """Update a leased row in the database and in memory; raise LeaseLost if the lease is lost.
 
     ``leased`` is ``get_leased_rows(row)``, possibly filtered further. Raises LeaseLost, having
     written nothing, when it is empty.
@@ -72,6 +72,6 @@ def update_leased(row: LeasedRow, leased: QuerySet[LeasedRow], **changes: Any) -
         setattr(row, name, value)
 
 
-def release(row: Leased) -> None:
-    """Let another worker claim the row at once; do nothing when it has been claimed already."""
+def release_lease(row: Leased) -> None:
+    """Release the lease of a row, so that another worker can claim it at once."""
     get_leased_rows(row).update(leased_until=timezone.now())

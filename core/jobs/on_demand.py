@@ -24,7 +24,7 @@ from django.db.models import Manager, QuerySet
 from django.utils import timezone
 
 from .dispatch import start_task
-from .lease import Leased, build_unclaimed_filter, claim_lease, get_leased_rows, release
+from .lease import Leased, build_unclaimed_filter, claim_lease, get_leased_rows, release_lease
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ JobRow = TypeVar("JobRow", bound=OnDemandResult)
 
 @dataclass(frozen=True)
 class OnDemandJob(Generic[JobRow]):
-    """One kind of on-demand job."""
+    """A kind of on-demand job: finds or creates its rows, starts tasks and computes results."""
 
     rows: QuerySet[JobRow]  # with the related rows that ``compute_result`` needs
     result_field: str
@@ -82,7 +82,7 @@ class OnDemandJob(Generic[JobRow]):
         return row, created
 
     def request_refresh(self, row: JobRow, *, is_stale: Callable[[], bool]) -> None:
-        """Record that a stored row was requested.
+        """Record a request for a stored result; start a task if it is stale and its cooldown over.
 
         Starts a task if the row is out of date and its cooldown is over.
         """
@@ -101,7 +101,7 @@ class OnDemandJob(Generic[JobRow]):
             start_task(self.task_name, row.pk)
 
     def compute(self, row_id: int) -> bool:
-        """Compute a pending row.
+        """Claim and compute a pending row; return True if it was computed.
 
         Returns False when no row has this id or another worker has claimed it.
 
@@ -114,7 +114,7 @@ class OnDemandJob(Generic[JobRow]):
             return self._compute_claimed(row)
         except BaseException:
             with suppress(DatabaseError):  # if this fails, the lease expires
-                release(row)
+                release_lease(row)
             raise
 
     def claim(self, row_id: int) -> JobRow | None:
@@ -182,7 +182,7 @@ class OnDemandJob(Generic[JobRow]):
         return self.rows.model._default_manager
 
 
-def delete_least_recent(rows: QuerySet[Any], *, keep: int) -> None:
+def delete_least_recently_requested(rows: QuerySet[Any], *, keep: int) -> None:
     """Delete all of ``rows`` except the ``keep`` most recently requested ones."""
     ids = rows.order_by("-requested_at", "-id").values_list("pk", flat=True)
     ids_to_delete = list(ids[keep : keep + DELETE_BATCH_SIZE])

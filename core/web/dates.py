@@ -43,7 +43,7 @@ def relative_time(value: datetime.datetime | None, form: str = "relative") -> Sa
 
 @register.filter
 def last_day(end: datetime.datetime, zone: str) -> SafeString:
-    """Render the last day before a moment that is midnight in ``zone``.
+    """Render the last day of a period whose end is a midnight in ``zone``.
 
     A period that ends at midnight ends with the day before, which is the day that was chosen. The
     moment itself is the tooltip.

@@ -1,4 +1,4 @@
-"""Clean HTML that users wrote.
+"""Sanitize HTML that users wrote, and extract its text.
 
 Nothing in it is executed, and media load only from allowed origins.
 """
@@ -32,15 +32,15 @@ _EXCERPT_LENGTH = 10_000  # characters of HTML from which a line of a list is ta
 
 
 def clean_html(text: str) -> str:
-    """Remove scripts, styles, forms and frames; keep images only from allowed origins.
+    """Return HTML without scripts, styles, forms and frames; images only from allowed origins.
 
-    HTML that would take long to parse (``is_simple``) is returned as text.
+    HTML that would take long to parse (see ``is_bounded``) is returned as text.
     """
-    return clean_generated_html(text) if is_simple(text) else f"<pre>{html.escape(text)}</pre>"
+    return clean_generated_html(text) if is_bounded(text) else f"<pre>{html.escape(text)}</pre>"
 
 
 def clean_generated_html(text: str) -> str:
-    """Clean HTML that a program generated from a text of users, and that is nested a few levels."""
+    """Return sanitized HTML that Markdown or a similar program generated from a user's text."""
     return nh3.clean(
         text,
         tags=_TAGS,
@@ -56,18 +56,18 @@ def extract_text(text: str) -> str:
     A blank in place of each tag keeps the words of a table separate. HTML that would take long to
     parse is returned as it is.
     """
-    if not is_simple(text):
+    if not is_bounded(text):
         return text
     return html.unescape(nh3.clean(text.replace("<", " <"), tags=set()))
 
 
 def extract_beginning(text: str) -> str:
-    """Return the text of the beginning of HTML, for a line of a list."""
+    """Return the text of the first part of HTML, for an excerpt in a list."""
     return extract_text(text[:_EXCERPT_LENGTH])
 
 
-def is_simple(text: str) -> bool:
-    """Return True if parsing the HTML takes a bounded time: its length, depth, tags, attributes.
+def is_bounded(text: str) -> bool:
+    """Return True if HTML is small enough to parse: its length, depth, tags and attributes.
 
     The depth is an estimate: an end tag closes the last open element of its name and all in it.
     """

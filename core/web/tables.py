@@ -41,8 +41,8 @@ _exporting: ContextVar[bool] = ContextVar("exporting a table", default=False)
 
 
 @contextlib.contextmanager
-def exporting() -> Iterator[None]:
-    """Render pages for export within this context."""
+def export_mode() -> Iterator[None]:
+    """Context manager in which pages are rendered for the export of their tables."""
     token = _exporting.set(True)
     try:
         yield
@@ -55,8 +55,8 @@ def is_exporting() -> bool:
     return _exporting.get()
 
 
-def round_to_zero(value: float) -> float:
-    """Return 0.0 for a rounding error such as 6.9e-18, else the value.
+def round_tiny_to_zero(value: float) -> float:
+    """Return 0.0 for a value that is only rounding error, such as 6.9e-18, else the value.
 
     For every statistic in a file, except probabilities, which may be that small.
     """
@@ -64,7 +64,7 @@ def round_to_zero(value: float) -> float:
 
 
 def get_page_size(rows: int) -> int:
-    """Return the number of rows for a page: ``rows``, or MAX_EXPORT_ROWS during an export."""
+    """Return the number of rows to show: ``rows``, or MAX_EXPORT_ROWS during an export."""
     return MAX_EXPORT_ROWS if _exporting.get() else rows
 
 
@@ -90,7 +90,7 @@ def csv_link(context: template.Context, *parts: object) -> SafeString:
 
 
 def extract_rows(page: str, name: str) -> list[list[str]] | None:
-    """Return the rows of the table that the heading ``name`` labels, its head first.
+    """Return the rows of the table below the heading ``name`` in a page's HTML, header first.
 
     Returns None if there is no such table.
 

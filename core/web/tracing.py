@@ -38,7 +38,7 @@ span_factory: SpanFactory = _start_null_span
 
 
 def start_span(kind: str, name: str, headers: Mapping[str, str] | None = None) -> Any:
-    """Return a context manager for the span of what is done inside.
+    """Return a context manager that traces the code inside as one span.
 
     ``kind`` is server, consumer or client. ``headers`` may carry the parent's trace context.
     """

@@ -1,4 +1,4 @@
-"""All coefficients that are meaningful on a scale, computed in one call from shared sums."""
+"""All coefficients that are meaningful on a scale, computed together from shared sums."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -48,7 +48,7 @@ def pattern_coefficients(
     for name, (entry, weighting) in forms.items():
         if entry.pattern_formula is not None and (names is None or name in names):
             matrix = None if weighting == UNWEIGHTED else weights[weighting]
-            estimates[name] = compute_from_patterns(
+            estimates[name] = compute_pattern_formula(
                 entry.pattern_formula, sums, matrix, values, interval=interval
             )
     return _solve_limits(estimates)
@@ -76,10 +76,10 @@ def estimate_coefficient(
         raise ValueError(f"unknown coefficient {name!r}; one of {', '.join(forms)}")
     formula, weighting = forms[name]
     matrix = weights if weighting == UNWEIGHTED else matrices[weighting]
-    return compute_from_patterns(formula, sums, matrix, values)
+    return compute_pattern_formula(formula, sums, matrix, values)
 
 
-def compute_from_patterns(
+def compute_pattern_formula(
     formula: Formula,
     sums: PatternSums,
     weights: npt.ArrayLike | None,
@@ -87,7 +87,7 @@ def compute_from_patterns(
     *,
     interval: bool = True,
 ) -> Estimate:
-    """Return the Estimate (...) of one pattern formula on prepared sums; weights (k, k) or None."""
+    """Return the Estimate (...) of one formula on prepared sums, with weights (k, k) or None."""
     options = formula.build_options(weights, values)
     estimate: Estimate = formula.function(
         sums.counts, sums.n_items, interval=interval, sums=sums, **options

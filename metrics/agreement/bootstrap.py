@@ -1,4 +1,4 @@
-"""Bootstrap intervals at a cost that does not depend on the number of items.
+"""Bootstrap intervals by multinomial counts of patterns: the cost is independent of items.
 
 Resampling patterns, or the cells of pair tables: drawing N items with replacement amounts to
 drawing how often each distinct pattern occurs, a multinomial over the patterns with their shares as
@@ -131,7 +131,10 @@ def _summarize(values: Floats, tails: Floats) -> BootstrapInterval:
 def _compute_bca_tails(
     values: Floats, observed: npt.NDArray[np.int64], statistic: Statistic, tails: Floats
 ) -> Floats:
-    """Return the levels at which quantiles are taken: Phi(z0 + (z0 + z) / (1 - a (z0 + z)))."""
+    """Return the quantile levels of a BCa interval, corrected for bias and acceleration.
+
+    The levels are Phi(z0 + (z0 + z) / (1 - a (z0 + z))).
+    """
     point = float(statistic(observed.astype(float)).value)
     defined = values[np.isfinite(values)]
     if defined.size == 0 or not np.isfinite(point):
@@ -145,7 +148,7 @@ def _compute_bca_tails(
 
 
 def _compute_acceleration(observed: npt.NDArray[np.int64], statistic: Statistic) -> float:
-    """Return a, from the values without one item of each pattern.
+    """Return the acceleration of a BCa interval, from values without one item of each pattern.
 
     Each value counts as often as the pattern has items.
     """

@@ -5,7 +5,9 @@ reason.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import Any, NotRequired, TypedDict
 
 import numpy as np
@@ -16,6 +18,7 @@ Floats = npt.NDArray[np.float64]
 Index = int | tuple[int, ...]
 
 CONFIDENCE_LEVEL = 0.95  # of every interval unless stated otherwise
+NORMAL_QUANTILE = float(special.ndtri((1 + CONFIDENCE_LEVEL) / 2))
 SINGULAR_TOLERANCE = 1e-12  # kappa is undefined where |1 - P_e| is below this
 
 REASONS: tuple[str | None, ...] = (
@@ -80,7 +83,7 @@ class Limits:
         self._arrays = arrays
 
     def solve(self) -> tuple[Floats, Floats]:
-        """Return the limits (...)."""
+        """Return the lower and upper limits (...), computing them on first use."""
         raise NotImplementedError
 
     def __getitem__(self, index: Any) -> "Limits":
@@ -214,36 +217,41 @@ def to_finite_float(value: Any) -> float | None:
 def correct_for_chance(
     observed: Floats, expected: Floats, pairable: npt.NDArray[np.bool_]
 ) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Return (P_o - P_e) / (1 - P_e) and the reason code where it is undefined, both (...).
+    """Return (P_o - P_e) / (1 - P_e) (...), and the code of the reason where it is undefined.
 
     observed, expected: float (...); pairable: bool (...), whether there is any pair of ratings.
     """
     beyond_chance = 1 - expected
     singular = np.abs(beyond_chance) < SINGULAR_TOLERANCE
     reason = np.where(
-        ~pairable,
-        REASON_CODES["no_pairable_items"],
+        pairable,
         np.where(singular, REASON_CODES["single_category"], 0),
+        REASON_CODES["no_pairable_items"],
     )
-    with np.errstate(invalid="ignore", divide="ignore"):
-        value = np.where(reason == 0, (observed - expected) / beyond_chance, np.nan)
-    return value, reason
+    return (observed - expected) / np.where(reason == 0, beyond_chance, np.nan), reason
 
 
 def divide_or_nan(numerator: Any, denominator: Any) -> Floats:
     """Return numerator / denominator, NaN where the denominator is 0."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(denominator == 0, np.nan, np.divide(numerator, denominator))
+    denominators = np.asarray(denominator, float)
+    return np.asarray(numerator / np.where(denominators == 0, np.nan, denominators))
 
 
 def t_quantile(df: npt.ArrayLike, level: float = CONFIDENCE_LEVEL) -> Floats:
     """Return the two-sided quantile of Student's t, with the shape of df; NaN for df < 1."""
     df = np.asarray(df, float)
+    if df.size == 1:
+        return np.full(df.shape, _compute_t_quantile(df.item(), level))
     distinct, index = np.unique(df, return_inverse=True)
     quantile = np.where(
         distinct >= 1, special.stdtrit(np.maximum(distinct, 1), (1 + level) / 2), np.nan
     )
     return quantile[index].reshape(df.shape)
+
+
+@lru_cache(maxsize=4096)
+def _compute_t_quantile(df: float, level: float) -> float:
+    return float(special.stdtrit(df, (1 + level) / 2)) if df >= 1 else math.nan
 
 
 def wilson_interval(
@@ -260,9 +268,22 @@ def wilson_interval(
     return max(centre - half, 0.0), min(centre + half, 1.0)
 
 
+def compute_difference_margin(before: Mapping[str, Any], after: Mapping[str, Any]) -> float:
+    """Return by how much two independent values must differ to be more than chance.
+
+    before, after: value, low and high. The margin of the 95% interval of the difference towards 0,
+    from the interval of each (Zou & Donner 2008, Statistics in Medicine 27, 1693-1702); infinite
+    where a limit is undefined.
+    """
+    lower, higher = sorted((before, after), key=lambda estimate: float(estimate["value"]))
+    if lower["high"] is None or higher["low"] is None:
+        return math.inf
+    return math.hypot(lower["high"] - lower["value"], higher["value"] - higher["low"])
+
+
 @dataclass(frozen=True)
 class EstimateBasis:
-    """The sample behind an estimate.
+    """Numbers of items and ratings and degrees of freedom behind an estimate.
 
     n_items, n_ratings: int (...), items and ratings compared; df: float (...), degrees of freedom
     of the interval.
@@ -289,7 +310,7 @@ class ChanceCorrected:
     def from_agreement(
         cls, observed: Floats, expected: Floats, pairable: npt.NDArray[np.bool_]
     ) -> "ChanceCorrected":
-        """Build it from P_o and P_e (...).
+        """Return the chance-corrected coefficient of observed and expected agreement (...).
 
         pairable: bool (...), True where any ratings can be compared.
         """
@@ -326,7 +347,7 @@ def build_estimate(
     no_se_reason: str = "needs_bootstrap",
     limits: Limits | None = None,
 ) -> Estimate:
-    """Return the point estimate (...) with its interval.
+    """Return an Estimate (...) from point, standard error and basis, with its intervals.
 
     limits: of the interval; None: value -/+ t(df) se, the upper one at most `upper`. se: float
     (...), or None where no analytic standard error exists; then `no_se_reason` names the reason.
@@ -350,11 +371,16 @@ def build_estimate(
         value=np.asarray(point.value, float),
         se=np.asarray(se, float),
         limits=limits,
-        observed=np.broadcast_to(np.asarray(point.observed, float), shape),
-        expected=np.broadcast_to(np.asarray(point.expected, float), shape),
+        observed=_broadcast(np.asarray(point.observed, float), shape),
+        expected=_broadcast(np.asarray(point.expected, float), shape),
         reason=np.asarray(point.reason, np.int64),
         se_reason=np.asarray(se_reason, np.int64),
-        n_items=np.broadcast_to(np.asarray(basis.n_items, np.int64), shape),
-        n_ratings=np.broadcast_to(np.asarray(basis.n_ratings, np.int64), shape),
-        df=np.broadcast_to(np.asarray(basis.df, float), shape),
+        n_items=_broadcast(np.asarray(basis.n_items, np.int64), shape),
+        n_ratings=_broadcast(np.asarray(basis.n_ratings, np.int64), shape),
+        df=_broadcast(np.asarray(basis.df, float), shape),
     )
+
+
+def _broadcast(array: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """Return the array with this shape; the array itself if it has it."""
+    return array if array.shape == shape else np.broadcast_to(array, shape)

@@ -1,4 +1,4 @@
-"""Explanations of columns, marks and means of coefficients, one or two sentences each.
+"""Explanations of columns and marks on pages, one or two sentences each.
 
 The handbook prints these texts, and pages show them translated beside the number. The text of a
 coefficient is in its declaration (coefficients/).

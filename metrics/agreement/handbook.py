@@ -1,4 +1,5 @@
-"""Generation of docs/statistics.md from the registry:
+"""Generate docs/statistics.md from the registry of coefficients.
+
 `python -m metrics.agreement.handbook > docs/statistics.md`.
 
 A test compares the file with render(), so that page and code cannot differ.
@@ -102,21 +103,21 @@ peers, where items are clusters. The standard error comes from the differences b
 few items differ, because a category is rare or nearly all ratings agree, it is far too small or 0.
 irrCAC's standard errors take n2 as fixed, so items with a single rating make them too wide.
 
-**The interval shown** (`.low`, `.high`; pages, API, files and charts) is the score interval or the
-published one, whichever reaches further at each end:
+**The interval shown** (`.low`, `.high`; pages, API, files and charts) is a score interval:
 
-* The *score interval* contains each value c for which |estimate - c| is at most t standard errors
-  *under c*, as Wilson's interval of a share does. The standard error under c is that of the common
-  correlation model: ratings of an item are draws from an urn with the observed shares of the
-  categories (Dirichlet-multinomial; beta-binomial for two categories), in which two ratings agree
-  as often as c says. It has closed form for every coefficient of counts, with any weights and any
-  numbers of ratings (`metrics/agreement/counts/score_intervals.py`). For two categories and two
-  ratings it follows Donner & Eliasziw 1992, Statistics in Medicine 11, 1511-1519, and Zou & Donner
-  2004, Biometrics 60, 807-811; for percent agreement it is Wilson 1927, JASA 22, 209-212.
-* The published half covers items that differ in other ways than the model has it. Here the
-  agreement of items with two or more ratings is centred at its own mean, so single ratings do not
-  widen it.
-* t has n2 - 1 degrees of freedom: only items with two or more ratings count.
+* It contains each value c for which |estimate - c| is at most 1.96 standard errors *under c*, as
+  Wilson's interval of a share does. The standard error under c is that of the common correlation
+  model: ratings of an item are draws from an urn with the observed shares of the categories
+  (Dirichlet-multinomial; beta-binomial for two categories), in which two ratings agree as often as
+  c says. It has closed form for every coefficient of counts, with any weights and any numbers of
+  ratings (`metrics/agreement/counts/urn_model.py`). For two categories and two ratings it follows
+  Donner & Eliasziw 1992, Statistics in Medicine 11, 1511-1519, and Zou & Donner 2004, Biometrics
+  60, 807-811; for percent agreement it is Wilson 1927, JASA 22, 209-212.
+* Items may differ more than the model has it: some are easy and some hard. So its variance is
+  multiplied by a dispersion, the square of (t x estimated standard error) / (1.96 x model's
+  standard error) at the estimate, if that is above 1 (quasi-likelihood: Wedderburn 1974, Biometrika
+  61, 439-447). t has n2 - 1 degrees of freedom: only items with two or more ratings count. Their
+  agreement is centred at its own mean, so single ratings do not widen the interval.
 * No limit lies outside what the coefficient can be: for kappas 1 - m / (m - 1) with m the smallest
   number of ratings compared (-1 for two), for AC1 and Brennan-Prediger the value at the least
   agreement and the greatest chance, for percent agreement the least agreement that m ratings in k

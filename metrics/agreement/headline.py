@@ -29,7 +29,7 @@ LEAD_CHOICE = "chosen"
 
 @dataclass(frozen=True)
 class Headline:
-    """The name of the headline coefficient and the reason for it (a row of the table).
+    """Name of the headline coefficient, and the reason for it (a row of the table).
 
     trend_name: its name in a trend; companions: coefficients shown next to it.
     """
@@ -128,7 +128,7 @@ ROWS = (
 
 @dataclass(frozen=True)
 class HeadlineTableRow:
-    """A row of the table as text; `reason` and `scales` identify the rule."""
+    """A row of the headline table in words; `reason` and `scales` identify the rule."""
 
     reason: str
     scales: tuple[str, ...]
@@ -169,7 +169,7 @@ HEADLINE_REASONS = (*dict.fromkeys(row.reason for row in ROWS), LEAD_CHOICE)
 
 
 def choose_headline(facts: HeadlineFacts, *, choice: str = "") -> Headline:
-    """Return the headline of a question.
+    """Return the headline coefficient for a question with these properties, or the lead's choice.
 
     `choice`: the coefficient the lead chose instead, or "".
     """
@@ -180,7 +180,7 @@ def choose_headline(facts: HeadlineFacts, *, choice: str = "") -> Headline:
 
 
 def get_trend_name(name: str, facts: HeadlineFacts) -> str:
-    """Return the pattern coefficient that replaces `name` in a trend: itself if it is one."""
+    """Return the pattern coefficient that stands for the coefficient `name` in a trend."""
     if name in ICCS:
         return facts.alpha_name
     if name.startswith(COHEN):
@@ -207,6 +207,6 @@ def get_weighting(name: str) -> str:
 
 
 def get_report_key(name: str) -> str:
-    """Return the key of report() that has the value of a headline."""
+    """Return the key in the dictionary of report() for a headline's name."""
     suffix = name.removeprefix(COHEN)
     return f"weighted_kappa{suffix}" if name.startswith(COHEN) and suffix else name

@@ -1,4 +1,4 @@
-"""Agreement of ratings that are sets of labels: alpha of whole sets, and of each label by itself.
+"""Agreement on sets of labels (several per rating): alpha of whole sets and of each label.
 
 The distinct sets in use are the categories, with distances between them:
 
@@ -27,13 +27,13 @@ LabelSet = frozenset[Any]
 
 
 def jaccard_distance(first: Collection[Any], second: Collection[Any]) -> float:
-    """Return 1 - |A & B| / |A | B|, 0 for two empty sets."""
+    """Return the Jaccard distance 1 - |A & B| / |A | B| of two sets, 0 for two empty ones."""
     a, b = set(first), set(second)
     return 1 - len(a & b) / len(a | b) if a | b else 0.0
 
 
 def masi_distance(first: Collection[Any], second: Collection[Any]) -> float:
-    """Return 1 - J M."""
+    """Return the MASI distance of two sets, 1 - J M."""
     a, b = set(first), set(second)
     if a == b:
         return 0.0

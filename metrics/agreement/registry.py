@@ -1,4 +1,4 @@
-"""The one list of coefficients, used by batch, report(), pages, API, command line and handbook.
+"""Registry of all coefficients, for batch, report(), pages, API, command and handbook.
 
 To add a coefficient, write its formula and declaration in a module of coefficients/ and list its
 name here.
@@ -157,7 +157,7 @@ def list_peer_names(weightings: Collection[str]) -> list[str]:
     ]
 
 
-def list_mean_names(weightings: Collection[str]) -> list[str]:
+def list_mean_kappa_names(weightings: Collection[str]) -> list[str]:
     """Return the names of the mean pairwise kappa under these weightings."""
     return [get_weighted_name(MEAN_PAIRWISE, weighting) for weighting in weightings]
 

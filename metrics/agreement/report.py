@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy import special
 
 from . import validation
-from .batch import compute_from_patterns
+from .batch import compute_pattern_formula
 from .coefficients import cohen, marginal_tests
 from .coefficients.conger import RatedItems
 from .coefficients.declaration import Coefficient, Formula
@@ -76,7 +76,7 @@ def build_report(
 
 @dataclass(frozen=True)
 class _Scale:
-    """Values of the categories (k,), and name -> matrix (k, k) of all weightings."""
+    """Scale of a report: values of the categories (k,), and weight matrices by name."""
 
     values: Floats
     weights: dict[str, Floats]
@@ -88,7 +88,7 @@ class _Scale:
         values: Sequence[float] | npt.ArrayLike | None,
         weight_matrix: Sequence[Sequence[float]] | npt.ArrayLike | None,
     ) -> "_Scale":
-        """Validate values (k,) and weight matrix (k, k).
+        """Return the scale after validating values (k,) and the weight matrix (k, k).
 
         None: ranks 1..k, and no custom weights.
         """
@@ -180,7 +180,7 @@ def _report_many_raters(rated_items: RatedItems, scale: _Scale) -> ReportDict:
         if formula := entry.pattern_formula:
             interval = entry.report_format == "interval"
             for name, matrix in scale.iter_forms(entry, formula):
-                estimate = compute_from_patterns(
+                estimate = compute_pattern_formula(
                     formula, sums, matrix, scale.values, interval=interval
                 )
                 result |= _format_estimate(name, entry, estimate)

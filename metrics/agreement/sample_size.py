@@ -35,7 +35,8 @@ _MAX_STEPS = 50  # of the search; four to six are usual
 
 @dataclass(frozen=True)
 class ItemsNeeded:
-    """Items needed in all, and items needed in addition.
+    """Items needed for an interval: in all, and in addition to the existing ones.
+
     None with a reason where no error is known.
     """
 
@@ -47,7 +48,7 @@ class ItemsNeeded:
 def compute_items_needed(
     se: float | None, n: int, half_width: float, *, log_se_sd: float = 0.0
 ) -> ItemsNeeded:
-    """Return the number of items at which the 95 % interval is -/+ half_width.
+    """Return the number of items whose 95 % interval is no wider than -/+ half_width.
 
     se: standard error of a coefficient on n items, or None. log_se_sd: the standard deviation of
     its logarithm; then further items reach the half-width with the probability ASSURANCE. With 0
@@ -195,7 +196,7 @@ def thin_patterns(counts: npt.ArrayLike, n_items: npt.ArrayLike, m: int) -> tupl
 
 @dataclass(frozen=True)
 class OverlapPlan:
-    """A plan with m ratings an item.
+    """Plan with m ratings an item: items and ratings needed.
 
     half_width_now: half-width of the interval on the present number of items; items, ratings:
     needed for the requested half-width. None where no error is known.

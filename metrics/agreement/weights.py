@@ -79,7 +79,7 @@ def get_weighted_name(base: str, weighting: str) -> str:
 
 
 def score_weights(scores: npt.ArrayLike) -> Floats:
-    """Return weights (k, k) quadratic in scores (k,): 1 - (s_j - s_l)^2 / (max s - min s)^2.
+    """Return weights (k, k) that fall with the squared difference of the scores (k,).
 
     ValueError for scores that are not finite or are all equal.
     """
@@ -101,7 +101,7 @@ def as_weight_matrix(weights: npt.ArrayLike | None, k: int) -> Floats:
 
 
 def chance_factor(weights: npt.ArrayLike | None, k: int) -> float:
-    """Return T_w / (k (k - 1)).
+    """Return T_w / (k (k - 1)), the factor of weights in AC1 and AC2.
 
     The chance agreement of AC1 and AC2 is this factor times sum p_j (1 - p_j).
     """
@@ -138,7 +138,7 @@ def validate_weight_matrix(weights: npt.ArrayLike, k: int) -> Floats:
 
 
 def _raise_at_first(invalid: npt.NDArray[np.bool_], values: Floats, requirement: str) -> None:
-    """Raise ValueError for the first True of `invalid` (k, k), if any."""
+    """Raise ValueError with the position of the first invalid entry (k, k), if any."""
     row, column = _find_first(invalid)
     if row:
         value = values[row - 1, column - 1]

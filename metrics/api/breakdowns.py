@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api.errors import BadRequest
-from core.api.parameters import get_choice, parse_query
+from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import QUESTION_PARAMETER, build_parameter, describe_get
 from metrics.agreement.weights import UNWEIGHTED
 from metrics.attribution import attribution_jobs
@@ -176,7 +176,7 @@ class ChangeExplanationView(filtered.ResultsView):
     def get(self, request: Request, project_id: int) -> Response:
         """Computed on request: 202 while a worker computes it."""
         project = self.get_project(request, project_id, role=VIEWER)
-        params = parse_query(request, ("question", "period", "from", "to", "weights"))
+        params = parse_query_parameters(request, ("question", "period", "from", "to", "weights"))
         question = get_question(project, params.get("question"))
         scale = QuestionScale.for_question(question)
         weights = get_choice(params, "weights", scale.list_weightings(), default=UNWEIGHTED)

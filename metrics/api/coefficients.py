@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api.errors import BadRequest
-from core.api.parameters import parse_query
+from core.api.parameters import parse_query_parameters
 from core.api.schema import QUESTION_PARAMETER, build_parameter, describe_get
 from metrics.filtered import filtered_jobs
 from metrics.filters import ITEM_PREFIX, NO_FILTER, is_filterable_attribute
@@ -123,7 +123,7 @@ class CoefficientsView(ApiView):
     def get(self, request: Request, project_id: int) -> Response:
         """Computed on request: `computed_at` is null while there are no numbers yet."""
         project = self.get_project(request, project_id, role=VIEWER)
-        params = parse_query(request, ("question", "scores"))
+        params = parse_query_parameters(request, ("question", "scores"))
         question = get_question(project, params.get("question"))
         question.project = project
         scores = params.get("scores", "")
@@ -164,7 +164,7 @@ class PairDetailsView(ApiView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=VIEWER)
-        params = parse_query(request, ("question", "rater_a", "rater_b"))
+        params = parse_query_parameters(request, ("question", "rater_a", "rater_b"))
         question = get_question(project, params.get("question"))
         rater_a, rater_b = (
             get_rater(project, params.get(name, "")) for name in ("rater_a", "rater_b")

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 
 from core.api.errors import BadRequest
 from core.api.pagination import CursorKey
-from core.api.parameters import parse_query
+from core.api.parameters import parse_query_parameters
 from core.api.schema import build_parameter
 from metrics.agreement.coefficients import cohen
 from metrics.filtered import filter_choices, filtered_jobs
@@ -66,7 +66,7 @@ class ResultPending(Exception):
 def parse_request(request: Request, allowed: Iterable[str]) -> tuple[dict[str, str], RatingFilter]:
     """Return the parameters of a request, and its filter. Raises BadRequest."""
     item_parameters = [name for name in request.query_params if name.startswith(ITEM_PREFIX)]
-    params = parse_query(request, [*allowed, *FILTER_NAMES, *item_parameters])
+    params = parse_query_parameters(request, [*allowed, *FILTER_NAMES, *item_parameters])
     try:
         rating_filter = RatingFilter.from_query(request.query_params)
     except exceptions.BadRequest as error:

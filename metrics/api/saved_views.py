@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from core.api import pagination
 from core.api.errors import BadRequest
 from core.api.pagination import CursorKey, paginate
-from core.api.parameters import parse_query
+from core.api.parameters import parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
     build_page_serializer,
@@ -65,7 +65,7 @@ class SavedViewListView(ApiView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=VIEWER)
-        params = parse_query(request, pagination.PAGE_PARAMETER_NAMES)
+        params = parse_query_parameters(request, pagination.PAGE_PARAMETER_NAMES)
         views = sorted(services.list_saved_views(project), key=lambda view: view.pk)
 
         def read_page(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
@@ -83,7 +83,7 @@ class SavedViewListView(ApiView):
     )
     def post(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=LEAD)
-        parse_query(request)
+        parse_query_parameters(request)
         serializer = SavedViewIn(data=request.data)
         serializer.is_valid(raise_exception=True)
         data = serializer.validated_data
@@ -105,13 +105,13 @@ class SavedViewDetailView(ApiView):
     @describe_get("getSavedView", "One of them", SavedViewOut)
     def get(self, request: Request, project_id: int, view_id: int) -> Response:
         project = self.get_project(request, project_id, role=VIEWER)
-        parse_query(request)
+        parse_query_parameters(request)
         return Response(_serialize_view(_get_view(project, view_id)))
 
     @describe_delete("deleteSavedView", "Delete a view and end its links", SavedViewDeletedOut)
     def delete(self, request: Request, project_id: int, view_id: int) -> Response:
         project = self.get_project(request, project_id, role=LEAD)
-        parse_query(request)
+        parse_query_parameters(request)
         view = _get_view(project, view_id)
         services.delete_saved_view(view=view, by=request.user)
         return Response({"deleted": True})

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
-from metrics.agreement.registry import list_mean_names, list_peer_names
+from metrics.agreement.registry import list_mean_kappa_names, list_peer_names
 from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS
 
-REQUIRED_COEFFICIENTS = ("vs_peers", *list_mean_names([UNWEIGHTED]))  # on every scale
+REQUIRED_COEFFICIENTS = ("vs_peers", *list_mean_kappa_names([UNWEIGHTED]))  # on every scale
 
 
 def _build_number_field(help_text: str) -> serializers.FloatField:
@@ -116,7 +116,7 @@ class RaterAgreementOut(serializers.Serializer):
     def get_fields(self) -> dict[str, serializers.Field]:
         """Add the coefficients; those with custom weights only if the question has a matrix."""
         fields = super().get_fields()
-        for name in (*list_peer_names(WEIGHTINGS), *list_mean_names(WEIGHTINGS)):
+        for name in (*list_peer_names(WEIGHTINGS), *list_mean_kappa_names(WEIGHTINGS)):
             fields[name] = ValueOut(required=name in REQUIRED_COEFFICIENTS)
         return fields
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from core.jobs.on_demand import OnDemandJob, delete_least_recent
+from core.jobs.on_demand import OnDemandJob, delete_least_recently_requested
 from metrics.models import Attribution, CountState
 from metrics.scale import QuestionScale
 from projects.models import Question
@@ -26,7 +26,9 @@ def get_or_request_attribution(question: Question, **parameters: Any) -> Attribu
     """
     row, is_new = ATTRIBUTION_JOB.get_or_start(question=question, **parameters)
     if is_new:
-        delete_least_recent(Attribution.objects.filter(question=question), keep=MAX_STORED)
+        delete_least_recently_requested(
+            Attribution.objects.filter(question=question), keep=MAX_STORED
+        )
     else:
         ATTRIBUTION_JOB.request_refresh(
             row, is_stale=lambda: row.version != CountState.get_version(question.pk)

@@ -61,7 +61,7 @@ def compute_attribution(row: Attribution, scale: QuestionScale) -> dict[str, Any
     )
     kappa = two_periods.compute_kappa()
     change = float(kappa.value[1] - kappa.value[0])
-    raters = two_periods.leave_out_raters()
+    raters = two_periods.compute_without_each_rater()
     by_rater = sorted(_build_entries(raters, change, raters.keys.tolist()), key=_get_sort_key)[
         :MAX_RATERS
     ]
@@ -76,7 +76,8 @@ def compute_attribution(row: Attribution, scale: QuestionScale) -> dict[str, Any
     attributes = []
     for name, values, group in _group_by_attributes(items, ratings["item"]):
         entries = sorted(
-            _build_entries(two_periods.leave_out_groups(group), change, values), key=_get_sort_key
+            _build_entries(two_periods.compute_without_each_group(group), change, values),
+            key=_get_sort_key,
         )
         attributes.append({"name": name, "values": entries})
     return {
@@ -87,7 +88,9 @@ def compute_attribution(row: Attribution, scale: QuestionScale) -> dict[str, Any
         "is_clear": recent_change.compare(before_patterns, after_patterns, weights)[2],
         "raters": by_rater,
         "raters_left_out": raters.keys.size - len(by_rater),
-        "categories": _build_entries(two_periods.leave_out_categories(), change, scale.labels),
+        "categories": _build_entries(
+            two_periods.compute_without_each_category(), change, scale.labels
+        ),
         "attributes": attributes,
         "shifts": found_shifts,
     }

@@ -24,8 +24,8 @@ from core.jobs.lease import (
     build_unclaimed_filter,
     generate_lease,
     get_leased_rows,
-    release,
-    update_leased,
+    release_lease,
+    update_leased_row,
 )
 from metrics.models import BacklogRange, CountState
 from metrics.scale import QuestionScale
@@ -62,7 +62,7 @@ def open_backlog(question_id: int) -> None:
     if state.backlog_from is not None:
         return
     state.backlog_from = state.backlog_done = 0
-    state.backlog_to, state.backlog_total = uncounted.get_extent(question_id)
+    state.backlog_to, state.backlog_total = uncounted.get_last_item_and_count(question_id)
     state.refreshed_at = timezone.now()
     state.save()
 
@@ -88,7 +88,7 @@ def count_ranges(question_id: int, *, seconds: float = 0.0) -> int | None:
                 is_saved = save_range(item_range, change)
         except BaseException:
             with suppress(DatabaseError), transaction.atomic():  # otherwise the lease expires
-                release(item_range)
+                release_lease(item_range)
             raise
         if is_saved:
             n_items += change.n_items
@@ -113,7 +113,7 @@ def claim_range(question_id: int) -> BacklogRange | None:
     # here, so locked rows are skipped.
     expired = ranges.filter(build_unclaimed_filter()).select_for_update(skip_locked=True).first()
     if expired is not None:
-        update_leased(expired, get_leased_rows(expired), **lease_columns)
+        update_leased_row(expired, get_leased_rows(expired), **lease_columns)
         return expired
     items = _list_next_items(question_id, state.backlog_from, state.backlog_to)
     if items.size:
@@ -141,7 +141,7 @@ def _list_next_items(question_id: int, after: int, last: int) -> np.ndarray:
 
 def read_range(item_range: BacklogRange) -> CountChange:
     """Tally the range's items as they are now, without any lock."""
-    noted = uncounted.read_batch(
+    noted = uncounted.get_batch(
         item_range.question_id, first=item_range.first_item_id, last=item_range.last_item_id
     )
     rows = rating_rows.read_ratings_of_items(item_range.question_id, noted.item_ids)

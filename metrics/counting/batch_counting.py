@@ -73,7 +73,7 @@ def lock_small_states(question_ids: Sequence[int], limit: int) -> dict[int, Coun
     it.
     """
     _create_missing_states(question_ids)
-    _update_catalogue_versions(question_ids)
+    _update_items_and_raters_versions(question_ids)
     is_simple = Q(
         scale_version=F("question__scale_version"),
         ratings__lte=MAX_RATINGS,
@@ -102,8 +102,11 @@ def _create_missing_states(question_ids: Sequence[int]) -> None:
     )
 
 
-def _update_catalogue_versions(question_ids: Sequence[int]) -> None:
-    """Note the new catalogue version where no models are or were rated: no recount is needed."""
+def _update_items_and_raters_versions(question_ids: Sequence[int]) -> None:
+    """Store the new version of items and raters for questions that need no recount.
+
+    These are questions that no model rates or rated: the kinds of raters cannot change counts.
+    """
     models = Rater.objects.filter(project=OuterRef("question__project"), kind=Rater.Kind.MODEL)
     behind = CountState.objects.filter(
         rater_kinds.build_kinds_stale_filter(),
@@ -116,10 +119,10 @@ def _update_catalogue_versions(question_ids: Sequence[int]) -> None:
     unlocked = behind.select_for_update(skip_locked=True, of=("self",)).order_by("pk")
     bulk.execute_statements(
         (
-            "UPDATE metrics_countstate SET catalogue_version = %s WHERE question_id = %s",
+            "UPDATE metrics_countstate SET items_and_raters_version = %s WHERE question_id = %s",
             (version, pk),
         )
-        for pk, version in unlocked.values_list("pk", "question__project__catalogue_version")
+        for pk, version in unlocked.values_list("pk", "question__project__items_and_raters_version")
     )
 
 
@@ -132,7 +135,7 @@ def add_uncounted(
     still to be marked, and the ids of their notes. A question with too many uncounted items, or one
     that a model has rated, is left out.
     """
-    items_by_question, notes_by_question = uncounted.read_batches(states, MAX_NOTES)
+    items_by_question, notes_by_question = uncounted.get_batches(states, MAX_NOTES)
     rows = rating_rows.read_ratings_of_keys(
         [(pk, item) for pk, items in items_by_question.items() for item in items]
     )

@@ -191,7 +191,7 @@ def _mark_pair_changes_stale(change: CountChange) -> None:
 
 def read_uncounted_items(question_id: int, limit: int) -> tuple[np.ndarray, list[int]]:
     """Return all ratings of the next ``limit`` uncounted items (rating_rows.ROW) and note ids."""
-    noted = uncounted.read_batch(question_id, limit=limit)
+    noted = uncounted.get_batch(question_id, limit=limit)
     return rating_rows.read_ratings_of_items(question_id, noted.item_ids), noted.note_ids
 
 

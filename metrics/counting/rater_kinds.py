@@ -167,7 +167,9 @@ def build_kinds_stale_filter() -> Q:
 
     The project's items or raters changed since the kinds were checked, or a recount is due.
     """
-    return ~Q(catalogue_version=F("question__project__catalogue_version")) | Q(needs_recount=True)
+    return ~Q(items_and_raters_version=F("question__project__items_and_raters_version")) | Q(
+        needs_recount=True
+    )
 
 
 def needs_recount(question_id: int) -> bool:
@@ -188,7 +190,7 @@ def needs_recount(question_id: int) -> bool:
     if current_models != counted_models and (state.separates_models or current_models):
         return True
     CountState.objects.filter(pk=question_id).update(
-        catalogue_version=question.project.catalogue_version
+        items_and_raters_version=question.project.items_and_raters_version
     )
     return False
 
@@ -208,4 +210,6 @@ def reset_kinds(state: CountState, question: Question) -> None:
     state.needs_recount = False
     state.n_people = state.n_models = 0
     project = type(question.project).objects.filter(pk=question.project_id)
-    state.catalogue_version = project.values_list("catalogue_version", flat=True).get()
+    state.items_and_raters_version = project.values_list(
+        "items_and_raters_version", flat=True
+    ).get()

@@ -127,7 +127,7 @@ def mark_rows_counted(question_id: int, rows: np.ndarray) -> None:
         _mark_by_copy(question_id, rows)
         return
     records = zip(*(rows[name].tolist() for name in ("id", "code", "day")), strict=True)
-    bulk.update_by_id("ratings_rating", ["counted", "counted_day"], list(records))
+    bulk.update_rows_by_id("ratings_rating", ["counted", "counted_day"], list(records))
 
 
 def _mark_by_copy(question_id: int, rows: np.ndarray) -> None:

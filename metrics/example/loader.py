@@ -295,7 +295,7 @@ def _create_items(project: Project, items: Sequence[tuple[str, dict, dict]]) -> 
         Item(project=project, key=key, body=body, attributes=attributes)
         for key, body, attributes in items
     )
-    Project.objects.filter(pk=project.pk).increment_catalogue_version()
+    Project.objects.filter(pk=project.pk).increment_items_and_raters_version()
     return created
 
 

@@ -17,7 +17,7 @@ from metrics.agreement.coefficients import fleiss
 from metrics.agreement.coefficients.conger import RatedItems
 from metrics.agreement.coefficients.intraclass.incomplete import icc_of_ratings
 from metrics.agreement.counts import tally
-from metrics.agreement.explain.missing_ratings import apply_policies
+from metrics.agreement.explain.missing_ratings import compute_by_policy
 from metrics.agreement.headline import HeadlineFacts
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.filters import ITEM_PREFIX
@@ -60,7 +60,7 @@ def compute_coefficients(
     values |= _compute_rater_coefficients(displayed, scale)
     sizes = counts.sum(axis=1)
     weighting = HeadlineFacts(scale.kind, len(raters), scale.weights).weighting
-    rules = apply_policies(
+    rules = compute_by_policy(
         counts,
         n_items,
         n_raters=len(raters),

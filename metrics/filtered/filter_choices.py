@@ -33,7 +33,10 @@ def validate_filter(question: Question, rating_filter: RatingFilter) -> None:
     ):
         return
     row = _get_stored_choices(question)
-    if row.body is not None and row.catalogue_version == question.project.catalogue_version:
+    if (
+        row.body is not None
+        and row.items_and_raters_version == question.project.items_and_raters_version
+    ):
         rating_filter.validate(_sort_choices(row.body))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from django.db import OperationalError
 from django.utils import timezone
 
-from core.jobs.on_demand import OnDemandJob, delete_least_recent
+from core.jobs.on_demand import OnDemandJob, delete_least_recently_requested
 from metrics.counting.store import encode_json
 from metrics.filters import RatingFilter
 from metrics.models import CountState, FilteredResult
@@ -67,9 +67,9 @@ def get_or_request_filtered_result(
     try:
         if row is None:
             return _request_new(question, request)
-        current = (version, question.project.catalogue_version)
+        current = (version, question.project.items_and_raters_version)
         FILTERED_RESULT_JOB.request_refresh(
-            row, is_stale=lambda: (row.version, row.catalogue_version) != current
+            row, is_stale=lambda: (row.version, row.items_and_raters_version) != current
         )
     except OperationalError as error:
         logger.warning(
@@ -95,7 +95,7 @@ def _request_new(question: Question, request: FilteredRequest) -> FilteredResult
         deletable = FilteredResult.objects.filter(question=question).exclude(
             kind=FilteredResult.Kind.CHOICES
         )
-        delete_least_recent(deletable, keep=MAX_STORED)
+        delete_least_recently_requested(deletable, keep=MAX_STORED)
     return row
 
 
@@ -107,7 +107,7 @@ def _compute_fields(row: FilteredResult) -> dict[str, Any]:
     return {
         "body": bodies.compute_body(row),
         "version": version,
-        "catalogue_version": row.question.project.catalogue_version,
+        "items_and_raters_version": row.question.project.items_and_raters_version,
     }
 
 

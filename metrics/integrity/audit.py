@@ -140,7 +140,7 @@ def _compare_patterns(
 def _compare_pairs(
     findings: AuditFindings, state: CountState, recount: Recount, scale: QuestionScale | None
 ) -> None:
-    """Compare pair tables and kappas.
+    """Add findings where stored pair tables and kappas differ from the recount.
 
     ``scale`` is None while the kappas are those of an older scale: they are not compared.
     """

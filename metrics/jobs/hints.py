@@ -8,23 +8,16 @@ and one committed before it is read. The key expires by itself, and the sweep ne
 
 from __future__ import annotations
 
-import functools
 import logging
 
 import redis
 from django.conf import settings
 
-from core.jobs.dispatch import start_task
+from core.jobs.dispatch import get_redis_client, start_task
 
 logger = logging.getLogger(__name__)
 
 PENDING_SECONDS = 10  # a hint that is pending for longer counts as lost
-
-
-@functools.cache
-def get_redis_client() -> redis.Redis:
-    url = settings.REDIS_URL.replace("redis+socket://", "unix://")
-    return redis.Redis.from_url(url, socket_timeout=0.5, socket_connect_timeout=0.5, retry=None)
 
 
 def _build_key(question_id: int) -> str:

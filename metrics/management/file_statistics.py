@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from metrics.agreement.counts import tally
-from metrics.agreement.explain.missing_ratings import apply_policies
+from metrics.agreement.explain.missing_ratings import compute_by_policy
 from metrics.agreement.headline import HeadlineFacts
 from metrics.management.rating_file import RatingFile, RatingFileError
 from metrics.results import score_agreement
@@ -22,7 +22,7 @@ def compute_missing_rules(ratings: RatingFile, scale: QuestionScale) -> list[dic
     """Return each rule about missing ratings: its coefficient, Value, and what it leaves out."""
     patterns = tally.count_patterns(ratings.item, ratings.code, scale.k)
     n_raters = len(ratings.raters)
-    results = apply_policies(
+    results = compute_by_policy(
         patterns.counts,
         patterns.n_items,
         n_raters=n_raters,

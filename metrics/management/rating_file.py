@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from ratings.imports.interpretation import FileInterpretation, Repeats
 from ratings.imports.problems import ProblemList, UnreadableFileError, format_error
-from ratings.imports.understood import Repeats, Understood
 from ratings.imports.uploads import open_unpacked
-from ratings.imports.values.label_forms import parse_number
+from ratings.imports.values.label_interpretation import LabelOptions, interpret_labels
+from ratings.imports.values.label_normalization import parse_number
 from ratings.imports.values.label_notes import MAYBE_MISSING, LabelNote, format_command_note
 from ratings.imports.values.label_order import OPTION, guess_order
-from ratings.imports.values.label_reading import LabelOptions, read_labels
 
 from .rating_rows import (
     FileRow,
@@ -58,7 +58,7 @@ class RatingFile:
     order_basis: str
     missing: int
     notes: list[LabelNote]
-    understood: Understood
+    understood: FileInterpretation
 
 
 def read_rating_file(
@@ -126,7 +126,7 @@ def read_rating_file(
 
 def _complete_understood(
     file_rows: FileRows, latest: list[FileRow], categories: list[str]
-) -> Understood:
+) -> FileInterpretation:
     """Return what was understood, with the numbers of items, raters, ratings and repeats."""
     understood = file_rows.understood
     understood.counts = {
@@ -153,7 +153,7 @@ def _read_labels(
     that may be one, because either number would be wrong in the other case.
     """
     counts = Counter(row.label for row in rows)
-    reading = read_labels(counts, options, existing=order)
+    reading = interpret_labels(counts, options, existing=order)
     for note in reading.undecided:
         if note.kind == MAYBE_MISSING:
             raise RatingFileError(format_command_note(note.to_json()))

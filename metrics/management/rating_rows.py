@@ -11,13 +11,13 @@ from zoneinfo import ZoneInfo
 from ratings.imports.decoding.encodings import detect_encoding
 from ratings.imports.decoding.sample import SIGNATURE_BYTES, read_sample
 from ratings.imports.decoding.table_times import parse_table_time
+from ratings.imports.interpretation import FileInterpretation, format_doubt
 from ratings.imports.mapping.column_options import InvalidImportOptions, apply_column_options
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import ProblemList, UnreadableFileError, format_error
 from ratings.imports.readers import SOURCES, FileReader, detect_source, guess_mapping
 from ratings.imports.records import RatingRecord, ReaderProblem, SkippedRecord
 from ratings.imports.skipped_rows import SkippedRecordCounts
-from ratings.imports.understood import Understood, format_doubt
 
 
 class RatingFileError(Exception):
@@ -49,7 +49,7 @@ class TableOptions:
 class FileRows:
     """The ratings of one question of a file, and what was understood of the file."""
 
-    understood: Understood
+    understood: FileInterpretation
     has_exact_labels: bool
     rows: list[FileRow] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)  # keys of all questions of the file
@@ -81,7 +81,9 @@ def _read(path: Path, question: str | None, options: TableOptions) -> FileRows:
         if mapping.doubt:
             text, advice = format_doubt(mapping, head)
             raise RatingFileError(f"{text} ({advice}) The columns are {', '.join(head.names)}.")
-    file_rows = FileRows(Understood.from_mapping(mapping, head), mapping.label_options.is_exact)
+    file_rows = FileRows(
+        FileInterpretation.from_mapping(mapping, head), mapping.label_options.is_exact
+    )
     _read_records(SOURCES[mapping.source].open_reader(path, mapping), mapping, question, file_rows)
     if question is None and len(file_rows.questions) > 1:
         raise RatingFileError(
@@ -109,7 +111,7 @@ def _read_records(
                 file_rows.rows.extend([row] if row else [])
     raise_problems(problems)
     file_rows.questions = list(questions)
-    file_rows.understood.add_left_out(skipped.to_json())
+    file_rows.understood.add_skipped_records(skipped.to_json())
 
 
 def raise_problems(problems: ProblemList) -> None:

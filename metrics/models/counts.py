@@ -29,11 +29,11 @@ class CountState(models.Model):
     # so that the number of ratings shown as not yet included is exact.
     unrefreshed = models.PositiveBigIntegerField(default=0)
     # Ids of the raters counted as models, and whether models are counted separately from people
-    # (metrics.counting.rater_kinds); the Project.catalogue_version for which this was checked, and
-    # whether the question must be recounted.
+    # (metrics.counting.rater_kinds); the Project.items_and_raters_version for which this was
+    # checked, and whether the question must be recounted.
     model_raters = models.JSONField(default=list, blank=True)
     separates_models = models.BooleanField(default=False)
-    catalogue_version = models.PositiveBigIntegerField(default=0)
+    items_and_raters_version = models.PositiveBigIntegerField(default=0)
     needs_recount = models.BooleanField(default=False)
     # Numbers of raters with a counted rating. Models count as people while they are not separated.
     n_people = models.PositiveIntegerField(default=0)

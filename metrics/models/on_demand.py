@@ -73,10 +73,10 @@ class FilteredResult(OnDemandResult):
     kind = models.CharField(max_length=12, choices=Kind.choices)
     key = models.CharField(max_length=64)  # SHA-256 of format, kind and spec (FilteredRequest.key)
     spec = models.JSONField()  # the filter (filters.RatingFilter.spec) and the raters
-    # The CountState.version and Project.catalogue_version that the body is based on, or older ones
-    # if counting went on while it was computed.
+    # The CountState.version and Project.items_and_raters_version that the body is based on, or
+    # older ones if counting went on while it was computed.
     version = models.PositiveBigIntegerField(default=0)
-    catalogue_version = models.PositiveBigIntegerField(default=0)
+    items_and_raters_version = models.PositiveBigIntegerField(default=0)
     body = models.JSONField(null=True, blank=True)
 
     class Meta:

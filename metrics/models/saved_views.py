@@ -67,6 +67,8 @@ class ShareLink(models.Model):
     )
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()
+    # Whether the page shows the names and keys of people, or a number for each.
+    shows_names = models.BooleanField(default=False, db_default=False)
     revoked_at = models.DateTimeField(null=True, blank=True)
     opened_at = models.DateTimeField(null=True, blank=True)  # last time, to within an hour
 

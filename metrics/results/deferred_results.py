@@ -25,7 +25,7 @@ from ratings.services import uncounted
 from . import bootstrap
 from .all_time_patterns import AllTimePatterns
 from .disagreement import findings
-from .headline import random_sample, sample_merging
+from .headline import random_sample, sample_headline
 from .pairs import mean_kappas
 
 logger = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ def recompute_deferred_results(question_id: int) -> None:
         .first()
     )
     full_headline = (
-        sample_merging.get_full_headline(all_time_result.headline)
+        sample_headline.get_full_headline(all_time_result.headline)
         if all_time_result is not None
         else {}
     )
@@ -97,7 +97,7 @@ def recompute_deferred_results(question_id: int) -> None:
             **deferred_fields, **sample_fields, deferred_version=version + 1, version=version + 1
         ):
             if all_time_result is not None and "sample_headline" in sample_fields:
-                all_time_result.headline = sample_merging.merge_sample_headline(
+                all_time_result.headline = sample_headline.merge_sample_headline(
                     full_headline, sample_fields["sample_headline"]
                 )
                 all_time_result.save(update_fields=["headline"])

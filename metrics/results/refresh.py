@@ -141,7 +141,7 @@ def finish_cumulative_results(question_id: int) -> bool:
             row = totals[start]
             people_values = store.encode_json(builder.select_trend_values(row))
             rows.append((pk, store.encode_json(row.pooled), people_values))
-        bulk.update_by_id("metrics_result", ["cumulative", "people_cumulative"], rows)
+        bulk.update_rows_by_id("metrics_result", ["cumulative", "people_cumulative"], rows)
     state.cumulative_from = None
     state.version += 1
     state.save()

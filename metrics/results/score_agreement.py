@@ -33,7 +33,7 @@ def build_undefined_scores(reason: str) -> dict[str, Any]:
 def compute_category_scores(
     code: np.ndarray, score: np.ndarray, k: int
 ) -> tuple[np.ndarray | None, str | None]:
-    """Return the scores (k,) of the categories, or None with the reason.
+    """Return the mean gold score of each category (k,), or None with the reason.
 
     ``score`` (M,): the gold score of each rating's item, NaN for an item without one. An unused
     category gets the mean of the others.

@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core import security_log
-from core.text import has_control
+from core.text import has_control_character
 from metrics.filters import ITEM_PREFIX, RatingFilter
 from metrics.models import SavedView, ShareLink
 from projects.authentication import compute_digest
@@ -86,7 +86,7 @@ def create_saved_view(*, project: Project, page: str, name: str, query: str, by:
     """Save a view. Raises InvalidSavedView."""
     if page not in QUERY_PARAMETERS:
         raise InvalidSavedView(name=_("This page cannot be kept under a name."))
-    if len(query) > MAX_QUERY_LENGTH or has_control(query):
+    if len(query) > MAX_QUERY_LENGTH or has_control_character(query):
         raise InvalidSavedView(name=_("This view says too much to be kept: choose less."))
     try:
         RatingFilter.from_query(QueryDict(query if page == ViewPage.DASHBOARD else ""))
@@ -131,7 +131,7 @@ def delete_saved_view(*, view: SavedView, by: Any) -> None:
 
 def _validate_name(project: Project, name: str, *, exclude_id: int | None = None) -> str:
     name = name.strip()
-    if not name or len(name) > MAX_NAME_LENGTH or has_control(name):
+    if not name or len(name) > MAX_NAME_LENGTH or has_control_character(name):
         raise InvalidSavedView(
             name=_("A name of 1 to %(n)s signs is needed.") % {"n": MAX_NAME_LENGTH}
         )
@@ -144,10 +144,13 @@ def _validate_name(project: Project, name: str, *, exclude_id: int | None = None
 
 
 @transaction.atomic
-def create_share_link(*, view: SavedView, until: datetime.date, by: Any) -> str:
+def create_share_link(
+    *, view: SavedView, until: datetime.date, by: Any, shows_names: bool = False
+) -> str:
     """Create a link to the view, valid through the day ``until``, and return its secret.
 
-    The day is in the project's time zone. The secret cannot be shown again. Raises
+    Without ``shows_names`` people have numbers instead of names on its page. The day is in the
+    project's time zone. The secret cannot be shown again. Raises
     InvalidSavedView.
     """
     if not settings.SHARE_LINKS:
@@ -159,6 +162,13 @@ def create_share_link(*, view: SavedView, until: datetime.date, by: Any) -> str:
                 "has no link."
             )
         )
+    if not shows_names and QueryDict(view.query).get("search"):
+        raise InvalidSavedView(
+            until=_(
+                "This view searches for raters, which shows their names: save it without a search, "
+                "or show the names."
+            )
+        )
     zone = ZoneInfo(view.project.time_zone)
     today = timezone.localdate(timezone=zone)
     if not today <= until <= today + datetime.timedelta(days=MAX_LINK_DAYS):
@@ -168,13 +178,17 @@ def create_share_link(*, view: SavedView, until: datetime.date, by: Any) -> str:
     ends = datetime.datetime.combine(until + datetime.timedelta(days=1), datetime.time.min, zone)
     secret = secrets.token_urlsafe(32)
     ShareLink.objects.create(
-        view=view, digest=compute_digest(secret), created_by=by, expires_at=ends
+        view=view,
+        digest=compute_digest(secret),
+        created_by=by,
+        expires_at=ends,
+        shows_names=shows_names,
     )
     security_log.log_event(
         "view_shared",
         project_id=view.project_id,
         by=by.pk,
-        after={"name": view.name, "expires_at": ends},
+        after={"name": view.name, "expires_at": ends, "shows_names": shows_names},
     )
     return secret
 

@@ -126,7 +126,7 @@ def fits_scheme(name: str, scheme: str) -> bool:
 
 @register.filter
 def reaches(estimate: Estimate, target: float) -> str:
-    """Return whether an estimate reaches the project's target: above, below or unsure.
+    """Return "above", "below" or "unsure": whether an estimate reaches the project's target.
 
     "unsure" where the interval contains the target.
     """
@@ -210,7 +210,7 @@ def has_untimed_imports(project: Project) -> bool:
 
 
 @register.filter
-def explained_name(name: str) -> str | Promise:
+def coefficient_or_term_name(name: str) -> str | Promise:
     """Return the display name of a coefficient, with its weights, or of a term."""
     title = display_names.get_coefficient_name(name)
     return display_names.get_explanation(name)[0] if title == name else title

@@ -17,7 +17,7 @@ register = template.Library()
 def saved_views_menu(context: template.Context, page: str) -> dict[str, Any]:
     """Render the saved views of this page, and for leads the form that saves the current one."""
     project = context["project"]
-    parameters, question = context["request"].GET, context["chosen"].question.key
+    parameters, question = context["request"].GET, context["selection"].question.key
     query = services.build_query(page, parameters, question=question)
     return {
         "project": project,

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from core.api.pagination import PAGE_PARAMETER_NAMES as PAGING_NAMES
 from core.api.pagination import CursorKey, paginate
-from core.api.parameters import parse_query
+from core.api.parameters import parse_query_parameters
 from core.api.schema import PAGE_PARAMETERS, QUESTION_PARAMETER, build_page_serializer, describe_get
 from projects.models import Member, Scale, ScaleVersion, Weights
 
@@ -56,7 +56,7 @@ class ScaleVersionListView(ApiView):
     def get(self, request: Request, project_id: int) -> Response:
         """The last version is the current one."""
         project = self.get_project(request, project_id, role=Member.Role.VIEWER)
-        query = parse_query(request, ("question", *PAGING_NAMES))
+        query = parse_query_parameters(request, ("question", *PAGING_NAMES))
         question = get_question(project, query.get("question"))
         versions = ScaleVersion.objects.filter(question=question).select_related("by")
 

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from core.api.errors import BadRequest
 from core.api.pagination import PAGE_PARAMETER_NAMES as PAGING_NAMES
 from core.api.pagination import CursorKey, paginate
-from core.api.parameters import parse_query
+from core.api.parameters import parse_query_parameters
 from core.api.schema import PAGE_PARAMETERS, build_page_serializer, describe_get, describe_write
 from projects.models import Member, Project
 from projects.permissions import require_can_create_projects
@@ -48,7 +48,7 @@ class ProjectListView(ApiView):
         PAGE_PARAMETERS,
     )
     def get(self, request: Request) -> Response:
-        query = parse_query(request, PAGING_NAMES)
+        query = parse_query_parameters(request, PAGING_NAMES)
         user: Any = request.user
         visible = Project.objects.visible_to(user)
         if (token_project_id := get_token_project_id(request)) is not None:
@@ -81,7 +81,7 @@ class ProjectListView(ApiView):
         status=201,
     )
     def post(self, request: Request) -> Response:
-        parse_query(request)
+        parse_query_parameters(request)
         if get_token_project_id(request) is not None:
             raise PermissionDenied(_("This token is for one project alone."))
         require_can_create_projects(request.user)
@@ -104,7 +104,7 @@ class ProjectDetailView(ApiView):
     @describe_get("getProject", "One project with its questions and categories", ProjectOut)
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id)
-        parse_query(request)
+        parse_query_parameters(request)
         return Response(_serialize_project(project, project.role))  # type: ignore[attr-defined]  # set by get_project
 
     @describe_write(
@@ -115,7 +115,7 @@ class ProjectDetailView(ApiView):
     )
     def patch(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=LEAD)
-        parse_query(request)
+        parse_query_parameters(request)
         serializer = ProjectPatch(data=request.data)
         serializer.is_valid(raise_exception=True)
         if serializer.validated_data:

@@ -1,4 +1,4 @@
-"""Models of projects: what is rated, and by whom."""
+"""Models of projects, members, items, questions and raters."""
 
 from .deletion import Deletion
 from .item import AVAILABLE, WITHDRAWN, WITHOUT_CONTENT, GoldAnswer, Item, ItemVersion

@@ -24,7 +24,7 @@ class QueueOrder(models.TextChoices):
     )
 
     @property
-    def planned(self) -> bool:
+    def is_planned(self) -> bool:
         """True if the next items are chosen by their ratings so far."""
         return self in (QueueOrder.PLANNED_LABELS, QueueOrder.PLANNED_INTERVAL)
 
@@ -81,7 +81,9 @@ class Project(models.Model):
     time_zone = models.CharField(max_length=64, default="UTC")
     # Incremented when items, or raters' kinds or groups, change: filtered results computed before
     # are out of date then.
-    catalogue_version = models.PositiveBigIntegerField(default=0, db_default=0, editable=False)
+    items_and_raters_version = models.PositiveBigIntegerField(
+        default=0, db_default=0, editable=False
+    )
     # True if leads see pseudonyms; the true names are in RaterIdentity.
     hides_raters = models.BooleanField(default=False, db_default=False, editable=False)
     # Set for an archived project: nobody rates in it, and it is listed separately.

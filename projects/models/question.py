@@ -31,12 +31,12 @@ class Scale(models.TextChoices):
         return self in (Scale.INTERVAL, Scale.RATIO)
 
     @property
-    def from_zero(self) -> bool:
+    def is_non_negative(self) -> bool:
         """True if numbers of categories must not be negative."""
         return self is Scale.RATIO
 
     def get_effective_weights(self, selected: str) -> Weights:
-        """Return the weights that coefficients use when ``selected`` is chosen.
+        """Return the weights that apply on this scale if a lead selects ``selected``.
 
         With an ordered scale, quadratic weights replace "none"; without an order, rank weights
         have no meaning (metrics.agreement.headline).
@@ -122,7 +122,7 @@ class Question(models.Model):
         )
 
     def get_declaration(self, categories: Iterable[Category] | None = None) -> dict[str, Any]:
-        """Return everything that coefficients depend on as plain JSON.
+        """Return scale, weights and categories as JSON: all that coefficients depend on.
 
         The categories are in declared order.
 

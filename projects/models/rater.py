@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable
+from typing import Any
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from projects import hidden_names
+
 from .project import Project
 
 
 class Rater(models.Model):
-    """Somebody, or a model, that rates in a project."""
+    """A person or a model that rates in a project."""
 
     class Kind(models.TextChoices):
         HUMAN = "human", _("human")
@@ -70,6 +73,13 @@ class Rater(models.Model):
 
     def __str__(self) -> str:
         return self.name or self.key
+
+    @classmethod
+    def from_db(cls, *args: Any, **kwargs: Any) -> Rater:
+        """Load a rater, without the name where the current page hides it."""
+        rater = super().from_db(*args, **kwargs)
+        hidden_names.hide_name(rater)
+        return rater
 
     @property
     def model_label(self) -> str:

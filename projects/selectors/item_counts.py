@@ -46,7 +46,7 @@ def count_items_by_project(projects: Sequence[Project]) -> dict[int, int]:
 def get_item_counts_by_project(projects: Sequence[Project]) -> dict[int, ItemCounts]:
     """Return {project id: item counts}, with one query for the projects that are not cached.
 
-    The counts belong to one catalogue_version, which is incremented when items change. The
+    The counts belong to one items_and_raters_version, which is incremented when items change. The
     version is read before counting: at worst, a count is newer than its version and is counted
     once more.
     """
@@ -54,7 +54,7 @@ def get_item_counts_by_project(projects: Sequence[Project]) -> dict[int, ItemCou
     counts, uncached = {}, []
     for project in projects:
         version, values = cached.get(_get_cache_key(project), (None, ()))
-        if version == project.catalogue_version:
+        if version == project.items_and_raters_version:
             counts[project.pk] = ItemCounts(*values)
         else:
             uncached.append(project)
@@ -63,7 +63,7 @@ def get_item_counts_by_project(projects: Sequence[Project]) -> dict[int, ItemCou
         cache_entries = {}
         for project in uncached:
             cache_entries[_get_cache_key(project)] = (
-                project.catalogue_version,
+                project.items_and_raters_version,
                 tuple(fresh_counts[project.pk]),
             )
         cache.set_many(cache_entries)

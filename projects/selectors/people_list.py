@@ -55,7 +55,7 @@ COLUMN_PROVIDERS: list[Callable[[Project, Collection[int]], ProvidedColumns]] = 
 
 
 class PersonEntry(NamedTuple):
-    """A person in the full list.
+    """A person in the whole list, with ids of member and rater.
 
     ``member`` or ``rater`` is 0 for a person without a role, or who does not rate.
     """
@@ -68,7 +68,7 @@ class PersonEntry(NamedTuple):
 
 @dataclass(frozen=True)
 class Person:
-    """A person on a page. ``account`` is the username, if it may be shown."""
+    """A person as shown on a page. ``account`` is the username, if it may be shown."""
 
     member: Member | None
     rater: Rater | None
@@ -81,13 +81,13 @@ class Person:
 
     @property
     def selection_key(self) -> str:
-        """The value of the person's checkbox (see ``get_selected``)."""
+        """The value of the person's checkbox (see ``get_selected_people``)."""
         member = f"m{self.member.pk}" if self.member is not None else ""
         return member + (f"r{self.rater.pk}" if self.rater is not None else "")
 
 
 def list_people(project: Project, search: str = "") -> list[PersonEntry]:
-    """List all people, or those with ``search`` in a name or group; by role, then by name."""
+    """Return members and raters by role and name; only those that contain ``search``."""
     members = project.members.values_list("user_id", "pk", "user__username", "role")
     unlisted_members = {user: (pk, username, role) for user, pk, username, role in members}
     lines = []
@@ -131,7 +131,7 @@ class PeoplePage:
     notes: list[str]
 
 
-def build_page(project: Project, entries: Sequence[PersonEntry]) -> PeoplePage:
+def build_people_page(project: Project, entries: Sequence[PersonEntry]) -> PeoplePage:
     """Return the people of these entries, with the columns of all providers."""
     members = project.members.select_related("user").in_bulk([entry.member for entry in entries])
     raters = project.raters.select_related("user").in_bulk([entry.rater for entry in entries])
@@ -149,7 +149,7 @@ def build_page(project: Project, entries: Sequence[PersonEntry]) -> PeoplePage:
     return PeoplePage(people, columns, [source.note for source in provided if source.note])
 
 
-def get_selected(project: Project, texts: Sequence[str]) -> tuple[list[Member], list[Rater]]:
+def get_selected_people(project: Project, texts: Sequence[str]) -> tuple[list[Member], list[Rater]]:
     """Return the selected members and raters, for values such as ``m7``, ``r12`` and ``m7r12``.
 
     Raises BadRequest for people of other projects, and for too many.

@@ -99,7 +99,7 @@ def archive_project(*, project: Project, archived: bool, by: Any) -> None:
 
 
 def _reduce_extra_slots(project: Project, overlap: int) -> None:
-    """Reduce the items' extra ratings by what a higher overlap now includes.
+    """Reduce the extra ratings requested of items by the number that a higher overlap adds.
 
     The ``slots_taken`` of the items may then be too low, which the queue corrects.
     """
@@ -114,7 +114,7 @@ def _reduce_extra_slots(project: Project, overlap: int) -> None:
 
 @transaction.atomic
 def continue_guideline_numbering(*, project: Project, number: int, by: Any) -> None:
-    """Let a project's first guideline version come after version ``number``.
+    """Set the number after which a project's first version of guidelines is numbered.
 
     For a project without guidelines that imports ratings made under versions up to ``number`` of
     another project's guidelines, whose text it does not know.
@@ -143,3 +143,4 @@ def _create_guideline_version(project: Project, *, by: Any) -> None:
         by=by,
         created_at=timezone.now(),
     )
+    hooks.notify_guidelines_changed(project, by=by)

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from core.text import fold_lookalikes, has_control, has_invisible
+from core.text import fold_lookalikes, has_control_character, has_invisible_character
 from projects.models import Scale, Weights
 
 from . import weight_matrix
@@ -25,7 +25,7 @@ DEFAULT_HOTKEYS = (
     "1234567890abdehijklmnopqrtvwxyz"  # for categories without a hotkey, in this order
 )
 NUMERIC_SCALES = [scale for scale in Scale if scale.numeric]
-NON_NEGATIVE_SCALES = [scale for scale in Scale if scale.from_zero]
+NON_NEGATIVE_SCALES = [scale for scale in Scale if scale.is_non_negative]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +126,12 @@ def _find_single_category_problems(category: NewCategory, scale: str) -> dict[st
         problems["label"] = _(
             "A label of 1 to 200 characters is needed, without blanks at its ends."
         )
-    elif has_control(category.label) or has_invisible(category.label):
+    elif has_control_character(category.label) or has_invisible_character(category.label):
         problems["label"] = _("A label must not have control characters or line ends.")
     if category.hotkey and (
-        len(category.hotkey) != 1 or category.hotkey.isspace() or has_control(category.hotkey)
+        len(category.hotkey) != 1
+        or category.hotkey.isspace()
+        or has_control_character(category.hotkey)
     ):
         problems["hotkey"] = _("A hotkey is one visible character.")
     elif category.hotkey and is_reserved_hotkey(category.hotkey):

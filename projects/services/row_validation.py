@@ -100,7 +100,7 @@ def get_existing_rows(
     *,
     before: Sequence[bulk.Statement] = (),
 ) -> dict[str, tuple[Any, ...]]:
-    """Return {key: columns} of the rows that exist already.
+    """Return {key: columns} of the stored items or raters with the keys of these rows.
 
     ``before`` holds statements that are executed first, in the same round trip.
     """

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from core import security_log
-from core.text import has_control
+from core.text import has_control_character
 from projects import hooks, locks
 from projects.models import Category, Question, Scale, ScaleVersion, Weights
 
@@ -35,7 +35,7 @@ def change_categories(
     by: Any,
     seen_version: int | None = None,
 ) -> Question:
-    """Make ``categories`` the question's scale, in this order.
+    """Replace the categories of a question's scale by these, in this order.
 
     Each is (code, or None for a new category, and its new values). A category that is left out
     is retired, unless ratings or gold answers use it. ``seen_version`` is the scale_version that
@@ -133,8 +133,8 @@ def change_headline(
 
 
 def _clean_line(name: str, text: str) -> str:
-    """Return a text of one line, stripped. Raises InvalidProjectChange if it is none."""
-    if len(text) > MAX_NOTE_LENGTH or has_control(text):
+    """Return the text stripped; raise InvalidProjectChange if it has line ends."""
+    if len(text) > MAX_NOTE_LENGTH or has_control_character(text):
         raise InvalidProjectChange(
             {name: _("A line of %(most)s characters at most.") % {"most": MAX_NOTE_LENGTH}}
         )
@@ -144,7 +144,7 @@ def _clean_line(name: str, text: str) -> str:
 def _lock_question(
     question: Question, seen_version: int | None, *, by: Any, reason: str = ""
 ) -> Question:
-    """Return the current question, locked for the change, and store what it declared so far."""
+    """Return the locked question, after storing its current declaration as a version."""
     locks.lock_categories(question.pk)
     question = Question.objects.select_for_update().get(pk=question.pk)
     if seen_version not in (None, question.scale_version):
@@ -212,7 +212,7 @@ def _validate_categories(scale: str, categories: Sequence[NewCategory]) -> None:
 
 
 def _reject_used_categories(question: Question, removed: Sequence[Category]) -> None:
-    uses = hooks.count_uses(question.pk, [category.code for category in removed])
+    uses = hooks.count_category_uses(question.pk, [category.code for category in removed])
     messages = [
         ngettext(
             "'%(label)s' cannot be removed: %(count)s rating or gold answer uses it. Change "

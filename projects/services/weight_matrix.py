@@ -96,7 +96,7 @@ def _format_cell(cell: Any) -> str:
 
 
 def find_order_violation(matrix: Sequence[Sequence[float]], labels: Sequence[str]) -> str | None:
-    """Return a message about the first row that contradicts the order of the categories.
+    """Return a message on the first row whose weights contradict the categories' order, or None.
 
     In such a row, a more distant category agrees more than a nearer one.
 
@@ -117,7 +117,7 @@ def find_order_violation(matrix: Sequence[Sequence[float]], labels: Sequence[str
 
 
 def rearrange_matrix(matrix: list[list[float]], sources: Sequence[int | None]) -> list[list[float]]:
-    """Return the matrix after its categories moved.
+    """Return the matrix in a new order of categories; ``sources`` are their old positions.
 
     ``sources[i]`` is the old index of category i, None for a new one. A new category agrees with
     itself alone: 1 on the diagonal, 0 elsewhere.

@@ -5,7 +5,7 @@ from typing import Any
 from django import template
 
 from projects.models import MemberOffer
-from projects.services.members import offers
+from projects.services.members import role_offers
 
 register = template.Library()
 
@@ -13,4 +13,4 @@ register = template.Library()
 @register.simple_tag
 def open_offers(user: Any) -> list[MemberOffer]:
     """List the user's open offers, newest first: ``{% open_offers user as offers %}``."""
-    return offers.list_recent_offers(user)
+    return role_offers.list_recent_offers(user)

@@ -1,4 +1,4 @@
-"""Form handling that the views of projects, questions and members share."""
+"""Helpers for forms that the views of projects, questions and members share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_LABEL_LENGTH = 200
 
 
 def get_form_data(request: HttpRequest) -> QueryDict | None:
-    """Return the submitted data with the requested rows added, or None for a GET.
+    """Return the submitted data, with further empty rows if requested; None for a GET.
 
     The button "Add a row" adds an empty row; pasting adds a row for each line.
     """
@@ -84,7 +84,7 @@ def are_all_valid(*forms: Any) -> bool:
     return all(results)
 
 
-def get_status(*forms: Any) -> int:
+def get_form_status(*forms: Any) -> int:
     """Return 400 for a page that shows errors of submitted forms, 200 otherwise."""
     has_errors = [form.is_bound and (any(form.errors) or _get_form_errors(form)) for form in forms]
     return 400 if any(has_errors) else 200

@@ -1,4 +1,4 @@
-"""Views to add and invite members, and to edit a rater. (The list of people: people.py.)"""
+"""Views to add and invite members, and to edit a rater."""
 
 from __future__ import annotations
 

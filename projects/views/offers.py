@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 
 from projects.models import Member
 from projects.permissions import get_project
-from projects.services.members import offers
+from projects.services.members import role_offers
 from projects.services.project_validation import InvalidProjectChange
 
 
@@ -19,8 +19,8 @@ from projects.services.project_validation import InvalidProjectChange
 @require_POST
 def withdraw_offer(request: HttpRequest, project_id: int, offer_id: int) -> HttpResponse:
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    offer = get_object_or_404(offers.list_project_offers(project), pk=offer_id)
-    offers.withdraw_offer(offer=offer, by=request.user)
+    offer = get_object_or_404(role_offers.list_project_offers(project), pk=offer_id)
+    role_offers.withdraw_offer(offer=offer, by=request.user)
     message = _("%(name)s is not asked any more.") % {"name": offer.username}
     messages.success(request, message)
     return redirect("people", project.pk)
@@ -30,14 +30,14 @@ def withdraw_offer(request: HttpRequest, project_id: int, offer_id: int) -> Http
 @require_POST
 def answer_offer(request: HttpRequest, offer_id: int) -> HttpResponse:
     """Accept (``do=accept``, with the role that was shown) or decline an offer."""
-    offer = get_object_or_404(offers.list_open_offers(request.user), pk=offer_id)
+    offer = get_object_or_404(role_offers.list_open_offers(request.user), pk=offer_id)
     values = {"name": offer.project.name}
     try:
         if request.POST.get("do") == "accept":
-            offers.accept_offer(offer=offer, role=request.POST.get("role", ""))
+            role_offers.accept_offer(offer=offer, role=request.POST.get("role", ""))
             messages.success(request, _("You are a member of %(name)s now.") % values)
         else:
-            offers.decline_offer(offer=offer)
+            role_offers.decline_offer(offer=offer)
             messages.success(request, _("You declined to join %(name)s.") % values)
     except InvalidProjectChange as error:
         messages.error(request, str(error))

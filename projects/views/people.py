@@ -22,7 +22,7 @@ from projects.forms.members import InviteForm, MemberForm
 from projects.models import Member, Project, Rater
 from projects.permissions import get_project
 from projects.selectors import people_list
-from projects.services.members import bulk_actions, membership, offers
+from projects.services.members import bulk_actions, membership, role_offers
 from projects.services.project_validation import InvalidProjectChange
 
 PAGE_SIZE = 50
@@ -48,7 +48,7 @@ def render_people_page(
     search = request.GET.get("q", "").strip()[:MAX_SEARCH_LENGTH]
     lines = people_list.list_people(project, search)
     page = Paginator(lines, get_page_size(PAGE_SIZE)).get_page(request.GET.get("page"))
-    people_page_data = people_list.build_page(project, list(page.object_list))
+    people_page_data = people_list.build_people_page(project, list(page.object_list))
     undo = request.GET.get("undo", "")
     context = {
         "project": project,
@@ -58,7 +58,7 @@ def render_people_page(
         "grouped": any(
             person.rater is not None and person.rater.group for person in people_page_data.people
         ),
-        "offers": list(offers.list_project_offers(project)),
+        "offers": list(role_offers.list_project_offers(project)),
         "linkable": membership.get_linkable_user_ids(project=project, by=request.user),
         "roles": Member.Role.choices,
         "form": MemberForm(),
@@ -78,13 +78,15 @@ def _encode_list_query(query: QueryDict) -> str:
 
 @login_required
 @require_POST
-def apply_action(request: HttpRequest, project_id: int) -> HttpResponse:
+def run_bulk_action(request: HttpRequest, project_id: int) -> HttpResponse:
     """Apply the action ``do`` (pause, resume, write, role or remove) to the selected people."""
     project = get_project(request.user, project_id, role=LEAD)
     action = request.POST.get("do", "")
     if action not in ACTIONS:
         raise BadRequest(_("“do” is one of %(acts)s.") % {"acts": ", ".join(ACTIONS)})
-    selected_members, raters = people_list.get_selected(project, request.POST.getlist("person"))
+    selected_members, raters = people_list.get_selected_people(
+        project, request.POST.getlist("person")
+    )
     if action == "write" and raters:  # the page belongs to a higher package
         ids = ",".join(str(rater.pk) for rater in raters)
         address = reverse("rater_messages", args=[project.pk])
@@ -154,7 +156,9 @@ def undo_action(request: HttpRequest, project_id: int) -> HttpResponse:
     """Undo an action; ``undo`` is the token that the response to it contained."""
     project = get_project(request.user, project_id, role=LEAD)
     try:
-        bulk_actions.undo(project=project, token=request.POST.get("undo", ""), by=request.user)
+        bulk_actions.undo_action(
+            project=project, token=request.POST.get("undo", ""), by=request.user
+        )
         messages.success(request, _("Taken back."))
     except InvalidProjectChange as error:
         messages.error(request, str(error))

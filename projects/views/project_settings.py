@@ -26,7 +26,7 @@ from .form_handling import (
     build_question,
     build_question_forms,
     get_form_data,
-    get_status,
+    get_form_status,
     is_submitted,
 )
 
@@ -91,7 +91,7 @@ def create_project(request: HttpRequest) -> HttpResponse:
         request,
         "projects/project_new.html",
         context,
-        status=get_status(form, question_form, categories),
+        status=get_form_status(form, question_form, categories),
     )
 
 
@@ -119,7 +119,7 @@ def change_settings(request: HttpRequest, project_id: int) -> HttpResponse:
         "zones": project_validation.list_time_zones(),
         "deletions": project.deletions.select_related("by")[:MAX_DELETIONS_SHOWN],
     }
-    return render(request, "projects/settings.html", context, status=get_status(form))
+    return render(request, "projects/settings.html", context, status=get_form_status(form))
 
 
 @login_required

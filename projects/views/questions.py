@@ -35,7 +35,7 @@ from .form_handling import (
     build_question,
     build_question_forms,
     get_form_data,
-    get_status,
+    get_form_status,
     is_submitted,
 )
 
@@ -72,13 +72,13 @@ def add_question(request: HttpRequest, project_id: int) -> HttpResponse:
         "selected_template": template,
     }
     return render(
-        request, "projects/question_new.html", context, status=get_status(form, categories)
+        request, "projects/question_new.html", context, status=get_form_status(form, categories)
     )
 
 
 @login_required
 @require_safe
-def display_question(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
+def show_question(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
     project, question_shown = _get_question(request, project_id, key)
     return _render_page(request, project, question_shown)
 
@@ -313,7 +313,7 @@ def _build_preview(
 
 
 def _drop_trailing_zero(value: float | None) -> float | None:
-    """Return 3 instead of 3.0, for a field that people read."""
+    """Return a whole number as int (3 instead of 3.0), for a form field."""
     return int(value) if value is not None and value.is_integer() else value
 
 

@@ -23,7 +23,7 @@ from projects.models import ApiToken
 @require_http_methods(["GET", "HEAD", "POST"])
 @sensitive_variables("new_token")
 def manage_tokens(request: HttpRequest) -> HttpResponse:
-    """List the user's tokens; a POST creates one and shows it once."""
+    """List the user's API tokens; a POST creates one and shows it once."""
     form = TokenForm(request.POST or None, request=request)
     new_token = ""
     if request.method == "POST" and form.is_valid():

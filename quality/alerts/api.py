@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from core.api import pagination
 from core.api.errors import BadRequest
 from core.api.pagination import CursorKey, paginate
-from core.api.parameters import get_choice, parse_query
+from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
     QUESTION_PARAMETER,
@@ -60,7 +60,9 @@ class AlertListView(ApiView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=VIEWER)
-        params = parse_query(request, ("question", "state", *pagination.PAGE_PARAMETER_NAMES))
+        params = parse_query_parameters(
+            request, ("question", "state", *pagination.PAGE_PARAMETER_NAMES)
+        )
         alerts = _get_project_alerts(project)
         if "question" in params:
             alerts = alerts.filter(question=get_question(project, params["question"]))
@@ -81,7 +83,7 @@ class AlertDetailView(ApiView):
     @describe_get("getAlert", "An alert with all changes of its state", AlertDetailOut)
     def get(self, request: Request, project_id: int, alert_id: int) -> Response:
         project = self.get_project(request, project_id, role=VIEWER)
-        parse_query(request)
+        parse_query_parameters(request)
         return Response(_serialize_alert_with_history(_get_alert_or_404(project, alert_id)))
 
     @describe_write(
@@ -90,7 +92,7 @@ class AlertDetailView(ApiView):
     def post(self, request: Request, project_id: int, alert_id: int) -> Response:
         """The numbers of an alert never change; every step is stored."""
         project = self.get_project(request, project_id, role=LEAD)
-        parse_query(request)
+        parse_query_parameters(request)
         alert = _get_alert_or_404(project, alert_id)
         serializer = AlertStepIn(data=request.data)
         serializer.is_valid(raise_exception=True)
@@ -120,7 +122,7 @@ class RaterStatusListView(ApiView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=VIEWER)
-        params = parse_query(request, ("question", *pagination.PAGE_PARAMETER_NAMES))
+        params = parse_query_parameters(request, ("question", *pagination.PAGE_PARAMETER_NAMES))
         question = get_question(project, params.get("question"))
         summaries = list_rater_summaries(
             question, scale_is_ordered=QuestionScale.for_question(question).type.ordered

@@ -1,4 +1,4 @@
-"""Evidence behind an alert: the rater's most deviating ratings and their use of the categories."""
+"""Evidence for an alert: the rater's most deviating ratings, and use of categories."""
 
 from __future__ import annotations
 

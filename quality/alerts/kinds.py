@@ -1,4 +1,4 @@
-"""Registry of the kinds of alerts: their sentences, links, causes and charts.
+"""Registry of alert kinds: sentences, links, causes and charts.
 
 The rules that raise them are in metrics.agreement (drift, outliers) and in overlap.py;
 suspected gold is detected by quality.gold.

@@ -1,4 +1,4 @@
-"""Links from an alert to the page where one acts on it: (URL, link text)."""
+"""Links from an alert to the page on which to act: (URL, link text)."""
 
 from __future__ import annotations
 

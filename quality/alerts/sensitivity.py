@@ -74,8 +74,8 @@ def set_sensitivity(*, project: Project, sensitivity: str, by: Any) -> None:
 # --- expected alerts
 
 
-def compute_volume(drift_result: drift.DriftResult) -> dict[str, float]:
-    """Return the workload of a question's newest 90 days, for list_expected_alerts.
+def compute_workload(drift_result: drift.DriftResult) -> dict[str, float]:
+    """Return the numbers of raters and ratings in the newest 90 days, for expected alerts.
 
     Keys: ``raters``; ``rater_days``: working days of all raters; ``span``: days covered;
     ``items_per_day``: median of compared items per day; ``s2_<score>``: variance that one item

@@ -21,7 +21,8 @@ MAX_REASON_LENGTH = 2_000
 
 
 class InvalidAlertStep(ValueError):
-    """The step of an alert is invalid:
+    """The change of an alert's state is invalid; ``fields`` has the messages.
+
     ``field`` names the value, ``message`` says what is wrong.
     """
 
@@ -41,7 +42,7 @@ def change_alert_state(
     muted_until: datetime.date | None = None,
     by: Any,
 ) -> Alert:
-    """Change the state of an alert and store the step.
+    """Change the state of an alert (open, acknowledged, muted, resolved), and store the step.
 
     ``muted_until``: the last day of a mute; None mutes without an end. ``cause``: the cause of a
     resolved alert, one of the causes of its kind (kinds.py). After a drift was resolved with
@@ -69,7 +70,7 @@ def change_alert_state(
         muted_until=muted_until,
         reason=reason,
     )
-    event_kind = "alert_reopened" if state == AlertState.OPEN else f"alert_{state}"
+    event_kind = "alert.reopened" if state == AlertState.OPEN else f"alert.{state}"
     muted_until_text = None if muted_until is None else muted_until.isoformat()
     record_alert_event(
         stored_alert, event_kind, by=by, reason=reason, cause=cause, muted_until=muted_until_text
@@ -102,7 +103,7 @@ def _validate_step(
         raise InvalidAlertStep("reason", _("at most %(most)s signs") % {"most": MAX_REASON_LENGTH})
 
 
-def end_mutes() -> int:
+def end_expired_mutes() -> int:
     """Reopen the alerts whose mute ended today or earlier; return how many."""
     today = timezone.now().date()
     expired = Alert.objects.filter(state=AlertState.MUTED, muted_until__lte=today).order_by("pk")

@@ -1,6 +1,6 @@
-"""Scan the questions whose ratings changed.
+"""Sweep that scans questions whose ratings changed since their last scan.
 
-Alerts that were raised stay (detection/storage.py). Scheduling and leases: quality.recompute.
+Alerts that were raised stay (detection/storage.py). Scheduling and leases: quality.recomputation.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import time
 
 from django.utils import timezone
 
-from core.jobs.lease import get_leased_rows, update_leased
+from core.jobs.lease import get_leased_rows, update_leased_row
 from projects.models import Question
 from quality.models import AlertScan
-from quality.recompute import Recomputation
+from quality.recomputation import Recomputation
 
 from . import services
 from .detection import gold_alerts, input_version
@@ -32,7 +32,7 @@ def _scan(run: AlertScan) -> None:
     question = questions.get(pk=run.question_id)
     result = scan_question(question, today=timezone.now().date())
     store_scan(run, question, result)
-    update_leased(
+    update_leased_row(
         run,
         get_leased_rows(run),
         input_version=current_version,
@@ -61,6 +61,6 @@ def sweep_alerts() -> int:
 
     Also reopens alerts whose mute ended, and updates the alerts for suspected gold.
     """
-    services.end_mutes()
+    services.end_expired_mutes()
     gold_alerts.update_gold_alerts()
     return RECOMPUTATION.sweep()

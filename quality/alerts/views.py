@@ -133,7 +133,7 @@ def export_chart(request: HttpRequest, project_id: int, alert_id: int, form: str
 
 def _list_other_tasks(project: Any) -> list[selectors.InboxEntry]:
     """Return the reader's inbox entries of the project other than alerts."""
-    entries = selectors.get_project_entries({project.pk: project.role}).get(project.pk, [])
+    entries = selectors.get_entries_by_project({project.pk: project.role}).get(project.pk, [])
     return [entry for entry in entries if entry.kind != selectors.ALERTS]
 
 

@@ -1,4 +1,4 @@
-"""Labels of items from ratings, by the method that the project has chosen."""
+"""Compute consensus labels of items from ratings, by the question's method."""
 
 from __future__ import annotations
 
@@ -114,7 +114,9 @@ def fit_labels(
         fixed=_to_fixed_arrays(fixed.decided, scale),
     )
     tau, n_gold = gold_calibration or (calibration_result.tau, 0)
-    posterior = estimate.posterior if tau == 1 else consensus.temper(estimate.posterior, tau)
+    posterior = (
+        estimate.posterior if tau == 1 else consensus.raise_to_power(estimate.posterior, tau)
+    )
     label = (
         consensus.posterior_medians(posterior)
         if scale.type.ordered

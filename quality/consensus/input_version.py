@@ -1,23 +1,23 @@
-"""Input version of a question's labels: the few values from which changes are detected."""
+"""Input version of consensus labels: values that change whenever the labels may change."""
 
 from __future__ import annotations
 
 from django.db.models import Max
 
-from quality import recompute
+from quality import recomputation
 from quality.models import Consensus, Decision
 
 
-def get_input_versions(only: int | None = None) -> recompute.InputVersions:
+def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
     """Return {question id: input version of its labels}, of all counted questions or of one."""
     decisions = (
-        Decision.objects.filter(**recompute.build_question_filter(only))
+        Decision.objects.filter(**recomputation.build_question_filter(only))
         .values_list("question_id")
         .order_by()
     )
     last_decisions = dict(decisions.annotate(Max("pk")))
-    gold_versions = recompute.get_gold_versions(only)
-    versions = recompute.get_count_versions(
+    gold_versions = recomputation.get_gold_versions(only)
+    versions = recomputation.get_count_versions(
         only, method="consensus__method", models="consensus__with_models"
     )
     for question_id, version in versions.items():
@@ -33,4 +33,4 @@ def is_outdated(row: Consensus) -> bool:
 
 def list_outdated_questions() -> list[int]:
     """Return ids of the questions whose labels are outdated or missing, oldest first."""
-    return recompute.list_outdated(Consensus, get_input_versions())
+    return recomputation.list_outdated(Consensus, get_input_versions())

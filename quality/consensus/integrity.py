@@ -6,7 +6,7 @@ from metrics.scale import QuestionScale
 from projects.models import Item, Question
 from quality.models import Consensus
 
-from . import input_version, recompute, storage, votes
+from . import input_version, recomputation, storage, votes
 from .fit import fit_labels
 
 
@@ -21,7 +21,7 @@ def list_differences(question_id: int) -> list[str]:
     question = Question.objects.prefetch_related("categories").get(pk=question_id)
     scale = QuestionScale.for_question(question)
     fixed = votes.get_fixed_codes(question)
-    ratings = votes.read_votes(question, with_models=consensus.with_models)
+    ratings = votes.load_votes(question, with_models=consensus.with_models)
     labels = fit_labels(ratings, scale, fixed, method=consensus.method)
     new_rows = {row[1]: row for row in storage.iter_label_rows(question_id, labels, fixed, scale)}
     stored_rows = {row[0]: row[1:] for row in storage.iter_stored_rows(question_id)}
@@ -40,4 +40,4 @@ def list_differences(question_id: int) -> list[str]:
 
 def repair_labels(question_id: int) -> bool:
     """Recompute the labels now."""
-    return recompute.recompute_question(question_id, at_once=True)
+    return recomputation.recompute_question(question_id, at_once=True)

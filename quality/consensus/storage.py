@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from core.jobs.lease import LeaseLost
 from metrics.scale import QuestionScale
 from quality.models import Consensus, ItemLabel, LabelSource, RaterConfusion
 
+from . import label_events
 from .fit import TIED, ConsensusLabels
 from .votes import FixedCodes, get_items_decided_since
 
@@ -56,9 +57,11 @@ def store_labels(
     the question.
     """
     question_id = consensus.question_id
-    leased = _LeasedQuestion(consensus, last_decision_id)
     new_rows = {row[1]: row for row in iter_label_rows(question_id, labels, fixed, scale)}
     stored_rows = {row[0]: row[1:] for row in iter_stored_rows(question_id)}
+    leased = _LeasedQuestion(
+        consensus, last_decision_id, {item_id: row[0] for item_id, row in stored_rows.items()}
+    )
     changed = [
         row for item_id, row in new_rows.items() if is_changed(stored_rows.get(item_id), row)
     ]
@@ -173,15 +176,24 @@ def _is_changed_value(old: float | None, new: float | None) -> bool:
 
 @dataclass(frozen=True)
 class _LeasedQuestion:
-    """A question whose lease this worker holds. ``last_decision_id``: see ``store_labels``."""
+    """A question whose lease this worker holds. ``last_decision_id``: see ``store_labels``.
+
+    ``stored_codes``: {item id: stored code}.
+    """
 
     consensus: Consensus
     last_decision_id: int
+    stored_codes: Mapping[int, int | None]
 
     @transaction.atomic
     def write(self, rows: list[LabelRow]) -> None:
         decided_items = self._lock_and_find_new_decisions()
-        write_rows([row for row in rows if row[1] not in decided_items])
+        new_rows = [row for row in rows if row[1] not in decided_items]
+        write_rows(new_rows)
+        label_events.record_label_changes(
+            self.consensus.question_id,
+            [row[1] for row in new_rows if self.stored_codes.get(row[1]) != row[2]],
+        )
 
     @transaction.atomic
     def remove(self, items: list[int]) -> None:
@@ -189,6 +201,7 @@ class _LeasedQuestion:
         item_ids = [item for item in items if item not in decided_items]
         question_id = self.consensus.question_id
         ItemLabel.objects.filter(question_id=question_id, item__in=item_ids).delete()
+        label_events.record_label_changes(question_id, item_ids)
 
     def _lock_and_find_new_decisions(self) -> set[int]:
         """Lock the question and return the items decided since the labels were read.

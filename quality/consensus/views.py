@@ -39,7 +39,7 @@ def show_confusions(request: HttpRequest, project_id: int) -> HttpResponse:
     """List the raters, lowest accuracy first; with ``?rater=KEY`` show one confusion matrix."""
     selection = get_permitted_selection(request, project_id, role=Member.Role.VIEWER)
     consensus = Consensus.objects.filter(question=selection.question).first()
-    context = {"project": selection.project, "chosen": selection, "consensus": consensus}
+    context = {"project": selection.project, "selection": selection, "consensus": consensus}
     rows = RaterConfusion.objects.filter(question=selection.question).select_related("rater")
     if "rater" in request.GET:
         rater = get_by_key(Rater, selection.project, request.GET["rater"])

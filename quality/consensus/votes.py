@@ -1,4 +1,4 @@
-"""Input of a consensus: the ratings, and the items whose label is fixed beforehand."""
+"""Input of consensus labels: ratings, and codes fixed by decisions and gold answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VOTE_DTYPE = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8")])
 
 @dataclass(frozen=True)
 class FixedCodes:
-    """Codes of items whose label is fixed whatever their ratings: {item id: code}."""
+    """Codes of items that a decision or gold answer fixes: {item id: code}."""
 
     decided: dict[int, int]
     gold: dict[int, int]
@@ -28,7 +28,7 @@ class FixedCodes:
         return self.gold | self.decided
 
 
-def read_votes(question: Question, *, with_models: bool) -> np.ndarray:
+def load_votes(question: Question, *, with_models: bool) -> np.ndarray:
     """Return the current ratings of a question as an array of VOTE_DTYPE.
 
     By people only, or ``with_models``; ordered by item and rater.

@@ -55,9 +55,9 @@ def set_label_rules(*, question: Question, by: Any, **values: Any) -> LabelRules
     row.save(update_fields=[*new, "input_version"])
     record_event(
         project_id=question.project_id,
-        kind="label_rules_changed",
+        kind="label_rules.changed",
         subject=f"question/{question.key}",
-        data={"before": before, "after": new},
+        data={"question": question.key, "before": before, "after": new},
         by=by,
     )
     security_log.log_event(

@@ -68,7 +68,7 @@ def edit_label_rules(request: HttpRequest, project_id: int) -> HttpResponse:
             return _redirect_to_form(selection)
     context = {
         "project": selection.project,
-        "chosen": selection,
+        "selection": selection,
         "form": form,
         "escalation": summarize_escalations(question, rules),
     }

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from core.api import pagination
 from core.api.errors import BadRequest
 from core.api.pagination import CursorKey, paginate
-from core.api.parameters import get_choice, parse_query
+from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
     QUESTION_PARAMETER,
@@ -38,14 +38,14 @@ class ExamRulesView(ApiView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=LEAD)
-        params = parse_query(request, ("question",))
+        params = parse_query_parameters(request, ("question",))
         return Response(_serialize_rules(get_question(project, params.get("question"))))
 
     @describe_write("changeExamRules", "Change it", body=ExamRulesIn, response=ExamRulesOut)
     def patch(self, request: Request, project_id: int) -> Response:
         """Fields left out stay unchanged. Running exams continue unchanged."""
         project = self.get_project(request, project_id, role=LEAD)
-        parse_query(request)
+        parse_query_parameters(request)
         serializer = ExamRulesIn(data=request.data)
         serializer.is_valid(raise_exception=True)
         data = serializer.validated_data
@@ -70,7 +70,9 @@ class ExamListView(ApiView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=LEAD)
-        params = parse_query(request, ("question", "state", *pagination.PAGE_PARAMETER_NAMES))
+        params = parse_query_parameters(
+            request, ("question", "state", *pagination.PAGE_PARAMETER_NAMES)
+        )
         question = get_question(project, params.get("question"))
         rows = Exam.objects.filter(question=question).select_related("rater", "question", "by")
         if "state" in params:
@@ -91,7 +93,7 @@ class ExamListView(ApiView):
     def post(self, request: Request, project_id: int) -> Response:
         """The reason is stored. Rejected for a rater who has passed or needs no exam."""
         project = self.get_project(request, project_id, role=LEAD)
-        parse_query(request)
+        parse_query_parameters(request)
         serializer = ExamDecisionIn(data=request.data)
         serializer.is_valid(raise_exception=True)
         data = serializer.validated_data
@@ -115,7 +117,7 @@ def _serialize_rules(question: Question) -> dict[str, Any]:
     values = {name: getattr(rules, name) for name in settings.RULES}
     counts = {
         "items": len(exams.get_eligible_items(question)),
-        "min_items": exams.get_min_correct(question),
+        "min_items": exams.compute_min_correct_answers(question),
     }
     return {"question": question.key, **values, **counts}
 

@@ -27,10 +27,12 @@ def grant_try(*, question: Question, rater: Rater, by: Any, reason: str) -> Exam
     if Exam.objects.filter(question=question, rater=rater, state=Exam.State.OPEN).exists():
         raise InvalidExamDecision(_("A try is under way."))
     try:
-        exam = exams.begin_exam(question=question, rater=rater, by=by, reason=reason)
+        exam = exams.get_or_start_exam(question=question, rater=rater, by=by, reason=reason)
     except exams.ExamNotAvailable:
         message = _("Too few gold items are new to this rater: an exam needs %(n)s at least.")
-        raise InvalidExamDecision(message % {"n": exams.get_min_correct(question)}) from None
+        raise InvalidExamDecision(
+            message % {"n": exams.compute_min_correct_answers(question)}
+        ) from None
     _record_security_event("exam_retry_granted", exam, by)
     return exam
 
@@ -48,7 +50,7 @@ def waive_exam(*, question: Question, rater: Rater, by: Any, reason: str) -> Exa
 def _validate_decision(question: Question, rater: Rater, reason: str) -> str:
     """Return the stripped reason; raises InvalidExamDecision."""
     reason = reason.strip()
-    if problem := validation.validate_required_reason(reason, max_length=MAX_REASON_LENGTH):
+    if problem := validation.find_required_reason_error(reason, max_length=MAX_REASON_LENGTH):
         raise InvalidExamDecision(problem)
     final_states = (Exam.State.PASSED, Exam.State.WAIVED)
     if Exam.objects.filter(question=question, rater=rater, state__in=final_states).exists():

@@ -34,7 +34,7 @@ def judge_exam(answers: Sequence[bool], test: Mapping[str, Any]) -> ExamVerdict 
 
 
 def get_suspected_items(question_id: int) -> set[int]:
-    """Return ids of items whose gold answer is suspected: a wrong answer there may be right."""
+    """Return ids of items whose gold answer may be wrong, which exams leave out."""
     rows = GoldItem.objects.filter(question=question_id, suspected=True)
     return set(rows.values_list("item_id", flat=True))
 

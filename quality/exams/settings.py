@@ -52,10 +52,10 @@ def set_exam_rules(
     n_waived = 0
     if new["required"] and not before["required"] and not everybody:
         n_waived = _waive_experienced_raters(question, by)
-    data = {"before": before, "after": new, "waived": n_waived}
+    data = {"question": question.key, "before": before, "after": new, "waived": n_waived}
     record_event(
         project_id=question.project_id,
-        kind="exam_rules_changed",
+        kind="exam_rules.changed",
         subject=f"question/{question.key}",
         data=data,
         by=by,

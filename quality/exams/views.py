@@ -84,8 +84,8 @@ def show_own_exam(request: HttpRequest, project_id: int) -> HttpResponse:
     rater = get_own_rater_or_404(request, project_id)
     exam_status = None if rater.paused else exams.get_exam_status(rater)
     if request.method == "POST":
-        if exam_status is not None and exam_status.state == "not_started":
-            exams.begin_exam(question=exam_status.question, rater=rater)
+        if exam_status is not None and exam_status.availability == "not_started":
+            exams.get_or_start_exam(question=exam_status.question, rater=rater)
         return redirect("rate", project_id)
     finished = Exam.objects.filter(rater=rater, state__in=FINISHED_STATES).select_related(
         "question"
@@ -186,7 +186,7 @@ def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
     power = _compute_power(question, rules)
     context = {
         "project": selection.project,
-        "chosen": selection,
+        "selection": selection,
         "form": form,
         "rules": rules,
         **power,
@@ -203,7 +203,7 @@ def _compute_power(question: Question, rules: ExamRules) -> dict[str, Any]:
     test = {**rules.get_test_parameters(), "max_answers": min(rules.max_answers, max(n_gold, 1))}
     return {
         "n_gold": n_gold,
-        "min_items": exams.get_min_correct(question),
+        "min_items": exams.compute_min_correct_answers(question),
         "items_each": test["max_answers"],
         "passing_low": exam_pass_probability(rules.p_fail, **test),
         "failing_high": 1 - exam_pass_probability(rules.p_pass, **test),

@@ -72,7 +72,7 @@ def get_current_gold(question: Question, scale: QuestionScale) -> dict[int, Curr
     return gold_of_item
 
 
-def list_responses(question: Question, scale: QuestionScale) -> list[GoldResponse]:
+def list_gold_responses(question: Question, scale: QuestionScale) -> list[GoldResponse]:
     """Return all raters' answers to items with gold, in the order in which they were given.
 
     Where a rater has both a rating and a check answer of an item, the check answer counts.

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from core.api import pagination
 from core.api.errors import BadRequest
 from core.api.pagination import CursorKey, paginate
-from core.api.parameters import parse_query
+from core.api.parameters import parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
     QUESTION_PARAMETER,
@@ -49,7 +49,7 @@ class GoldListView(ApiView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=LEAD)
-        params = parse_query(request, ("question", *pagination.PAGE_PARAMETER_NAMES))
+        params = parse_query_parameters(request, ("question", *pagination.PAGE_PARAMETER_NAMES))
         question = get_question(project, params.get("question"))
         answers = GoldAnswer.objects.in_force().filter(question=question)
 
@@ -74,7 +74,7 @@ class GoldDetailView(ApiView):
     )
     def get(self, request: Request, project_id: int, item_key: str) -> Response:
         project = self.get_project(request, project_id, role=LEAD)
-        params = parse_query(request, ("question",))
+        params = parse_query_parameters(request, ("question",))
         question = get_question(project, params.get("question"))
         return Response(_serialize_item(question, _get_item_or_404(project, item_key)))
 
@@ -87,7 +87,7 @@ class GoldDetailView(ApiView):
         Earlier versions are kept.
         """
         project = self.get_project(request, project_id, role=LEAD)
-        parse_query(request)
+        parse_query_parameters(request)
         item = _get_item_or_404(project, item_key)
         serializer = GoldIn(data=request.data)
         serializer.is_valid(raise_exception=True)

@@ -1,23 +1,23 @@
-"""Input version of a question's scores on gold: the few values from which changes are detected."""
+"""Input version of gold scores: values that change whenever the scores may change."""
 
 from __future__ import annotations
 
 from django.db.models import Count, Max
 
-from quality import recompute
+from quality import recomputation
 from quality.models import GoldIntervention, GoldReview, GoldState
 from ratings.models import Assignment
 
 
-def get_input_versions(only: int | None = None) -> recompute.InputVersions:
+def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
     """Return {question id: input version of its scores}.
 
     Of all counted questions that ever had gold, or of one.
     """
-    gold_versions = recompute.get_gold_versions(only)
+    gold_versions = recomputation.get_gold_versions(only)
     reviews = GoldReview.objects.filter(gold__question__in=list(gold_versions))
     last_reviews = dict(reviews.values_list("gold__question_id").order_by().annotate(Max("pk")))
-    count_versions = recompute.get_count_versions(
+    count_versions = recomputation.get_count_versions(
         only,
         pass_mark="gold_state__pass_mark",  # noqa: S106
         rule="gold_state__rule",
@@ -33,7 +33,7 @@ def get_input_versions(only: int | None = None) -> recompute.InputVersions:
         extra["overridden"] = override_counts.get(question_id, 0)
         versions[question_id] = {**count_versions[question_id], **extra}
     for name, kind in (("apart", Assignment.Kind.GOLD), ("exam", Assignment.Kind.EXAM)):
-        for question_id, newest in recompute.get_check_answer_versions(versions, kind).items():
+        for question_id, newest in recomputation.get_check_answer_versions(versions, kind).items():
             versions[question_id][name] = newest
     return versions
 
@@ -47,4 +47,4 @@ def is_outdated(question_id: int) -> bool:
 
 def list_outdated_questions() -> list[int]:
     """Return ids of the questions whose scores are outdated or missing, oldest first."""
-    return recompute.list_outdated(GoldState, get_input_versions())
+    return recomputation.list_outdated(GoldState, get_input_versions())

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from core.api import pagination
 from core.api.errors import BadRequest
 from core.api.pagination import CursorKey, paginate
-from core.api.parameters import get_choice, parse_query
+from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
     build_page_serializer,
@@ -46,7 +46,9 @@ class GoldInterventionListView(ApiView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=LEAD)
-        params = parse_query(request, ("question", "state", *pagination.PAGE_PARAMETER_NAMES))
+        params = parse_query_parameters(
+            request, ("question", "state", *pagination.PAGE_PARAMETER_NAMES)
+        )
         rows = _get_project_interventions(project)
         if "question" in params:
             rows = rows.filter(question=get_question(project, params["question"]))
@@ -68,7 +70,7 @@ class GoldInterventionDetailView(ApiView):
     @describe_get("getGoldIntervention", "An intervention", GoldInterventionOut)
     def get(self, request: Request, project_id: int, intervention_id: int) -> Response:
         project = self.get_project(request, project_id, role=LEAD)
-        parse_query(request)
+        parse_query_parameters(request)
         return Response(_serialize_intervention(_get_intervention_or_404(project, intervention_id)))
 
     @describe_write(
@@ -80,7 +82,7 @@ class GoldInterventionDetailView(ApiView):
     def post(self, request: Request, project_id: int, intervention_id: int) -> Response:
         """An override needs a reason; it ends the intervention, and the evidence starts again."""
         project = self.get_project(request, project_id, role=LEAD)
-        parse_query(request)
+        parse_query_parameters(request)
         intervention = _get_intervention_or_404(project, intervention_id)
         serializer = GoldInterventionIn(data=request.data)
         serializer.is_valid(raise_exception=True)

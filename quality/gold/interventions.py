@@ -21,7 +21,7 @@ from core import security_log
 from events.services import record_event
 from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
 from projects.models import Question, Rater
-from projects.services.raters.updates import pause_rater
+from projects.services.raters.updates import set_rater_paused
 from quality import validation
 from quality.models import GoldIntervention, GoldScore, GoldState
 
@@ -82,7 +82,7 @@ def create_interventions(
         if rule == Rule.AUTOMATIC:
             _carry_out(intervention, by=None)
         else:
-            _record_event(intervention, f"gold_{step}_proposed", by=None)
+            _record_event(intervention, f"gold.{step}_proposed", by=None)
         interventions.append(intervention)
     return interventions
 
@@ -106,7 +106,7 @@ def override_intervention(
     Ends all interventions against the rater in this question. Raises InvalidIntervention.
     """
     reason = reason.strip()
-    if problem := validation.validate_required_reason(reason, max_length=MAX_REASON_LENGTH):
+    if problem := validation.find_required_reason_error(reason, max_length=MAX_REASON_LENGTH):
         raise InvalidIntervention(problem)
     row = _lock_intervention(intervention)
     if row.state == State.OVERRIDDEN:
@@ -138,12 +138,12 @@ def _carry_out(intervention: GoldIntervention, *, by: Any) -> None:
     rater = intervention.rater
     if intervention.step == Step.PAUSE:
         if not rater.paused:
-            pause_rater(rater=rater, paused=True, by=by, reason=Rater.GoldNotice.PAUSED)
+            set_rater_paused(rater=rater, paused=True, by=by, reason=Rater.GoldNotice.PAUSED)
     elif not rater.gold_notice:
         rater.gold_notice = Rater.GoldNotice.WARNED
         rater.save(update_fields=["gold_notice"])
         _record_security_event("rater_warned", intervention, by)
-    _record_event(intervention, f"gold_{intervention.step}_carried_out", by=by)
+    _record_event(intervention, f"gold.{intervention.step}_carried_out", by=by)
 
 
 def _override(intervention: GoldIntervention, *, reason: str, by: Any) -> None:
@@ -159,12 +159,12 @@ def _override(intervention: GoldIntervention, *, reason: str, by: Any) -> None:
     rater = intervention.rater
     was_paused = (Step.PAUSE, State.DONE) in ended and rater.paused
     if was_paused and not other_interventions.filter(step=Step.PAUSE).exists():
-        pause_rater(rater=rater, paused=False, by=by)
+        set_rater_paused(rater=rater, paused=False, by=by)
     if rater.gold_notice == Rater.GoldNotice.WARNED and not other_interventions.exists():
         rater.gold_notice = ""
         rater.save(update_fields=["gold_notice"])
     _record_security_event("gold_intervention_overridden", intervention, by, reason=reason)
-    _record_event(intervention, "gold_intervention_overridden", by=by)
+    _record_event(intervention, "gold.overridden", by=by)
 
 
 def _record_security_event(
@@ -192,6 +192,7 @@ def _record_event(intervention: GoldIntervention, kind: str, *, by: Any) -> None
         subject=f"rater/{intervention.rater_id}",
         data={
             "question": intervention.question.key,
+            "rater": intervention.rater.key,
             "step": intervention.step,
             "evidence": intervention.evidence,
             "n_answers": intervention.n_answers,

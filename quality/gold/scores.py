@@ -48,7 +48,7 @@ def group_scored_responses(
     return responses_of_rater
 
 
-def build_score(
+def compute_gold_score(
     responses: Sequence[GoldResponse],
     gold_of_item: Mapping[int, CurrentGold],
     scale: QuestionScale,
@@ -57,7 +57,7 @@ def build_score(
     pass_mark: float,
     since: datetime.datetime | None = None,
 ) -> GoldScore:
-    """Return the score of one rater's responses (at least one, in the order given).
+    """Return the gold score of one rater from their responses (at least one, by time).
 
     ``pass_mark``: the pass mark. The evidence counts responses after ``since``.
     """

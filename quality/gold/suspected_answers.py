@@ -70,7 +70,7 @@ def build_gold_items(
             item_id=item_id,
             exposures=len(item_responses),
             right=sum(is_right),
-            leaked=bool(gold.right) and formulas.has_leaked(is_right),
+            leaked=bool(gold.right) and formulas.is_answer_known_among_raters(is_right),
         )
         if item_id in suspects:
             suspect, codes = suspects[item_id], codes_of_people.get(item_id, {})
@@ -79,14 +79,14 @@ def build_gold_items(
             row.likely_code = int(scale.codes[suspect.likely_code])
             row.suspected = suspect.is_suspect and not gold.is_confirmed
             accuracies = _compute_other_accuracies(gold.single_category, codes, tally)
-            _count_passing_raters(
+            _set_passing_rater_counts(
                 row, codes, accuracies, pass_mark=pass_mark, likely_code=suspect.likely_code
             )
         rows.append(row)
     return rows
 
 
-def _count_passing_raters(
+def _set_passing_rater_counts(
     row: GoldItem,
     codes: Mapping[int, int],
     accuracies: Mapping[int, float],
@@ -94,7 +94,7 @@ def _count_passing_raters(
     pass_mark: float,
     likely_code: int,
 ) -> None:
-    """Count the raters who pass on all other gold, and those of them who choose ``likely_code``.
+    """Set the numbers of raters who pass on other gold, and of those who answer likely_code.
 
     ``codes``: {rater id: code}; ``accuracies``: {rater id: accuracy on all other gold}.
     """
@@ -135,7 +135,7 @@ def create_review(*, gold: GoldAnswer, verdict: str, reason: str = "", by: Any) 
     """
     if verdict not in GoldReview.Verdict.values:
         raise InvalidGoldReview(_("Choose to keep or to retire it."))
-    if problem := validation.validate_reason(reason, max_length=MAX_REASON_LENGTH):
+    if problem := validation.find_reason_error(reason, max_length=MAX_REASON_LENGTH):
         raise InvalidGoldReview(problem)
     gold_services.lock_gold_answers(gold.question)
     if not GoldAnswer.objects.in_force().filter(pk=gold.pk).exists():

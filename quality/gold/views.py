@@ -43,10 +43,10 @@ def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
     by_exposure = items.order_by("-exposures", "item__id")
     context = {
         "project": selection.project,
-        "chosen": selection,
+        "selection": selection,
         "state": GoldState.objects.filter(question=question).first(),
         "has_gold": GoldAnswer.objects.in_force().filter(question=question).exists(),
-        "waiting": input_version.is_outdated(question.pk),
+        "is_outdated": input_version.is_outdated(question.pk),
         "raters": raters,
         "suspected": [
             _describe_gold(item, selection)
@@ -105,7 +105,7 @@ def show_rater(request: HttpRequest, project_id: int, rater_id: int) -> HttpResp
     labels = {row.code: row.label for row in selection.question.categories.all()}
     context = {
         "project": selection.project,
-        "chosen": selection,
+        "selection": selection,
         "rater": rater,
         "score": score,
         "state": GoldState.objects.filter(question=selection.question).first(),

@@ -1,6 +1,7 @@
-"""Inbox: what needs somebody's attention in projects.
+"""Inbox: numbers of alerts, reviews, appeals and other things that need an action.
 
-Open alerts, and for leads proposed interventions, raters without a try of the exam, and appeals.
+Open alerts, and for leads proposed interventions, raters without a try of the exam, appeals, and
+webhooks that were paused because their addresses failed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from django.db.models import Count, Exists, F, OuterRef, QuerySet, Value
 from django.urls import reverse
 from django.utils.translation import ngettext
 
+from events.models import Webhook
 from metrics.views.common import number_formats
 from projects.models import Member, Question
 from quality.models import (
@@ -34,13 +36,14 @@ ALERTS, INTERVENTIONS, EXAMS, APPEALS = (
     "appeals",
 )  # URL names of the pages
 UNCERTAIN_ITEMS = "review"
+WEBHOOKS = "webhooks"
 LEAD = Member.Role.LEAD
 REVIEW_ROLES = (LEAD, Member.Role.ADJUDICATOR)
 
 
 @dataclass(frozen=True)
 class InboxEntry:
-    """Number of pending things of one kind.
+    """Number of things of one kind that need an action.
 
     ``question`` is a key where the page shows one question.
     """
@@ -66,6 +69,11 @@ class InboxEntry:
             ),
             APPEALS: ngettext("%(number)s open appeal", "%(number)s open appeals", n),
             UNCERTAIN_ITEMS: ngettext("%(number)s item in doubt", "%(number)s items in doubt", n),
+            WEBHOOKS: ngettext(
+                "%(number)s webhook stopped because its address failed",
+                "%(number)s webhooks stopped because their addresses failed",
+                n,
+            ),
         }
         return forms[self.kind] % {"number": number_formats.format_count(n)}
 
@@ -76,7 +84,7 @@ class InboxEntry:
         return f"{page}?question={self.question}" if self.question else page
 
 
-def get_project_entries(roles: Mapping[int, str]) -> dict[int, list[InboxEntry]]:
+def get_entries_by_project(roles: Mapping[int, str]) -> dict[int, list[InboxEntry]]:
     """Return {project id: inbox entries for a user with this role}; one query.
 
     Projects without entries are left out. ``roles``: {project id: role}.
@@ -94,6 +102,7 @@ def get_project_entries(roles: Mapping[int, str]) -> dict[int, list[InboxEntry]]
         ),
         _count_by_project(EXAMS, _get_exams_without_tries(), led_ids, per_question=True),
         _count_by_project(APPEALS, Appeal.objects.filter(state=Appeal.State.OPEN), led_ids),
+        _count_stopped_webhooks(led_ids),
         all=True,
     )
     entries: dict[int, list[InboxEntry]] = {}
@@ -102,7 +111,7 @@ def get_project_entries(roles: Mapping[int, str]) -> dict[int, list[InboxEntry]]
     return entries
 
 
-def get_question_entries(
+def get_entries_by_question(
     project: Any, questions: Sequence[Question]
 ) -> dict[int, list[InboxEntry]]:
     """Return {question id: inbox entries} for a project with the reader's role; one query.
@@ -137,7 +146,7 @@ def get_question_entries(
 
 
 def _sort_rows(rows: Iterable[Any]) -> list[Any]:
-    order = [ALERTS, INTERVENTIONS, EXAMS, APPEALS, UNCERTAIN_ITEMS]
+    order = [ALERTS, INTERVENTIONS, EXAMS, APPEALS, UNCERTAIN_ITEMS, WEBHOOKS]
     return sorted(rows, key=lambda row: order.index(row[0]))
 
 
@@ -181,3 +190,11 @@ def _count_by_project(
     selected = rows.filter(question__project__in=projects).order_by()
     annotated = selected.annotate(what=Value(kind), at=question)
     return annotated.values_list("what", "question__project_id", "at").annotate(number=Count("pk"))
+
+
+def _count_stopped_webhooks(projects: list[int]) -> Any:
+    """Return rows like ``_count_by_project``."""
+    failed = [Webhook.PauseReason.GONE, Webhook.PauseReason.FAILING]
+    rows = Webhook.objects.filter(project__in=projects, pause_reason__in=failed).order_by()
+    annotated = rows.annotate(what=Value(WEBHOOKS), at=Value(""))
+    return annotated.values_list("what", "project_id", "at").annotate(number=Count("pk"))

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from core.api import pagination
 from core.api.errors import BadRequest, Conflict
 from core.api.pagination import CursorKey, paginate
-from core.api.parameters import get_choice, parse_query
+from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
     QUESTION_PARAMETER,
@@ -47,7 +47,7 @@ class LabelListView(ApiView):
     def get(self, request: Request, project_id: int) -> Response:
         """A decision takes precedence over a gold answer, and that over the ratings."""
         project = self.get_project(request, project_id, role=VIEWER)
-        params = parse_query(
+        params = parse_query_parameters(
             request, ("question", "source", "min_confidence", *pagination.PAGE_PARAMETER_NAMES)
         )
         question = get_question(project, params.get("question"))
@@ -80,7 +80,7 @@ class LabelListView(ApiView):
     def post(self, request: Request, project_id: int) -> Response:
         """Ratings and earlier decisions are kept. 409 while somebody else has claimed the item."""
         project = self.get_project(request, project_id, role=ADJUDICATOR)
-        parse_query(request)
+        parse_query_parameters(request)
         serializer = DecisionIn(data=request.data)
         serializer.is_valid(raise_exception=True)
         data = serializer.validated_data

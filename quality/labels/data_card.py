@@ -94,7 +94,7 @@ def _build_agreement_section(question: Question) -> list[str]:
 
 
 def _describe_random_sample(headline: dict[str, Any]) -> str:
-    """Return the line on ratings that were requested because of uncertain labels."""
+    """Return the data card's line on the random sample, without ratings of uncertain labels."""
     return (
         f"* {headline['sample']['left_out']} ratings were asked for because others had left their"
         f" items in doubt, which lowers the above; {headline['name']} without them:"

@@ -13,7 +13,7 @@ from ratings.exports.rating_files import format_cell, join_lines
 from ratings.files.parquet_file import iter_parquet
 
 from . import tool_formats
-from .selectors import LabelNames, get_split, iter_label_rows
+from .selectors import LabelNames, get_data_split, iter_label_rows
 
 # Columns before those of the categories, which hold the probabilities.
 COLUMNS = (
@@ -49,7 +49,7 @@ def _iter_csv_lines(labels: Labels, label_names: LabelNames) -> Iterator[str]:
 
 def _list_values(row: dict[str, Any], label_names: LabelNames) -> list[Any]:
     """Return a row as a value for each of COLUMNS, then one for each category."""
-    fields = row | {"as_of": _format_time(row["as_of"]), "split": get_split(row["item"])}
+    fields = row | {"as_of": _format_time(row["as_of"]), "split": get_data_split(row["item"])}
     shares = [row["distribution"].get(label) for label in label_names.share_labels]
     return [*(fields[name] for name in COLUMNS), *shares]
 
@@ -65,7 +65,7 @@ def stream_jsonl(labels: Labels, label_names: LabelNames) -> Iterator[bytes]:
 def _iter_json_lines(labels: Labels, label_names: LabelNames) -> Iterator[str]:
     encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
     for _item, row in iter_label_rows(labels, label_names):
-        fields = row | {"as_of": _format_time(row["as_of"]), "split": get_split(row["item"])}
+        fields = row | {"as_of": _format_time(row["as_of"]), "split": get_data_split(row["item"])}
         yield f"{encode(fields)}\n"
 
 

@@ -1,4 +1,4 @@
-"""Final labels of a question, as pages, API, command and files read them."""
+"""Selectors of final labels, for pages, API, command and files."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ def _get_deciders(question: Question) -> dict[int, str | None]:
     return dict(decisions.values_list("item_id", "by__username"))
 
 
-def get_split(key: str) -> str:
-    """Return train, dev or test, by the SHA-256 of the item's key.
+def get_data_split(key: str) -> str:
+    """Return the data split of an item (train, dev or test), by the SHA-256 of its key.
 
     An item keeps its split whatever other items are added or removed.
     """

@@ -58,9 +58,9 @@ def show_labels(request: HttpRequest, project_id: int) -> HttpResponse:
     items = {} if is_exporting() else Item.objects.in_bulk([item_id for item_id, _row in rows])
     context = {
         "project": selection.project,
-        "chosen": selection,
+        "selection": selection,
         "consensus": consensus,
-        "waiting": consensus is not None and input_version.is_outdated(consensus),
+        "is_outdated": consensus is not None and input_version.is_outdated(consensus),
         "rows": [
             row | {"escalation": escalations.get(item_id), "content": items.get(item_id)}
             for item_id, row in rows[:page_size]

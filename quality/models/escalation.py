@@ -53,7 +53,7 @@ class LabelRules(models.Model):
 
 
 class Escalation(models.Model):
-    """An item for which a rating beyond the planned ones was requested, or that goes to review."""
+    """An uncertain item: a further rating was requested, or it goes to review."""
 
     class State(models.TextChoices):
         REQUESTED = "requested", _("waits for a rating more")

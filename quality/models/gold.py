@@ -106,7 +106,7 @@ class GoldScore(models.Model):
 
 
 class GoldItem(models.Model):
-    """A current gold answer with the answers of its raters."""
+    """Statistics of a current gold answer: raters' answers, and evidence that it is wrong."""
 
     gold = models.OneToOneField(
         GoldAnswer, models.CASCADE, primary_key=True, related_name="gold_item"

@@ -1,4 +1,4 @@
-"""Abstract base of results that are recomputed when their input has changed."""
+"""Abstract model of a question's result that is recomputed when its input changes."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from .decision import Decision
 
 
 class SecondOpinion(models.Model):
-    """Second opinion on a sampled decided item, to compare adjudicators. It changes no label.
+    """A blind answer of another adjudicator to a decided item; it changes no label.
 
     Never updated.
     """

@@ -39,13 +39,13 @@ DEFAULT_RATINGS = 2
 _input_version_of: dict[int, dict[str, Any]] = {}
 
 
-def sweep() -> int:
+def sweep_planned_queues() -> int:
     """Plan the projects whose labels, items or order changed; return how many.
 
     A failure in one project does not keep the others from being planned.
     """
     n_planned = 0
-    planned_orders = [order.value for order in QueueOrder if order.planned]
+    planned_orders = [order.value for order in QueueOrder if order.is_planned]
     for project in Project.objects.filter(queue_order__in=planned_orders, archived_at=None):
         try:
             n_planned += _plan_if_outdated(project)
@@ -67,7 +67,7 @@ def _get_input_version(project: Project) -> dict[str, Any]:
     labels = Consensus.objects.filter(question__project=project)
     return {
         "computed_at": labels.aggregate(at=Max("computed_at"))["at"],
-        "catalogue": project.catalogue_version,
+        "items_and_raters": project.items_and_raters_version,
         "order": project.queue_order,
         "overlap": project.overlap,
     }
@@ -129,7 +129,7 @@ def _iter_gains(
 
 
 def _list_nearly_complete(project: Project) -> list[int]:
-    """Return items with some of the needed ratings, those with most first, then unrated ones."""
+    """Return ids of items with most of the needed ratings first, then unrated items."""
     target = min(_get_best_overlap(project), project.overlap)
     item_ids: list[int] = []
     for n_ratings in [*range(target - 1, 0, -1), 0]:

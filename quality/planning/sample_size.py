@@ -1,4 +1,4 @@
-"""Number of further items that an interval of a wanted width needs, from the stored result."""
+"""Further items needed for a narrower interval, from the stored result of a question."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from metrics.agreement.explain import bands
 from metrics.agreement.headline import COHEN, FLEISS
 from metrics.models import PeriodUnit, Result
 from metrics.results.all_time_patterns import AllTimePatterns
-from metrics.results.headline import sample_merging
+from metrics.results.headline import sample_headline
 from metrics.results.headline.stored_weights import get_headline_weights
 from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question
@@ -62,7 +62,7 @@ def plan_sample_size(
     name = get_weighted_name(FLEISS, weights)
     unfiltered = Result.objects.filter(question=question, period_unit=PeriodUnit.ALL).first()
     value = unfiltered.displayed_coefficients.get(name) if unfiltered else None
-    headline = sample_merging.get_full_headline(unfiltered.headline) if unfiltered else {}
+    headline = sample_headline.get_full_headline(unfiltered.headline) if unfiltered else {}
     if headline and headline["name"].startswith(COHEN):
         name, value = headline["name"], headline["value"]
     se, n = (value.get("se"), value.get("n_items") or 0) if value else (None, 0)

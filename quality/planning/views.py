@@ -54,7 +54,7 @@ def show_plan(request: HttpRequest, project_id: int) -> HttpResponse:
     form = StudyForm(request.GET if is_submitted else None, initial=_get_default_study())
     context = {
         "project": selection.project,
-        "chosen": selection,
+        "selection": selection,
         "outlook": planning_sample_size.plan_sample_size(selection.question),
         "overlaps": compute_overlap_plans(selection.question),
         "form": form,

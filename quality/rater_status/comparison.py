@@ -1,7 +1,7 @@
 """Comparison of all raters of a question, computed by a sweep and stored as one row.
 
 Pages of thousands of raters read it at once. People only. Scheduling and leases:
-quality.recompute. Formulas: metrics.agreement.rater_quality.funnel.
+quality.recomputation. Formulas: metrics.agreement.rater_quality.funnel.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from metrics.results.headline.stored_weights import get_headline_weights
 from metrics.results.values import build_uncounted_value
 from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question, Rater
-from quality import recompute
+from quality import recomputation
 from quality.models import StoredRaterComparison
 
 BODY_FORMAT = 4  # version of the stored body; bodies of older releases are ignored
@@ -51,7 +51,7 @@ class ComparedRater(NamedTuple):
 
     @property
     def has_enough_items(self) -> bool:
-        """Return whether the kappa exists and is based on at least MIN_ITEMS items."""
+        """Return whether the kappa is defined, and based on at least MIN_ITEMS items."""
         return self.value is not None and self.n_items >= MIN_ITEMS
 
 
@@ -94,24 +94,29 @@ def get_comparison(question: Question) -> RaterComparison:
     return RaterComparison(row.computed_at, body["weights"], body["middle"], body["spread"], raters)
 
 
-def get_input_versions(only: int | None = None) -> recompute.InputVersions:
+def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
     """Return {question id: input version}: results, scale and kinds of raters."""
-    columns = ("version", "question__scale_version", "question__project__catalogue_version")
-    rows = CountState.objects.filter(**recompute.build_question_filter(only)).values_list(
+    columns = ("version", "question__scale_version", "question__project__items_and_raters_version")
+    rows = CountState.objects.filter(**recomputation.build_question_filter(only)).values_list(
         "question_id", *columns
     )
     return {
-        pk: {"version": version, "scale": scale, "catalogue": catalogue, "format": BODY_FORMAT}
-        for pk, version, scale, catalogue in rows
+        pk: {
+            "version": version,
+            "scale": scale,
+            "items_and_raters": items_and_raters,
+            "format": BODY_FORMAT,
+        }
+        for pk, version, scale, items_and_raters in rows
     }
 
 
 def list_outdated_questions() -> list[int]:
     """Return ids of the questions whose comparison is outdated or missing, oldest first."""
-    return recompute.list_outdated(StoredRaterComparison, get_input_versions())
+    return recomputation.list_outdated(StoredRaterComparison, get_input_versions())
 
 
-def _compare(row: StoredRaterComparison) -> None:
+def _compute_and_store_comparison(row: StoredRaterComparison) -> None:
     """Compute and store the comparison of a question; raises LeaseLost when the lease was lost."""
     started = time.monotonic()
     question = Question.objects.prefetch_related("categories").get(pk=row.question_id)
@@ -176,7 +181,7 @@ def _build_body(question: Question, scale: QuestionScale) -> dict[str, Any]:
 
 
 def _get_margins(table: list[list[int]] | None, k: int) -> np.ndarray:
-    """Return the (2, k) counts of own answers and of the others'; zeros for another scale."""
+    """Return counts (2, k) of own and of other raters' answers; zeros for another scale."""
     if not table or len(table) != k:
         return np.zeros((2, k), np.int64)
     counts = np.array(table, np.int64)
@@ -194,14 +199,14 @@ def _to_array(values: Any) -> np.ndarray:
 
 
 def has_enough_items(peers: Mapping[str, Any]) -> bool:
-    """Return whether a kappa with the others exists and is based on at least MIN_ITEMS items."""
+    """Return whether kappa with the other raters is defined, and on MIN_ITEMS items or more."""
     return peers["value"] is not None and (peers["n_items"] or 0) >= MIN_ITEMS
 
 
-RECOMPUTATION = recompute.Recomputation(
+RECOMPUTATION = recomputation.Recomputation(
     "every rater beside the others",
     StoredRaterComparison,
-    _compare,
+    _compute_and_store_comparison,
     list_outdated_questions,
     pause_factor=5,
     max_pause=datetime.timedelta(minutes=1),

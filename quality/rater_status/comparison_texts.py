@@ -28,7 +28,7 @@ def describe_agreement(
         params["place"] = format_count(_get_impact_rank(comparison, rater))
         return _(
             "Agrees clearly less with everybody than the others do: %(value)s against %(middle)s of"
-            " the middle rater. Place %(place)s of all by harm."
+            " the middle rater. Place %(place)s of all by impact."
         ) % params  # fmt: skip
     if result.value is not None and result.value < comparison.middle:
         return _(

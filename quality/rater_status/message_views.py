@@ -65,7 +65,7 @@ def send_message(request: HttpRequest, project_id: int) -> HttpResponse:
     context: dict[str, Any] = {
         "project": project,
         "raters": can_read,
-        "chosen": selected,
+        "selected_raters": selected,
         "n_left_out": len(selected) - len(can_read),
         "max_length": rater_messages.MAX_LENGTH,
         "ids": ",".join(map(str, ids)),

@@ -23,7 +23,7 @@ from metrics.views.common.selection import get_choice
 from projects.models import Question, Rater
 from quality.models import AlertKind, DriftState, GoldScore, RepeatScore
 from quality.rater_status import comparison
-from quality.rater_status.status import get_alert_reason, get_unresolved_alerts
+from quality.rater_status.status import get_alert_reason, get_unresolved_alerts_by_rater
 
 MAX_SEARCH_LENGTH = 100
 MAX_MIN_RATINGS = 1_000_000
@@ -155,15 +155,15 @@ class RaterList:
     def raters(self) -> list[RaterListEntry]:
         """All raters with their flags, unordered."""
         people = Rater.objects.filter(project=self.question.project_id, kind=Rater.Kind.HUMAN)
-        alerts = get_unresolved_alerts(self.question)
+        alerts = get_unresolved_alerts_by_rater(self.question)
         drift_states = DriftState.objects.filter(question=self.question, watched=True)
         watched = {*drift_states.values_list("rater_id", flat=True)}
         gold_scores = GoldScore.objects.filter(question=self.question, evidence__gte=PAUSE_EVIDENCE)
         below_pass_mark = {*gold_scores.values_list("rater_id", flat=True)}
         results = self.comparison.raters
         listed = []
-        columns = ("pk", "key", "name", "group", "paused")
-        for pk, key, name, group, paused in people.order_by().values_list(*columns):
+        for rater in people.order_by().only("key", "name", "group", "paused"):
+            pk = rater.pk
             result = results.get(pk)
             flags = {
                 get_alert_reason(alert).value
@@ -176,12 +176,13 @@ class RaterList:
                 flags.add("alert")
             if pk in below_pass_mark:
                 flags.add("gold")
-            if paused:
+            if rater.paused:
                 flags.add("paused")
             if result is None or not result.has_enough_items:
                 flags.add("not_enough")
             impact = self.comparison.compute_impact(pk)
-            listed.append(RaterListEntry(pk, key, name, group, result, impact, flags))
+            names = (rater.key, rater.name, rater.group)
+            listed.append(RaterListEntry(pk, *names, result, impact, flags))
         return listed
 
     def list_filter_chips(self) -> list[tuple[str, Promise, int]]:

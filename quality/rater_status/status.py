@@ -1,4 +1,4 @@
-"""Summary of each rater of a question, with one status and its reasons.
+"""Summary of each rater of a question: results, status, and reasons for it.
 
 Computed from stored results alone, for people only.
 """
@@ -141,7 +141,7 @@ def list_rater_summaries(
     drifts = {row.rater_id: row for row in DriftState.objects.filter(**conditions)}
     golds = {row.rater_id: row for row in GoldScore.objects.filter(**conditions)}
     repeats = {row.rater_id: row for row in RepeatScore.objects.filter(**conditions)}
-    alerts = get_unresolved_alerts(question)
+    alerts = get_unresolved_alerts_by_rater(question)
     summaries = []
     for rater in people.order_by("pk"):
         result = results.get(rater.pk, _NO_RESULT)
@@ -194,7 +194,7 @@ def _get_results(
     return results
 
 
-def get_unresolved_alerts(question: Question) -> dict[int, list[Alert]]:
+def get_unresolved_alerts_by_rater(question: Question) -> dict[int, list[Alert]]:
     """Return {rater id: unresolved alerts about the rater}, oldest first."""
     alerts_of_rater: dict[int, list[Alert]] = defaultdict(list)
     alerts = Alert.objects.filter(question=question).exclude(state=AlertState.RESOLVED)

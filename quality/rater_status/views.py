@@ -26,7 +26,7 @@ from metrics.views.common.sources.filtered import FilteredProjectSource
 from metrics.views.common.sources.stored import get_all_time_result
 from projects.models import Member, Project, Rater
 from projects.permissions import get_project
-from projects.services.raters.updates import pause_raters
+from projects.services.raters.updates import set_raters_paused
 from quality.alerts.kinds import get_brief_text
 from quality.models import Alert, GoldIntervention
 from quality.rater_status.comparison import MIN_ITEMS
@@ -98,7 +98,7 @@ def render_raters(request: HttpRequest, project: Project) -> HttpResponse:
     rows = _build_rows(selection, rater_list, list(page.object_list))
     context = {
         "project": selection.project,
-        "chosen": selection,
+        "selection": selection,
         "rater_list": rater_list,
         "is_pending": rater_list.is_pending,
         "rater_filter": rater_filter,
@@ -256,7 +256,7 @@ def render_funnel(request: HttpRequest, project: Project) -> HttpResponse:
 
 @login_required
 @require_POST
-def apply_action(request: HttpRequest, project_id: int) -> HttpResponse:
+def run_rater_action(request: HttpRequest, project_id: int) -> HttpResponse:
     """Apply an action to the selected raters: ``do`` is pause, resume, message, without or csv."""
     action = request.POST.get("do", "")
     if action not in ("pause", "resume", "message", "without", "csv"):
@@ -293,7 +293,7 @@ def apply_action(request: HttpRequest, project_id: int) -> HttpResponse:
 def _set_paused(
     request: HttpRequest, selected: list[Rater], paused: bool, list_query: QueryDict
 ) -> None:
-    changed_raters = pause_raters(raters=selected, paused=paused, by=request.user)
+    changed_raters = set_raters_paused(raters=selected, paused=paused, by=request.user)
     n = len(changed_raters)
     if paused:
         text = ngettext(

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from core.api import pagination
 from core.api.errors import BadRequest
 from core.api.pagination import CursorKey, paginate
-from core.api.parameters import get_choice, parse_query
+from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
     QUESTION_PARAMETER,
@@ -52,7 +52,7 @@ class LabelRulesView(ApiView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=Role.LEAD)
-        params = parse_query(request, ("question",))
+        params = parse_query_parameters(request, ("question",))
         return Response(_serialize_rules(get_question(project, params.get("question"))))
 
     @describe_write(
@@ -61,7 +61,7 @@ class LabelRulesView(ApiView):
     def patch(self, request: Request, project_id: int) -> Response:
         """Fields left out stay unchanged. The next sweep applies the rules."""
         project = self.get_project(request, project_id, role=Role.LEAD)
-        parse_query(request)
+        parse_query_parameters(request)
         serializer = LabelRulesIn(data=request.data)
         serializer.is_valid(raise_exception=True)
         data = serializer.validated_data
@@ -98,7 +98,7 @@ class SecondOpinionsView(ApiView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=Role.VIEWER)
-        params = parse_query(request, ("question",))
+        params = parse_query_parameters(request, ("question",))
         question = get_question(project, params.get("question"))
         agreement = second_opinions.compute_agreement(question)
         return Response(
@@ -125,7 +125,9 @@ class AppealListView(ApiView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=Role.ADJUDICATOR)
-        params = parse_query(request, ("question", "state", *pagination.PAGE_PARAMETER_NAMES))
+        params = parse_query_parameters(
+            request, ("question", "state", *pagination.PAGE_PARAMETER_NAMES)
+        )
         rows = Appeal.objects.filter(question__project=project)
         rows = rows.select_related("question", "item", "answered_by")
         if "question" in params:
@@ -149,7 +151,7 @@ class AppealListView(ApiView):
     def post(self, request: Request, project_id: int) -> Response:
         """Once, and only for a decision that the caller may see; 400 is the same for all others."""
         project = self.get_project(request, project_id, role=Role.ANNOTATOR)
-        parse_query(request)
+        parse_query_parameters(request)
         serializer = AppealIn(data=request.data)
         serializer.is_valid(raise_exception=True)
         data = serializer.validated_data
@@ -175,7 +177,7 @@ class AppealDetailView(ApiView):
     def post(self, request: Request, project_id: int, appeal_id: int) -> Response:
         """The label stays unchanged; where the rater is right, make a new decision."""
         project = self.get_project(request, project_id, role=Role.ADJUDICATOR)
-        parse_query(request)
+        parse_query_parameters(request)
         rows = Appeal.objects.filter(question__project=project)
         row = rows.select_related("question", "item").filter(pk=appeal_id).first()
         if row is None:

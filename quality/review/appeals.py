@@ -135,7 +135,7 @@ def answer_appeal(*, appeal: Appeal, state: str, text: str, by: Any) -> Appeal:
     row.save()
     record_event(
         project_id=row.rater.project_id,
-        kind="appeal_answered",
+        kind="appeal.answered",
         subject=f"appeal/{row.pk}",
         data={"state": state, "about": row.about},
         by=by,

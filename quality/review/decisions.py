@@ -10,10 +10,11 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from events.services import record_event
 from metrics.scale import QuestionScale
 from projects.models import Item, Project, Question
 from quality import validation
-from quality.consensus import storage
+from quality.consensus import label_events, storage
 from quality.models import (
     Decision,
     Escalation,
@@ -76,6 +77,19 @@ def create_decision(
     _store_label(question, item, None if code is None else index_of_code[code], scale)
     ReviewAssignment.objects.filter(question=question, item=item).delete()
     ReviewClaim.objects.filter(question=question, item=item).delete()
+    # Without the label: a second adjudicator decides the item blind.
+    record_event(
+        project_id=question.project_id,
+        kind="item.reviewed",
+        subject=f"item/{item.pk}",
+        data={
+            "question": question.key,
+            "items": [item.key],
+            "decision": decision.number,
+            "is_withdrawn": code is None,
+        },
+        by=by,
+    )
     return decision
 
 
@@ -108,14 +122,14 @@ def submit_answer(
 
 
 def _validate_answer(scale: QuestionScale, code: int | None, reason: str) -> dict[int, int]:
-    """Return {code: index of the declared category}; raises InvalidDecision."""
+    """Return {code: index of the category}; raise InvalidDecision for a bad label or reason."""
     index_of_code = {int(declared_code): index for index, declared_code in enumerate(scale.codes)}
     if code is not None and code not in index_of_code:
         allowed = ", ".join(scale.labels)
         raise InvalidDecision(
             "label", _("unknown label; one of %(allowed)s") % {"allowed": allowed}
         )
-    if problem := validation.validate_reason(reason, max_length=MAX_REASON_LENGTH):
+    if problem := validation.find_reason_error(reason, max_length=MAX_REASON_LENGTH):
         raise InvalidDecision("reason", problem)
     return index_of_code
 
@@ -131,8 +145,12 @@ def _check_not_claimed(question: Question, item: Item, by: Any) -> None:
 
 def _store_label(question: Question, item: Item, index: int | None, scale: QuestionScale) -> None:
     """Store the decided label (``index``: index of the category); None deletes the item's label."""
+    stored = ItemLabel.objects.filter(question=question, item=item)
+    code = None if index is None else int(scale.codes[index])
+    if stored.values_list("code", flat=True).first() != code:
+        label_events.record_label_changes(question.pk, [item.pk])
     if index is None:  # the next sweep computes it from the ratings
-        ItemLabel.objects.filter(question=question, item=item).delete()
+        stored.delete()
         return
     n_ratings = Rating.objects.current().filter(question=question, item=item).count()
     source = LabelSource.DECISION.value
@@ -142,7 +160,7 @@ def _store_label(question: Question, item: Item, index: int | None, scale: Quest
     storage.write_rows([row])
 
 
-def claim_next(
+def claim_next_label(
     *, question: Question, by: Any, doubt: float, review_filter: ReviewFilter = NO_FILTER
 ) -> ItemLabel | None:
     """Claim the next item to review for ``by`` and return its label, or None.
@@ -157,7 +175,9 @@ def claim_next(
         claims.filter(expires_at__lte=timezone.now()).delete()
         second_opinion_label = None
         if review_filter == NO_FILTER:
-            second_opinion_label = second_opinions.find_next_label(question=question, by=by)
+            second_opinion_label = second_opinions.find_next_label_to_review(
+                question=question, by=by
+            )
         label = (
             second_opinion_label
             if second_opinions.should_ask_second_opinion(question=question, by=by)
@@ -177,7 +197,7 @@ def claim_next(
 
 
 def claim_item(*, question: Question, item: Item, by: Any, postponed: bool = False) -> None:
-    """Claim the item for CLAIM_DURATION, so that no one else gets it.
+    """Claim an item for CLAIM_DURATION, so that no other adjudicator gets it.
 
     ``postponed``: ``by`` postponed the item and does not get it either. Raises ItemClaimed.
     """

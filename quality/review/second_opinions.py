@@ -68,7 +68,7 @@ def is_second_opinion(*, question: Question, item: Item, by: Any) -> bool:
     return not own_decisions.exists() and not second_opinions.exists()
 
 
-def find_next_label(*, question: Question, by: Any) -> ItemLabel | None:
+def find_next_label_to_review(*, question: Question, by: Any) -> ItemLabel | None:
     """Return the newest decided label on which this user can give a second opinion, or None.
 
     The caller holds the question's lock.

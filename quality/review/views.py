@@ -39,7 +39,7 @@ def show_review(request: HttpRequest, project_id: int) -> HttpResponse:
         item: Item | None = get_by_key(Item, selection.project, request.GET["item"])
     else:
         review_filter = ReviewFilter.from_query(request.GET, selection.filter)
-        label = review_decisions.claim_next(
+        label = review_decisions.claim_next_label(
             question=selection.question,
             by=request.user,
             doubt=review_filter.doubt,
@@ -72,7 +72,7 @@ def _render_review(
         "query": urlencode({"question": selection.question.key} | review_filter.parameters),
         "last_decision": _get_last_decision(request, selection),
         "project": selection.project,
-        "chosen": selection,
+        "selection": selection,
         "item": item,
         "n_remaining": n_remaining,
         "error": error,

@@ -17,7 +17,7 @@ register = template.Library()
 
 @register.filter
 def day_to_month(day: int) -> str:
-    """Return the month, as in "2026-03", that begins on this day since 1970-01-01."""
+    """Return the month ("2026-03") of a day number (days since 1970-01-01)."""
     return date_from_day(day).strftime("%Y-%m")
 
 
@@ -30,7 +30,8 @@ def count_hidden_gold(question: Question) -> int:
 
 @register.simple_tag
 def count_check_answers(question: Question, rater: Rater) -> int:
-    """Return the number of the rater's check answers:
+    """Return the number of the rater's check answers: hidden gold and repeats.
+
     to hidden gold and repeated items, no exams.
     """
     rows = CheckAnswer.objects.filter(question=question, rater=rater).current()
@@ -49,7 +50,7 @@ def get_repeat_score(
 
 @register.simple_tag
 def get_matching_peer_kappa(question: Question, coefficients: dict[str, Any]) -> dict[str, Any]:
-    """Return the rater's kappa with the others, weighted like that with themselves."""
+    """Return the rater's kappa with the others, under the weights of the kappa of repeats."""
     estimate: dict[str, Any] = (
         coefficients.get(get_weighted_name("vs_peers", question.weights)) or {}
     )

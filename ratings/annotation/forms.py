@@ -45,10 +45,10 @@ def build_question_options(question: Question) -> list[AnswerOption]:
     A key of the annotation page itself, which older questions may have declared, is ignored: each
     key has one meaning, and "undo" must not rate the next item.
     """
-    return build_options(question.active_categories(), get_field_name(question))
+    return build_answer_options(question.active_categories(), get_field_name(question))
 
 
-def build_options(categories: Sequence[Category], name: str) -> list[AnswerOption]:
+def build_answer_options(categories: Sequence[Category], name: str) -> list[AnswerOption]:
     """Return answer options of categories in their order, for the form field of this name."""
     keys = assign_hotkeys([_clean_hotkey(category.hotkey) for category in categories])
     return [
@@ -97,18 +97,31 @@ class AnswerForm(forms.Form):
         }
 
     def parts(self) -> list[dict[str, Any]]:
-        """Return the template data of each question: options, layout, selected code and errors."""
-        return [self._build_part(question) for question in self.questions]
+        """Return the template data of each question: options, layout, selected code and errors.
+
+        The first question with an error, else the first without an answer, else the last one is
+        current.
+        """
+        parts = [self._build_part(question) for question in self.questions]
+        unanswered = [part for part in parts if part["chosen"] is None]
+        wrong = [part for part in parts if part["errors"]]
+        for part in [*wrong, *unanswered, *parts[-1:]][:1]:
+            part["is_current"] = True
+        return parts
 
     def _build_part(self, question: Question) -> dict[str, Any]:
         name = get_field_name(question)
         answer_options = build_question_options(question)
+        chosen = _parse_code(self[name].value())
         return {
             "question": question,
             "name": name,
             "options": answer_options,
             "in_a_row": fits_in_one_row(answer_options),
-            "chosen": _parse_code(self[name].value()),
+            "chosen": chosen,
+            "chosen_label": next(
+                (option.label for option in answer_options if option.code == chosen), ""
+            ),
             "errors": self.errors.get(name, []) if self.is_bound else [],
         }
 

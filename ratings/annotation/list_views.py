@@ -105,6 +105,7 @@ def mark_message_read(request: HttpRequest, project_id: int, message_id: int) ->
 def _get_counts(rater: Rater) -> dict[str, Any]:
     return {
         "progress": rater_progress.compute_progress(rater),
+        "days": rater_progress.list_daily_figures(rater),
         "n_repeated": rater_work.count_repeated_items(rater),
         "n_exam_items": rater_work.count_answered_exam_items(rater),
     }
@@ -119,7 +120,7 @@ def _build_rows(rater: Rater, page: Any, questions: list[Question]) -> list[dict
     }
     position_by_question = {question.pk: position for position, question in enumerate(questions)}
     answers_by_item = rater_work.fetch_answers(rater, page)
-    flagged, changed = rater_work.get_marks(
+    flagged, changed = rater_work.get_flagged_and_changed(
         rater, [rating for ratings in answers_by_item for rating in ratings]
     )
     rows = []

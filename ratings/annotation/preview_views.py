@@ -14,7 +14,7 @@ from projects.forms.settings import build_category_formset
 from projects.models import Category
 from projects.views.form_handling import CATEGORY_PREFIX
 
-from .forms import build_options, fits_in_one_row
+from .forms import build_answer_options, fits_in_one_row
 
 MAX_QUESTION_LENGTH = 500
 
@@ -44,7 +44,7 @@ def preview_question(request: HttpRequest) -> HttpResponse:
 
 def build_preview_context(text: str, categories: Sequence[Category]) -> dict[str, Any]:
     """Return the context of the preview's template."""
-    options = build_options(categories, "preview")
+    options = build_answer_options(categories, "preview")
     return {
         "text": text[:MAX_QUESTION_LENGTH].strip(),
         "options": options,

@@ -70,16 +70,11 @@ def build_context(
     """
     questions = get_questions(rater.project)
     if item is None:
-        remaining.clear_cached(rater)
-    figures = rater_progress.compute_progress(rater)
+        remaining.clear_cached_count(rater)
     page_context: dict[str, Any] = {
         "project": rater.project,
         "rater": rater,
-        "progress": figures,
-        "recent": [
-            (recent_item, rater_work.get_labels(questions, recent_item.codes))
-            for recent_item in figures.recent
-        ],
+        "progress": rater_progress.compute_progress(rater),
     }
     if item is None:
         return page_context | {"message": rater_work.get_unread_message(rater)}

@@ -66,7 +66,7 @@ def _create_message(rater: Rater, text: str, by: Any) -> RaterMessage:
     )
     record_event(
         project_id=rater.project_id,
-        kind="rater_message",
+        kind="rater.messaged",
         subject=f"rater/{rater.pk}",
         data={"rater": rater.key, "message": message.pk},
         by=by,

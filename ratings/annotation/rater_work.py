@@ -1,4 +1,4 @@
-"""Queries for a rater's own data: their identity in the project, assignments and answers.
+"""Selectors of a rater's own data: rater, assignments, answers and messages.
 
 Plain SQL: each annotation page needs this, and the ORM takes longer to build these queries than the
 database to answer them.
@@ -167,7 +167,7 @@ def list_rated_items(rater: Rater | None, *, search: str = "", show: str = "") -
 
 
 def count_repeated_items(rater: Rater) -> int:
-    """Return the number of items that are listed once but count twice because of a repeat."""
+    """Return the number of items that the rater answered twice because of a blind repeat."""
     repeats = CheckAnswer.objects.current().filter(rater=rater).exclude(kind=Assignment.Kind.EXAM)
     rated = Rating.objects.current().filter(rater=rater, item=models.OuterRef("item"))
     return repeats.filter(models.Exists(rated)).values("item").distinct().count()
@@ -216,10 +216,10 @@ def list_skipped(rater: Rater | None, *, search: str = "") -> Any:
     return rows.select_related("item").order_by("-closed_at", "-id")
 
 
-def get_marks(
+def get_flagged_and_changed(
     rater: Rater, rows: Sequence[Rating | CheckAnswer]
 ) -> tuple[set[int], set[tuple[bool, int]]]:
-    """Return the flagged items, and the changed rows as (is check answer, id), of a list."""
+    """Return ids of flagged items, and (is check answer, id) of changed rows."""
     items = {row.item_id for row in rows}
     flagged = Assignment.objects.filter(rater=rater, item__in=items, flagged=True)
     changed: set[tuple[bool, int]] = set()
@@ -246,7 +246,7 @@ def fetch_answers(
 
 
 def compute_answer_version(answers: Mapping[int, Rating]) -> str:
-    """Return a digest of the current answers that the page sends back; empty without answers.
+    """Return a digest of the current answers, by which a submission detects later changes.
 
     A submission from an older page is recognized by an outdated digest.
     """

@@ -15,7 +15,7 @@ from projects.permissions import get_project
 from ratings.items import content
 from ratings.models import Assignment
 
-from . import skips
+from . import skipped_and_flagged
 
 ITEMS_PER_PAGE = 50
 
@@ -37,7 +37,7 @@ def show_skipped_and_flagged_items(request: HttpRequest, project_id: int) -> Htt
         "page": page,
         "rows": [
             (entry.assignment, content.render_inline(entry.assignment.item.body), entry.reasons)
-            for entry in skips.add_reasons(list(page))
+            for entry in skipped_and_flagged.add_reasons(list(page))
         ],
     }
     return render(request, "ratings/skipped_and_flagged.html", context)

@@ -43,15 +43,17 @@ class AnsweredInOtherWindow(RatingNotAllowed):
 
 
 class PageVersions(NamedTuple):
-    """Versions that the submitted page showed; None where it did not say.
+    """Versions of answers and guidelines that the submitted page showed; None for unknown.
 
     ``guidelines`` and ``item_version`` are version numbers, ``answers`` is the digest of the
-    current answers (ratings.annotation.rater_work.compute_answer_version).
+    current answers (ratings.annotation.rater_work.compute_answer_version). ``is_delayed``: the
+    browser had no connection when the rater answered, so how long the item was visible is unknown.
     """
 
     guidelines: int | None = None
     item_version: int | None = None
     answers: str | None = None
+    is_delayed: bool = False
 
 
 UNKNOWN_VERSIONS = PageVersions()
@@ -115,7 +117,7 @@ def submit_answers(
     )
     # A lost slot is claimed before anything else is locked, to keep the lock order
     # (ratings.annotation.assignments.queue).
-    if not store_answers() and not (queue.claim_slot(rater, item) and store_answers()):
+    if not store_answers() and not (queue.reclaim_slot(rater, item) and store_answers()):
         raise NoSlotLeft
     return ended_exams[-1] if ended_exams else None
 
@@ -132,7 +134,7 @@ def _store_answers(
     page_versions: PageVersions,
     ended_exams: list[Exam],
 ) -> bool:
-    """Store the answers; return False, with nothing changed, where the rater has lost the slot."""
+    """Store the answers; return False, with nothing changed, if the rater has lost the slot."""
     assignment, last_closed_at, due_exam_question_id = rater_work.lock_assignment(rater, item)
     in_exam = assignment is not None and assignment.kind == Assignment.Kind.EXAM
     _validate_assigned(rater, item, assignment, due_exam_question_id)
@@ -143,11 +145,13 @@ def _store_answers(
     if not rater.project.allows_corrections or in_exam:
         closed_item_ids = [] if is_first else [item.pk]
     if not is_first and closed_item_ids is None:
-        _validate_seen(rater_work.get_current_answers(rater, item), codes, comment, page_versions)
+        _validate_page_is_current(
+            rater_work.get_current_answers(rater, item), codes, comment, page_versions
+        )
     now = timezone.now()
     seconds = (
         _compute_seconds(last_closed_at, assignment, now)
-        if is_first and assignment is not None
+        if is_first and assignment is not None and not page_versions.is_delayed
         else None
     )
     judgements: dict[Question, Judgement] = {}
@@ -195,7 +199,7 @@ def _validate_assigned(
         raise ItemNotAssigned
 
 
-def _validate_seen(
+def _validate_page_is_current(
     current_answers: Mapping[int, Rating],
     codes: Mapping[Question, int],
     comment: str,
@@ -228,7 +232,7 @@ def skip_item(*, rater: Rater, item: Item, reason: str) -> None:
     assignment.skip_reason = reason
     assignment.closed_at = timezone.now()
     assignment.save(update_fields=["state", "skip_reason", "closed_at"])
-    slots.recount([item.pk])
+    slots.recount_slots([item.pk])
     RaterQueue.objects.filter(rater=rater).update(last_closed_at=assignment.closed_at)
 
 

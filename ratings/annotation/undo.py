@@ -47,7 +47,7 @@ def undo_submission(*, rater: Rater, item: Item, by: Any) -> dict[int, int]:
         raise ExamAnswersFinal
     validate_exam_passed(due_exam_question_id)
     if assignment.state == State.SKIPPED:
-        if not queue.claim_slot(rater, item):
+        if not queue.reclaim_slot(rater, item):
             raise NoSlotLeft
         return {}
     if not rater.project.allows_corrections:

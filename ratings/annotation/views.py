@@ -28,14 +28,16 @@ from ratings.services import permissions
 from ratings.services.judgement import UnknownCode
 
 from . import rate_page, rater_work, submission
-from .assignments import queue
+from .assignments import prefetching, queue
 from .forms import AnswerForm, SkipForm, get_questions
 from .progress import rater_progress
 from .progress.next_project import get_next_project
 from .undo import undo_submission
 
+MAX_SHOWN_ITEMS = 20  # ids that a request may name as shown
+
 ERROR_RESPONSES = {
-    permissions.ItemNotAssigned: (404, _lazy("This item was never given to you.")),
+    permissions.ItemNotAssigned: (404, _lazy("This item was never assigned to you.")),
     submission.NoSlotLeft: (
         409,
         _lazy(
@@ -111,7 +113,7 @@ def require_rater(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespon
             if not rate_page.is_sheet_request(request):
                 raise
             response = _render_not_stored(
-                request, rater, 404, _("This item is gone, or was never given to you.")
+                request, rater, 404, _("This item was deleted, or was never assigned to you.")
             )
         if rate_page.is_sheet_request(request):  # also for a response without a sheet (204)
             response["X-Guidelines"] = str(rater.project.guidelines_version)
@@ -123,12 +125,8 @@ def require_rater(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespon
 @require_GET
 @require_rater
 def rate_next(request: HttpRequest, rater: Rater) -> HttpResponse:
-    """Return the sheet of the item after the shown one (``?showing=``) to prefetch; 204 if none."""
-    return _render_prefetched(
-        request,
-        rater,
-        queue.get_next_item(rater, exclude_item_id=_parse_id(request.GET.get("showing"))),
-    )
+    """Return the sheet of the item after those of the page (``?showing=1,2``); 204 if none."""
+    return _render_prefetched(request, rater, _parse_ids(request.GET.get("showing")))
 
 
 @require_http_methods(["GET", "POST"])
@@ -143,7 +141,7 @@ def rate_undo(request: HttpRequest, rater: Rater) -> HttpResponse:
     if item is None:
         if rate_page.is_sheet_request(request):
             return HttpResponse(status=204)
-        messages.info(request, _("There is nothing to take back yet."))
+        messages.info(request, _("There is no earlier answer."))
         return redirect("rate", rater.project_id)
     if request.method == "POST":
         try:
@@ -151,7 +149,7 @@ def rate_undo(request: HttpRequest, rater: Rater) -> HttpResponse:
         except permissions.RatingNotAllowed:
             pass  # the item's page shows its state
         else:
-            rater_progress.clear_cached(rater)
+            rater_progress.clear_cached_count(rater)
             return _respond_after_undo(request, rater, item, codes)
     if rate_page.is_sheet_request(request):
         return rate_page.render_sheet(request, rater, item)
@@ -180,6 +178,7 @@ def rate_item(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
                 guidelines=_parse_id(request.POST.get("guidelines")),
                 item_version=_parse_id(request.POST.get("item_version")),
                 answers=request.POST.get("answer_version"),
+                is_delayed="delayed" in request.POST,
             ),
         )
     except UnknownCode:
@@ -192,6 +191,22 @@ def rate_item(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
     except permissions.RatingNotAllowed as error:
         return _respond_not_allowed(request, rater, error)
     return _respond_after_submit(request, rater, ended_exam=ended_exam)
+
+
+@require_POST
+@require_rater
+def rate_goal(request: HttpRequest, rater: Rater) -> HttpResponse:
+    """Set the rater's goal of items a day (``goal``); empty or 0 removes it."""
+    text = request.POST.get("goal", "").strip()
+    goal = _parse_id(text or "0")
+    if goal is None or goal > rater_progress.MAX_DAILY_GOAL:
+        message = _("Enter a goal from 1 to %(most)d items a day.") % {
+            "most": rater_progress.MAX_DAILY_GOAL
+        }
+        messages.error(request, message)
+    else:
+        rater_progress.set_daily_goal(rater, goal or None)
+    return redirect("rate", rater.project_id)
 
 
 @require_POST
@@ -236,7 +251,22 @@ def _parse_id(text: str | None) -> int | None:
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
-def _render_prefetched(request: HttpRequest, rater: Rater, item: Item | None) -> HttpResponse:
+def _parse_ids(text: str | None) -> list[int]:
+    """Return the different ids of a list with commas; parts that are no ids are left out."""
+    parts = dict.fromkeys((text or "").split(",", MAX_SHOWN_ITEMS)[:MAX_SHOWN_ITEMS])
+    return [item_id for part in parts if (item_id := _parse_id(part)) is not None]
+
+
+def _render_prefetched(
+    request: HttpRequest, rater: Rater, shown_item_ids: list[int]
+) -> HttpResponse:
+    """Render the sheet of the item after the shown ones; 204 if none is left or may be held."""
+    item = None
+    # The first item after the one on the screen needs no further permission.
+    if len(shown_item_ids) <= 1 or len(shown_item_ids) <= prefetching.get_max_prefetched_items(
+        rater
+    ):
+        item = queue.get_next_item(rater, exclude_item_ids=shown_item_ids)
     return (
         HttpResponse(status=204) if item is None else rate_page.render_sheet(request, rater, item)
     )
@@ -259,13 +289,10 @@ def _respond_after_submit(
         return render(request, "ratings/_rate_sheet.html", context)
     if not rate_page.is_sheet_request(request):
         return redirect("rate", rater.project_id)
-    showing = _parse_id(request.POST.get("showing"))
-    item = queue.get_next_item(rater, exclude_item_id=showing)
-    return (
-        rate_page.render_sheet(request, rater, item)
-        if showing is None
-        else _render_prefetched(request, rater, item)
-    )
+    shown_item_ids = _parse_ids(request.POST.get("showing"))
+    if shown_item_ids:
+        return _render_prefetched(request, rater, shown_item_ids)
+    return rate_page.render_sheet(request, rater, queue.get_next_item(rater))
 
 
 def _respond_after_undo(

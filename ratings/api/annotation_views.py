@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api.errors import BadRequest, Conflict
-from core.api.parameters import parse_query
+from core.api.parameters import parse_query_parameters
 from core.api.schema import describe_get, describe_write
 from core.api.strict_fields import (
     StrictBooleanField,
@@ -129,7 +129,7 @@ class NextItemView(ApiView):
         an exam to pass gets only its items; requesting the next item starts the next attempt.
         """
         rater = self._get_rater(request, project_id)
-        parse_query(request)
+        parse_query_parameters(request)
         token: Any = request.auth
         if token is not None and token.scope == ApiToken.Scope.READ:
             raise PermissionDenied("This token is for reading alone.")
@@ -139,7 +139,7 @@ class NextItemView(ApiView):
     def post(self, request: Request, project_id: int) -> Response:
         """Submit answers as with the form of the annotation page; the response is the next item."""
         rater = self._get_rater(request, project_id)
-        parse_query(request)
+        parse_query_parameters(request)
         serializer = AnswersIn(data=request.data)
         serializer.is_valid(raise_exception=True)
         data = serializer.validated_data
@@ -177,8 +177,8 @@ def _build_next(rater: Rater, *, ended_exam: Exam | None = None) -> dict[str, An
     project = rater.project
     item = queue.get_next_item(rater) if project.questions.exists() else None
     exam_status = exams.get_exam_status(rater)
-    if exam_status is not None and exam_status.state == "not_started" and ended_exam is None:
-        exams.begin_exam(question=exam_status.question, rater=rater)
+    if exam_status is not None and exam_status.availability == "not_started" and ended_exam is None:
+        exams.get_or_start_exam(question=exam_status.question, rater=rater)
         item, exam_status = queue.get_next_item(rater), exams.get_exam_status(rater)
     return {
         "item": _format_item(item),
@@ -196,13 +196,13 @@ def _format_exam(
         exam = exam_status.exam or Exam(question=exam_status.question, number=0)
     if exam is None:
         return None
-    is_blocked = exam_status is not None and exam_status.state in (
+    is_blocked = exam_status is not None and exam_status.availability in (
         "too_few_gold_items",
         "no_attempt_left",
     )
     return {
         "question": exam.question.key,
-        "state": exam_status.state if exam_status is not None and is_blocked else exam.state,
+        "state": exam_status.availability if exam_status is not None and is_blocked else exam.state,
         "attempt": exam.number or 0,
         "answers": len(exam.scored_answers),
         "right": exam.right if exam.ended_at is not None else None,

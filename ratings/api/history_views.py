@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from core.api import pagination
 from core.api.errors import BadRequest
-from core.api.parameters import parse_query
+from core.api.parameters import parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
     QUESTION_PARAMETER,
@@ -60,7 +60,7 @@ class HistoryView(ApiView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id)
-        query = parse_query(
+        query = parse_query_parameters(
             request, ("item", "rater", "question", *pagination.PAGE_PARAMETER_NAMES)
         )
         missing = [name for name in ("item", "rater") if name not in query]

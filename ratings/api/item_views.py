@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from core.api import pagination
 from core.api.errors import BadRequest
-from core.api.parameters import parse_query, parse_rows
+from core.api.parameters import parse_query_parameters, parse_rows
 from core.api.schema import (
     PAGE_PARAMETERS,
     build_one_or_many,
@@ -67,7 +67,7 @@ class ItemsView(ApiView):
     def post(self, request: Request, project_id: int) -> Response:
         """One item or a list of up to 10,000. The same request twice changes nothing."""
         project = self.get_project(request, project_id, role=Member.Role.LEAD)
-        parse_query(request)
+        parse_query_parameters(request)
         return Response(
             upsert_items(project=project, rows=parse_rows(request.data), by=request.user)
         )
@@ -96,13 +96,15 @@ class ItemsView(ApiView):
         attribute_names = [
             name for name in request.query_params if name.startswith(ATTRIBUTE_PREFIX)
         ]
-        query = parse_query(request, (*FILTERS, *attribute_names, *pagination.PAGE_PARAMETER_NAMES))
+        query = parse_query_parameters(
+            request, (*FILTERS, *attribute_names, *pagination.PAGE_PARAMETER_NAMES)
+        )
         filters = _build_filters(query)
 
         def read(
             after: pagination.CursorKey | None, size: int
         ) -> tuple[list[Any], pagination.CursorKey | None]:
-            page = item_search.find_page(
+            page = item_search.find_item_page(
                 project, filters, after=after[0] if after else 0, size=size
             )
             return format_items(project, page.items), None if page.after is None else [page.after]
@@ -114,7 +116,7 @@ class ItemView(ApiView):
     @describe_get("getItem", "One item, for leads and viewers", ItemOut)
     def get(self, request: Request, project_id: int, item_key: str) -> Response:
         project = self.get_project(request, project_id, role=Member.Role.VIEWER)
-        parse_query(request)
+        parse_query_parameters(request)
         return Response(format_items(project, [_get_item_or_404(project, item_key)])[0])
 
     @describe_delete(
@@ -122,8 +124,8 @@ class ItemView(ApiView):
     )
     def delete(self, request: Request, project_id: int, item_key: str) -> Response:
         project = self.get_project(request, project_id, role=Member.Role.LEAD)
-        parse_query(request)
-        is_deleted = withdrawal.remove_item(
+        parse_query_parameters(request)
+        is_deleted = withdrawal.delete_or_withdraw_item(
             item=_get_item_or_404(project, item_key), by=request.user
         )
         return Response({"deleted": is_deleted, "withdrawn": not is_deleted})

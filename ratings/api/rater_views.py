@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api import pagination
-from core.api.parameters import parse_query, parse_rows
+from core.api.parameters import parse_query_parameters, parse_rows
 from core.api.schema import (
     PAGE_PARAMETERS,
     build_one_or_many,
@@ -58,7 +58,7 @@ class RatersView(ApiView):
     def post(self, request: Request, project_id: int) -> Response:
         """One rater or a list of up to 10,000. The same request twice changes nothing."""
         project = self.get_project(request, project_id, role=Member.Role.LEAD)
-        parse_query(request)
+        parse_query_parameters(request)
         rows = parse_rows(request.data)
         return Response(upsert_raters(project=project, rows=rows, by=request.user))
 
@@ -70,7 +70,7 @@ class RatersView(ApiView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=Member.Role.VIEWER)
-        query = parse_query(request, pagination.PAGE_PARAMETER_NAMES)
+        query = parse_query_parameters(request, pagination.PAGE_PARAMETER_NAMES)
 
         def read(
             after: pagination.CursorKey | None, size: int
@@ -85,7 +85,7 @@ class RaterView(ApiView):
     @describe_get("getRater", "One rater, for leads and viewers", RaterOut)
     def get(self, request: Request, project_id: int, rater_key: str) -> Response:
         project = self.get_project(request, project_id, role=Member.Role.VIEWER)
-        parse_query(request)
+        parse_query_parameters(request)
         return Response(_format_rater(project, _get_rater_or_404(project, rater_key)))
 
     @describe_delete(
@@ -93,8 +93,8 @@ class RaterView(ApiView):
     )
     def delete(self, request: Request, project_id: int, rater_key: str) -> Response:
         project = self.get_project(request, project_id, role=Member.Role.LEAD)
-        parse_query(request)
-        is_deleted = withdrawal.remove_rater(
+        parse_query_parameters(request)
+        is_deleted = withdrawal.delete_or_pause_rater(
             rater=_get_rater_or_404(project, rater_key), by=request.user
         )
         return Response({"deleted": is_deleted, "paused": not is_deleted})

@@ -1,4 +1,4 @@
-"""Conversion of API rows to judgements: keys and labels to ids and codes, with errors per row.
+"""Convert API rows of ratings to judgements, with errors per row.
 
 Plain checks instead of serializers: one rating must cost a fraction of a millisecond, ten thousand
 a fraction of a second.
@@ -24,7 +24,7 @@ from ratings.services.judgement import FIELDS, STORED_TEXTS, Judgement
 from ratings.services.rating_times import parse_rated_at
 from ratings.services.record import JudgementBatch
 
-from .row_lookup import RowLookup, look_up_names
+from .row_lookup import RowLookup, look_up_keys
 
 _INPUT_FIELDS = {field.name: field for field in FIELDS if field.max_length}
 _REQUIRED_FIELDS = [field for field in FIELDS if field.required]
@@ -99,7 +99,7 @@ def resolve_rows(request: RatingRequest) -> JudgementBatch:
     names_all_raters = all("rater" in row for row in rows)
     needs_own_rater = is_annotator or not names_all_raters
     own_user_id = request.user.pk if needs_own_rater else None
-    lookup = look_up_names(
+    lookup = look_up_keys(
         request.project, rows, own_rater_of=own_user_id, assigned_only=is_annotator
     )
     if is_annotator:

@@ -1,4 +1,4 @@
-"""Lookup of the names in a request's rows: questions with their labels, items, and raters.
+"""Look up the keys in a request's rows: questions, items and raters.
 
 Plain SQL in one round trip: every request that sends ratings needs this, and the ORM takes longer
 to build three queries than the database to answer them.
@@ -13,7 +13,7 @@ from typing import Any
 from core.db import bulk
 from projects.models import Project, Question
 from projects.services.raters import pseudonyms
-from ratings.imports.values.label_forms import get_normal_form
+from ratings.imports.values.label_normalization import get_normal_form
 from ratings.services import exam_gate
 from ratings.services.permissions import ANSWERABLE_STATES
 
@@ -104,14 +104,14 @@ _ASSIGNED_ITEMS_SQL = f"""
 _UNKNOWN_ITEM_SUFFIX = ", or it was never given to you"
 
 
-def look_up_names(
+def look_up_keys(
     project: Project,
     rows: Sequence[dict[str, Any]],
     *,
     own_rater_of: int | None,
     assigned_only: bool = False,
 ) -> RowLookup:
-    """Look up all names in the rows.
+    """Return the questions, and the ids of items and raters, that the rows name by key.
 
     ``own_rater_of`` is the id of the user whose rater is needed, or None; ``assigned_only`` leaves
     out all items except those that this rater was assigned or has rated.

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from core.api import pagination
 from core.api.errors import BadRequest
-from core.api.parameters import parse_query, parse_rows
+from core.api.parameters import parse_query_parameters, parse_rows
 from core.api.schema import (
     PAGE_PARAMETERS,
     build_one_or_many,
@@ -63,7 +63,7 @@ class RatingsView(ApiView):
         are closed, and without `rated_at`.
         """
         project = self.get_project(request, project_id, role=Member.Role.ANNOTATOR)
-        parse_query(request)
+        parse_query_parameters(request)
         rating_request = rating_rows.parse_rows(project, request.user, parse_rows(request.data))
         try:
             return Response(vars(write_batching.store_request(rating_request)))
@@ -91,7 +91,7 @@ class RatingsView(ApiView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id)
-        query = parse_query(request, (*FILTERS, *pagination.PAGE_PARAMETER_NAMES))
+        query = parse_query_parameters(request, (*FILTERS, *pagination.PAGE_PARAMETER_NAMES))
         querysets = _get_visible_rows(project, request.user)
         querysets = [_filter_rows(rows, project, query) for rows in querysets]
         questions = list(project.questions.prefetch_related("categories").order_by("pk"))

@@ -1,4 +1,4 @@
-"""Write batching: small rating requests that arrive at one process together share a transaction.
+"""Write batching: small requests for ratings of one process share a transaction.
 
 One request leads: it writes all requests that arrived meanwhile, and later ones wait for the next
 leader. No request is answered before its commit. On SQLite, where all writers wait for one lock and
@@ -46,7 +46,7 @@ _REQUEST_ERRORS = (BadRequest, PermissionDenied, UnknownCode, RatingNotAllowed)
 
 
 class _QueuedRequest:
-    """A request in the line.
+    """A request that waits to be written, with its outcome or error.
 
     If ``done``, it was written or rejected, or its group failed and it has neither outcome nor
     error. Its ``batch`` is only filled on PostgreSQL; ``names`` are the ratings that it changes.
@@ -66,7 +66,7 @@ class _QueuedRequest:
 
 
 class _RequestLine:
-    """Waiting requests in order, and whether one leads; ``changed`` guards both."""
+    """Requests that wait to be written, in order; one of their threads writes for all."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
@@ -128,7 +128,7 @@ def _write_once(request: RatingRequest) -> RecordOutcome:
 
 
 def _wait_in_line(line: _RequestLine, queued: _QueuedRequest) -> None:
-    """Wait until the request is done, leading the line while no other request does."""
+    """Wait until the request is written, writing for all waiting ones while no other does."""
     with line.changed:
         follows = line.is_led
         line.waiting.append(queued)

@@ -1,4 +1,4 @@
-"""Files of the current ratings as CSV, JSON Lines or Parquet, created in chunks while streaming."""
+"""Export of current ratings as streamed CSV, JSON Lines or Parquet."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _TimeAsText(Func):
 
 
 class _RaterKeys(dict[int, str]):
-    """Raters' keys as they were when the file was started, looked up later for new raters.
+    """Keys of raters by id at the start of the export; new raters are looked up later.
 
     A rater whose name is hidden or restored meanwhile has one key in the whole file.
     """

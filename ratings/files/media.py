@@ -146,7 +146,7 @@ def _iter_valid_uploads(files: Sequence[Any], errors: dict[str, Any]) -> Iterato
         key = PurePath(clean_upload_name(file.name or "")).stem.strip()
         if extension is None:
             errors[clean_upload_name(file.name or "")] = _(
-                "This is no picture, sound or film of a kind that can be shown."
+                "This is no image, audio or video of a kind that can be shown."
             )
         elif find_key_problem(key, max_length=upsert.MAX_KEY_LENGTH):
             errors[clean_upload_name(file.name or "")] = _(

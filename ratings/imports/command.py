@@ -1,4 +1,4 @@
-"""Import without the wizard, as for the command line: guesses apply where no option is given."""
+"""Import of a file without the wizard, as on the command line: unset options are guessed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from projects.services.question_validation import InvalidQuestions
 from ratings.models import ImportRun
 
 from . import jobs, leases, services, uploads
-from .command_options import FileResult, ImportOptions
+from .command_types import FileResult, ImportOptions
+from .interpretation import FileInterpretation, InterpretedQuestion, Repeats, format_doubt
 from .mapping import matching
 from .mapping.column_options import InvalidImportOptions, apply_column_options
 from .mapping.columns import TableHead
@@ -33,11 +34,10 @@ from .problems import (
 )
 from .readers import SOURCES
 from .services import NewQuestionScale
-from .understood import Repeats, Understood, UnderstoodQuestion, format_doubt
-from .values.label_forms import get_normal_form
+from .values.label_interpretation import quote_labels
+from .values.label_normalization import get_normal_form
 from .values.label_notes import NO_ORDER, UNDECIDED_KINDS, LabelNote, format_command_note
 from .values.label_order import ALPHABET, OPTION, guess_order
-from .values.label_reading import quote_labels
 
 __all__ = ["FileResult", "ImportOptions", "import_file"]
 
@@ -60,7 +60,7 @@ def import_file(
     project: Project | None,
     by: Any,
     options: ImportOptions,
-    show_understood: Callable[[Understood], None] = lambda understood: None,
+    show_understood: Callable[[FileInterpretation], None] = lambda understood: None,
 ) -> FileResult:
     """Validate a file, and write it unless it has problems or this is a dry run.
 
@@ -77,23 +77,23 @@ def import_file(
             result.add_problem(format_error(error), line=error.problem.line)
             return result
         try:
-            _run(run, result, options, by=by, show_understood=show_understood)
+            _run_wizard_steps(run, result, options, by=by, show_understood=show_understood)
         finally:
             # This does nothing for a finished run; an invalid one is not needed any more.
             services.discard_run(run=run)
     return result
 
 
-def _run(
+def _run_wizard_steps(
     run: ImportRun,
     result: FileResult,
     options: ImportOptions,
     *,
     by: Any,
-    show_understood: Callable[[Understood], None],
+    show_understood: Callable[[FileInterpretation], None],
 ) -> None:
     """Run the steps of the wizard, adding problems to the result."""
-    if not _check(run, result, options):
+    if not _apply_options_and_check(run, result, options):
         if result.understood:
             show_understood(result.understood)
         return
@@ -109,7 +109,7 @@ def _run(
                 new_scales=new_scales,
                 by=by,
             )
-            _finish_step(run)
+            _run_worker_step(run)
     except InvalidImportOptions as error:
         result.add_problem(str(error))
         return
@@ -128,7 +128,7 @@ def _run(
         result.add_problem(describe_stop(*run.summary["stop_reason"]))
 
 
-def _check(run: ImportRun, result: FileResult, options: ImportOptions) -> bool:
+def _apply_options_and_check(run: ImportRun, result: FileResult, options: ImportOptions) -> bool:
     """Apply the options and check the file; return False after adding problems to the result."""
     try:
         mapping, head = _build_mapping(run, options)
@@ -137,13 +137,13 @@ def _check(run: ImportRun, result: FileResult, options: ImportOptions) -> bool:
         result.add_problem(text)
         return False
     result.source = mapping.source
-    result.understood = Understood.from_mapping(mapping, head)
+    result.understood = FileInterpretation.from_mapping(mapping, head)
     if head is not None and mapping.doubt:
         result.add_problem("{} ({})".format(*format_doubt(mapping, head)))
         return False
-    services.check_with_columns(run=run, mapping=mapping)
-    _finish_step(run)
-    _accept_suggested_raters(run, options)
+    services.start_check_with_columns(run=run, mapping=mapping)
+    _run_worker_step(run)
+    _recheck_with_suggested_members(run, options)
     _add_check_results(run, result)
     if run.state == ImportRun.State.CHECKED:
         _reject_repeated_rows(run, mapping, result, options)
@@ -166,11 +166,11 @@ def _reject_repeated_rows(
 
 def _describe_questions(
     run: ImportRun, new_scales: Map[str, NewQuestionScale], result: FileResult
-) -> dict[str, UnderstoodQuestion]:
+) -> dict[str, InterpretedQuestion]:
     """Return the questions with numbers of their labels; scale and order if they are new."""
-    questions: dict[str, UnderstoodQuestion] = {}
+    questions: dict[str, InterpretedQuestion] = {}
     for key, details in services.list_questions(run):
-        questions[key] = UnderstoodQuestion(details["labels"])
+        questions[key] = InterpretedQuestion(details["labels"])
         if key in new_scales:
             questions[key].scale = new_scales[key].scale
             questions[key].order = list(new_scales[key].categories)
@@ -178,8 +178,8 @@ def _describe_questions(
     return questions
 
 
-def _accept_suggested_raters(run: ImportRun, options: ImportOptions) -> None:
-    """Check again if raters of the file turned out to be members."""
+def _recheck_with_suggested_members(run: ImportRun, options: ImportOptions) -> None:
+    """Add suggested members to the mapping and check the file again, if there are any."""
     mapping = ImportMapping.from_run(run)
     suggested_members = run.summary.get("suggested_members", {}) if options.match_raters else {}
     new_members = {
@@ -187,12 +187,12 @@ def _accept_suggested_raters(run: ImportRun, options: ImportOptions) -> None:
     }
     if new_members and run.state == ImportRun.State.CHECKED:
         mapping.members |= new_members
-        services.check_with_matches(run=run, mapping=mapping)
-        _finish_step(run)
+        services.start_check_with_matches(run=run, mapping=mapping)
+        _run_worker_step(run)
 
 
-def _finish_step(run: ImportRun) -> None:
-    """Do the work of the run, or wait for the worker that has claimed it."""
+def _run_worker_step(run: ImportRun) -> None:
+    """Check or write the file in this process, or wait for the worker that has claimed the run."""
     while run.state in leases.WORKING_STATES:
         jobs.run_import(run.pk)
         run.refresh_from_db()
@@ -221,14 +221,14 @@ def _add_check_results(run: ImportRun, result: FileResult) -> None:
     }
     if summary["repeats"]:
         result.understood.repeats = Repeats(summary["repeats"], summary["repeat_examples"])
-    result.understood.add_left_out(summary["skipped_records"])
+    result.understood.add_skipped_records(summary["skipped_records"])
     _add_label_notes(run, result)
     for group in group_problems(run.problems, summary["problem_counts"]):
         result.add_problem(**group.to_json())
 
 
 def _add_label_notes(run: ImportRun, result: FileResult) -> None:
-    """Add how the labels were read; what only the user can decide is a problem."""
+    """Add notes on how labels were interpreted; undecided ones become problems of the file."""
     questions = services.list_questions(run)
     for key, details in questions:
         notes = [{**note, "message": format_command_note(note)} for note in details["notes"]]

@@ -1,4 +1,4 @@
-"""A worker's part of an import: validating the file and writing its rows.
+"""Background part of an import: validate the file, and write its rows.
 
 If a worker dies, the run's row says what is left, and the next worker continues.
 """
@@ -17,11 +17,11 @@ from django.db.models import Q
 from django.utils import timezone
 
 from core.jobs.lease import LeaseLost
+from events.services import record_event
 from ratings import changes
 from ratings.models import ImportRun
 
-from . import leases, services, uploads
-from .archives import MediaArchive
+from . import leases, services, shared_files, uploads
 from .mapping.import_mapping import ImportMapping
 from .problems import UnreadableFileError
 from .readers import SOURCES
@@ -29,7 +29,8 @@ from .staging.database import Heartbeat, StagingDatabase
 from .staging.queries import open_staged_rows
 from .validation.file_validation import FileReport, validate_file
 from .writing.items import ImportStopped
-from .writing.ratings import write_staged_rows
+from .writing.staged_rows import write_staged_rows
+from .zip_archives import MediaArchive
 
 logger = logging.getLogger(__name__)
 
@@ -65,12 +66,7 @@ def _release_after_failure(run: ImportRun) -> None:
         if attempts < MAX_ATTEMPTS:
             leases.release_run(run, attempts=attempts)
         else:
-            leases.release_run(
-                run,
-                attempts=attempts,
-                state=State.FAILED,
-                summary={**run.summary, "stop_reason": ["error", ""]},
-            )
+            _mark_failed(run, "error", "", attempts=attempts)
     except LeaseLost:
         logger.info("import %s was claimed by another worker", run.pk)
 
@@ -78,8 +74,8 @@ def _release_after_failure(run: ImportRun) -> None:
 def _validate_file(run: ImportRun) -> None:
     """Validate the file, and store the report and the staging database together."""
     mapping = ImportMapping.from_run(run)
-    reader = SOURCES[mapping.source].open_reader(uploads.get_absolute_path(run.path), mapping)
-    heartbeat = _make_heartbeat(
+    reader = SOURCES[mapping.source].open_reader(shared_files.get_local_path(run), mapping)
+    heartbeat = _build_heartbeat(
         run, lambda: {"bytes_read": min(reader.bytes_read, run.bytes_total)}
     )
     question = services.get_single_question(run, mapping)
@@ -100,6 +96,8 @@ def _validate_file(run: ImportRun) -> None:
         with transaction.atomic():
             _store_report(run, report)
             scratch_path.replace(uploads.get_absolute_path(f"{run.path}{uploads.STAGING_SUFFIX}"))
+            if run.in_database:
+                shared_files.store_file(run, uploads.STAGING_SUFFIX)
     finally:
         staging.close()
         scratch_path.unlink(missing_ok=True)
@@ -129,17 +127,20 @@ def _write_rows(run: ImportRun) -> None:
     """Write the staged rows, and mark the run as done or as failed."""
     try:
         with open_staged_rows(
-            uploads.get_absolute_path(f"{run.path}{uploads.STAGING_SUFFIX}"),
-            _make_heartbeat(run, dict),
+            shared_files.get_local_path(run, uploads.STAGING_SUFFIX, renew=True),
+            _build_heartbeat(run, dict),
         ) as staged_rows:
             archive = MediaArchive.for_manifest(uploads.get_absolute_path(run.path))
             write_staged_rows(
-                run, staged_rows, archive=archive, heartbeat=_make_heartbeat(run, dict)
+                run, staged_rows, archive=archive, heartbeat=_build_heartbeat(run, dict)
             )
-        leases.release_run(run, state=State.DONE, rows_done=run.rows_total)
+        with transaction.atomic():
+            leases.release_run(run, state=State.DONE, rows_done=run.rows_total)
+            _record_event(run)
+        run.file_parts.all().delete()
         uploads.delete_upload(run.path)
         # Workers may have ignored the hints sent during the import.
-        for question_id in services.get_question_ids(run):
+        for question_id in services.get_answered_question_ids(run):
             changes.announce(question_id)
     except FileNotFoundError:
         _mark_failed(run, "file_missing", "")
@@ -149,14 +150,34 @@ def _write_rows(run: ImportRun) -> None:
         _mark_failed(run, "file_missing", "")
 
 
-def _mark_failed(run: ImportRun, kind: str, value: str) -> None:
+def _mark_failed(run: ImportRun, kind: str, value: str, **changes: Any) -> None:
     """Mark the run as failed, with the reason."""
-    leases.release_run(
-        run, state=State.FAILED, summary={**run.summary, "stop_reason": [kind, value]}
+    with transaction.atomic():
+        summary = {**run.summary, "stop_reason": [kind, value]}
+        leases.release_run(run, state=State.FAILED, summary=summary, **changes)
+        _record_event(run)
+
+
+def _record_event(run: ImportRun) -> None:
+    """Record that a run is done or failed; before the writing there may be no project."""
+    if run.project is None:
+        return
+    record_event(
+        project_id=run.project.pk,
+        kind="import.finished",
+        subject=f"import/{run.pk}",
+        data={
+            "import": run.pk,
+            "question": run.question.key if run.question else None,
+            "state": run.state,
+            "rows": run.rows_done,
+            "outcome": run.summary.get("outcome", {}),
+        },
+        by=run.by,
     )
 
 
-def _make_heartbeat(run: ImportRun, progress: Callable[[], dict[str, Any]]) -> Heartbeat:
+def _build_heartbeat(run: ImportRun, progress: Callable[[], dict[str, Any]]) -> Heartbeat:
     """Return a function that renews the lease and stores the progress, once in `HEARTBEAT_SECONDS`.
 
     It is meant to be called often.
@@ -172,7 +193,7 @@ def _make_heartbeat(run: ImportRun, progress: Callable[[], dict[str, Any]]) -> H
     return heartbeat
 
 
-def resume_stalled() -> int:
+def resume_stalled_imports() -> int:
     """Run every import without a worker, clean up, and return the number of imports."""
     run_ids = list(
         ImportRun.objects.filter(leases.build_claimable_filter())
@@ -181,11 +202,11 @@ def resume_stalled() -> int:
     )
     for run_id in run_ids:
         run_import(run_id)
-    _delete_old_files()
+    _discard_unfinished_runs_and_files()
     return len(run_ids)
 
 
-def _delete_old_files() -> None:
+def _discard_unfinished_runs_and_files() -> None:
     """Discard runs that were left unfinished for too long, and delete files without a run."""
     oldest = timezone.now() - datetime.timedelta(days=settings.KEEP_IMPORTS_DAYS)
     abandoned_runs = ImportRun.objects.filter(
@@ -195,6 +216,6 @@ def _delete_old_files() -> None:
     for run in abandoned_runs:
         services.discard_run(run=run)
     finished = Q(state=State.DONE) | Q(state=State.FAILED, created_at__lt=oldest)
-    uploads.delete_abandoned(
+    uploads.delete_abandoned_uploads(
         set(ImportRun.objects.exclude(finished).values_list("path", flat=True))
     )

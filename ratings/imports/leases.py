@@ -12,8 +12,9 @@ from typing import Any
 from django.db.models import Q
 from django.utils import timezone
 
-from core.jobs.lease import claim_lease, get_leased_rows, update_leased
+from core.jobs.lease import claim_lease, get_leased_rows, update_leased_row
 from projects.models import Question
+from ratings.files import data_folders
 from ratings.models import ImportRun
 
 # Time without a heartbeat after which another worker may claim the run.
@@ -25,9 +26,16 @@ WORKING_STATES = (ImportRun.State.CHECKING, ImportRun.State.WRITING)
 
 
 def build_claimable_filter() -> Q:
-    """Return the filter for runs that wait for a worker or whose worker is silent."""
-    return Q(state__in=WORKING_STATES) & (
-        Q(lease="") | Q(heartbeat_at__lt=timezone.now() - HEARTBEAT_TIMEOUT)
+    """Return the filter for runs that wait for a worker or whose worker is silent.
+
+    Runs whose file this host cannot get are left to the host that has it.
+    """
+    separate_folders = data_folders.get_separate_folders(data_folders.IMPORTS).values("token")
+    has_file = ~Q(folder__in=separate_folders)
+    return (
+        Q(state__in=WORKING_STATES)
+        & (Q(lease="") | Q(heartbeat_at__lt=timezone.now() - HEARTBEAT_TIMEOUT))
+        & (has_file | Q(in_database=True))
     )
 
 
@@ -63,7 +71,7 @@ def update_run(run: ImportRun, **changes: Any) -> None:
     Raises LeaseLost, having written nothing, if the lease has been lost.
     """
     changes.setdefault("heartbeat_at", timezone.now())
-    update_leased(run, get_leased_rows(run).filter(state=run.state), **changes)
+    update_leased_row(run, get_leased_rows(run).filter(state=run.state), **changes)
 
 
 def release_run(run: ImportRun, **changes: Any) -> None:

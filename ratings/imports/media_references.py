@@ -12,13 +12,13 @@ from typing import Any
 
 from projects.models import Item, Project
 
-from .archives import MediaArchive
 from .mapping.columns import MEDIA_ROLES
+from .zip_archives import MediaArchive
 
 Body = dict[str, Any]
 
 
-def iter_references(body: Body) -> Iterator[tuple[str, str]]:
+def iter_file_references(body: Body) -> Iterator[tuple[str, str]]:
     """Yield (kind, name) of the media of a body that are names, not URLs."""
     for kind in MEDIA_ROLES:
         value = body.get(kind)
@@ -26,17 +26,17 @@ def iter_references(body: Body) -> Iterator[tuple[str, str]]:
             yield kind, value
 
 
-def resolve_references(
+def replace_names_by_urls(
     project: Project | None, bodies: dict[str, Body], archive: MediaArchive | None = None
 ) -> dict[str, tuple[str, str]]:
-    """Replace the names of media files by their URLs in each body.
+    """Replace names of media files by URLs in the bodies; return the names without a file.
 
     Returns item -> (kind, name) of names without such a file. Media in the archive of a file that
     creates a project have no URL yet. Raises UnreadableFileError if the archive is damaged.
     """
     unresolved = []
     for key, body in bodies.items():
-        for kind, name in iter_references(body):
+        for kind, name in iter_file_references(body):
             file = archive.find_file(name, kind) if archive else None
             if archive and file and project:
                 body[kind] = archive.get_url(file, project)
@@ -62,6 +62,6 @@ def resolve_references(
 def store_referenced_files(project: Project, bodies: Iterator[Body], archive: MediaArchive) -> None:
     """Store the files that the bodies refer to among the project's media."""
     for body in bodies:
-        for kind, name in iter_references(body):
+        for kind, name in iter_file_references(body):
             if file := archive.find_file(name, kind):
                 archive.store_file(file, project)

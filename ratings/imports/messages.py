@@ -10,7 +10,7 @@ ALLOWED_FORMATS = _(
     "gzip, or in a ZIP archive with the files that it names."
 )
 
-MEDIA_KIND_NAMES = {"image": _("picture"), "audio": _("sound"), "video": _("film")}
+MEDIA_KIND_NAMES = {"image": _("image"), "audio": _("audio file"), "video": _("video")}
 
 # Problem kind -> message
 MESSAGES: dict[str, str | Promise] = {
@@ -22,7 +22,7 @@ MESSAGES: dict[str, str | Promise] = {
     # ZIP archives
     "zip": _(
         "This ZIP archive has no manifest. One table (CSV, Excel workbook, JSON) or export of "
-        "another tool is needed beside the pictures, sound and film that it names."
+        "another tool is needed beside the images, audio and video that it names."
     ),
     "zip_manifests": _(
         "This ZIP archive has more than one table; take out all but the manifest: %(found)s."
@@ -34,7 +34,7 @@ MESSAGES: dict[str, str | Promise] = {
     "zip_duplicate_name": _("'%(value)s' stands twice in the ZIP archive."),
     "zip_locked": _("'%(value)s' in the ZIP archive is protected by a password."),
     "zip_kind": _(
-        "'%(value)s' in the ZIP archive is no picture, sound or film of a kind that can be "
+        "'%(value)s' in the ZIP archive is no image, audio or video of a kind that can be "
         "shown. Take it out."
     ),
     "zip_large": _(

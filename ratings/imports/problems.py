@@ -1,4 +1,4 @@
-"""Problems of a file, stored as kind and values and worded when they are shown."""
+"""Problems of an imported file: stored as kind and values, formatted when shown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 
 from ratings.services.rating_times import TIME_ERRORS
 
-from .decoding.table_times import is_ambiguous
+from .decoding.table_times import has_ambiguous_date_order
 from .messages import ALLOWED_FORMATS, MEDIA_KIND_NAMES, MESSAGES, NEXT_STEPS
 from .records import ReaderProblem
 from .skipped_rows import SKIPPED_RECORD_REASONS
@@ -24,7 +24,7 @@ MAX_TEXT_LENGTH = 300  # characters of the file's text quoted in a message
 
 @dataclass(frozen=True)
 class ImportProblem:
-    """One problem, with its line (from 1) and the name of its column where they are known."""
+    """One problem of a file: kind, values, line from 1 and column name if known."""
 
     kind: str
     line: int | None = None
@@ -74,7 +74,7 @@ def _format_time_error(values: Mapping[str, Any]) -> str:
     reason = str(TIME_ERRORS[values["why"]]) % values
     if values["why"] != "shape":
         return reason
-    if is_ambiguous(values["time"]):
+    if has_ambiguous_date_order(values["time"]):
         return gettext(
             "'%(time)s' can be a day and month or a month and day. Choose which comes first"
             " (--dates dmy or --dates mdy)"

@@ -1,11 +1,11 @@
-"""Steps of an import that its lead takes in the wizard; `jobs` has those of the worker."""
+"""Actions of the lead on an import run: create, read again, check, write, discard."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping as Map
 from collections.abc import Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import IO, Any, NamedTuple
 
 from django.db import transaction
@@ -18,15 +18,15 @@ from projects.services.projects import continue_guideline_numbering, create_proj
 from projects.services.question_validation import NewCategory, NewQuestion
 from projects.services.questions import add_question
 from projects.services.raters import fields
-from ratings.files import upload_names
+from ratings.files import data_folders, upload_names
 from ratings.models import ImportRun
 
-from . import leases
+from . import leases, shared_files
 from . import uploads as imports_uploads
 from .mapping import matching
 from .mapping.import_mapping import ImportMapping
 from .readers import guess_mapping
-from .values.label_forms import parse_number
+from .values.label_normalization import parse_number
 
 logger = logging.getLogger(__name__)
 
@@ -53,11 +53,11 @@ def create_run(
     stored = imports_uploads.store_upload(file)
     try:
         mapping = ImportMapping(source=source or stored.source, encoding=stored.encoding or "")
-        mapping.default_rater = _get_rater_key(name)
-        _guess_mapping(mapping, stored.path, project)
-        matching.reuse_earlier_matches(mapping, project)
+        mapping.default_rater = _build_rater_key(name)
+        _guess_mapping(mapping, imports_uploads.get_absolute_path(stored.path), project)
+        matching.add_earlier_matches(mapping, project)
         encoding_error = stored.encoding_error
-        return ImportRun.objects.create(
+        return _save_run(
             project=project,
             by=by,
             file_name=upload_names.clean_upload_name(name),
@@ -73,16 +73,30 @@ def create_run(
         raise
 
 
-def _guess_mapping(mapping: ImportMapping, path: str, project: Project | None) -> None:
-    """Add the guessed roles of the columns, and the project's zone for a table."""
-    head = guess_mapping(
-        mapping, imports_uploads.get_absolute_path(path), labels=_get_project_labels(project)
+@transaction.atomic
+def _save_run(**columns: Any) -> ImportRun:
+    """Create a run; its file goes into the database, too, where other hosts need it from there."""
+    run = ImportRun.objects.create(
+        **columns,
+        folder=data_folders.get_token(data_folders.IMPORTS),
+        in_database=shared_files.need_database(columns["path"]),
     )
+    if run.in_database:
+        shared_files.store_file(run)
+        imports_uploads.delete_abandoned_uploads(
+            set(ImportRun.objects.values_list("path", flat=True))
+        )
+    return run
+
+
+def _guess_mapping(mapping: ImportMapping, path: Path, project: Project | None) -> None:
+    """Add the guessed roles of the columns, and the project's zone for a table."""
+    head = guess_mapping(mapping, path, labels=_get_project_labels(project))
     if head is not None and project is not None:
         mapping.zone = project.time_zone
 
 
-def _get_rater_key(file_name: str) -> str:
+def _build_rater_key(file_name: str) -> str:
     """Return the rater key for a file without raters.
 
     Tools name the file of a person after them, so the key is the file's name.
@@ -110,21 +124,21 @@ def reread_file(
     mapping.sheets = sheets
     if source and source != mapping.source:
         mapping.source, mapping.delimiter = source, ""
-    _guess_mapping(mapping, run.path, run.project)
-    return _transition(run, (State.MAPPING,), mapping=mapping.to_json())
+    _guess_mapping(mapping, shared_files.get_local_path(run), run.project)
+    return _update_run_in_state(run, (State.MAPPING,), mapping=mapping.to_json())
 
 
-def check_with_columns(*, run: ImportRun, mapping: ImportMapping) -> bool:
+def start_check_with_columns(*, run: ImportRun, mapping: ImportMapping) -> bool:
     """Start the check of the file with these columns; return False if the run has moved on."""
     return _restart_check(run, mapping=mapping.to_json())
 
 
-def check_with_matches(*, run: ImportRun, mapping: ImportMapping) -> bool:
-    """Start the check with these matches of raters and questions; False if the run has moved on."""
+def start_check_with_matches(*, run: ImportRun, mapping: ImportMapping) -> bool:
+    """Start the check with matched raters and questions; False if the run has moved on."""
     return _restart_check(run, mapping=mapping.to_json())
 
 
-def check_again(*, run: ImportRun) -> bool:
+def start_check_again(*, run: ImportRun) -> bool:
     """Start the check of the file again; return False if the run has moved on."""
     return _restart_check(run)
 
@@ -139,7 +153,9 @@ def _restart_check(run: ImportRun, **changes: Any) -> bool:
         "lease": "",
         "attempts": 0,
     }
-    return _transition(run, restartable_states, state=State.CHECKING, **reset_fields, **changes)
+    return _update_run_in_state(
+        run, restartable_states, state=State.CHECKING, **reset_fields, **changes
+    )
 
 
 def reopen_columns(*, run: ImportRun) -> bool:
@@ -147,7 +163,7 @@ def reopen_columns(*, run: ImportRun) -> bool:
 
     Returns False if the run has moved on.
     """
-    return _transition(
+    return _update_run_in_state(
         run,
         (State.CHECKING, State.INVALID, State.CHECKED),
         state=State.MAPPING,
@@ -178,7 +194,7 @@ def start_writing(
     else:
         for new_question in questions:
             add_question(project=project, question=new_question, by=by)
-    matching.link_raters(project, mapping.members, by=by)
+    matching.create_matched_raters(project, mapping.members, by=by)
     guidelines_version = run.summary.get("guidelines", 0)
     continue_guideline_numbering(project=project, number=guidelines_version, by=by)
     if question is None and len(run.summary.get("questions", {})) == 1:
@@ -193,7 +209,7 @@ def start_writing(
         "rows_done": 0,
         "heartbeat_at": timezone.now(),
     }
-    if not _transition(run, (State.CHECKED,), **changes):
+    if not _update_run_in_state(run, (State.CHECKED,), **changes):
         raise LeaseLost
     return project
 
@@ -221,7 +237,7 @@ def get_single_question(run: ImportRun, mapping: ImportMapping) -> Question | No
     return run.project.questions.filter(pk=mapping.question_id).first()
 
 
-def get_question_ids(run: ImportRun) -> list[int]:
+def get_answered_question_ids(run: ImportRun) -> list[int]:
     """Return the ids of the questions that the file answers."""
     assert run.project is not None  # constraint import_writes_into_project
     questions = run.project.questions.filter(key__in=run.summary.get("questions", {}))
@@ -263,8 +279,8 @@ def discard_run(*, run: ImportRun) -> bool:
     return bool(n_deleted)
 
 
-def _transition(run: ImportRun, states: Sequence[str], **changes: Any) -> bool:
-    """Update the run if it is still in one of these states; wake a worker if needed."""
+def _update_run_in_state(run: ImportRun, states: Sequence[str], **changes: Any) -> bool:
+    """Update the run if it is in one of the states, wake a worker; return whether it was."""
     if not ImportRun.objects.filter(pk=run.pk, state__in=states).update(**changes):
         return False
     for name, value in changes.items():

@@ -36,6 +36,9 @@ SKIPPED_RECORD_REASONS: dict[str, str | Promise] = {
     "unknown_fields": _("fields that the first records do not have"),
     "title_row": _("rows above the names of the columns, such as a title"),
     "header_row": _("further lines of names, as survey tools write them"),
+    "notes": _("labels, reasons and notes beside the decisions"),
+    "rule_row": _("lines of dashes between names and rows"),
+    "no_label_row": _("rows without any label"),
     "total_row": _("rows of totals at the end"),
     "unnamed_column": _("cells of a column without a name"),
 }

@@ -17,7 +17,7 @@ from typing import IO
 
 from django.conf import settings
 
-from . import archives
+from . import zip_archives
 from .decoding import sample
 from .decoding.encodings import build_encoding_error, detect_encoding
 from .problems import UnreadableFileError
@@ -72,8 +72,10 @@ def store_upload(upload: IO[bytes]) -> StoredFile:
             )
             size, encoding, encoding_error = _copy_chunks(chunks, copy)
         if _is_archive(target):
-            with archives.extract_manifest(target) as manifest, target.open("xb") as copy:
-                size, encoding, encoding_error = _copy_chunks(archives.iter_chunks(manifest), copy)
+            with zip_archives.extract_manifest(target) as manifest, target.open("xb") as copy:
+                size, encoding, encoding_error = _copy_chunks(
+                    zip_archives.iter_chunks(manifest), copy
+                )
         source = detect_source(sample.read_sample(target, encoding=encoding or ""))
         return StoredFile(path, source, size, encoding, encoding_error)
     except BaseException:
@@ -86,7 +88,7 @@ def _is_archive(path: Path) -> bool:
     with path.open("rb") as file:
         if file.read(len(sample.ZIP_SIGNATURE)) != sample.ZIP_SIGNATURE:
             return False
-    archives.check_directory_size(path)
+    zip_archives.validate_directory_size(path)
     return not is_workbook(path)
 
 
@@ -135,7 +137,7 @@ def _copy_chunks(
     for chunk in chunks:
         if size == 0:
             head = chunk[: sample.SIGNATURE_BYTES]
-            is_text = sample.detect_kind(head) not in sample.BINARY_KINDS
+            is_text = sample.detect_file_kind(head) not in sample.BINARY_KINDS
             encoding = detect_encoding(head) if is_text else ""
         size += len(chunk)
         if size > settings.IMPORT_MAX_BYTES:
@@ -166,22 +168,23 @@ def _find_invalid_byte(
 
 
 def delete_upload(path: str) -> None:
-    """Delete the upload and everything made from it, ignoring files that do not exist."""
+    """Delete an upload with its staging database and archive; missing files are ignored."""
     target = get_absolute_path(path)
     for file in (target, *target.parent.glob(f"{target.name}{STAGING_SUFFIX}*")):
         file.unlink(missing_ok=True)
-    archives.delete_archive(target)
+    zip_archives.delete_archive(target)
 
 
-def delete_abandoned(used_paths: set[str]) -> None:
-    """Delete old files without a run, whose project was deleted or whose worker was killed."""
+def delete_abandoned_uploads(used_paths: set[str]) -> None:
+    """Delete old uploads that belong to no import run, as after a killed worker."""
     folder = get_absolute_path(FOLDER)
     if not folder.is_dir():
         return
     names = {PurePath(path).name for path in used_paths}
     for file in folder.iterdir():
         if (
-            file.name.split(".")[0] not in names
+            (name := file.name.split(".")[0])
+            and name not in names
             and file.stat().st_mtime < time.time() - ABANDONED_SECONDS
         ):
             file.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Content of an item for raters, made safe: its body as a list of blocks.
+"""Content of an item for display: its body as a list of safe blocks.
 
 Attributes are never shown: they may name the source and so unblind the rater.
 
@@ -10,28 +10,44 @@ or a list of them); ``turns`` or ``messages`` (a conversation: a list of {"role"
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from core.text import truncate_to_line
 from core.web.safe_html import clean_html, extract_beginning, is_media_allowed
+from ratings.files.media import STORED_NAME_PATTERN
 
-MEDIA = ("image", "audio", "video")
+MEDIA = {
+    "image": gettext_lazy("Image"),
+    "audio": gettext_lazy("Audio"),
+    "video": gettext_lazy("Video"),
+}
 TURNS = ("turns", "messages")
 MAX_EXCERPT_LENGTH = 140  # maximum characters of an excerpt
 MAX_EXCERPT_SOURCE = 10_000  # characters that are looked at for an excerpt
 MAX_KEYS = 200  # rows of all tables of an item, and its media
 MAX_TURNS = 2_000  # turns of all conversations of an item
+MAX_FILE_NAME_LENGTH = 80  # characters of a file name that is shown
+# Speakers with the same side of the page in every conversation; others by their order.
+SIDES = {
+    **dict.fromkeys(("user", "human", "customer", "client", "prompter"), "start"),
+    **dict.fromkeys(("assistant", "bot", "model", "ai", "agent", "chatbot", "gpt"), "end"),
+    **dict.fromkeys(("system", "developer", "tool", "function"), "both"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class ContentBlock:
-    """One part of an item: kind and value, or rows of (name, block) of a table or conversation."""
+    """One part of an item: kind and value, or rows of (name, block) of a table or conversation.
+
+    ``name`` is the accessible name of a medium.
+    """
 
     kind: str  # text, html, image, audio, video, link, table, turns, data
     value: str = ""
@@ -77,12 +93,26 @@ def build_blocks(body: Any) -> list[ContentBlock]:
     return content_blocks
 
 
+def add_sides(
+    turns: Iterable[tuple[str, ContentBlock]],
+) -> Iterator[tuple[str, ContentBlock, str]]:
+    """Yield speaker, text and side of the page (start, end or both) of each turn."""
+    sides: dict[str, str] = {}  # of the speakers without a fixed side
+    for speaker, text in turns:
+        role = speaker.strip().casefold()
+        side = SIDES.get(role) or sides.setdefault(role, "end" if len(sides) % 2 else "start")
+        yield speaker, text, side
+
+
 def get_excerpt(body: Any) -> str:
     """Return the beginning of an item's text on one line, for lists."""
     if isinstance(body, dict) and not body.get("text") and isinstance(body.get("html"), str):
         text = extract_beginning(body["html"])
     elif isinstance(body, dict) and isinstance(body.get("text"), str):
         text = body["text"]
+    elif isinstance(body, dict):
+        other_parts = {key: value for key, value in body.items() if key not in MEDIA}
+        text = next(_iter_strings(other_parts), "") or _get_media_name(body)
     else:
         text = next(_iter_strings(body), "")
     # All blanks of a long text are not split to show its first words.
@@ -90,7 +120,7 @@ def get_excerpt(body: Any) -> str:
 
 
 def render_inline(body: Any, name: str = "") -> SafeString | str:
-    """Return an item for a line in a list: its image if it shows nothing else, or an excerpt.
+    """Return an item on one line of a list: its only image, or an excerpt of its text.
 
     ``name`` is the image's alternative text.
     """
@@ -127,11 +157,35 @@ def _iter_strings(value: Any) -> Iterator[str]:
 def _build_media(kind: str, address: Any) -> ContentBlock:
     text = str(address)
     if is_media_allowed(kind, text):
-        return ContentBlock(kind, text.strip())
+        return ContentBlock(kind, text.strip(), name=_build_media_name(kind, text))
     # From another site: not loaded, but shown as a link.
     return ContentBlock(
         "link" if text.strip().startswith(("https://", "http://")) else "text", text.strip()
     )
+
+
+def _get_media_name(body: Mapping[str, Any]) -> str:
+    """Return the name of the body's first medium; empty if there is none."""
+    for kind in MEDIA:
+        addresses = body.get(kind)
+        address = next(iter(addresses), "") if isinstance(addresses, list) else addresses
+        if address and is_media_allowed(kind, str(address)):
+            return _build_media_name(kind, str(address))
+        if address:  # from another site: not loaded
+            return str(address)
+    return ""
+
+
+def _build_media_name(kind: str, address: str) -> str:
+    """Return "Audio: call.wav", or "Audio" where the address contains no file name for people."""
+    label = str(MEDIA[kind])
+    if address.strip().lower().startswith("data:"):
+        return label
+    path = address.strip().partition("?")[0].partition("#")[0]
+    file_name = unquote(path.rpartition("/")[2])[:MAX_FILE_NAME_LENGTH]
+    if not file_name or STORED_NAME_PATTERN.fullmatch(file_name):
+        return label
+    return f"{label}: {file_name}"
 
 
 @dataclass(slots=True)
@@ -166,7 +220,7 @@ def _build_rows(value: Mapping[str, Any], budget: _Budget) -> tuple[tuple[str, C
 
 
 def _build_rest(number: int) -> tuple[str, ContentBlock]:
-    """Return the row that says how many are not shown."""
+    """Return a row that states how many further rows are not shown."""
     message = ngettext("%(number)s more is not shown", "%(number)s more are not shown", number)
     return "…", ContentBlock("text", message % {"number": number})
 

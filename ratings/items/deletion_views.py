@@ -15,8 +15,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 from core import security_log
 from projects.models import Deletion, Item, Member, Project, Rater
 from projects.permissions import MAX_ID, get_project
+from ratings.privacy import personal_data
 
-from . import personal_data, purge
+from . import purge
 
 Kind = Deletion.Kind
 MAX_ITEMS_PER_REQUEST = 200  # items

@@ -170,7 +170,7 @@ def parse_attributes(texts: dict[str, str], current_attributes: Any) -> dict[str
 
 
 def get_body_error(body: dict[str, Any]) -> str | None:
-    """Return the error message for a body without content, else None."""
+    """Return the error message for a body without content, or None."""
     if has_content(body):
         return None
     return str(_("There is nothing to show yet: type the text that is to be rated."))

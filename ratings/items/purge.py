@@ -1,4 +1,4 @@
-"""Permanent deletion of an item, a rater or a project, in steps that any worker can continue.
+"""Permanent deletion of an item, a rater or a project, in resumable steps.
 
 First all its ratings are withdrawn by the ordinary service, so that the counts follow; then ratings
 that no count contains any more are removed; finally the object itself is deleted. A worker runs the
@@ -23,11 +23,12 @@ from projects.models import Deletion, GoldAnswer, Item, Project, Question, Rater
 from projects.services.projects import archive_project
 from ratings.files import media
 from ratings.models import NO_CODE, Assignment, CheckAnswer, ImportRun, Rating, Revision
+from ratings.privacy import personal_data
 from ratings.services import slots
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 
-from . import personal_data, withdrawal
+from . import withdrawal
 
 logger = logging.getLogger(__name__)
 
@@ -121,7 +122,7 @@ def _get_audit_name(kind: str, target: Any) -> dict[str, str]:
 
 
 def withdraw_next_ratings(deletion: Deletion) -> int:
-    """Withdraw the next ratings; return their number."""
+    """Withdraw the next ratings of the deletion's target; return their number."""
     ratings = _get_ratings(deletion.kind, deletion.target).current()
     rows = ratings.order_by("question_id", "item_id", "rater_id")
     keys = list(rows.values_list("question_id", "item_id", "rater_id")[:RATINGS_PER_STEP])
@@ -200,9 +201,9 @@ def _delete_target(deletion: Deletion) -> None:
         deletion.project = None
     project_id = deletion.project_id
     MODELS[deletion.kind].objects.filter(pk=deletion.target).delete()
-    slots.recount(open_item_ids)
+    slots.recount_slots(open_item_ids)
     if project_id is not None:
-        Project.objects.filter(pk=project_id).increment_catalogue_version()
+        Project.objects.filter(pk=project_id).increment_items_and_raters_version()
 
 
 def _delete_files(project_id: int) -> None:

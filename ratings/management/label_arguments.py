@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from ratings.imports.values.label_interpretation import JOIN, KEEP, LabelOptions
 from ratings.imports.values.label_lists import parse_label_list
-from ratings.imports.values.label_reading import JOIN, KEEP, LabelOptions
 
 
 def add_label_arguments(parser: CommandParser) -> None:
@@ -32,7 +32,8 @@ def add_label_arguments(parser: CommandParser) -> None:
         "--similar",
         choices=[JOIN, KEEP],
         default="",
-        help="labels that differ only in capital letters or blanks: join makes them one label",
+        help="labels that differ only in capital letters, blanks, or as yes and y do: join makes "
+        "them one label",
     )
 
 

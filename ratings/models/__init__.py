@@ -2,6 +2,7 @@
 
 from .assignment import Assignment, RaterQueue
 from .check_answer import CheckAnswer
+from .data_folder import DataFolder, ImportFilePart
 from .exam import Exam, ExamRules
 from .import_run import ImportRun
 from .judgement_base import JudgementBase
@@ -13,8 +14,10 @@ __all__ = [
     "NO_CODE",
     "Assignment",
     "CheckAnswer",
+    "DataFolder",
     "Exam",
     "ExamRules",
+    "ImportFilePart",
     "ImportRun",
     "JudgementBase",
     "RaterMessage",

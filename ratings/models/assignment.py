@@ -104,6 +104,8 @@ class RaterQueue(models.Model):
     n_assigned = models.PositiveIntegerField(default=0)
     # When the rater last submitted or skipped: the next item has been visible since then.
     last_closed_at = models.DateTimeField(null=True, blank=True)
+    # Items a day that the rater wants to reach; only the rater sees it.
+    daily_goal = models.PositiveSmallIntegerField(null=True, blank=True)
 
     def __str__(self) -> str:
         return f"{self.rater_id} at {self.last_item_id}"

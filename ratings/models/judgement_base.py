@@ -1,4 +1,4 @@
-"""Columns that ratings, their history and check answers share."""
+"""Abstract model with the columns that ratings, their history and check answers share."""
 
 from __future__ import annotations
 

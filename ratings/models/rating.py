@@ -66,7 +66,7 @@ class Rating(JudgementBase):
 
 
 class UncountedItem(models.Model):
-    """A note, on PostgreSQL, that a statement left ratings of this item uncounted.
+    """Note, on PostgreSQL, that the item has uncounted ratings.
 
     Written by triggers (ratings.services.uncounted).
     """

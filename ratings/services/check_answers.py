@@ -1,4 +1,4 @@
-"""Recording of what raters say of their own items: ratings, and check answers of hidden checks.
+"""Record raters' answers to their own items, as ratings or as check answers.
 
 Check answers have the same rules, outcomes and history as ratings, but the counts never read them.
 ``record_own_answers`` is the one way in for annotators, from the annotation pages and the API, so
@@ -17,7 +17,7 @@ from projects.models import Question
 from ratings.models import NO_CODE, Assignment, CheckAnswer, Rating
 
 from . import permissions
-from .current_ratings import QuestionState, read_and_lock
+from .current_ratings import QuestionState, lock_and_get_current_ratings
 from .judgement import STORED_TEXTS, Judgement, RecordOutcome, UnknownCode
 from .record import JudgementsByQuestion, record_ratings
 
@@ -40,7 +40,7 @@ def record_own_answers(
     source: str,
     closed_item_ids: Collection[int] | None = None,
 ) -> RecordOutcome:
-    """Record what a rater says of their own items, each as a rating or as a check answer.
+    """Record a rater's answers to their own items, each as a rating or as a check answer.
 
     ``check_kinds``: item id -> kind of the items that are checks, whose assignments the caller has
     locked. The outcome counts what the rater sees: a changed answer to a check is a change. When an
@@ -83,7 +83,7 @@ def record_check_answers(
     corrections: dict[Question, list[Judgement]] = {}
     for question in sorted(judgements, key=lambda question: question.pk):
         pairs = {(judgement.item_id, judgement.rater_id) for judgement in judgements[question]}
-        state, ratings = read_and_lock(question, pairs)
+        state, ratings = lock_and_get_current_ratings(question, pairs)
         if state.archived:
             raise permissions.ProjectArchived
         for judgement in judgements[question]:
@@ -133,7 +133,7 @@ def _validate_correction_allowed(
 
 
 def _correct_repeated_ratings(corrections: JudgementsByQuestion, *, by: Any, source: str) -> None:
-    """Apply the correction of repeated items to their ratings too, where these are current."""
+    """Apply corrections of repeated items to their current ratings, too."""
     judgements_by_question: dict[Question, list[Judgement]] = {}
     for question, judgements in corrections.items():
         current_ratings = Rating.objects.current().filter(
@@ -157,7 +157,7 @@ def _correct_repeated_ratings(corrections: JudgementsByQuestion, *, by: Any, sou
 def record_repeats(
     judgements: Mapping[Question, Sequence[Judgement]], *, by: Any, source: str
 ) -> int:
-    """Record second answers that a source brings, each as a repeat of the current rating.
+    """Record second answers from an import, each as a repeat of the current rating.
 
     Nothing else changes. Returns the number of recorded repeats: a pair is left out if it already
     has a check answer or has no current rating. Each (item, rater) occurs once per question. Raises
@@ -168,7 +168,7 @@ def record_repeats(
         by_pair = {
             (judgement.item_id, judgement.rater_id): judgement for judgement in judgements[question]
         }
-        state, ratings = read_and_lock(question, set(by_pair))
+        state, ratings = lock_and_get_current_ratings(question, set(by_pair))
         if state.archived:
             raise permissions.ProjectArchived
         if unknown_codes := {judgement.code for judgement in by_pair.values()} - state.codes:

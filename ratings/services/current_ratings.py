@@ -1,4 +1,4 @@
-"""Current ratings and settings before a write: read in one round trip, locked until the commit.
+"""Read and lock current ratings and the question's state before a write, in one round trip.
 
 Plain SQL: every rating passes through here, and the ORM takes ten times as long to build these
 queries.
@@ -33,7 +33,7 @@ FIRST_VERSION = CurrentVersion(1)
 
 
 class CurrentRating(NamedTuple):
-    """Content of a rating. ``texts`` has one text for each of STORED_TEXTS."""
+    """Content of a stored rating. ``texts`` has one text for each of STORED_TEXTS."""
 
     code: int
     rated_at: datetime.datetime
@@ -42,7 +42,7 @@ class CurrentRating(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QuestionState:
-    """Current state of a question.
+    """State of a question before a write: categories, time zone and versions.
 
     The codes of the active categories, the project's time zone and guidelines version, and the
     versions of items.
@@ -79,7 +79,7 @@ _ONE_RATING_SQL = (
 )
 
 
-def read_and_lock(
+def lock_and_get_current_ratings(
     question: Question, pairs: set[Pair]
 ) -> tuple[QuestionState, dict[Pair, CurrentRating]]:
     """Return the question's state, and the current ratings of the given (item, rater) pairs.

@@ -1,4 +1,4 @@
-"""Queries for the exam that a rater still has to pass, shared by the annotation pages and the API.
+"""Queries for the question whose exam a rater still has to pass.
 
 Leads know the gold answers and models need no exam: neither takes one. A passed or waived exam
 stays valid if the rules change later.

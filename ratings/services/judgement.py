@@ -1,4 +1,4 @@
-"""Judgements, and the one list of their fields.
+"""Judgement: the answer of a rater to a question about an item, with its optional fields.
 
 The API, exports and the admin are driven by this list. A text that a source may send and that is
 stored until the source sends another one is an entry in DETAIL_FIELDS with ``is_stored_text=True``,
@@ -17,7 +17,7 @@ from ratings.models import NO_CODE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatingField:
-    """A field of a judgement.
+    """A field of a judgement: name, type, limits and texts for API, export and admin.
 
     ``name`` is its name in the API, in files and (except for KEY_FIELDS) as a column of Rating.
     """
@@ -83,7 +83,7 @@ STORED_TEXTS = tuple(field.name for field in DETAIL_FIELDS if field.is_stored_te
 
 
 class Judgement(NamedTuple):
-    """One answer about one item.
+    """An answer to record: item, rater, code and optional fields.
 
     The ids belong to the question's project; ``code`` is a category's code, or NO_CODE to withdraw.
     """
@@ -133,4 +133,4 @@ class RecordOutcome:
 
 
 class UnknownCode(ValueError):
-    """The code is not, or no longer, a category of the question."""
+    """The code is no active category of the question."""

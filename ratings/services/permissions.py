@@ -1,4 +1,4 @@
-"""Rules for what an annotator may submit, shared by the annotation pages and the API.
+"""Rules for what an annotator may submit, on pages and in the API.
 
 Leads, files and the admin are not subject to them.
 
@@ -23,7 +23,7 @@ ANSWERABLE_STATES = (Assignment.State.OPEN, Assignment.State.DONE)
 
 
 class RatingNotAllowed(Exception):
-    """The rater may not do this; nothing has changed."""
+    """Base of errors for an answer that the rater may not submit; nothing was changed."""
 
 
 class RaterPaused(RatingNotAllowed):

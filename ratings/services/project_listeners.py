@@ -1,4 +1,4 @@
-"""Listeners of projects.hooks: what happens to ratings when a project's settings change."""
+"""Reactions to changes of a project: time zone backfill and recomputation."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def count_ratings_by_code(question_id: int, codes: Iterable[int]) -> dict[int, i
     return dict(counts)
 
 
-def handle_zone_change(project_id: int) -> None:
-    """Move all ratings to the days of the project's new time zone; the counts follow as usual."""
+def start_backfill_after_zone_change(project_id: int) -> None:
+    """Start to move the project's ratings to the days of its new time zone."""
     timezone_backfill.start_backfill(project_id)
     for question_id in (
         Question.objects.filter(project=project_id).order_by("pk").values_list("pk", flat=True)
@@ -37,6 +37,6 @@ def handle_zone_change(project_id: int) -> None:
         changes.announce(question_id)
 
 
-def handle_scale_change(question_id: int) -> None:
-    """Announce, after the commit, that results of the previous scale have to be recomputed."""
+def notify_after_scale_change(question_id: int) -> None:
+    """Notify listeners, after the commit, that the question's results have to be recomputed."""
     changes.announce(question_id)

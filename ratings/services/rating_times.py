@@ -1,4 +1,4 @@
-"""Days of a project's time zone as integers (days since 1970-01-01), and valid times of ratings."""
+"""Times of ratings: validation, and their day in the project's time zone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recording of ratings: a rating and its history are on disk before the response is sent."""
+"""Record ratings with their history in one transaction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ratings import changes
 from ratings.models import NO_CODE
 
 from . import permissions, record_sql, slots
-from .current_ratings import CurrentRating, QuestionState, read_and_lock
+from .current_ratings import CurrentRating, QuestionState, lock_and_get_current_ratings
 from .judgement import STORED_TEXTS, Judgement, RecordOutcome, UnknownCode
 
 JudgementsByQuestion = Mapping[Question, Sequence[Judgement]]
@@ -40,7 +40,7 @@ def record_ratings(
     closed_item_ids: Collection[int] | None = None,
     purging: bool = False,
 ) -> RecordOutcome:
-    """Record judgements of ``by`` about questions of one project, with their history.
+    """Record one user's judgements on questions of one project, with their history.
 
     After the commit, a message announces that there is something to count. All or nothing: an
     exception ends the surrounding transaction. The judgements of a question name each (item, rater)
@@ -74,7 +74,7 @@ def record_batches(
         entries = list(_iter_judgements(batches, outcomes, question))
         judgements = [judgement for judgement, _batch, _outcome in entries]
         pairs = {(judgement.item_id, judgement.rater_id) for judgement in judgements}
-        state, current_ratings = read_and_lock(question, pairs)
+        state, current_ratings = lock_and_get_current_ratings(question, pairs)
         if state.archived and not purging:
             raise permissions.ProjectArchived
         _validate_codes(question, judgements, state)

@@ -1,4 +1,4 @@
-"""SQL that writes ratings: one upsert and one history entry each.
+"""SQL that upserts ratings and appends their history.
 
 ``counted`` and ``counted_day`` are never changed here: only metrics.counting.question_counting
 changes them.

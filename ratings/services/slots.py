@@ -1,4 +1,4 @@
-"""Slots of items: the number of raters an item has, stored on the item so the queue never counts.
+"""Slots of items: the numbers of raters per item, stored so that the queue need not count.
 
 A rater takes a slot by rating the item (any question, by any route) or by having an open assignment
 of it, unless the assignment is a check (ratings.annotation.assignments.hidden_checks). The rows are
@@ -79,8 +79,8 @@ _RECOUNT_ONE_SQL = f"""
     """
 
 
-def recount(item_ids: Collection[int], *, below: int = NO_SLOT_LIMIT) -> None:
-    """Set ``slots_taken`` of the items from the rows, in the transaction that changed the rows.
+def recount_slots(item_ids: Collection[int], *, below: int = NO_SLOT_LIMIT) -> None:
+    """Update ``slots_taken`` of the items from assignments and ratings.
 
     ``below`` leaves out items with this many slots taken or more: a change that only adds raters
     cannot open them again.
@@ -153,7 +153,7 @@ _SET_EXTRA_SQL = "UPDATE projects_item SET extra_slots = %s WHERE id = %s"
 
 @dataclass(frozen=True, slots=True)
 class SlotDemand:
-    """Slots of an item.
+    """Numbers of an item's slots: requested, taken and rated.
 
     ``requested`` in all, ``taken`` of these by raters, ``open`` of those still being rated.
     """

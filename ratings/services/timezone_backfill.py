@@ -35,21 +35,21 @@ def start_backfill(project_id: int) -> None:
     )
     n_processed: int | None = 0
     n_remaining = RATINGS_PER_STEP
-    while n_remaining > 0 and (n_processed := run_step(project_id)) is not None:
+    while n_remaining > 0 and (n_processed := run_backfill_step(project_id)) is not None:
         n_remaining -= n_processed
 
 
-def run_pending() -> int:
+def run_pending_backfills() -> int:
     """Run all remaining steps of all projects; return the number of projects that had some."""
     project_ids = list(TimezoneBackfill.objects.values_list("pk", flat=True))
     for project_id in project_ids:
-        while run_step(project_id) is not None:
+        while run_backfill_step(project_id) is not None:
             time.sleep(PAUSE_SECONDS)
     return len(project_ids)
 
 
 @transaction.atomic
-def run_step(project_id: int) -> int | None:
+def run_backfill_step(project_id: int) -> int | None:
     """Move up to RATINGS_PER_STEP ratings of one question to their days.
 
     Returns the number of ratings that were checked, or None when nothing is left.
@@ -81,7 +81,7 @@ def run_step(project_id: int) -> int | None:
         if new_day != day:
             moved.append((pk, new_day))
     if moved:
-        bulk.update_by_id("ratings_rating", ["day"], moved)
+        bulk.update_rows_by_id("ratings_rating", ["day"], moved)
         changes.announce(question_id)
     return len(rows)
 

@@ -1,4 +1,4 @@
-"""Uncounted ratings, found without scanning the others.
+"""Queries for uncounted ratings that need no scan of the others.
 
 The rows themselves say so (``querysets.UNCOUNTED``), and SQLite finds them by a partial index with
 that condition. On PostgreSQL the same index would make counting expensive: it prevents updates that
@@ -74,8 +74,8 @@ def _build_any_of(column: str, notes: QuerySet[UncountedItem]) -> Any:
     return Func(F(column), Subquery(notes.order_by().values(column).distinct()), **_ANY_OF_OPTIONS)
 
 
-def get_extent(question_id: int) -> tuple[int, int]:
-    """Return the last item with uncounted ratings (0: none), and about how many ratings there are.
+def get_last_item_and_count(question_id: int) -> tuple[int, int]:
+    """Return the last item with uncounted ratings (0 for none), and about how many there are.
 
     The number is approximate as in ``list_next_items``.
     """
@@ -107,7 +107,7 @@ def _get_source_and_count() -> tuple[Any, Any]:
     )
 
 
-def read_batch(
+def get_batch(
     question_id: int, *, limit: int | None = None, first: int | None = None, last: int | None = None
 ) -> UncountedBatch:
     """Return items with uncounted ratings: the first ``limit``, or from ``first`` to ``last``.
@@ -145,10 +145,10 @@ def count_by_question(limit: int) -> dict[int, int]:
     return counts
 
 
-def read_batches(
+def get_batches(
     question_ids: Iterable[int], limit: int
 ) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-    """Return the items and the notes of several questions, as ``read_batch`` does for one.
+    """Return items with uncounted ratings, and ids of notes, by question.
 
     Beyond ``limit`` rows in all the rest is left out, including the question that was cut.
     """
@@ -169,7 +169,7 @@ def read_batches(
 
 
 def delete_notes(note_ids: Collection[int]) -> None:
-    """Delete notes that were read before the ratings that are now counted.
+    """Delete notes of uncounted items, after their ratings were counted.
 
     Must run in the transaction that marks those ratings.
     """

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class CurrentVersion:
-    """The current version (0: none was ever created), and the time it became current.
+    """Number of the current version of guidelines or an item, and the time it became current.
 
     The time is None for a version that has always been current.
     """

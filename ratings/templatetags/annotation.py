@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django import template
@@ -12,8 +13,11 @@ from django.utils.safestring import SafeString
 
 from projects.models import Category
 from ratings.annotation.preview_views import build_preview_context
+from ratings.items import content
 
 register = template.Library()
+
+Turn = tuple[str, content.ContentBlock]
 
 # Only addresses with a scheme: "it.so" is not meant as a link. Punctuation that ends a sentence is
 # not part of the address.
@@ -33,6 +37,12 @@ def with_links(text: str) -> SafeString:
             for index, part in enumerate(parts)
         ),
     )
+
+
+@register.filter
+def with_sides(turns: Iterable[Turn]) -> Iterator[tuple[str, content.ContentBlock, str]]:
+    """Return the turns of a conversation, each with the side of the page of its speaker."""
+    return content.add_sides(turns)
 
 
 @register.inclusion_tag("ratings/_question_preview.html")

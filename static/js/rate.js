@@ -1,6 +1,8 @@
-/* The annotator's desk. The page works without this script: every sheet is a plain form and every tool a plain link.
-   With it: single keys, drafts that survive, and the next sheet laid ready, so that it is there the moment this one is
-   sent. A sheet that could not be stored comes back with what was chosen. */
+/* The annotation page. It works without this script: every sheet is a plain form and every tool a plain link.
+   With it: single keys, drafts that survive, one question at a time, and five sheets ready, so that the next item is there
+   the moment an answer is submitted, also without a connection. Submitted answers stand in an outbox, which survives the
+   page, until the server has them. What an answer leads to never replaces the item that the rater sees, unless that item
+   was answered itself: keys typed in rhythm must not reach another item than the one they were meant for. */
 (() => {
   "use strict";
 
@@ -16,17 +18,27 @@
   const texts = desk.dataset;
   const DRAFT_DAYS = 30;
   const TOAST_MS = 8000;
-  const SLOW_MS = 1000; // from then on it is said that an answer is on its way
-  const DOUBLE_CLICK_MS = 300; // the second half of one must not answer the next item
+  const SLOW_MS = 1000; // after this time the page shows that an answer is being saved
+  const DOUBLE_CLICK_MS = 300; // the second click of a double click must not answer the next item or question
+  const UNREQUESTED_MS = 400; // keys typed in rhythm must not answer a sheet that appeared by itself
+  const MAX_AHEAD = 5; // as prefetching.MAX_PREFETCHED_ITEMS
+  const STALE_MS = 15 * 60_000; // after which a sheet that is ready is requested again: its time may be over
+  const MAX_PREFETCHED_BYTES = 10_000_000; // of an audio or video file
+  const WORK_MS = 50 * 60_000; // of rating without a pause, after which a break is suggested
+  const PAUSE_MS = 5 * 60_000;
+  const MAX_WORDS = 60; // characters of an item that are read out
 
-  let ahead = null; // the sheet after the one that is shown
-  let aheadTicket = 0; // which request for it is the latest
-  let sending = null; // the promise of the answer on its way
+  const ahead = []; // the sheets after the one that is shown
+  const outbox = []; // submitted answers that the server has not stored yet, the oldest first
+  let generation = 0; // how often the sheets that were ready were discarded
+  let filling = false;
+  let flushing = null; // the promise of the answers on their way
   let undoing = false;
   let shownAt = -Infinity;
+  let keysFrom = -Infinity; // when keys reach the sheet again
   let byPointer = false;
-  let toastEnds = 0; // the timer that puts a message away
-  let lost = null; // what did not reach the server: a form with what it held
+  let wasComplete = false; // the answers, when the pointer was pressed
+  let toastEnds = 0; // the timer that dismisses a message
   const readHere = new Set(); // ids of messages
   let lastAnswers = ""; // the questions' answers and keys that were shown last
   let goneBy = ""; // the version of the guidelines that the rater was told of
@@ -63,7 +75,7 @@
 
   const setting = (name) => store.get(`concord:desk:${name}`) ?? (name === "keys" ? "on" : "off");
 
-  const draftKey = (section) => texts.drafts + section.dataset.item;
+  const draftKey = (section) => `concord:draft:${texts.rater}:${section.dataset.item}`;
 
   function saveDraft() {
     const form = answers();
@@ -117,8 +129,8 @@
 
   // --- what is shown
 
-  /** A message over the page: nothing below it moves. Errors and warnings stay until something changes. */
-  function say(text, { kind = "info", link = null, action = null } = {}) {
+  /** A message between the item and the answers: neither moves. Errors and warnings stay until something changes. */
+  function say(text, { kind = "info", link = null, action = null, stays = kind !== "info" } = {}) {
     window.clearTimeout(toastEnds);
     status.replaceChildren();
     if (!text) return null;
@@ -134,11 +146,14 @@
       notice.append(anchor);
     }
     if (action) notice.append(toastButton(action.text, action.run, "button--small"));
-    const away = toastButton("×", () => say(""), "button--quiet button--small");
-    away.setAttribute("aria-label", texts.textDismiss);
-    notice.append(away);
+    const dismiss = toastButton("× ", () => say(""), "button--quiet button--small");
+    const key = document.createElement("kbd");
+    key.textContent = "Esc";
+    dismiss.append(key);
+    dismiss.setAttribute("aria-label", texts.textDismiss);
+    notice.append(dismiss);
     status.append(notice);
-    if (kind === "info") toastEnds = window.setTimeout(() => putAway(notice), TOAST_MS);
+    if (!stays) toastEnds = window.setTimeout(() => putAway(notice), TOAST_MS);
     return notice;
   }
 
@@ -157,15 +172,27 @@
     else notice.remove();
   }
 
-  function show(section) {
-    say("");
+  /** `requested`: by the rater just now. Else keys wait a moment, for they may be meant for the sheet before. */
+  function show(section, { requested = true } = {}) {
+    if (!requested) keysFrom = performance.now() + UNREQUESTED_MS;
+    if (!status.querySelector("[data-problem], [data-kept]")) say("");
     heard.textContent = "";
     holder.replaceChildren(section);
     arrange(section);
     shownAt = performance.now();
     window.scrollTo(0, 0);
-    section.querySelector(".item-body")?.focus({ preventScroll: true });
+    focusItem();
     window.history.replaceState(null, "", texts.rate);
+    showReady();
+  }
+
+  /** The item has the focus, so that the arrow keys scroll it. */
+  const focusItem = () => sheet().querySelector(".item-body")?.focus({ preventScroll: true });
+
+  /** How many sheets are ready, for tests and styles. */
+  function showReady() {
+    desk.dataset.ready = ahead[0]?.dataset.item ?? "";
+    desk.dataset.ahead = ahead.length;
   }
 
   /** What every sheet gets, however it came. */
@@ -173,22 +200,30 @@
     keepMessage(section);
     if (isNew(section) && !section.dataset.seen) bringDraftBack(section);
     section.dataset.seen = "yes";
-    section.querySelector(".item-body")?.setAttribute("tabindex", "-1");
     section.querySelector("form.answers")?.setAttribute("novalidate", ""); // submit() says which answer is missing
     showSettings();
-    showNews(!news.hidden);
-    setCurrent(firstOpenQuestion() ?? section.querySelector(".question"));
+    if (rated) allowUndo(section);
+    setCurrent(firstOpenQuestion() ?? [...section.querySelectorAll(".question")].at(-1));
     goneBy ||= section.dataset.guidelines ?? "";
     writeVersion();
     if (Number(section.dataset.guidelines) > Number(goneBy)) lookAtGuidelines();
     lookAtAnswers(section);
   }
 
+  let rated = false; // here, so that there is something to go back to
+
+  function allowUndo(section) {
+    for (const tool of section.querySelectorAll("[data-do=back], [data-do=undo]")) tool.disabled = false;
+  }
+
+  /** The questions' answers and keys. */
+  const listAnswers = (section) =>
+    [...section.querySelectorAll("input[data-key]")].map((input) => [input.name, input.value, input.dataset.key].join()).join(" ");
+
   /** Keys go by the order of the answers: who types without looking is told when a lead has changed them. */
   function lookAtAnswers(section) {
-    const inputs = [...section.querySelectorAll("input[data-key]")];
-    if (!inputs.length) return;
-    const now = inputs.map((input) => [input.name, input.value, input.dataset.key].join()).join(" ");
+    const now = listAnswers(section);
+    if (!now) return;
     if (lastAnswers && lastAnswers !== now) say(texts.textAnswers, { kind: "warning" });
     lastAnswers = now;
   }
@@ -200,7 +235,7 @@
 
   // --- what a lead wrote
 
-  /** It stays over the page from sheet to sheet, folded or not, until it is read. */
+  /** It stays from sheet to sheet until it is read. */
   function keepMessage(section) {
     const brought = section.querySelector(".message");
     if (!brought) return;
@@ -214,7 +249,7 @@
     if (answer.problem) return say(texts.textMessage, { kind: "error" });
     readHere.add(message.dataset.message);
     message.remove();
-    return sheet().querySelector(".item-body")?.focus({ preventScroll: true });
+    return focusItem();
   }
 
   // --- guidelines that change while the desk is open
@@ -227,7 +262,7 @@
     } catch {
       return undefined; // without a connection: another time
     }
-    sendAgain(); // a server that was away tells nobody that it is back
+    flush(); // a server that was away does not announce that it is back
     if (response.status !== 200 || response.redirected) return undefined;
     const parsed = new DOMParser().parseFromString(await response.text(), "text/html");
     const text = parsed.getElementById("guidelines-text");
@@ -240,14 +275,7 @@
 
   function tellGuidelines(text) {
     document.getElementById("desk-news-text").textContent = text;
-    showNews(!guidelines.open); // who reads them sees the new ones
-  }
-
-  /** On a phone the button that opens them says it: a card would lie over what is read or pressed. */
-  function showNews(open) {
-    news.hidden = !open;
-    const told = holder.querySelector(".sheet__news");
-    if (told) told.textContent = open ? document.getElementById("desk-news-text").textContent : "";
+    news.hidden = guidelines.open; // who reads them sees the new ones
   }
 
   function writeVersion() {
@@ -256,7 +284,7 @@
   }
 
   function readGuidelines() {
-    showNews(false);
+    news.hidden = true;
     guidelines.showModal();
   }
 
@@ -266,7 +294,24 @@
   const currentQuestion = () => holder.querySelector(".question.is-current");
 
   function setCurrent(question) {
-    for (const other of questions()) other.classList.toggle("is-current", other === question);
+    const every = questions();
+    for (const other of every) other.classList.toggle("is-current", other === question);
+    for (const step of holder.querySelectorAll(".steps__one")) {
+      const other = every[Number(step.dataset.step)];
+      step.toggleAttribute("aria-current", false);
+      if (other === question) step.setAttribute("aria-current", "step");
+      const chosen = other?.querySelector("input:checked")?.closest(".choice").querySelector(".choice__label");
+      step.querySelector(".steps__answer").textContent = chosen?.textContent ?? "";
+    }
+    const focused = document.activeElement?.closest(".question");
+    if (focused && focused !== question) focusItem(); // what has the focus is hidden now
+  }
+
+  /** Show another question; the second click of a double click was meant for the one before. */
+  function goTo(question) {
+    setCurrent(question);
+    shownAt = performance.now();
+    (question.querySelector("input:checked") ?? question.querySelector("input")).focus({ preventScroll: true });
   }
 
   // --- to the server and back
@@ -302,146 +347,319 @@
   }
 
   function sayProblem(problem) {
+    let notice;
     if (problem === "signedOut") {
-      say(texts.textSignedOut, { kind: "error", link: { href: texts.signIn, text: texts.textSignIn } });
+      notice = say(texts.textSignedOut, { kind: "error", link: { href: texts.signIn, text: texts.textSignIn } });
     } else {
-      const notice = say(problem === "offline" ? texts.textOffline : texts.textFailed, { kind: "error" });
-      notice.dataset.problem = problem;
+      const text = problem === "offline" ? texts.textOffline.replace("%s", outbox.length || 1) : texts.textFailed;
+      notice = say(text, { kind: "error" });
     }
+    notice.dataset.problem = problem;
+  }
+
+  // --- sheets that are ready
+
+  /** Ids of the items that this page has: shown, ready, or answered and not stored yet. */
+  function listHeldItems(sent = null) {
+    const sections = [sheet(), ...ahead].filter((section) => isNew(section) && section !== sent?.section);
+    const ids = [...sections.map((section) => section.dataset.item), ...outbox.filter((entry) => entry !== sent).map((entry) => entry.item)];
+    return [...new Set(ids)].filter(Boolean);
   }
 
   async function fetchAhead() {
-    const section = sheet();
-    if (ahead || !isNew(section)) return;
-    const ticket = ++aheadTicket;
-    const answer = await ask(`${texts.next}?showing=${section.dataset.item}`);
-    if (ticket !== aheadTicket || sheet() !== section || ahead) return;
-    if (answer.ok && answer.section?.dataset.item) layReady(answer.section);
+    if (filling) return;
+    filling = true;
+    while (ahead.length < MAX_AHEAD && isNew(sheet())) {
+      const requested = generation;
+      const answer = await ask(`${texts.next}?showing=${listHeldItems()}`);
+      if (requested !== generation) continue;
+      if (!answer.ok || !answer.section || !layReady(answer.section)) break;
+    }
+    filling = false;
   }
 
+  function discardAhead() {
+    ahead.length = 0;
+    generation += 1;
+  }
+
+  /** Keep the sheet ready; false if it is here already. */
   function layReady(section) {
-    ahead = section;
-    desk.dataset.ready = section.dataset.item;
+    const { item } = section.dataset;
+    if (!item || sheet().dataset.item === item || outbox.some((entry) => entry.item === item)) return false;
+    if (ahead.some((other) => other.dataset.item === item)) return false;
+    // A lead has changed the answers: the sheets with the old ones are requested again.
+    const isStale = ahead.some((other) => listAnswers(other) !== listAnswers(section));
+    if (isStale) discardAhead();
+    else ahead.push(section);
+    section.dataset.fetched = Date.now();
+    showReady();
+    if (isStale && !filling) fetchAhead();
     for (const image of section.querySelectorAll("img[src]")) new Image().src = image.src;
+    for (const medium of section.querySelectorAll("audio[src], video[src]")) prefetchMedium(medium.src);
+    return true;
   }
 
-  /** Send a form of the sheet (an answer or a skip) and show the next one, at once when it lies ready. */
-  async function send(form) {
+  /** Into the cache of the browser. A large file is left to the player. */
+  async function prefetchMedium(address) {
+    if (new URL(address).origin !== window.location.origin || navigator.connection?.saveData) return;
+    const abort = new AbortController();
+    try {
+      const response = await fetch(address, { credentials: "same-origin", signal: abort.signal });
+      if (Number(response.headers.get("Content-Length")) > MAX_PREFETCHED_BYTES) abort.abort();
+      else await response.arrayBuffer();
+    } catch {
+      /* the player requests it when the item is shown */
+    }
+  }
+
+  /** Show the next sheet that is ready; false if there is none. */
+  function showNext() {
+    const next = ahead.shift();
+    if (next) show(next);
+    return Boolean(next);
+  }
+
+  // --- the outbox
+
+  const outboxKey = (item) => `concord:outbox:${texts.rater}:${item}`;
+
+  /** Put a form of the sheet (an answer or a skip) into the outbox and show the next sheet, if one is ready. */
+  function send(form) {
     const section = sheet();
-    if (sending) {
-      await sending;
-      if (section !== sheet()) return; // the one before came back: this one waits its turn
-    }
-    const body = new FormData(form);
-    const headers = { "X-CSRFToken": csrfToken() };
-    body.delete("csrfmiddlewaretoken");
-    const next = ahead;
-    ahead = null;
-    aheadTicket += 1;
-    if (next) {
-      body.set("showing", next.dataset.item);
-      show(next);
-    }
+    const { item } = section.dataset;
+    const entry = { item, section, form, action: form.getAttribute("action"), held: held(form), at: Date.now() };
+    entry.body = JSON.parse(entry.held);
+    entry.skipped = form.matches(".skip__form");
+    const earlier = outbox.findIndex((other) => other.item === item);
+    if (earlier >= 0) outbox.splice(earlier, 1); // answered again before it was sent
+    outbox.push(entry);
+    store.set(outboxKey(item), JSON.stringify({ item, action: entry.action, body: entry.body, at: entry.at, skipped: entry.skipped }));
+    form.closest("details")?.removeAttribute("open");
     section.classList.add("is-sending");
-    if (form.matches(".skip__form")) section.dataset.skipped = "yes";
-    lost = null;
+    rated = true;
+    if (navigator.onLine && Date.now() - ahead[0]?.dataset.fetched > STALE_MS) discardAhead();
+    showNext();
+    noteWork();
+    return flush();
+  }
+
+  const held = (form) => JSON.stringify([...new FormData(form)].filter(([name]) => name !== "csrfmiddlewaretoken"));
+
+  /** Whether the rater has changed an answer that is still on the screen since it was submitted. */
+  const isOutdated = (entry) =>
+    entry.section === sheet() && entry.form.isConnected && withoutVersion(held(entry.form)) !== withoutVersion(entry.held);
+
+  const withoutVersion = (text) => JSON.stringify(JSON.parse(text).filter(([name]) => name !== "guidelines"));
+
+  function removeEntry(entry) {
+    const place = outbox.indexOf(entry);
+    if (place >= 0) outbox.splice(place, 1);
+    store.remove(outboxKey(entry.item));
+    entry.section?.classList.remove("is-sending");
+  }
+
+  /** Send what is in the outbox, one after the other, until something fails. */
+  function flush() {
+    flushing ??= flushEntries().finally(() => {
+      flushing = null;
+    });
+    return flushing;
+  }
+
+  async function flushEntries() {
+    while (outbox.length) {
+      const [entry] = outbox;
+      if (entry.tried && isOutdated(entry)) {
+        removeEntry(entry);
+        say("");
+        continue;
+      }
+      const answer = await post(entry);
+      if (answer.problem) {
+        for (const other of outbox) {
+          other.tried = true;
+          other.section?.classList.remove("is-sending");
+        }
+        sayProblem(answer.problem);
+        return;
+      }
+      removeEntry(entry);
+      settle(answer, entry);
+    }
+    if (status.querySelector(".notice")?.dataset.problem) say("");
+    fetchAhead();
+  }
+
+  async function post(entry) {
+    const body = new FormData();
+    for (const [name, value] of entry.body) body.append(name, value);
+    const shown = listHeldItems(entry);
+    if (shown.length) body.set("showing", shown);
+    if (entry.tried) body.set("delayed", "on"); // how long the item was visible is unknown
     let waiting = null;
     const slow = window.setTimeout(() => {
-      if (!status.firstChild) waiting = say(texts.textStoring, { kind: "waiting" });
+      if (!status.firstElementChild) waiting = say(texts.textStoring, { kind: "waiting" });
     }, SLOW_MS);
     // keepalive: an answer on its way arrives even when the window is closed.
-    sending = ask(form.action, { method: "POST", body, headers, keepalive: true });
-    const answer = await sending;
-    sending = null;
+    const answer = await ask(entry.action, { method: "POST", body, headers: { "X-CSRFToken": csrfToken() }, keepalive: true });
     window.clearTimeout(slow);
     waiting?.remove();
-    section.classList.remove("is-sending");
-    settle(answer, section, next);
-    if (answer.problem === "offline") lost = { form, held: held(form) };
+    return answer;
   }
 
-  const held = (form) => JSON.stringify([...new FormData(form)].filter(([name]) => name !== "guidelines"));
-
-  /** The network is back: what did not get through is sent again, unless the rater has thought of something else. */
-  function sendAgain() {
-    if (status.querySelector(".notice--error")?.dataset.problem !== "offline") return;
-    say("");
-    const again = lost;
-    lost = null;
-    if (again?.form.isConnected && held(again.form) === again.held) send(again.form);
-  }
-
-  function settle(answer, section, next) {
-    if (answer.problem) {
-      if (next) {
-        show(section);
-        ahead = next;
-      }
-      sayProblem(answer.problem);
-    } else if (!answer.ok) {
-      ahead = answer.section.dataset.item ? next : null; // none: the desk is closed to this rater
-      if (!answer.section.dataset.item) news.hidden = true;
-      answer.section.dataset.seen = "yes"; // it carries what was sent; the draft says no more
-      show(answer.section);
-      answer.section.querySelector(".errorlist:not(:empty)")?.scrollIntoView({ block: "center" });
-    } else {
-      store.remove(draftKey(section));
-      if (document.getElementById("desk-news-text").textContent === texts.textBegin) showNews(false);
-      if (!next) {
-        show(answer.section);
-        fetchAhead();
-      } else if (answer.section) {
-        const progress = answer.section.querySelector(".sheet__progress");
+  /** What the server answered. Only if the rater still sees the item that was answered, another sheet replaces it. */
+  function settle(answer, entry) {
+    const isSeen = entry.section === sheet();
+    const next = answer.section;
+    if (answer.ok) {
+      store.remove(`concord:draft:${texts.rater}:${entry.item}`);
+      if (document.getElementById("desk-news-text").textContent === texts.textBegin) news.hidden = true;
+      if (next && !isSeen) {
+        const progress = next.querySelector(".sheet__progress");
         sheet().querySelector(".sheet__progress")?.replaceWith(progress.cloneNode(true));
-        if (!ahead && isNew(sheet())) layReady(answer.section);
       }
-      // After the last answer of an exam, or of all, there is no item: its heading says so.
-      const { key } = sheet().dataset;
-      const heading = sheet().querySelector("h2")?.textContent ?? "";
-      const said = section.dataset.skipped ? texts.textSkipped : texts.textStored;
-      heard.textContent = key ? said.replace("%s", () => key) : heading;
+      if (next?.dataset.item) layReady(next);
+      if (isSeen && !showNext() && next) show(next);
+      announce(entry);
+    } else if (!next.dataset.item && !("refused" in next.dataset)) {
+      discardAhead(); // the rater may not rate here at present
+      news.hidden = true;
+      show(next, { requested: false });
+    } else {
+      next.dataset.seen = "yes"; // it contains what was sent; the draft says no more
+      if (isSeen) showReturned(next);
+      else {
+        const action = next.dataset.item && { text: texts.textOpen, run: () => showReturned(next) };
+        say(next.dataset.item ? texts.textRefused.replace("%s", () => describe(next)) : next.querySelector("p").textContent, { kind: "warning", action });
+      }
     }
   }
 
-  /** Take back what was answered or skipped last; what lay here comes after it again. */
+  function showReturned(section) {
+    if (isNew(sheet()) && sheet().dataset.item !== section.dataset.item) ahead.unshift(sheet());
+    show(section, { requested: false });
+    section.querySelector(".errorlist:not(:empty)")?.scrollIntoView({ block: "nearest" });
+  }
+
+  /** After the last answer of an exam, or of all, there is no item: its heading is read out. */
+  function announce(entry) {
+    const section = sheet();
+    const heading = section.querySelector("h2")?.textContent ?? "";
+    const text = entry.skipped ? texts.textSkipped : texts.textStored;
+    heard.textContent = section.dataset.item ? text.replace("%s", () => describe(section)) : heading;
+  }
+
+  /** The first words of an item, or the name of its medium. */
+  function describe(section) {
+    const item = section.querySelector(".item-body");
+    const words = [...item.querySelectorAll(".item-body__text, .item-body__html")].map((part) => part.textContent).join(" ");
+    const medium = item.querySelector("[data-medium] [aria-label]");
+    const text = words.replace(/\s+/g, " ").trim() || medium?.getAttribute("aria-label") || section.dataset.key;
+    return text.length > MAX_WORDS ? `${text.slice(0, MAX_WORDS - 1)}…` : text;
+  }
+
+  /** Answers of an earlier page of this browser that never reached the server. */
+  async function sendRestored() {
+    for (const key of Object.keys(window.localStorage ?? {})) {
+      if (!key.startsWith(outboxKey(""))) continue;
+      try {
+        outbox.push({ ...JSON.parse(store.get(key)), tried: true });
+      } catch {
+        store.remove(key);
+      }
+    }
+    outbox.sort((one, other) => one.at - other.at);
+    const shown = sheet().dataset.item;
+    const answersShown = outbox.some((entry) => entry.item === shown);
+    await flush();
+    if (!answersShown || outbox.length || sheet().dataset.item !== shown) return;
+    const answer = await ask(texts.rate);
+    if (answer.ok && answer.section) show(answer.section, { requested: false });
+    fetchAhead();
+  }
+
+  /** Suggest a break after WORK_MS of rating without a pause. */
+  function noteWork() {
+    const key = `concord:work:${texts.rater}`;
+    const now = Date.now();
+    let work = null;
+    try {
+      work = JSON.parse(store.get(key));
+    } catch {
+      /* unreadable: it begins now */
+    }
+    if (!(now - work?.last < PAUSE_MS)) work = { start: now };
+    if (now - work.start >= WORK_MS && !work.suggested) {
+      work.suggested = true;
+      say(texts.textBreak, { stays: true }).dataset.kept = "";
+    }
+    store.set(key, JSON.stringify({ ...work, last: now }));
+  }
+
+  // --- back and forward
+
+  /** Withdraw what was answered or skipped last; the sheet that is shown comes after it again. */
   async function undo() {
-    if (undoing) return;
+    if (undoing) return undefined;
     undoing = true;
-    if (sending) await sending;
+    await flush();
+    const unsent = outbox.at(-1);
+    if (unsent?.section && unsent.section !== sheet()) {
+      undoing = false;
+      removeEntry(unsent);
+      if (isNew(sheet())) ahead.unshift(sheet());
+      show(unsent.section);
+      return say(texts.textReopened);
+    }
     const here = sheet();
     const body = new FormData();
     if (here.dataset.item) body.set("before", here.dataset.item);
     const headers = { "X-CSRFToken": csrfToken() };
     const answer = await ask(texts.undo, { method: "POST", body, headers });
     undoing = false;
-    if (answer.problem) return sayProblem(answer.problem);
-    if (!answer.section) return say(texts.textNothingBefore);
-    if (isNew(here)) ahead = here;
+    if (!showEarlier(answer, here)) return undefined;
     const { undone } = answer.section.dataset;
-    if (undone) answer.section.dataset.seen = "yes"; // it carries what was said; no draft is better
-    show(answer.section);
     if (!undone) return undefined;
-    saveDraft(); // what was said outlives the page, until it is said again or changed
+    saveDraft(); // it outlives the page, until it is submitted again or changed
     const redo = { text: texts.textRedo, run: submit };
     return say(undone, { action: firstOpenQuestion() ? null : redo });
   }
 
+  /** Look at the item before, without withdrawing anything. */
+  async function lookBack() {
+    await flush();
+    const here = sheet();
+    showEarlier(await ask(`${texts.undo}?before=${here.dataset.item ?? ""}`), here);
+  }
+
+  function showEarlier(answer, here) {
+    if (answer.problem) sayProblem(answer.problem);
+    else if (!answer.section) say(texts.textNothingBefore);
+    else if (sheet() === here) {
+      if (isNew(here)) ahead.unshift(here);
+      if (answer.section.dataset.undone) answer.section.dataset.seen = "yes"; // no draft is better
+      show(answer.section);
+      return true;
+    }
+    return false;
+  }
+
   function forward(event) {
-    if (!ahead) return; // the link goes there by itself
+    if (isNew(sheet()) || !ahead.length) return; // the link goes there by itself
     event.preventDefault();
-    const next = ahead;
-    ahead = null;
-    show(next);
+    showNext();
     fetchAhead();
   }
 
+  /** Submit, or go on to a question that is not answered yet. */
   function submit() {
     const open = firstOpenQuestion();
+    const current = currentQuestion();
     if (open) {
-      setCurrent(open);
-      open.querySelector("input").focus();
-      const asked = open.querySelector("legend").textContent.trim();
-      say(texts.textChoose.replace("%s", () => asked), { kind: "warning" });
+      goTo(open);
+      const question = open.querySelector("legend").textContent.trim();
+      if (open === current || !isAnswered(current)) say(texts.textChoose.replace("%s", () => question), { kind: "warning" });
     } else if (answers()) {
       answers().requestSubmit();
     }
@@ -470,28 +688,33 @@
     const question = [current, ...others].find((one) => one && withKey(one, key));
     if (!question) return false;
     const input = withKey(question, key);
+    const wasComplete = !firstOpenQuestion();
     input.checked = true;
     input.closest(".choice").scrollIntoView({ block: "nearest" });
     input.dispatchEvent(new Event("change", { bubbles: true }));
-    if (!advance()) setCurrent(firstOpenQuestion() ?? question);
+    if (advance(question, wasComplete)) return true;
+    setCurrent(firstOpenQuestion() ?? question);
+    // Who types does not walk through the answers: the arrow keys are the item's again.
+    if (document.activeElement?.closest(".choice")) focusItem();
     return true;
   }
 
-  /** To the question before, to answer it anew. */
+  /** To the previous question, to answer it again. */
   function back() {
     const every = questions();
     const before = every[every.indexOf(currentQuestion()) - 1];
-    (before?.querySelector("input:checked") ?? before?.querySelector("input"))?.focus();
+    if (before) goTo(before);
   }
 
   function sayNoKey(key) {
-    const asked = currentQuestion()?.querySelector("legend").textContent.trim();
-    if (asked) say(texts.textNoKey.replace("%k", key).replace("%q", () => asked));
+    const question = currentQuestion()?.querySelector("legend").textContent.trim();
+    if (question) say(texts.textNoKey.replace("%k", key).replace("%q", () => question));
   }
 
-  /** Submit at once where the rater wants it; only with one question there is nothing else to say. */
-  function advance() {
-    if (questions().length !== 1 || setting("advance") !== "on") return false;
+  /** Where the rater wants it, the choice that completes the answers submits them, and so does one for the last question. */
+  function advance(question, wasComplete) {
+    if (setting("advance") !== "on" || firstOpenQuestion()) return false;
+    if (wasComplete && question !== questions().at(-1)) return false;
     submit();
     return true;
   }
@@ -522,7 +745,17 @@
     if (!element.closest(".answers__more") || !(said.comment.value || said.flagged.checked)) {
       element.closest("details")?.removeAttribute("open");
     }
-    sheet().querySelector(".item-body")?.focus();
+    focusItem();
+  }
+
+  /** Esc: close a menu, else dismiss what was shown last, else mark the lead's message as read. */
+  function dismiss() {
+    const menu = holder.querySelector(".tool[open]");
+    if (menu) menu.open = false;
+    else if (status.firstElementChild) say("");
+    else if (!news.hidden) news.hidden = true;
+    else written.querySelector("form")?.requestSubmit();
+    focusItem();
   }
 
   function onKey(event) {
@@ -539,7 +772,18 @@
       if (event.key.toLowerCase() === "g") guidelines.close();
       return;
     }
-    if (event.key === "Enter") {
+    const mustWait = performance.now() < keysFrom || sheet().classList.contains("is-sending");
+    if (mustWait && (event.key.length === 1 || event.key === "Enter")) {
+      event.preventDefault();
+      return;
+    }
+    if (event.key === "Escape") {
+      dismiss();
+    } else if (event.shiftKey && (event.key === "ArrowLeft" || event.key === "ArrowRight")) {
+      event.preventDefault();
+      if (event.key === "ArrowRight") forward(event);
+      else if (sheet().querySelector("[data-do=back]:enabled")) lookBack();
+    } else if (event.key === "Enter") {
       if (element.closest("a, button, summary")) return;
       event.preventDefault();
       submit();
@@ -559,33 +803,40 @@
   document.addEventListener("keydown", onKey);
   document.addEventListener("keys-switched", showSettings); // in the list of keys (palette.js)
 
-  window.addEventListener("online", sendAgain);
+  window.addEventListener("online", flush);
 
   desk.addEventListener("poll", () => lookAtGuidelines());
 
   desk.addEventListener("submit", (event) => {
     event.preventDefault();
     if (event.target.matches(".message")) markRead(event.target);
+    else if (event.target.matches("[data-plain]")) event.target.submit();
     else if (event.target === answers() && firstOpenQuestion()) submit();
     else send(event.target);
   });
 
   desk.addEventListener("click", (event) => {
     // A tool that was pressed by mouse does not wait for Enter, which is the answer's again.
-    const byMouse = event.detail > 0 && event.target.closest("[data-do], [data-enlarge], summary");
-    if (byMouse) sheet().querySelector(".item-body")?.focus({ preventScroll: true });
+    const byMouse = event.detail > 0 && event.target.closest("[data-do], [data-enlarge], [data-media], summary");
+    if (byMouse) focusItem();
     const tool = event.target.closest("[data-do]")?.dataset.do;
     if (tool === "forward") forward(event);
-    if (tool === "undo" || tool === "guidelines") {
+    if (tool === "back" || tool === "undo" || tool === "guidelines") {
       event.preventDefault();
-      tools[tool[0]]();
+      (tool === "back" ? lookBack : tools[tool[0]])();
     }
+    const step = event.target.closest("[data-step]");
+    if (step) goTo(questions()[Number(step.dataset.step)]);
+    for (const menu of holder.querySelectorAll(".tool[open]")) if (!menu.contains(event.target)) menu.open = false;
     // The second click of a double click was meant for the item before.
     if (event.target.closest(".choice") && performance.now() - shownAt < DOUBLE_CLICK_MS) event.preventDefault();
   });
 
   // The arrow keys move through the answers without submitting; a finger or a mouse means it.
-  desk.addEventListener("pointerdown", () => (byPointer = true));
+  desk.addEventListener("pointerdown", () => {
+    byPointer = true;
+    wasComplete = !firstOpenQuestion();
+  });
   desk.addEventListener("keydown", () => (byPointer = false));
 
   desk.addEventListener("change", (event) => {
@@ -596,12 +847,16 @@
       return;
     }
     if (event.target.matches("input[data-key]")) {
+      // The arrow keys move through the answers of a question; a finger or a mouse goes on to the next one.
       const question = event.target.closest(".question");
-      setCurrent(question.contains(document.activeElement) ? question : (firstOpenQuestion() ?? question));
+      const stays = !byPointer && question.contains(document.activeElement);
+      const next = stays ? question : (firstOpenQuestion() ?? question);
+      setCurrent(next);
+      if (next !== question) shownAt = performance.now();
       if (status.querySelector(".notice--warning")) say("");
     }
     if (event.target.closest("form.answers")) saveDraft();
-    if (event.target.matches("input[data-key]") && byPointer) advance();
+    if (event.target.matches("input[data-key]") && byPointer) advance(event.target.closest(".question"), wasComplete);
   });
 
   desk.addEventListener("input", (event) => {
@@ -616,9 +871,12 @@
   // --- the sheet that came with the page
 
   forgetOldDrafts();
+  rated = !sheet().querySelector("[data-do=back]:disabled");
   arrange(sheet());
+  showReady();
+  if (document.activeElement === document.body) focusItem();
   if ("begins" in desk.dataset && goneBy !== "0") tellGuidelines(texts.textBegin);
   // Changed while the rater was away: told until they have answered under the new ones.
   if (texts.lastGuidelines && Number(texts.lastGuidelines) < Number(goneBy)) tellGuidelines(texts.textGuidelines.replace("%s", goneBy));
-  fetchAhead();
+  sendRestored();
 })();

@@ -41,13 +41,13 @@ def test_sweep_cleans_up_once_an_hour(
         return Session.objects.exists(), (tmp_path / "old.upload").exists()
 
     create_leftovers()
-    housekeeping.sweep()
+    housekeeping.run_due_housekeeping()
     assert list_leftovers() == (False, False)
     create_leftovers()
-    housekeeping.sweep()
+    housekeeping.run_due_housekeeping()
     assert list_leftovers() == (True, True)
     monkeypatch.setattr(housekeeping, "CLEANUP_INTERVAL_SECONDS", 0)
-    housekeeping.sweep()
+    housekeeping.run_due_housekeeping()
     assert list_leftovers() == (False, False)
 
 

@@ -28,6 +28,7 @@ FORM_DATA: dict[str, dict[str, Any]] = {
     "/projects/import/": {},
     "settings/": {"name": ""},
     "settings/new-question/": {"text": "", **EMPTY_FORMSET},
+    "settings/webhooks/": {"url": "http://example.org/"},
     "settings/questions/severity/text/": {"text": ""},
     "settings/questions/severity/categories/": {"scale": "none such", **EMPTY_FORMSET},
     "settings/questions/severity/weights/": {"weights": "none such"},
@@ -122,13 +123,13 @@ def iter_form_names(context: Any) -> Iterator[str]:
 
 
 def list_form_names() -> set[str]:
-    """Return the names of all forms of the project, ratings and metrics apps."""
+    """Return the names of all forms of the events, projects, ratings and metrics apps."""
     names = set()
     pending: list[Callable[..., Any]] = [forms.Form]
     while pending:
         form: Any = pending.pop()
         pending.extend(form.__subclasses__())
-        if form.__module__.partition(".")[0] in ("projects", "ratings", "metrics"):
+        if form.__module__.partition(".")[0] in ("events", "projects", "ratings", "metrics"):
             names.add(form.__name__)
     return names
 

@@ -36,19 +36,19 @@ def list_entries() -> dict[str, str]:
 
 def test_audit_log_is_kept_forever_by_default(settings: Any, audit_log_entries: None) -> None:
     settings.KEEP_ADDRESSES_DAYS = 0
-    retention.apply_rules()
+    retention.apply_retention_rules()
     assert list_entries() == dict.fromkeys(("40", "20", "0"), "192.0.2.1")
 
 
 def test_old_audit_log_entries_are_deleted(settings: Any, audit_log_entries: None) -> None:
     settings.KEEP_AUDIT_LOG_DAYS = 30
-    retention.apply_rules()
+    retention.apply_retention_rules()
     assert set(list_entries()) == {"20", "0"}
 
 
 def test_old_addresses_are_removed_from_entries(settings: Any, audit_log_entries: None) -> None:
     settings.KEEP_ADDRESSES_DAYS = 30
-    retention.apply_rules()
+    retention.apply_retention_rules()
     assert list_entries() == {"40": "", "20": "192.0.2.1", "0": "192.0.2.1"}
 
 
@@ -63,7 +63,7 @@ def test_old_invalid_tokens_are_deleted(settings: Any, lead: Any) -> None:
     }.items():
         token = ApiToken.objects.create(user=lead, digest=name, prefix="concord")
         ApiToken.objects.filter(pk=token.pk).update(created_at=get_days_ago(50), **dates)
-    retention.apply_rules()
+    retention.apply_retention_rules()
     remaining = set(ApiToken.objects.values_list("digest", flat=True))
     assert remaining == {"revoked lately", "ends later", "living"}
 
@@ -76,7 +76,7 @@ def test_ended_sessions_are_not_listed(lead: Any) -> None:
             user=lead, ip="192.0.2.1", session_key=key, last_seen_at=get_days_ago(days)
         )
     housekeeping.remove_expired_sessions()
-    retention.apply_rules()
+    retention.apply_retention_rules()
     assert set(UserSession.objects.values_list("session_key", flat=True)) == {
         "living",
         "just beginning",
@@ -88,5 +88,5 @@ def test_sweep_applies_retention(
 ) -> None:
     settings.KEEP_AUDIT_LOG_DAYS = 30
     monkeypatch.setattr(housekeeping, "_cleaned_at", 0.0)
-    housekeeping.sweep()
+    housekeeping.run_due_housekeeping()
     assert set(list_entries()) == {"20", "0"}

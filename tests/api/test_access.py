@@ -16,6 +16,7 @@ from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, r
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from events.models import Webhook
 from metrics.models import SavedView
 from projects import authentication
 from projects.models import ApiToken, Item, Member, Project, Rater
@@ -23,6 +24,7 @@ from quality.models import Appeal, GoldIntervention
 
 # A request of this test also creates a view, whose ID the database chooses.
 VIEW_ID = 900_001
+WEBHOOK_ID, SITE_WEBHOOK_ID = 900_001, 900_002  # and of a delivery of each
 CALLERS = (
     "anon", "annotator", "viewer", "adjudicator", "lead", "stranger", "admin",
     "read_token", "bound_token", "foreign_token", "revoked_token", "deactivated",
@@ -56,6 +58,10 @@ BODIES: dict[tuple[str, str], Any] = {
     ("api-appeals", "POST"): {"item": "i1", "text": "It is not."},
     ("api-appeal", "POST"): {"state": "open"},
     ("api-saved-views", "POST"): {"page": "raters", "name": "Slow ones", "query": "show=few"},
+    ("api-webhooks", "POST"): {"url": "https://example.org/hook"},
+    ("api-webhook", "PATCH"): {"kinds": ["alert.opened"]},
+    ("api-site-webhooks", "POST"): {"url": "https://example.org/hook"},
+    ("api-site-webhook", "PATCH"): {"kinds": ["alert.opened"]},
     ("api-next", "POST"): {"item": "i1", "answers": {"severity": "minor"}},
 }
 
@@ -66,7 +72,11 @@ QUERIES = {
 }
 
 
-SITE_ROUTES = {"api-schema", "api-projects", "api-site-audit-log", "healthz", "livez"}
+SITE_ROUTES = {
+    "api-schema", "api-projects", "api-site-audit-log", "api-site-events", "healthz", "livez",
+    "api-site-webhooks", "api-site-webhook", "api-site-webhook-rotate", "api-site-webhook-test",
+    "api-site-webhook-deliveries", "api-site-webhook-retry",
+}  # fmt: skip
 
 
 def iter_route_names(patterns: Any = None, prefix: str = "") -> Iterator[str]:
@@ -178,6 +188,10 @@ def build_path(route: str, project_id: int) -> str:
         {"project_id": project_id, "appeal_id": 1},
         {"project_id": project_id, "intervention_id": 1},
         {"project_id": project_id, "view_id": VIEW_ID},
+        {"project_id": project_id, "webhook_id": WEBHOOK_ID},
+        {"project_id": project_id, "delivery_id": WEBHOOK_ID},
+        {"webhook_id": SITE_WEBHOOK_ID},
+        {"delivery_id": SITE_WEBHOOK_ID},
     ):
         with contextlib.suppress(NoReverseMatch):
             return reverse(route, kwargs=arguments) + QUERIES.get(route, "")
@@ -204,6 +218,11 @@ def test_each_caller_gets_the_expected_status(
         pk=1, question=question, item=item, rater=ann, text="No.", created_at=timezone.now()
     )
     Rater.objects.create(project=project, key="ben")
+    for pk, owner in ((WEBHOOK_ID, project), (SITE_WEBHOOK_ID, None)):
+        webhook = Webhook.objects.create(
+            pk=pk, project=owner, url="https://example.org/", nonce="x", created_at=timezone.now()
+        )
+        webhook.deliveries.create(pk=pk, next_at=timezone.now(), created_at=timezone.now())
     assign_items(project, "ann", "i1")
     path = build_path(route, project.pk)
     for method in METHODS:

@@ -23,6 +23,8 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from agreement_site.accounts import password_reset
+from events.models import Webhook
+from events.webhooks import services as webhooks
 from metrics import tasks as counting
 from metrics.example import loader
 from metrics.models import Report, SavedView
@@ -85,6 +87,8 @@ USER_BY_PAGE = {
     "style_guide": "admin",
     "access_review": "admin",
     "audit_log": "admin",
+    "site_webhooks": "admin",
+    "site_webhook": "admin",
     "sign_in": "",
     "account_login": "",
     "invitation": "",
@@ -201,6 +205,7 @@ def create_sample_world() -> SampleWorld:
         _add_view_data,
         _add_imports,
         _add_accounts,
+        _add_webhooks,
     ):
         step(world, question, lead)
     _set_address_values(world, question)
@@ -317,6 +322,27 @@ def _add_view_data(world: SampleWorld, question: Question, lead: User) -> None:
     tasks.sweep_alerts()
 
 
+def _add_webhooks(world: SampleWorld, _question: Question, lead: User) -> None:
+    """Add a webhook with deliveries in each state, and one of the site."""
+    project, now = world.project, timezone.now()
+    url = "https://hooks.example.org/concord?token=abc"
+    kinds = ["alert.opened", "label.changed"]
+    for owner, name in ((project, "webhook"), (None, "site_webhook")):
+        webhook, _secret = webhooks.create_webhook(project=owner, url=url, kinds=kinds, by=lead)
+        world.values[f"{name}.webhook_id"] = webhook.pk
+        failure = {"at": now.isoformat(), "status": 500, "error": "", "answer": "Oh!", "seconds": 1}
+        timeout = {**failure, "status": None, "error": "timeout", "answer": ""}
+        for state, log in (
+            ("delivered", [failure, {**failure, "status": 200, "answer": "ok"}]),
+            ("failed", [failure, timeout]),
+            ("pending", []),
+        ):
+            webhook.deliveries.create(
+                state=state, log=log, created_at=now, next_at=now if state == "pending" else None
+            )
+    Webhook.objects.filter(project=project).update(failing_since=now)
+
+
 def _add_imports(world: SampleWorld, _question: Question, _lead: User) -> None:
     """Add a file at each step of the import."""
     rows = "item,rater,label\nseg-0001,chen,minor\nseg-0002,chen,none\n"
@@ -397,7 +423,7 @@ def _set_address_values(world: SampleWorld, question: Question) -> None:
         "kind": "csv",
         "guidelines_version.number": 1,
         "number": Report.objects.get().pk,
-        "link_id": 1, "offer_id": 1, "place": 0, "token_id": 1, "message_id": 1, "session_id": 1, "pk": 1,
+        "link_id": 1, "offer_id": 1, "webhook_id": 1, "place": 0, "token_id": 1, "message_id": 1, "session_id": 1, "pk": 1,
         "digest": "0", "provider_id": "oidc",
     }  # fmt: skip
 

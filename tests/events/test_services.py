@@ -13,24 +13,24 @@ from events.services import record_event
 
 @pytest.mark.django_db(transaction=True)
 def test_no_event_is_recorded_outside_a_transaction(project: Any) -> None:
-    with pytest.raises(RuntimeError, match="limit_passed"):
-        record_event(project_id=project.pk, kind="limit_passed", data={})
+    with pytest.raises(RuntimeError, match="in the transaction"):
+        record_event(project_id=project.pk, kind="alert.opened", data={})
     assert not Event.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)
 def test_event_is_rolled_back_with_its_transaction(project: Any, lead: Any) -> None:
     with pytest.raises(ZeroDivisionError), transaction.atomic():
-        record_event(project_id=project.pk, kind="limit_passed", data={})
+        record_event(project_id=project.pk, kind="alert.opened", data={})
         raise ZeroDivisionError
     assert not Event.objects.exists()
     with transaction.atomic():
         record_event(
-            project_id=project.pk, kind="limit_passed", subject="alert/1", data={"n": 3}, by=lead
+            project_id=project.pk, kind="alert.opened", subject="alert/1", data={"n": 3}, by=lead
         )
     event = Event.objects.get()
     assert (event.kind, event.subject, event.data, event.by) == (
-        "limit_passed",
+        "alert.opened",
         "alert/1",
         {"n": 3},
         lead,
@@ -39,8 +39,14 @@ def test_event_is_rolled_back_with_its_transaction(project: Any, lead: Any) -> N
 
 @pytest.mark.django_db
 def test_an_event_is_never_changed(project: Any) -> None:
-    event = record_event(project_id=project.pk, kind="limit_passed", data={})
+    event = record_event(project_id=project.pk, kind="alert.opened", data={})
     with pytest.raises(TypeError):
         event.save()
     with pytest.raises(TypeError):
         event.delete()
+
+
+@pytest.mark.django_db
+def test_an_undeclared_kind_is_rejected(project: Any) -> None:
+    with pytest.raises(ValueError, match="odd"):
+        record_event(project_id=project.pk, kind="odd", data={})

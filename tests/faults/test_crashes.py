@@ -226,9 +226,12 @@ def test_time_zone_backfill_step_is_atomic(
     question_updates.sweep_questions()
     monkeypatch.setattr(timezone_backfill, "RATINGS_PER_STEP", 2)
     change_project(project=question.project, by=lead, time_zone=new_zone.key)
-    assert crash_at_each_statement(lambda: timezone_backfill.run_step(question.project_id)) > 3
+    assert (
+        crash_at_each_statement(lambda: timezone_backfill.run_backfill_step(question.project_id))
+        > 3
+    )
     assert Rating.objects.filter(day=day_number(evening, new_zone)).count() == 4
-    timezone_backfill.run_pending()
+    timezone_backfill.run_pending_backfills()
     assert not Rating.objects.exclude(day=day_number(evening, new_zone)).exists()
     check_all_counts()
 

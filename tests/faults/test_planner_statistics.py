@@ -92,7 +92,7 @@ def test_no_statement_reads_all_ratings_for_each_item(
     before = count_rows_read("ratings_rating")
     make_tables_look_empty()
     with transaction.atomic():
-        slots.recount([item.pk for item in items])
+        slots.recount_slots([item.pk for item in items])
     question_updates.update_question(question.pk)
     rate(1)
     rate(-1)

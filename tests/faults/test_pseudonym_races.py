@@ -16,11 +16,11 @@ from django.db import transaction
 
 from projects.models import Project, Question, Rater, RaterIdentity
 from projects.services.raters import pseudonyms
-from projects.services.raters.updates import link_annotator
+from projects.services.raters.updates import get_or_link_rater
 from projects.services.raters.upsert import upsert_raters
 from ratings.exports import rating_files
-from ratings.items import rater_pseudonyms
 from ratings.models import Rating
+from ratings.privacy import rater_pseudonyms
 from tests.faults.threads import Gate, start_threads, wait_for_results, wait_until_blocked
 
 pytestmark = [
@@ -52,7 +52,7 @@ def get_join_functions(project: Project, eva: User, lead: User) -> dict[str, Cal
     """Return {way: function} for a person who starts to rate and for an API request of a lead."""
     row = {"key": "eva", "name": "Eva"}
     return {
-        "desk": lambda: link_annotator(project=project, user=eva),
+        "desk": lambda: get_or_link_rater(project=project, user=eva),
         "api": lambda: upsert_raters(project=project, rows=[row], by=lead),
     }
 
@@ -139,7 +139,7 @@ def test_raters_who_join_at_once_get_different_pseudonyms(
     users = [make_user(f"new{number}") for number in range(4)]
     wait_for_results(
         start_threads(
-            *[lambda user=user: link_annotator(project=project, user=user) for user in users]
+            *[lambda user=user: get_or_link_rater(project=project, user=user) for user in users]
         )
     )
     keys = list(Rater.objects.filter(project=project).values_list("key", flat=True))

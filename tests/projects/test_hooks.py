@@ -26,7 +26,7 @@ class FakeHookListener:
         self.scale_changes: list[int] = []
 
     def register(self) -> None:
-        hooks.register(
+        hooks.register_hooks(
             count_in_use=self.count_in_use,
             zone_changed=self.zone_changed,
             scale_changed=self.scale_changed,
@@ -51,7 +51,7 @@ def test_both_listeners_are_called_and_their_uses_add_up() -> None:
     assert first.zone_changes == second.zone_changes == [3]
     assert first.scale_changes == second.scale_changes == [4]
     # an iterator can be consumed only once, but both listeners need it
-    assert hooks.count_uses(2, iter([0, 1, 2])) == {0: 7, 1: 7}
+    assert hooks.count_category_uses(2, iter([0, 1, 2])) == {0: 7, 1: 7}
 
 
 def test_listener_registered_twice_is_called_once() -> None:
@@ -62,21 +62,21 @@ def test_listener_registered_twice_is_called_once() -> None:
     hooks.notify_scale_changed(4)
     assert listener.zone_changes == [3]
     assert listener.scale_changes == [4]
-    assert hooks.count_uses(1, [0]) == {0: 2}
+    assert hooks.count_category_uses(1, [0]) == {0: 2}
 
 
 def test_listener_may_register_a_single_hook() -> None:
     calls: list[int] = []
-    hooks.register(scale_changed=calls.append)
+    hooks.register_hooks(scale_changed=calls.append)
     hooks.notify_time_zone_changed(3)
     hooks.notify_scale_changed(4)
     assert calls == [4]
-    assert hooks.count_uses(1, [0]) == {}
+    assert hooks.count_category_uses(1, [0]) == {}
 
 
 def test_starting_the_site_again_registers_nothing_twice() -> None:
     for _again in range(2):
         apps.get_app_config("ratings").ready()
     assert hooks._counters == [project_listeners.count_ratings_by_code]
-    assert hooks._zone_listeners == [project_listeners.handle_zone_change]
-    assert hooks._scale_listeners == [project_listeners.handle_scale_change]
+    assert hooks._zone_listeners == [project_listeners.start_backfill_after_zone_change]
+    assert hooks._scale_listeners == [project_listeners.notify_after_scale_change]

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 
 from metrics.jobs import question_updates
 from projects.models import Item, Member, Question, Rater
-from quality.consensus import recompute
+from quality.consensus import recomputation
 from quality.models import LabelRules
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
@@ -61,7 +61,7 @@ def rated_question(cast_copy: Cast | None, question: Question) -> Question:
 @pytest.fixture
 def rater(rated_question: Question) -> Rater:
     """Ben, who has an account and is told of decisions on his items after a week."""
-    recompute.recompute_question(rated_question.pk)
+    recomputation.recompute_question(rated_question.pk)
     LabelRules.objects.create(question=rated_question, show_to_raters=True, show_after_days=7)
     user = User.objects.create_user("ben-user")
     Member.objects.create(project=rated_question.project, user=user, role=Member.Role.ANNOTATOR)

@@ -31,7 +31,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from requests import RequestException
 
-from agreement_site.accounts import sign_in_limit
+from agreement_site.accounts import attempt_limits
 from agreement_site.accounts.mixins import InvalidFormStatusMixin
 from core import security_log
 
@@ -112,7 +112,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         if error == AuthError.CANCELLED:
             return
         address = security_log.get_client_address(request)
-        sign_in_limit.raise_if_limited(sign_in_limit.count_network_try(address))
+        attempt_limits.raise_if_limited(attempt_limits.count_network_try(address))
         exception = details.get("exception")
         reason = f"{type(exception).__name__}: {exception}" if exception else ""
         security_log.log_event(

@@ -1,4 +1,4 @@
-"""Sign-in by the site's SAML provider (SAML_METADATA): the request, and the checks of its response.
+"""Sign-in by the site's SAML provider: the request, and the validation of the response.
 
 oidc.py decides whose account a valid response opens. The response arrives as a form post from
 another site, without our session cookie: ``acs`` checks and stores it, then redirects to
@@ -195,7 +195,7 @@ class SamlSignIn(BaseLoginView):
 
 @csrf_exempt  # posted by another site; `finish` checks that this browser made the request
 @require_POST
-def acs(request: HttpRequest) -> HttpResponse:
+def receive_saml_response(request: HttpRequest) -> HttpResponse:
     """Receive the provider's response (assertion consumer service) and redirect to ``finish``."""
     provider, encoded_response = get_saml_provider(request), request.POST.get("SAMLResponse", "")
     try:

@@ -17,7 +17,7 @@ from django.utils import translation
 from django.views.decorators.http import require_POST
 from django.views.i18n import set_language
 
-from agreement_site.accounts import sign_in_limit
+from agreement_site.accounts import attempt_limits
 from agreement_site.models import Preference
 from core import security_log
 
@@ -25,10 +25,10 @@ from . import theme
 
 
 class ThrottledModelBackend(ModelBackend):
-    """Load users with their preferences, and limit password attempts.
+    """Authentication backend that limits password attempts and loads preferences.
 
     The preferences come with the user, so the language of a page costs no query of its own. Every
-    check of a password goes through ``authenticate`` and is counted (sign_in_limit).
+    check of a password goes through ``authenticate`` and is counted (attempt_limits).
     """
 
     def authenticate(
@@ -40,20 +40,20 @@ class ThrottledModelBackend(ModelBackend):
     ) -> User | None:
         """Return the user, or None for a wrong password.
 
-        Raises sign_in_limit.TooManyTries; TooManyTriesMiddleware answers it with status 429.
+        Raises attempt_limits.TooManyTries; TooManyTriesMiddleware answers it with status 429.
         """
         if request is None:  # called by a management command
             return super().authenticate(request, username, password, **extra)
         name, address = (username or "")[:150], security_log.get_client_address(request)
-        wait_seconds = sign_in_limit.count_password_try(name, address)
-        sign_in_limit.raise_if_limited(wait_seconds, name_sha256=security_log.hash_username(name))
+        wait_seconds = attempt_limits.count_password_try(name, address)
+        attempt_limits.raise_if_limited(wait_seconds, name_sha256=security_log.hash_username(name))
         user = super().authenticate(request, username, password, **extra)
         if user is None:
             security_log.log_event(
                 "password_rejected", name_sha256=security_log.hash_username(name)
             )
         else:
-            sign_in_limit.clear_password_tries(name, address)
+            attempt_limits.clear_password_tries(name, address)
         return user
 
     def get_user(self, user_id: int) -> User | None:
@@ -70,7 +70,7 @@ class LanguageMiddleware(LocaleMiddleware):
         if _is_machine_endpoint(request):
             language = settings.LANGUAGE_CODE
         else:
-            language = get_chosen_language(request) or translation.get_language_from_request(
+            language = get_preferred_language(request) or translation.get_language_from_request(
                 request
             )
             request.theme = theme.get_theme(request)  # type: ignore[attr-defined]  # for base.html
@@ -92,14 +92,14 @@ def _is_machine_endpoint(request: HttpRequest) -> bool:
     return request.path_info.startswith(("/api/", "/healthz", "/livez", "/metrics"))
 
 
-def get_chosen_language(request: HttpRequest) -> str:
+def get_preferred_language(request: HttpRequest) -> str:
     """Return the language that the signed-in user chose; empty when there is none."""
     preference = getattr(request.user, "preference", None)
     return preference.language if preference else ""
 
 
 @require_POST
-def choose_language(request: HttpRequest) -> HttpResponse:
+def save_language(request: HttpRequest) -> HttpResponse:
     """Save the posted ``language`` for this user and browser, then redirect to ``next``.
 
     An empty ``language`` deletes the choice.

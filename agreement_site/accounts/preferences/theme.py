@@ -25,7 +25,7 @@ def get_theme(request: HttpRequest) -> str:
 
 
 @require_POST
-def choose_theme(request: HttpRequest) -> HttpResponse:
+def save_theme(request: HttpRequest) -> HttpResponse:
     """Save the posted ``theme`` for this user and browser, then redirect to ``next``.
 
     An empty ``theme`` deletes the choice.

@@ -1,4 +1,4 @@
-"""Database sessions that end after SESSION_COOKIE_AGE, or SESSION_IDLE_HOURS unused."""
+"""Session store and middleware that end sessions after a maximum age or idle time."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ from django.db.models import ProtectedError
 from agreement_site.models import AuditLogEntry
 from core import security_log
 from projects.models import Deletion, Member, MemberOffer, Rater
-from ratings.items import personal_data, purge
+from ratings.items import purge
+from ratings.privacy import personal_data
 
 
 class Command(BaseCommand):

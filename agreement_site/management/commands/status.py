@@ -70,4 +70,5 @@ def format_lines(status: dict[str, Any]) -> list[str]:
             f"Worker {name} swept {seconds:.0f} s ago"
             for name, seconds in status["workers"].items()
         ),
+        *status["separate_folders"],
     ]

@@ -33,7 +33,7 @@ class Command(BaseCommand):
 
         try:
             with file.open("rb") as lines:
-                for problem in stream.iter_problems(count_lines(lines)):
+                for problem in stream.iter_stream_problems(count_lines(lines)):
                     n_problems += 1
                     if n_problems <= MAX_SHOWN:
                         self.stdout.write(f"line {problem.line}: {problem.description}")

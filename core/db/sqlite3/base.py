@@ -1,4 +1,4 @@
-"""Django's SQLite backend with writers that retry at a steady pace.
+"""Django's SQLite backend, in which waiting writers retry at a steady pace.
 
 SQLite has no queue: a writer that finds the file locked sleeps and retries, and its own busy
 handler sleeps longer each time, up to 0.1 s, so that the writer that has waited longest retries
@@ -24,7 +24,7 @@ _retry_lock = threading.Lock()
 
 
 class CachingCursor(base.SQLiteCursorWrapper):
-    """A cursor that remembers how queries with %s placeholders are written for SQLite."""
+    """SQLite cursor that caches the conversion of %s placeholders by query."""
 
     def convert_query(self, query: str, *, param_names: Any = None) -> str:
         if param_names is None and len(query) < MAX_CACHED_QUERY_LENGTH:

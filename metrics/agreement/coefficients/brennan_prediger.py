@@ -31,7 +31,7 @@ def brennan_prediger(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Return Estimate (...) from patterns (P, k) and numbers of items (..., P)."""
+    """Return Brennan-Prediger's coefficient of patterns (P, k) with item numbers (..., P)."""
     sums = sums or build_pattern_sums(counts, n_items)
     expected = np.full(sums.n.shape, np.sum(as_weight_matrix(weights, sums.k)) / sums.k**2)
     zeros = np.zeros((*sums.n.shape, sums.k))

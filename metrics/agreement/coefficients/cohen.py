@@ -39,7 +39,7 @@ from metrics.agreement.weights import as_weight_matrix
 def kappa(
     tables: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, interval: bool = True
 ) -> Estimate:
-    """Return Estimate (...) from tables (..., k, k) and weights (k, k) or None."""
+    """Return Cohen's kappa of tables of two raters (..., k, k), with weights (k, k) or None."""
     proportions = compute_proportions(tables)
     w = as_weight_matrix(weights, proportions.k)
     expected = bilinear_form(proportions.rows, w, proportions.columns)

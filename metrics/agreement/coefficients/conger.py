@@ -25,8 +25,9 @@ from metrics.agreement.coefficients.declaration import (
     Formula,
 )
 from metrics.agreement.counts.grouping import Ints, index_distinct
-from metrics.agreement.counts.score_intervals import Margins, ScoreLimits, UrnModel
+from metrics.agreement.counts.score_intervals import ScoreLimits
 from metrics.agreement.counts.sums import build_pattern_sums
+from metrics.agreement.counts.urn_model import Margins, UrnModel
 from metrics.agreement.estimate import (
     REASON_CODES,
     ChanceCorrected,
@@ -81,7 +82,7 @@ class RatedItems:
 
 
 def conger_kappa(rated_items: RatedItems, *, weights: npt.ArrayLike | None = None) -> Estimate:
-    """Return Estimate () from ratings in long form; patterns do not suffice."""
+    """Return Conger's kappa of ratings in long form, which must tell who rated what."""
     n, k = rated_items.counts.shape
     n_raters = len(rated_items.margins)
     w = as_weight_matrix(weights, k)

@@ -35,7 +35,7 @@ from metrics.agreement.glossary import gettext_noop as _
 
 
 def pearson(tables: npt.ArrayLike, values: npt.ArrayLike | None = None) -> Estimate:
-    """Return Estimate (...) without standard error.
+    """Return Pearson's correlation of two raters from tables (..., k, k), without standard error.
 
     Tables (..., k, k); values of the categories (k,), ranks when None.
     """
@@ -45,7 +45,7 @@ def pearson(tables: npt.ArrayLike, values: npt.ArrayLike | None = None) -> Estim
 
 
 def spearman(tables: npt.ArrayLike) -> Estimate:
-    """Return Estimate (...) without standard error from tables (..., k, k)."""
+    """Return Spearman's rank correlation from tables (..., k, k), without standard error."""
     proportions = compute_proportions(tables)
     rows, columns = (
         np.cumsum(share, axis=-1) - share / 2 for share in (proportions.rows, proportions.columns)
@@ -54,7 +54,7 @@ def spearman(tables: npt.ArrayLike) -> Estimate:
 
 
 def kendall_tau_b(tables: npt.ArrayLike) -> Estimate:
-    """Return Estimate (...) without standard error from tables (..., k, k)."""
+    """Return Kendall's tau-b from tables (..., k, k), without standard error."""
     table = np.asarray(tables, float)
     proportions = compute_proportions(table)
     counts_below_right = table[..., ::-1, ::-1].cumsum(axis=-1).cumsum(axis=-2)[..., ::-1, ::-1]
@@ -71,7 +71,7 @@ def kendall_tau_b(tables: npt.ArrayLike) -> Estimate:
 
 
 def lin_ccc(tables: npt.ArrayLike, values: npt.ArrayLike | None = None) -> Estimate:
-    """Return Lin's concordance correlation as Estimate (...) without standard error.
+    """Return Lin's concordance correlation from tables (..., k, k), without standard error.
 
     Tables (..., k, k); values of the categories (k,), ranks when None.
     """

@@ -52,7 +52,7 @@ class Formula:
     category_values: CategoryValues = CategoryValues.UNUSED
 
     def is_computable(self, values: npt.ArrayLike | None) -> bool:
-        """Return whether it can be computed with these values (k,) of the categories.
+        """Return whether the formula has the category values (k,) that it needs.
 
         None: no values.
         """
@@ -65,7 +65,7 @@ class Formula:
     def build_options(
         self, weights: npt.ArrayLike | None, values: npt.ArrayLike | None
     ) -> dict[str, Any]:
-        """Return the keyword arguments of the function.
+        """Return the keyword arguments for the formula's function: weights and category values.
 
         These are weights (k, k) and values (k,), each only if it takes them.
         """
@@ -77,7 +77,7 @@ class Formula:
         return options
 
     def get_forms(self, base: str, weightings: Collection[str]) -> dict[str, str]:
-        """Return name -> weighting of its forms under these weightings."""
+        """Return coefficient name -> weighting, for the formula under each of these weightings."""
         used_weightings = weightings if self.takes_weights else (UNWEIGHTED,)
         return {get_weighted_name(base, weighting): weighting for weighting in used_weightings}
 
@@ -100,7 +100,7 @@ ReportFormat = Literal["interval", "value", "kappa", "categories", "test", "2x2 
 
 @dataclass(frozen=True, kw_only=True)
 class Coefficient:
-    """One coefficient; `formula` is written in the symbols of the handbook.
+    """A coefficient as declared: formulas, scales on which it is meaningful, texts and source.
 
     It is computed by one or more of: `pattern_formula` (patterns and numbers of items),
     `table_formula` (the table of two raters), `pair_tables_formula` (the tables of all pairs),
@@ -158,7 +158,7 @@ class Coefficient:
         return any(formula is not None and formula.takes_weights for formula in formulas)
 
     def list_names(self, weightings: Collection[str]) -> list[str]:
-        """Return its names in a report: the unweighted form and those under these weightings."""
+        """Return the coefficient's names in a report: unweighted, and under these weightings."""
         return list(self._build_forms(weightings if self.has_weighted_forms else ()))
 
     def get_forms(self, formula: Formula, weightings: Collection[str]) -> dict[str, str]:
@@ -173,7 +173,7 @@ class Coefficient:
         return forms
 
     def is_meaningful_on(self, scale: ScaleType) -> bool:
-        """Return whether its value is meaningful on such a scale."""
+        """Return whether the coefficient is meaningful on a scale of this type."""
         if self.needs_numbers:
             return scale.numeric
         return scale.ordered or not self.needs_order
@@ -181,7 +181,7 @@ class Coefficient:
     def is_computable_on(
         self, formula: Formula, scale: ScaleType, values: npt.ArrayLike | None
     ) -> bool:
-        """Return whether the formula is used on such a scale.
+        """Return whether the formula can be computed on a scale of this type with these values.
 
         An order of the categories suffices: ranks serve as numbers.
         """

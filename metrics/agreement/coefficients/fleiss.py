@@ -27,13 +27,9 @@ from metrics.agreement.coefficients.declaration import (
     Example,
     Formula,
 )
-from metrics.agreement.counts.score_intervals import (
-    Margins,
-    ScoreLimits,
-    UrnModel,
-    solve_together,
-)
+from metrics.agreement.counts.score_intervals import ScoreLimits, solve_together
 from metrics.agreement.counts.sums import PatternSums, build_pattern_sums
+from metrics.agreement.counts.urn_model import Margins, UrnModel
 from metrics.agreement.estimate import (
     ChanceCorrected,
     Estimate,
@@ -55,7 +51,7 @@ def fleiss_kappa(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Return Estimate (...) from patterns (P, k) and numbers of items (..., P)."""
+    """Return Fleiss' kappa of patterns (P, k) with numbers of items (..., P)."""
     sums = sums or build_pattern_sums(counts, n_items)
     w = as_weight_matrix(weights, sums.k)
     agreement = sums.compute_item_agreement(weights)
@@ -70,7 +66,7 @@ def fleiss_kappa(
     scale = divide_or_nan(sums.n, sums.n2 * (1 - expected))
     slope = (1 - point.value) * divide_or_nan(sums.n, sums.ratings * (1 - expected))
     chance_gradient = share @ (w + w.T)
-    spread = sums.sum_squared_influence(
+    (spread,) = sums.sum_squared_influence(
         [
             (scale, agreement),
             (-scale * observed, sums.pairable),
@@ -93,7 +89,7 @@ def fleiss_kappa(
 def influence(
     counts: npt.ArrayLike, n_items: npt.ArrayLike, weights: npt.ArrayLike | None = None
 ) -> npt.NDArray[np.float64]:
-    """Return f (P,), the influence of an item of each pattern on fleiss_kappa.
+    """Return the influence (P,) of one item of each pattern on Fleiss' kappa.
 
     counts (P, k): patterns; n_items (P,): their numbers of items. NaN where kappa is undefined, 0
     for the pattern without a rating.
@@ -123,7 +119,7 @@ def fleiss_kappa_gwet(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Return Estimate (...) from patterns (P, k) and numbers of items (..., P)."""
+    """Return Fleiss' kappa of patterns (P, k), with chance agreement as defined by Gwet."""
     sums = sums or build_pattern_sums(counts, n_items)
     w = as_weight_matrix(weights, sums.k)
     share = sums.mean_shares
@@ -160,7 +156,7 @@ def estimate_with_item_chance(
     interval: bool,
     lowest: Floats,
 ) -> Estimate:
-    """Return a coefficient with irrCAC's standard error, and the interval shown.
+    """Return a chance-corrected coefficient with irrCAC's standard error and both intervals.
 
     Items with a single rating make irrCAC's standard error too wide, because n2 counts as fixed in
     it; the interval shown centres the agreement of the other items instead. lowest (...): the least
@@ -176,26 +172,16 @@ def estimate_with_item_chance(
     beyond_chance = 1 - expected
     scale = divide_or_nan(sums.n, sums.n2 * beyond_chance)
     chance_slope = divide_or_nan(2 * (1 - point.value), beyond_chance)
-    spread = sums.sum_squared_influence(
+    spreads = sums.sum_squared_influence(
         [
             (scale, agreement),
             (-scale * expected, sums.pairable),
             (-chance_slope[..., None] * chance.slope, sums.share_features),
         ],
         constant=chance_slope * (expected - chance.offset) - point.value,
+        shift=None if sums.pairable.all() else (-scale * (point.observed - expected), point.value),
     )
-    se = sums.compute_standard_error(spread)
-    se_shown = se
-    if not sums.pairable.all():
-        centred_spread = sums.sum_squared_influence(
-            [
-                (scale, agreement),
-                (-scale * point.observed, sums.pairable),
-                (-chance_slope[..., None] * chance.slope, sums.share_features),
-            ],
-            constant=chance_slope * (expected - chance.offset),
-        )
-        se_shown = sums.compute_standard_error(centred_spread)
+    se, se_shown = sums.compute_standard_error(spreads[0]), sums.compute_standard_error(spreads[-1])
     model = UrnModel.from_margins(
         sums.build_pair_weights(pooled=False),
         None if weights is None else as_weight_matrix(weights, sums.k),

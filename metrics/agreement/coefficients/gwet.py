@@ -34,7 +34,7 @@ def gwet_ac(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Return AC1 (AC2 with weights) as Estimate (...).
+    """Return Gwet's AC1, or AC2 with weights, of patterns (P, k) with item numbers (..., P).
 
     counts (P, k): patterns; n_items (..., P): numbers of items.
     """

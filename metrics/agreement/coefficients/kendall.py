@@ -31,7 +31,7 @@ from .conger import RatedItems
 
 
 def kendall_w(codes: npt.ArrayLike) -> Estimate:
-    """Return Estimate () from codes (N, R) of the complete items; codes are ranks of categories."""
+    """Return Kendall's W from codes (N, R) of complete items, which are ranks of categories."""
     code = np.asarray(codes, np.int64)
     n, n_raters = code.shape
     value, reason = np.nan, 0

@@ -30,13 +30,9 @@ from metrics.agreement.coefficients.declaration import (
     Example,
     Formula,
 )
-from metrics.agreement.counts.score_intervals import (
-    Margins,
-    ScoreLimits,
-    UrnModel,
-    weigh_pairs_within,
-)
+from metrics.agreement.counts.score_intervals import ScoreLimits
 from metrics.agreement.counts.sums import PatternSums, build_pattern_sums
+from metrics.agreement.counts.urn_model import Margins, UrnModel, weigh_pairs_within
 from metrics.agreement.estimate import (
     REASON_CODES,
     ChanceCorrected,
@@ -81,7 +77,7 @@ def krippendorff_alpha(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Return Estimate (...) from patterns (P, k), numbers of items (..., P) and values (k,).
+    """Return Krippendorff's alpha of patterns (P, k) under a metric, with values (k,).
 
     observed and expected are 1 - D_o and 1 - D_e (the agreement shares that alpha compares), the
     latter with Krippendorff's N - 1.
@@ -97,7 +93,7 @@ def krippendorff_alpha(
 def alpha_from_distances(
     counts: npt.ArrayLike, n_items: npt.ArrayLike, distance: npt.ArrayLike, *, interval: bool = True
 ) -> Estimate:
-    """Return alpha with any distance d (k, k): Estimate (...).
+    """Return Krippendorff's alpha of patterns (P, k) under any distance matrix d (k, k).
 
     counts (P, k): patterns; n_items (..., P): numbers of items. The distance must be symmetric, not
     negative and 0 on the diagonal, ValueError otherwise.
@@ -134,7 +130,7 @@ def _estimate_with_distances(sums: PatternSums, d: Floats, *, interval: bool) ->
 
 
 def _build_pair_weights(sums: PatternSums) -> Floats:
-    """Return the numbers of pairs of items with two or more ratings, each rating counting once."""
+    """Return the weights of pairs of ratings in which each rating counts once."""
     factor = sums.sizes * sums.pairable
     return weigh_pairs_within(sums.sizes, sums.n_items, factor, factor)
 
@@ -162,7 +158,7 @@ def _sum_squared_influence(
     disagreement: tuple[Floats, Floats],
     margins: Floats,
 ) -> Floats:
-    """Return the sum of (x_i - a)^2 (...) of irrCAC.
+    """Return the sum over items of their squared influence on alpha (...), as in irrCAC.
 
     x_i = (pa_i - p_e) / (1 - p_e) - 2 (1 - a) (pe_i - p_e) / (1 - p_e). With r the mean number of
     ratings, p = n_c / N, a = alpha without the finite-sample term, p_a the observed agreement with
@@ -181,7 +177,7 @@ def _sum_squared_influence(
     chance_slope = 2 * (1 - a)
     is_pairable = sums.pairable.astype(float)
     item_scale = divide_or_nan(sums.n2, total * expected)
-    return sums.sum_squared_influence(
+    (spread,) = sums.sum_squared_influence(
         [
             (-item_scale, d_item),
             (item_scale * (1 - pa + chance_slope * pe), sums.sizes * is_pairable),
@@ -192,6 +188,7 @@ def _sum_squared_influence(
             (divide_or_nan(pa - pe, expected) - a, is_pairable),
         ]
     )
+    return np.asarray(spread)
 
 
 def _estimate_ordinal(sums: PatternSums) -> Estimate:

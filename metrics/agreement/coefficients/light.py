@@ -18,12 +18,8 @@ from metrics.agreement.coefficients.declaration import (
     Formula,
 )
 from metrics.agreement.counts.grouping import Ints
-from metrics.agreement.counts.score_intervals import (
-    Margins,
-    ScoreLimits,
-    UrnModel,
-    weigh_pairs_within,
-)
+from metrics.agreement.counts.score_intervals import ScoreLimits
+from metrics.agreement.counts.urn_model import Margins, UrnModel, weigh_pairs_within
 from metrics.agreement.estimate import (
     REASON_CODES,
     ChanceCorrected,
@@ -66,7 +62,7 @@ def average_pairs(estimate: Estimate) -> tuple[Estimate, Ints]:
 
 
 def light_kappa(tables: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Estimate:
-    """Return Estimate (...) from tables of all pairs (..., P, k, k)."""
+    """Return Light's kappa, the mean of Cohen's kappas, from tables of all pairs (..., P, k, k)."""
     return average_pairs(kappa(tables, weights, interval=False))[0]
 
 
@@ -142,7 +138,7 @@ def mean_kappa_by_items(
 def _compute_item_variance(
     value: float, counts: npt.ArrayLike, n_items: npt.ArrayLike, weights: npt.ArrayLike | None
 ) -> tuple[float, int, UrnModel | None]:
-    """Return V_i, the number of items with two or more ratings, and the model of V_i.
+    """Return the variance of the mean kappa that is due to items, their number and its model.
 
     The model gives V_i for any true kappa; None where V_i is 0 because nothing can be compared.
 

@@ -92,7 +92,7 @@ def mcnemar_exact(tables: npt.ArrayLike) -> Floats:
 
 
 def bowker(tables: npt.ArrayLike) -> ChiSquareTest:
-    """Return the test of symmetry (...) of tables (..., k, k)."""
+    """Return Bowker's test of symmetry (...) of tables (..., k, k)."""
     table = np.asarray(tables, float)
     row, column = np.triu_indices(table.shape[-1], 1)
     upper_counts, lower_counts = table[..., row, column], table[..., column, row]
@@ -107,7 +107,7 @@ def bowker(tables: npt.ArrayLike) -> ChiSquareTest:
 
 
 def stuart_maxwell(tables: npt.ArrayLike) -> ChiSquareTest:
-    """Return the test of marginal homogeneity (...) of tables (..., k, k).
+    """Return Stuart and Maxwell's test of marginal homogeneity (...) of tables (..., k, k).
 
     V is the Laplacian of the graph of disagreements; its pseudo-inverse omits categories without a
     disagreement, and its rank counts separate groups of categories correctly.

@@ -33,7 +33,7 @@ def percent_agreement(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Return Estimate (...) from patterns (P, k) and numbers of items (..., P).
+    """Return percent agreement of patterns (P, k) with numbers of items (..., P).
 
     `expected` is 0: there is no correction for chance.
     """

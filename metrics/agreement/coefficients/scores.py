@@ -27,7 +27,7 @@ from .intraclass.icc import Icc, icc
 
 @dataclass(frozen=True)
 class ScoreAgreement:
-    """Agreement of two raters on scores.
+    """Agreement of two raters on numeric scores: quadratic kappa and intraclass correlations.
 
     kappa, Lin's concordance, Pearson's r, and the ICCs of agreement and consistency.
     """

@@ -44,7 +44,7 @@ from metrics.agreement.weights import as_weight_matrix, chance_factor
 def scott_pi(
     tables: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, interval: bool = True
 ) -> Estimate:
-    """Return Estimate (...) from tables (..., k, k)."""
+    """Return Scott's pi of tables of two raters (..., k, k)."""
     proportions = compute_proportions(tables)
     w = as_weight_matrix(weights, proportions.k)
     chance_gradient = proportions.pooled @ ((w + w.T) / 2)
@@ -58,7 +58,7 @@ def scott_pi(
 
 
 def percent_agreement(tables: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Estimate:
-    """Return Estimate (...) from tables (..., k, k): the mean weight of the pairs of ratings."""
+    """Return percent agreement of two raters, from tables (..., k, k) and weights (k, k)."""
     proportions = compute_proportions(tables)
     return estimate_from_table(
         proportions,
@@ -70,7 +70,7 @@ def percent_agreement(tables: npt.ArrayLike, weights: npt.ArrayLike | None = Non
 
 
 def gwet_ac(tables: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Estimate:
-    """Return AC1 (AC2 with weights) as Estimate (...) from tables (..., k, k)."""
+    """Return Gwet's AC1, or AC2 with weights, from tables of two raters (..., k, k)."""
     proportions = compute_proportions(tables)
     factor = chance_factor(weights, proportions.k)
     expected = factor * (proportions.pooled * (1 - proportions.pooled)).sum(axis=-1)
@@ -82,7 +82,7 @@ def gwet_ac(tables: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Esti
 
 
 def brennan_prediger(tables: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Estimate:
-    """Return Estimate (...) from tables (..., k, k)."""
+    """Return Brennan-Prediger's coefficient from tables of two raters (..., k, k)."""
     proportions = compute_proportions(tables)
     w = as_weight_matrix(weights, proportions.k)
     expected = np.full(proportions.n.shape, w.sum() / proportions.k**2)
@@ -96,7 +96,10 @@ def brennan_prediger(tables: npt.ArrayLike, weights: npt.ArrayLike | None = None
 
 
 def _compute_least_value(w: Floats, greatest_chance: float) -> float:
-    """Return (P_o - P_e) / (1 - P_e) of the least weight and the greatest P_e."""
+    """Return the least value of a coefficient on weights w (k, k) with the greatest P_e.
+
+    It is (P_o - P_e) / (1 - P_e) with the least weight as P_o.
+    """
     return float((w.min() - greatest_chance) / (1 - greatest_chance))
 
 
@@ -106,13 +109,13 @@ def pabak(tables: npt.ArrayLike) -> Estimate:
 
 
 def prevalence_index(tables: npt.ArrayLike) -> Estimate:
-    """Return (a - d) / n of 2 x 2 tables; undefined for more categories."""
-    return _compute_index(tables, np.array([[1.0, 0.0], [0.0, -1.0]]))
+    """Return the prevalence index (a - d) / n of 2 x 2 tables; undefined for more categories."""
+    return _average_cell_signs(tables, np.array([[1.0, 0.0], [0.0, -1.0]]))
 
 
 def bias_index(tables: npt.ArrayLike) -> Estimate:
-    """Return (b - c) / n of 2 x 2 tables; undefined for more categories."""
-    return _compute_index(tables, np.array([[0.0, 1.0], [-1.0, 0.0]]))
+    """Return the bias index (b - c) / n of 2 x 2 tables; undefined for more categories."""
+    return _average_cell_signs(tables, np.array([[0.0, 1.0], [-1.0, 0.0]]))
 
 
 def mean_difference(tables: npt.ArrayLike, values: npt.ArrayLike | None = None) -> Estimate:
@@ -139,8 +142,8 @@ def mean_difference(tables: npt.ArrayLike, values: npt.ArrayLike | None = None) 
     )
 
 
-def _compute_index(tables: npt.ArrayLike, signs: Floats) -> Estimate:
-    """Return the mean of the signs (2, 2) over items; undefined unless there are two categories."""
+def _average_cell_signs(tables: npt.ArrayLike, signs: Floats) -> Estimate:
+    """Return the mean of the cells' signs (2, 2) over items; undefined for other than 2 x 2."""
     proportions = compute_proportions(tables)
     if proportions.k != 2:
         reason = np.where(

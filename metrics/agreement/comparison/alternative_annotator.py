@@ -27,7 +27,7 @@ _TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class HumanContest:
-    """The model against one human.
+    """Contest of the model against one human: wins, ties, losses and p-value.
 
     win, tie, lose: items won, tied and lost by the model; advantage: (win + tie) / n; p of the
     test, None with too few items.
@@ -49,7 +49,7 @@ class HumanContest:
 
 @dataclass(frozen=True)
 class AlternativeAnnotatorTest:
-    """Result for each human in the order of the columns, and over those with enough items."""
+    """Result of the alternative annotator test: contests, winning rate and decision."""
 
     humans: list[HumanContest]
     winning_rate: float | None
@@ -99,7 +99,7 @@ def count_contests(
 def _compute_gains(
     score: str, k: int, values: npt.ArrayLike | None, weights: npt.ArrayLike | None
 ) -> Floats:
-    """Return the gain (k, k) of answer j (row) against one other human who answers l (column).
+    """Return the gain matrix (k, k) of answering j where one other human answers l.
 
     Its sum over the others orders the categories as the score does: their number is the same for
     model and human, and the root keeps the order.
@@ -135,7 +135,7 @@ def run_alternative_annotator_test(
 def evaluate_contests(
     counts: npt.ArrayLike, epsilon: float = 0.15, q: float = 0.05, *, least: int = 30
 ) -> AlternativeAnnotatorTest:
-    """Return the test from wins, ties and losses (R, 3).
+    """Return the alternative annotator test from wins, ties and losses (R, 3).
 
     epsilon: 0.2 where humans are experts, 0.15 trained, 0.1 a crowd. q: false discovery rate.
     least: number of items from which a human is tested.
@@ -176,7 +176,10 @@ def _compute_p_value(win: int, tie: int, lose: int, *, epsilon: float) -> float:
 
 
 def _find_discoveries(p_values: dict[int, float], q: float) -> set[int]:
-    """Return the humans of the i smallest p, i the largest with p_(i) <= i q / (m sum of 1/j)."""
+    """Return the humans with significant p-values by Benjamini and Yekutieli at rate q.
+
+    These are those of the i smallest p, i the largest with p_(i) <= i q / (m sum of 1/j).
+    """
     order = sorted(p_values, key=lambda index: (p_values[index], index))
     m = len(order)
     harmonic = sum(1 / j for j in range(1, m + 1))

@@ -52,7 +52,7 @@ NO_VARIANCE = "zero_variance"
 
 @dataclass(frozen=True)
 class KappaChange:
-    """Kappa of both sets, and second less first; None with a reason where undefined.
+    """Kappa of two sets of items and their difference; None with a reason where undefined.
 
     p: two-sided, of no difference. test_reason: why df or p is undefined.
     """
@@ -124,7 +124,10 @@ def _compute_covariance(
     weights: npt.ArrayLike | None,
     shared: tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike],
 ) -> float:
-    """Return sum f1_i f2_i / (n1 n2) over the items in both sets."""
+    """Return the covariance of two kappas from the items that both sets share.
+
+    It is sum f1_i f2_i / (n1 n2).
+    """
     n_items = np.asarray(shared[2], float)
     influences = []
     for pattern_counts, patterns in ((first, shared[0]), (second, shared[1])):
@@ -150,7 +153,7 @@ def permutation_p_value(
     replicates: int = 999,
     seed: int = 0,
 ) -> float | None:
-    """Return p of no difference by permuting the items (different ones in the two sets).
+    """Return the p-value of equal kappas, by permuting items between two disjoint sets.
 
     The statistic is the difference divided by its standard error; None where that is undefined. The
     same seed gives the same p.
@@ -178,7 +181,7 @@ def permutation_p_value(
 
 
 def adjust_holm(p: Sequence[float]) -> list[float]:
-    """Return p-values adjusted for multiple tests, in their order.
+    """Return p-values adjusted for multiple tests by Holm's method, in their order.
 
     Source: Holm 1979, Scandinavian J. of Statistics 6, 65-70.
     """
@@ -215,7 +218,7 @@ class ModelComparison:
         return self.model_reason or self.human_reason
 
     def is_not_inferior(self, margin: float = 0.05) -> bool | None:
-        """Return whether the lower end is above -margin; None without an interval."""
+        """Return whether the difference's lower limit is above -margin; None without interval."""
         return None if self.low is None else self.low > -margin
 
 

@@ -16,9 +16,9 @@ from .labels import (
     posterior_means,
     posterior_medians,
     posterior_modes,
-    temper,
+    raise_to_power,
 )
-from .model import apply_fit, fit_dawid_skene, fit_dawid_skene_ml
+from .model import compute_posterior_from_fit, fit_dawid_skene, fit_dawid_skene_ml
 from .voting import MajorityVote, majority_vote, weighted_majority_vote
 
 __all__ = [
@@ -29,9 +29,9 @@ __all__ = [
     "DawidSkene",
     "MajorityVote",
     "StartingValues",
-    "apply_fit",
     "calibrate",
     "calibrate_on_gold",
+    "compute_posterior_from_fit",
     "credible_label_sets",
     "expected_certainty",
     "expected_information",
@@ -41,6 +41,6 @@ __all__ = [
     "posterior_means",
     "posterior_medians",
     "posterior_modes",
-    "temper",
+    "raise_to_power",
     "weighted_majority_vote",
 ]

@@ -23,7 +23,7 @@ from scipy import special
 from metrics.agreement.counts.grouping import Ints, index_distinct, validate_ratings
 from metrics.agreement.estimate import Floats
 
-from .labels import temper
+from .labels import raise_to_power
 from .model import DawidSkene, fit_dawid_skene
 
 TEMPERATURES = (0.8, 0.6, 0.5, 0.4, 0.3)
@@ -95,7 +95,8 @@ def _hash_keys(keys: Ints) -> npt.NDArray[np.uint64]:
 def calibrate(
     item: npt.ArrayLike, rater: npt.ArrayLike, code: npt.ArrayLike, k: int, **options: Any
 ) -> Calibration:
-    """Return the calibration from ratings in long form (M,).
+    """Return the calibration of certainties, by predicting held-out ratings (M,) of the items.
+
      Fits the model once, with these options.
 
     Options as in the fit of Dawid and Skene's model.
@@ -114,7 +115,7 @@ def calibrate(
     observed = codes[held_out_mask]
     predicted = {}
     for tau in (1.0, *TEMPERATURES):
-        posterior = fit.posterior if tau == 1.0 else temper(fit.posterior, tau)
+        posterior = fit.posterior if tau == 1.0 else raise_to_power(fit.posterior, tau)
         predicted[tau] = np.einsum("ij,ijl->il", posterior[row], confusion)
     rows = np.arange(observed.size)
     loss = {tau: -np.log(np.maximum(p[rows, observed], 1e-300)) for tau, p in predicted.items()}
@@ -133,7 +134,7 @@ def calibrate_on_gold(
     gold: tuple[npt.ArrayLike, npt.ArrayLike],
     **options: Any,
 ) -> tuple[float, int] | None:
-    """Return tau by gold answers and their number, or None with too few of them.
+    """Return the power tau fitted to gold answers, and n answers; None for too few.
 
     Ratings in long form (M,); gold: items and codes (G,). Options as in the fit of Dawid and
     Skene's model; items that they fix are not used.
@@ -167,7 +168,7 @@ def _get_confusion(fit: DawidSkene, raters: Ints) -> Floats:
 
 
 def _select_temperature(loss: dict[float, Floats]) -> tuple[float, float | None, float | None]:
-    """Return the tau with the largest gain of those better by more than 2 standard errors."""
+    """Return the tau that predicts best, if by more than 2 standard errors, with its gain."""
     selected: tuple[float, float | None, float | None] = (1.0, None, None)
     largest_gain = 0.0
     for tau in TEMPERATURES:
@@ -181,7 +182,7 @@ def _select_temperature(loss: dict[float, Floats]) -> tuple[float, float | None,
 
 
 def _build_bins(predicted: Floats, observed: Ints) -> list[CalibrationBin]:
-    """Return the predictions of all categories of all held-out ratings, in bins of equal width."""
+    """Return the predictions of held-out ratings, with observed shares, in bins of equal width."""
     is_observed = np.zeros(predicted.shape)
     is_observed[np.arange(observed.size), observed] = 1
     bin_index = np.minimum((predicted * BINS).astype(np.int64), BINS - 1).ravel()

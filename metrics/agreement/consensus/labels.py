@@ -35,7 +35,7 @@ def posterior_means(posterior: npt.ArrayLike, values: npt.ArrayLike | None = Non
 
 
 def credible_label_sets(posterior: npt.ArrayLike, level: float = 0.95) -> npt.NDArray[np.bool_]:
-    """Return (N, k): the fewest categories that together have a probability of `level`.
+    """Return masks (N, k) of the fewest categories that together have a probability of `level`.
 
     The most probable category comes first, of equal ones the one declared first.
     """
@@ -48,14 +48,14 @@ def credible_label_sets(posterior: npt.ArrayLike, level: float = 0.95) -> npt.ND
     return selected
 
 
-def temper(posterior: npt.ArrayLike, tau: float) -> Floats:
-    """Return T^tau, normalised (N, k): less certain for tau < 1."""
+def raise_to_power(posterior: npt.ArrayLike, tau: float) -> Floats:
+    """Return the posterior raised to tau and normalised (N, k): less certain for tau < 1."""
     t = np.asarray(posterior, float) ** tau
     return np.asarray(t / t.sum(axis=1, keepdims=True), float)
 
 
 def expected_information(posterior: npt.ArrayLike, confusion: npt.ArrayLike) -> Floats:
-    """Return the information of a rating about the true category, in nats (N, R).
+    """Return the expected information (nats) of a rating by each rater on each item (N, R).
 
     posterior (N, k), confusion (R, k, k).
 

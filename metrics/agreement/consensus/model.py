@@ -44,7 +44,7 @@ _MIN_PROBABILITY = 1e-300  # replaces a probability of 0, which has no logarithm
 
 @dataclass(frozen=True)
 class ConfusionPrior:
-    """Pseudo-counts, see the module's text.
+    """Prior pseudo-counts of the confusion matrices of raters.
 
     ratings: pseudo-ratings a row; diagonal: share of them on the diagonal; classes: a.
     """
@@ -54,7 +54,7 @@ class ConfusionPrior:
     classes: float = 1.0
 
     def build_confusion(self, k: int) -> Floats:
-        """Return b (k, k)."""
+        """Return the prior pseudo-counts of a confusion matrix (k, k)."""
         off_diagonal = self.ratings * (1 - self.diagonal) / (k - 1)
         b = np.full((k, k), off_diagonal)
         np.fill_diagonal(b, self.ratings * self.diagonal)
@@ -75,7 +75,7 @@ def fit_dawid_skene(  # noqa: PLR0913 - parameters of the model, each with a def
     fixed: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
     start: StartingValues | npt.ArrayLike | None = None,
 ) -> DawidSkene:
-    """Fit the model to ratings in long form (M,), at most one an item and rater.
+    """Fit Dawid and Skene's model to ratings in long form (M,), at most one an item and rater.
 
     fixed: items (F,) and codes (F,) whose true category is known, from gold or a decision; keys of
     other items are ignored. start: posterior (N, k) of the items in ascending order, or the
@@ -96,9 +96,9 @@ def fit_dawid_skene(  # noqa: PLR0913 - parameters of the model, each with a def
         return _build_undefined(keys, raters, k)
     confusion_prior = ConfusionPrior(prior, diagonal, classes)
     fixed_items = _find_fixed_items(keys, fixed)
-    posterior = data.build_start(start, raters, confusion_prior)
+    posterior = data.build_starting_posterior(start, raters, confusion_prior)
     posterior = _set_fixed_items(posterior, fixed_items)
-    return data.run(
+    return data.run_em(
         (keys, raters),
         posterior,
         confusion_prior,
@@ -116,16 +116,16 @@ def fit_dawid_skene_ml(
     rounds: int = 500,
     tolerance: float = 1e-6,
 ) -> DawidSkene:
-    """Fit the model without pseudo-counts: plain maximum likelihood, as in other programs."""
+    """Fit Dawid and Skene's model by plain maximum likelihood, without pseudo-counts."""
     return fit_dawid_skene(
         item, rater, code, k, prior=0, classes=0, rounds=rounds, tolerance=tolerance
     )
 
 
-def apply_fit(
+def compute_posterior_from_fit(
     item: npt.ArrayLike, rater: npt.ArrayLike, code: npt.ArrayLike, fit: StartingValues
 ) -> tuple[Ints, Floats]:
-    """Return items (N,) and their T (N, k) from their ratings (M,) and an earlier fit.
+    """Return items (N,) and posteriors (N, k) of ratings (M,), with the parameters of a fit.
 
     For items that changed since that fit; the cost grows with their ratings alone.
     """
@@ -136,7 +136,7 @@ def apply_fit(
     data = _RatingIndicators.from_ratings(
         index, rater_index * k + codes, (keys.size, raters.size, k)
     )
-    return keys, data.build_start(fit, raters, ConfusionPrior())
+    return keys, data.build_starting_posterior(fit, raters, ConfusionPrior())
 
 
 _Parameters = tuple[Floats, Floats, Floats]  # classes, confusion and expected counts
@@ -187,7 +187,7 @@ class _RatingIndicators:
         by_item = sparse.csr_array((ones, (index, column)), shape=(n, n_raters * k))
         return cls(by_item, by_item.T.tocsr(), np.bincount(index, minlength=n), n_raters, k)
 
-    def build_start(
+    def build_starting_posterior(
         self, start: StartingValues | npt.ArrayLike | None, raters: Ints, prior: ConfusionPrior
     ) -> Floats:
         """Return the posterior (N, k) to start from; by default the items' shares of ratings."""
@@ -214,7 +214,7 @@ class _RatingIndicators:
         return by_given.swapaxes(1, 2)
 
     def compute_posterior(self, classes: Floats, confusion: Floats) -> tuple[Floats, float]:
-        """Return T (N, k) for these parameters, and the log likelihood of the ratings."""
+        """Return posteriors (N, k) and log likelihood, for classes (k,), confusion (R, k, k)."""
         log_confusion = np.ascontiguousarray(_safe_log(confusion).swapaxes(1, 2)).reshape(
             -1, self.k
         )
@@ -227,7 +227,7 @@ class _RatingIndicators:
         logs /= total
         return logs, float(largest.sum() + np.log(total).sum())
 
-    def run(
+    def run_em(
         self,
         keys: tuple[Ints, Ints],
         posterior: Floats,
@@ -236,7 +236,7 @@ class _RatingIndicators:
         fixed_items: _FixedItems,
         limits: tuple[int, float],
     ) -> DawidSkene:
-        """Iterate until the posterior changes by less than the tolerance, and return the fit.
+        """Run EM until the posterior changes by less than the tolerance, and return the fit.
 
         limits: the largest number of rounds, and the tolerance.
         """
@@ -249,7 +249,7 @@ class _RatingIndicators:
         while len(log_posteriors) < limits[0] and change >= limits[1]:
             proposal = None
             if extrapolation and len(log_posteriors) >= _PLAIN_ROUNDS:
-                proposal = extrapolation.propose(parameters)
+                proposal = extrapolation.propose_parameters(parameters)
             log = -math.inf
             if proposal is not None:
                 new_posterior, log = self._compute_round(proposal, prior, b, fixed_items)
@@ -303,8 +303,8 @@ class _Extrapolation:
     def __init__(self) -> None:
         self._history: list[Floats] = []
 
-    def propose(self, parameters: _Parameters) -> _Parameters | None:
-        """Return extrapolated parameters, or None where the round is an ordinary one."""
+    def propose_parameters(self, parameters: _Parameters) -> _Parameters | None:
+        """Return extrapolated EM parameters every third round, else None."""
         classes, confusion, counts = parameters
         self._history.append(np.log(np.concatenate([classes, confusion.ravel()])))
         if len(self._history) < 3:

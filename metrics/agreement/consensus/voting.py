@@ -13,7 +13,7 @@ from .labels import TIE_TOLERANCE, TIED
 
 @dataclass(frozen=True)
 class MajorityVote:
-    """Result of a vote.
+    """Result of a majority vote: label, share of votes and ties of each item.
 
     items (N,): the keys; code (N,): the category with the most votes (or weight), TIED where there
     are several; share (N,): its share of the item's ratings (of their weight).
@@ -34,7 +34,7 @@ def majority_vote(item: npt.ArrayLike, code: npt.ArrayLike, k: int) -> MajorityV
 def weighted_majority_vote(
     item: npt.ArrayLike, rater: npt.ArrayLike, code: npt.ArrayLike, k: int
 ) -> MajorityVote:
-    """Return the category with the largest weight of votes of each item.
+    """Return the category of each item with the most votes, weighted by the raters' skill.
 
     Each vote weighs ln((k - 1) a / (1 - a)), the best weight of a rater who is right with
     probability a and errs evenly (Nitzan & Paroush 1982, Int. Economic Review 23, 289-297). a =

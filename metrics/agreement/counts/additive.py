@@ -19,7 +19,7 @@ MAX_MOMENT_CATEGORIES = (
 
 
 class _AdditiveCounts:
-    """Addition and subtraction of the three kinds of counts (frozen dataclasses of arrays)."""
+    """Base of the three kinds of counts (frozen dataclasses of arrays), with + and -."""
 
     _keys: tuple[str, ...] = ()
     _sums: tuple[str, ...] = ()

@@ -9,12 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from metrics.agreement.counts.score_intervals import (
-    Margins,
-    ScoreLimits,
-    UrnModel,
-    weigh_pairs_between,
-)
+from metrics.agreement.counts.score_intervals import ScoreLimits
+from metrics.agreement.counts.urn_model import Margins, UrnModel, weigh_pairs_between
 from metrics.agreement.estimate import (
     ChanceCorrected,
     Estimate,
@@ -47,7 +43,7 @@ class TableProportions:
         return (self.rows + self.columns) / 2
 
     def build_basis(self) -> EstimateBasis:
-        """Return the items rated by both; the interval has n - 1 degrees of freedom (irrCAC)."""
+        """Return n items, ratings and degrees of freedom of the tables' estimates."""
         n = self.n.astype(np.int64)
         return EstimateBasis(n, 2 * n, self.n - 1)
 
@@ -61,13 +57,13 @@ def compute_proportions(tables: npt.ArrayLike) -> TableProportions:
 
 
 def mean_weight(p: Floats, w: Floats) -> Floats:
-    """Return sum_jl w_jl p_jl (...), from proportions p (..., k, k) and weights w (k, k)."""
+    """Return the mean weight (...) of tables with proportions p (..., k, k), weights w (k, k)."""
     total: Floats = np.tensordot(p, w, axes=((-2, -1), (0, 1)))
     return np.asarray(total)
 
 
 def bilinear_form(left: Floats, w: Floats, right: Floats) -> Floats:
-    """Return sum_jl w_jl left_j right_l over the last axes (..., k)."""
+    """Return sum_jl w_jl left_j right_l (...), over the last axes of left and right (..., k)."""
     total: Floats = ((left @ w) * right).sum(axis=-1)
     return np.asarray(total)
 
@@ -113,7 +109,7 @@ def estimate_from_table(
 
 
 def standard_error(p: Floats, g: Floats, divisor: Floats) -> Floats:
-    """Return sqrt((sum p g^2 - (sum p g)^2) / divisor) (...), computed around the mean of g."""
+    """Return the standard error (...) of a mean of g over cells with proportions p (..., k, k)."""
     centred = g - (p * g).sum(axis=(-2, -1), keepdims=True)
     return np.sqrt(divide_or_nan((p * centred**2).sum(axis=(-2, -1)), divisor))
 

@@ -1,4 +1,4 @@
-"""Exact and fast grouping of integer keys: the sorting and merging used by tally.py.
+"""Group, rank and sum arrays by integer keys: the sorting behind tally.py.
 
 Every function here is exact (integers only) and independent of the order of its input.
 """
@@ -39,7 +39,7 @@ def index_distinct(values: npt.ArrayLike) -> tuple[Ints, Ints]:
 
 
 def number_elements(values: npt.ArrayLike) -> tuple[Ints, int]:
-    """Return a number below n for each element, ascending with the values, and n.
+    """Return a number (n,) from 0 for each element, ascending with its value, and how many.
 
     Some numbers may be unused.
     """
@@ -87,7 +87,7 @@ def count_keys(keys: Ints, n_keys: int) -> tuple[Ints, Ints]:
 
 
 def validate_ratings(item: npt.ArrayLike, code: npt.ArrayLike, k: int) -> tuple[Ints, Ints]:
-    """Return items and codes (M,) as arrays.
+    """Return items and codes (M,) as integer arrays; ValueError for other shapes or codes.
 
     ValueError names the position of the first code that is not one of 0..k-1.
     """

@@ -1,4 +1,4 @@
-"""Tables of all pairs of raters from long-form ratings, by the pairs of ratings of each item.
+"""Count the contingency tables of all pairs of raters from ratings in long form.
 
 Time grows with the number of those pairs, sum of m (m - 1) / 2, never with the number of pairs of
 raters.
@@ -63,7 +63,7 @@ def count_pair_tables(
 
 
 def _raise_on_repeats(key: Ints, order: Ints, names: tuple[Ints, Ints]) -> None:
-    """Raise ValueError if a rater rates an item more than once; keys ascend."""
+    """Raise ValueError if a rater rated an item more than once; the keys must ascend."""
     repeats = np.flatnonzero(key[1:] == key[:-1])
     if repeats.size:
         position = int(repeats[0])

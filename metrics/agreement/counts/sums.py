@@ -1,4 +1,4 @@
-"""Sums over items shared by the pattern coefficients, from patterns and their numbers of items.
+"""Sums over patterns of items that the pattern coefficients share.
 
 The patterns (P, k) are shared by all entries of the leading axes; the numbers of items (..., P)
 carry the axes: days, cumulative sums, bootstrap replicates.
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from metrics.agreement.counts.score_intervals import weigh_pairs_within
+from metrics.agreement.counts.urn_model import weigh_pairs_within
 from metrics.agreement.estimate import EstimateBasis, Floats, divide_or_nan
 from metrics.agreement.weights import as_weight_matrix
 
@@ -80,7 +80,7 @@ class PatternSums:
         return self.n2 > 0
 
     def build_basis(self) -> EstimateBasis:
-        """Return the items with two or more ratings.
+        """Return n items, ratings and degrees of freedom of the patterns' estimates.
 
         The interval has n - 1 degrees of freedom (irrCAC).
         """
@@ -113,7 +113,7 @@ class PatternSums:
         return pattern, starts[pattern] + first, starts[pattern] + second
 
     def compute_item_agreement(self, weights: npt.ArrayLike | None) -> Floats:
-        """Return P_i of each pattern (P,): the mean weight of its ordered pairs of ratings.
+        """Return the mean weight P_i (P,) of the ordered pairs of ratings in each pattern.
 
         0 for m < 2.
         """
@@ -130,7 +130,7 @@ class PatternSums:
         return np.einsum("pk,pk->p", self.counts, self.counts) - self.sizes
 
     def compute_observed(self, agreement: Floats) -> Floats:
-        """Return P_o (...): the mean of P_i over the items with two or more ratings."""
+        """Return the observed agreement P_o (...), a mean over items with two or more ratings."""
         return divide_or_nan(self.n_items @ agreement, self.n2)
 
     @cached_property
@@ -141,7 +141,7 @@ class PatternSums:
         return np.where(np.isfinite(smallest), smallest, np.nan)
 
     def build_pair_weights(self, *, pooled: bool) -> Floats:
-        """Return the numbers of pairs in the variance of P_o and the margins.
+        """Return the weights (7, ...) of pairs in the variance of observed agreement and margins.
 
         pooled: each rating counts once in the margins; otherwise each item.
         """
@@ -160,7 +160,7 @@ class PatternSums:
     def compute_least_value(
         self, weights: npt.ArrayLike | None, greatest_chance: float = 0.0
     ) -> Floats:
-        """Return the least (P_o - P_e) / (1 - P_e) (...) that these numbers of ratings allow.
+        """Return the least coefficient (...) that the numbers of ratings an item allow.
 
         P_o is least where the ratings of an item are spread evenly over the categories (under
         weights: the least weight); greatest_chance: the greatest P_e.
@@ -174,6 +174,10 @@ class PatternSums:
         if weights is not None:
             least = np.min(as_weight_matrix(weights, self.k))
             return np.where(self.has_pairs, least, np.nan)
+        return self._least_unweighted
+
+    @cached_property
+    def _least_unweighted(self) -> Floats:
         each, more = np.divmod(self.sizes, self.k)
         pairs = (self.k - more) * each * (each - 1) + more * (each + 1) * each
         least_item = np.where(
@@ -185,49 +189,42 @@ class PatternSums:
         self,
         beta: list[tuple[Floats, npt.NDArray[Any] | sparse.csr_array]],
         *,
-        constant: Floats | None = None,
+        constant: Floats | float = 0.0,
+        shift: tuple[Floats, Floats] | None = None,
     ) -> Floats:
-        """Return the sum over items of f_i^2 (...), f linear in features of the item's pattern.
+        """Return the sum over items of f_i^2 (1, ...), f linear in features of the item's pattern.
 
         beta: pairs (coefficients (...) or (..., F), features (P,) or (P, F)); constant (...) is
-        added to each f_i.
+        added to each f_i. With a shift (a, b), both (...), the second row (2, ...) is the sum of
+        (f_i + a [m_i >= 2] + b)^2.
         """
-        leading_shape = self.n_items.shape[:-1]
-        size = int(np.prod(leading_shape))
-        columns = [features if features.ndim == 2 else features[:, None] for _, features in beta]
-        columns.append(np.ones((len(self.sizes), 1)))
-        features = (
-            sparse.hstack(columns, format="csr")
-            if any(map(sparse.issparse, columns))
-            else np.concatenate(columns, axis=1)
-        )
-        factors = [
-            np.broadcast_to(factor, (*leading_shape, *features.shape[1:]))
+        size = self.n.size
+        terms = [
+            (_replace_undefined(factor).reshape(size, *features.shape[1:]), features)
             for factor, features in beta
         ]
-        constants = (
-            np.zeros(leading_shape)
-            if constant is None
-            else np.broadcast_to(constant, leading_shape)
-        )
-        factor = np.concatenate(
-            [
-                f.reshape(size, int(np.prod(f.shape[len(leading_shape) :])))
-                for f in [*factors, constants]
-            ],
-            axis=1,
-        )
-        factor = np.where(np.isfinite(factor), factor, 0.0)
+        constants = np.broadcast_to(_replace_undefined(constant), self.n.shape).reshape(size, 1)
+        shifts = () if shift is None else tuple(_replace_undefined(part) for part in shift)
         weights = self.n_items.reshape(size, len(self.sizes))
         step = max(1, _MAX_CELLS // max(len(self.sizes), 1))
-        total = np.empty(size)
+        total = np.empty((1 if shift is None else 2, size))
         for start in range(0, size, step):
             rows = slice(start, start + step)
-            total[rows] = np.einsum("dp,dp->d", weights[rows], (features @ factor[rows].T).T ** 2)
-        return total.reshape(leading_shape)
+            influence = np.repeat(constants[rows], len(self.sizes), axis=1)
+            for factor, features in terms:
+                if features.ndim == 2:
+                    influence += (features @ factor[rows].T).T
+                else:
+                    influence += factor[rows, None] * features
+            total[0, rows] = np.einsum("dp,dp,dp->d", weights[rows], influence, influence)
+            if shifts:
+                on_pairable, everywhere = (part.reshape(size, 1)[rows] for part in shifts)
+                influence += on_pairable * self.pairable + everywhere
+                total[1, rows] = np.einsum("dp,dp,dp->d", weights[rows], influence, influence)
+        return total.reshape(-1, *self.n.shape)
 
     def compute_standard_error(self, squared_influence: Floats, n: Floats | None = None) -> Floats:
-        """Return sqrt(spread / (n (n - 1))).
+        """Return the standard error (...) from the sum of squared influences of n items.
 
         N is the number of items with a rating unless given.
         """
@@ -235,8 +232,14 @@ class PatternSums:
         return np.sqrt(np.maximum(divide_or_nan(squared_influence, n * (n - 1)), 0))
 
 
+def _replace_undefined(values: npt.ArrayLike) -> Floats:
+    """Return the values (...) with 0 in place of those that are not finite."""
+    array = np.asarray(values, float)
+    return np.where(np.isfinite(array), array, 0.0)
+
+
 def build_pattern_sums(counts: npt.ArrayLike, n_items: npt.ArrayLike) -> PatternSums:
-    """Prepare patterns (P, k) and their numbers of items (..., P).
+    """Return PatternSums of patterns (P, k) and their numbers of items (..., P).
 
     Patterns without ratings are dropped.
     """

@@ -1,4 +1,4 @@
-"""Additive integer counts from ratings: patterns, pair tables, peer tables.
+"""Count ratings as patterns, pair tables and peer tables, which add up over items.
 
 Every coefficient of this package is a formula over these counts. Counts of two disjoint sets of
 items add, so agreement is kept up to date by adding what changed and subtracting what it replaces.
@@ -43,7 +43,7 @@ __all__ = [
 def count_patterns(
     item: npt.ArrayLike, code: npt.ArrayLike, k: int, *, day: npt.ArrayLike | None = None
 ) -> PatternCounts:
-    """Count the items by their vector of category counts.
+    """Return the numbers of items with each vector of category counts, from ratings (M,).
 
     With `day` (M,), also by the day of the item's second rating, from which on it can be compared;
     an item with one rating has the day of that one. So a later rating moves no item to another day.
@@ -72,7 +72,7 @@ def count_patterns(
 
 @dataclass(frozen=True)
 class _PackedCounts:
-    """Count vectors of n items, several counts packed in one integer that preserves their order.
+    """Category counts of n items, packed into few integers that keep their order.
 
     columns: arrays (n,); each holds `per_column` counts as digits to `base`, the last one the
     remaining counts.
@@ -121,7 +121,7 @@ def count_peer_tables(
     day: npt.ArrayLike | None = None,
     others: npt.ArrayLike | None = None,
 ) -> PeerTables:
-    """Count each rater (and `day` (M,) of the own rating) against all others; see PeerTables.
+    """Return peer tables: each rater's categories against those of all others on the same items.
 
     `others` (M,): which ratings count as those of others, all when omitted; of one rater all or
     none. Time and memory grow with the ratings and with G k**2 (G k**3 with moments), not with
@@ -159,7 +159,7 @@ def count_peer_tables(
 def compute_comparison_days(
     item: npt.ArrayLike, day: npt.ArrayLike, *, others: npt.ArrayLike | None = None
 ) -> Ints:
-    """Return the day (M,) from which on each rating can be compared with one of the `others`.
+    """Return the first day (M,) on which each rating has another one of its item beside it.
 
     The later of its own day and of the first day of the others' ratings of the item; its own day
     where there is none. `others`: as in `count_peer_tables`.

@@ -1,4 +1,4 @@
-"""Drift of raters: alerts whose rate of false alerts is bounded, however often they are computed.
+"""Drift detection: alerts on raters whose agreement changed, with a bounded false alert rate.
 
 At most one false alert in 5,000 working days of a rater, 20 rater-years. compute_evidence handles
 one channel of one rater, detect_drift all raters with the consequences of each alert.

@@ -1,4 +1,4 @@
-"""Common changes: the part of a score that the same time or items mean for all raters.
+"""Estimates of the part of a score change that all raters share, by time or by items.
 
 A rater is named for a drift only if the rater fell beyond the others since the same onset
 (difference in differences). So agreement has a second score for each other explanation, from which
@@ -23,7 +23,7 @@ from .comparisons import BoolArray, Comparisons, DatedRatings, RaterEffects
 
 
 class CommonChange:
-    """The scores of one round, and the comparisons that measure what is common to all.
+    """Scores of one round, with estimates of the change that all raters share.
 
     ratings; comparisons with peers, their d (C,), and the mask (C,) of those that measure the
     others: neither of the two raters is excluded since an onset of their own
@@ -60,16 +60,16 @@ class CommonChange:
         ratings, own, other = self.ratings, self.others.own, self.others.other
         is_dated = ratings.dated[own] & ratings.dated[other]
         day = np.maximum(ratings.day[own], ratings.day[other])[is_dated]
-        return self._mean_of_others(ratings.day, day, is_dated, ratings.dated)
+        return self._compute_mean_of_others(ratings.day, day, is_dated, ratings.dated)
 
     def _measure_items(self, group: Ints) -> Floats:
         """Return the mean of the others on items of the same group (M,); group (M,)."""
         all_rows = np.ones(self.others.own.size, bool)
-        return self._mean_of_others(
+        return self._compute_mean_of_others(
             group, group[self.others.own], all_rows, np.ones(group.size, bool)
         )
 
-    def _mean_of_others(
+    def _compute_mean_of_others(
         self, group: Ints, group_of_comparison: Ints, rows: BoolArray, usable: BoolArray
     ) -> Floats:
         """Return the mean residual (M,) in each rating's group without its rater, NaN for none.

@@ -33,7 +33,7 @@ _MAX_RANK_DIFFERENCE = 2  # ranks
 
 @dataclass(frozen=True)
 class DatedRatings:
-    """Ratings of items with two or more ratings, ordered by item and rater; all (M,).
+    """Ratings of items with two or more ratings as parallel arrays (M,), by item and rater.
 
     item, rater: numbers from 0; code: category; day: days since 1970-01-01, or UNDATED; keys: the
     raters' own keys (R,), of all raters; row: index of each in the input columns
@@ -60,7 +60,8 @@ class DatedRatings:
         day: npt.ArrayLike,
         k: int,
     ) -> "DatedRatings":
-        """Build it from four columns.
+        """Return the ratings from columns of items, raters, codes and days (M,).
+
         ValueError for a repeated item and rater, or unequal lengths.
         """
         item, code = validate_ratings(item, code, k)
@@ -96,7 +97,7 @@ class Comparisons:
 
     @classmethod
     def from_ratings(cls, ratings: DatedRatings) -> "Comparisons":
-        """Pair each rating with all other ratings of its item."""
+        """Return the comparisons of each rating with all other ratings of its item."""
         indices = np.arange(ratings.item.size)
         starts = np.flatnonzero(np.diff(ratings.item, prepend=-1))
         size = np.diff([*starts, indices.size])
@@ -117,7 +118,7 @@ class Comparisons:
 
 @dataclass(frozen=True)
 class RaterEffects:
-    """mu, and a (R,) of every rater: d_gh is mu + a_g + s a_h plus a residual."""
+    """Fitted effects: mean mu, and effect a (R,) of each rater on the difference of two ratings."""
 
     mu: float
     a: Floats
@@ -135,7 +136,7 @@ class RaterEffects:
 def compute_differences(
     score: str, ratings: DatedRatings, comparisons: Comparisons, k: int, *, ordered: bool
 ) -> Floats:
-    """Return d_gh (C,) of one score."""
+    """Return the score d (C,) of each comparison: agreement, or signed difference of ranks."""
     own, other = ratings.code[comparisons.own], ratings.code[comparisons.other]
     if score != AGREEMENT:
         return np.clip(own - other, -_MAX_RANK_DIFFERENCE, _MAX_RANK_DIFFERENCE).astype(float)
@@ -150,7 +151,7 @@ def compute_differences(
 def fit_effects(
     score: str, d: Floats, g: Ints, h: Ints, *, n_raters: int, ridge: float
 ) -> RaterEffects:
-    """Fit d_gh = mu + a_g + s a_h by least squares, with a ridge of this many comparisons a rater.
+    """Fit the rater effects of d_gh = mu + a_g + s a_h by ridge regression.
 
     d, g, h: (C,). The normal equations are
     (diag(n_g.) + s n + ridge I) a = sum over h of (d_gh - mu), n_gh comparisons of g and h.

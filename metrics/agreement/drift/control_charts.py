@@ -1,4 +1,4 @@
-"""One round of control charts: the evidence M_t of every rater on every active day.
+"""Control charts of drift: the evidence of every rater on every active day, in one round.
 
 Ratings and days that earlier alerts exclude are left out.
 """
@@ -46,7 +46,7 @@ class DayVariance(NamedTuple):
 
 @dataclass(frozen=True)
 class ControlChart:
-    """One rater's active days of the present segment; arrays (T,).
+    """Control chart of one rater: the active days of the present segment (T,) with evidence.
 
     rater: number; day: days since 1970-01-01; n: compared items; evidence: M; channels: name ->
     evidence of the channel; days: score -> its daily sums; variance: score -> variance of a day;
@@ -119,7 +119,7 @@ class Exclusions:
 
 @dataclass(frozen=True)
 class ExcessScores:
-    """Daily sums of a score less what is common to all, of all raters and segments.
+    """Daily sums of a score without the change common to all raters.
 
     days: of the ratings whose common part can be measured; common: sums of that part (D,); level:
     mean agreement of all, 0 for bias
@@ -180,7 +180,7 @@ class ChartRound:
     def is_own_shift(
         self, chart: ControlChart, index: int, settings: DriftSettings, *, least: float
     ) -> bool:
-        """Return whether the leading shift on a day goes beyond everything common to all raters.
+        """Return whether the rater's shift on a day exceeds every change common to all raters.
 
         Its Bayes factor beyond each explanation must be at least `least`, and at least the power
         settings.own_exponent of the Bayes factor of the whole shift. An explanation that half of
@@ -269,7 +269,7 @@ def _get_daily_sums(days: DailyScores) -> DailySums:
 
 @dataclass(frozen=True)
 class DriftData:
-    """Input of every round: ratings, comparisons, and d (C,) of each score.
+    """Ratings, comparisons and comparison scores d (C,) that all rounds of detection share.
 
     attributes: columns (M,) with the values of the items' attributes
     """
@@ -291,7 +291,7 @@ class DriftData:
         settings: DriftSettings,
         attributes: Sequence[Ints] = (),
     ) -> "DriftData":
-        """Compare the ratings on a scale of k categories, for every score in use."""
+        """Return the data of ratings on k categories: comparisons of all ratings by each score."""
         shares = dict(settings.get_shares(k, ordered=ordered))
         comparisons = Comparisons.from_ratings(ratings)
         d = {
@@ -301,7 +301,7 @@ class DriftData:
         return cls(ratings, comparisons, d, shares, settings, attributes)
 
     def build_round(self, exclusions: Exclusions) -> ChartRound:
-        """Return the round of charts under these exclusions."""
+        """Return daily scores, variances and charts of all raters, without the excluded days."""
         if not self.comparisons.own.size:
             return ChartRound()
         ratings, settings = self.ratings, self.settings
@@ -329,7 +329,7 @@ class DriftData:
     def compute_scores(
         self, score: str, exclusions: Exclusions
     ) -> tuple[DailyScores, ExcessBuilder]:
-        """Return the sums of all days of a score, and what computes its excess."""
+        """Return the daily scores of all raters, and a function that builds their excess scores."""
         ratings, comparisons, d = self.ratings, self.comparisons, self.differences[score]
         excluded = exclusions.get_excluded(ratings)
         is_compared = ~excluded[comparisons.other]

@@ -57,7 +57,7 @@ class ScoreVariances:
 def score_ratings(
     ratings: DatedRatings, comparisons: Comparisons, d: Floats, rater_effects: RaterEffects
 ) -> Floats:
-    """Return x (M,) of each rating, NaN where nothing is compared with it; d (C,)."""
+    """Return the mean comparison score (M,) of each rating, net of its peers' effects."""
     size = ratings.item.size
     n_comparisons = np.bincount(comparisons.own, minlength=size)
     peer_adjusted = rater_effects.remove_peer_effects(d, comparisons.other_rater)
@@ -68,7 +68,7 @@ def score_ratings(
 def estimate_common_weeks(
     ratings: DatedRatings, comparisons: Comparisons, d: Floats, rater_effects: RaterEffects
 ) -> Floats:
-    """Return c (M,): by how much all others agreed more than usual in the week of each rating.
+    """Return the mean excess agreement (M,) of all others in the week of each rating.
 
     c = (T / N) k2 / (k2 + 2m s2 / N), T and N the sum and number of the residuals r of that week's
     comparisons without the rater on either side; m comparisons an own item; s2 the variance of all
@@ -100,7 +100,7 @@ def estimate_common_weeks(
 
 
 def _estimate_week_variance(n: Ints, t: Floats, per_rating: float, s2: float) -> float:
-    """Return k2: the variance of successive weeks beyond the noise of their comparisons.
+    """Return the variance between weeks beyond the noise of their comparisons.
 
     `each` comparisons count as one.
     """
@@ -129,7 +129,7 @@ def sum_by_day(rater: Ints, day: Ints, x: Floats) -> DailyScores:
 def estimate_variances(
     days: DailyScores, n_raters: int, score: str, settings: DriftSettings
 ) -> ScoreVariances:
-    """Return s2 and kappa2 of each rater, shrunk towards those of all.
+    """Return the variances of items and of days of each rater, shrunk towards all raters'.
 
     s2 pools the squares about the means of the days. kappa2 pools the squared differences of a
     rater's successive days with three items or more, beyond what the rater's own s2 explains:

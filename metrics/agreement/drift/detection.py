@@ -1,4 +1,4 @@
-"""Detection of drift: charts are run day by day, and alerts are raised one after the other.
+"""Drift detection: run the control charts day by day, and raise one alert at a time.
 
 On the first day on which any evidence reaches the alert level, the rater with the largest is
 alerted, unless the shift is common to all raters (common_changes.py). Then all days are run again:
@@ -66,7 +66,7 @@ class DriftAlert:
 
 @dataclass(frozen=True)
 class ExcusedAlert:
-    """An alert that was answered as not the rater's fault.
+    """An earlier alert that the lead resolved as not the rater's fault.
 
     rater: key; onset, day: the days from its onset to the day it was raised.
     """
@@ -83,7 +83,7 @@ class ExcusedAlert:
 
 @dataclass(frozen=True)
 class DriftContext:
-    """Information besides the ratings.
+    """Optional input of drift detection: attributes of items, segments and excused alerts.
 
     segment_starts: days on which a new segment begins for all raters, as for new guidelines
     excused: alerts after which the rater's ratings remain peers of others
@@ -208,12 +208,13 @@ def _detect_in_segment(
             exclusions.peers[rater] = min(exclusions.peers[rater], alert.onset)
         exclusions.before[raters] = np.maximum(exclusions.before[raters], alert.day)
         candidates = (
-            dict.fromkeys(_list_affected(data, rater, alert.onset), FAR_FUTURE) | candidates
+            dict.fromkeys(_list_raters_of_same_items(data, rater, alert.onset), FAR_FUTURE)
+            | candidates
         )
 
 
 def _find_candidates(charts: ChartRound, level: float) -> dict[int, int]:
-    """Return the raters who reach a tenth of the level, and the day on which they do.
+    """Return rater -> first day on which the evidence reaches a tenth of the alert level.
 
     The next round examines only them and those whose items change: all others change little, by the
     rater effects and the common weeks. That keeps a thousand raters fast.
@@ -226,8 +227,8 @@ def _find_candidates(charts: ChartRound, level: float) -> dict[int, int]:
     return candidates
 
 
-def _list_affected(data: DriftData, rater: int, onset: int) -> list[int]:
-    """Return the rater, and all raters of the same items since the onset."""
+def _list_raters_of_same_items(data: DriftData, rater: int, onset: int) -> list[int]:
+    """Return the rater and all raters of the same items since the onset."""
     comparisons, day = data.comparisons, data.ratings.day
     is_since_onset = (comparisons.own_rater == rater) & (day[comparisons.own] >= onset)
     return [rater, *np.unique(comparisons.other_rater[is_since_onset]).tolist()]

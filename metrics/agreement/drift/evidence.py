@@ -1,4 +1,4 @@
-"""The evidence that one rater's scores have shifted, from the rater's daily sums.
+"""Evidence that the scores of one rater have shifted, from daily sums.
 
 For today t and each possible onset j the day means y_d are regressed on a step (1 from j on) or a
 ramp (d - j + 1 from j on), and the slope theta is weighed by a one-sided Bayes factor
@@ -101,7 +101,7 @@ def compute_evidence(
     side: int,
     prior: ShiftPrior,
 ) -> ShiftEvidence:
-    """Return the evidence for a shift of the scores, day by day.
+    """Return the evidence for a shift to one side, up to each active day.
 
     n, total, squares (T,): items of each active day (1 or more), sum of their scores, and of the
     squares; s2: variance of an item about its day; kappa2: variance of days about their level;
@@ -114,7 +114,7 @@ def compute_evidence(
 def compute_evidence_by_side(
     days: DailySums, sides: Sequence[int], *, s2: float, kappa2: float, prior: ShiftPrior
 ) -> list[ShiftEvidence]:
-    """Return the evidence for each side; the regressions are shared."""
+    """Return the evidence for a shift to each of the sides, which share their regressions."""
     n, total, squares = (np.asarray(column, float) for column in days)
     _validate(n, total, squares, s2=s2, kappa2=kappa2, sides=sides)
     today, onset = _list_onsets(n, prior)

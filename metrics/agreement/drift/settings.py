@@ -84,5 +84,5 @@ class DriftSettings:
     tolerated_gap: float = 0.1
 
     def get_shares(self, k: int, *, ordered: bool) -> Mapping[str, float]:
-        """Return channel -> its share; with two categories bias adds nothing to agreement."""
+        """Return channel -> share of the alert level; bias has none with two categories."""
         return self.ordered if ordered and k >= 3 else self.nominal

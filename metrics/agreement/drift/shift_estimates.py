@@ -54,7 +54,7 @@ class ShiftEstimate:
 def estimate_shift(
     days: DailySums, onset: int, *, s2: float, kappa2: float, side: int, prior: ShiftPrior
 ) -> ShiftEstimate:
-    """Return the estimate for a shift on the last of the days, with the leading onset given.
+    """Return onset and size of a shift with their confidence sets, up to the last of the days.
 
     days, s2, kappa2, side and prior: as for compute_evidence.
     """

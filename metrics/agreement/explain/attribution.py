@@ -52,7 +52,7 @@ class LeaveOneOutKappas:
 
 @dataclass(frozen=True)
 class _KappaSums:
-    """Sums over sets of items that kappa needs.
+    """Sums over ratings from which Fleiss' kappa is computed, for several sets of items.
 
     pairable n2 (...), agreement S (...), ratings by category (..., k).
     """
@@ -101,7 +101,7 @@ class TwoPeriods:
         k: int,
         weights: npt.ArrayLike | None = None,
     ) -> "TwoPeriods":
-        """Build it from ratings (M,), at most one an item and rater, with the item's period.
+        """Return the periods from ratings (M,), at most one an item and rater.
 
         Periods are 0 or 1. ValueError for a code outside 0..k-1 and for an item in both periods.
         """
@@ -133,8 +133,8 @@ class TwoPeriods:
         np.add.at(n_items, (self.period, where.ravel()), 1)
         return fleiss.fleiss_kappa(counts, n_items, weights=self.w)
 
-    def leave_out_raters(self) -> LeaveOneOutKappas:
-        """Return the kappas with each rater's ratings left out."""
+    def compute_without_each_rater(self) -> LeaveOneOutKappas:
+        """Return kappa of both periods without each rater in turn."""
         keys, index = index_distinct(self.rater)
         size, squares, weighted_counts = self._compute_item_terms()
         m = size[self.item]
@@ -152,8 +152,8 @@ class TwoPeriods:
         )
         return self._build_without(keys, removed)
 
-    def leave_out_categories(self) -> LeaveOneOutKappas:
-        """Return the kappas with each category's ratings left out; keys are 0..k-1."""
+    def compute_without_each_category(self) -> LeaveOneOutKappas:
+        """Return kappa of both periods without the ratings of each category in turn."""
         size, squares, weighted_counts = self._compute_item_terms()
         item_agreement = _compute_item_agreement(squares, size)
         category_sums = []
@@ -180,8 +180,8 @@ class TwoPeriods:
         )
         return self._build_without(np.arange(self.k), removed)
 
-    def leave_out_groups(self, group: npt.ArrayLike) -> LeaveOneOutKappas:
-        """Return the kappas with each group of items left out.
+    def compute_without_each_group(self, group: npt.ArrayLike) -> LeaveOneOutKappas:
+        """Return kappa of both periods without each group of items in turn.
 
         group (M,): the group of each rating's item.
         """
@@ -192,7 +192,7 @@ class TwoPeriods:
         return self._build_without(keys, self._sum_items(cell, keys.size))
 
     def _compute_item_terms(self) -> tuple[Ints, Floats, Floats]:
-        """Return m (N,), A = n'Wn (N,) and b = (W + W')n (N, k)."""
+        """Return size, weighted squares and linear terms of each item's counts (N, ...)."""
         weighted_counts = self.counts @ (self.w + self.w.T)
         return (
             self.counts.sum(axis=1),

@@ -159,7 +159,7 @@ def find_safe_band(
     df: float = np.inf,
     probability: float = CONFIDENCE_LEVEL,
 ) -> Band | None:
-    """Return the highest band that the true value reaches or exceeds with this probability.
+    """Return the highest band that the true value reaches with at least this probability.
 
     This is Gwet's benchmark; None without a value or a standard error.
     """
@@ -177,7 +177,7 @@ def find_safe_band(
 def is_inconclusive(
     n_items: int | None, low: float | None, high: float | None, scheme: str = "landis_koch"
 ) -> bool:
-    """Return whether naming a band would claim more than the interval supports.
+    """Return whether the interval is too wide, or the items too few, to name a band.
 
     That holds for a single item, which has no interval, for an interval that is too wide, and for
     few items that all agree, so that the interval has no width.
@@ -193,8 +193,8 @@ def has_zero_width(low: float | None, high: float | None) -> bool:
     return low is not None and high is not None and abs(high - low) < 1e-9
 
 
-def are_neighbouring(values: Iterable[float | None], scheme: str = "landis_koch") -> bool:
-    """Return whether all defined values lie in one band or in two that adjoin."""
+def are_in_adjacent_bands(values: Iterable[float | None], scheme: str = "landis_koch") -> bool:
+    """Return whether all defined values lie in one band, or in two adjacent bands."""
     order = get_bands(scheme)
     bands = [find_band(value, scheme) for value in values]
     steps = [order.index(band) for band in bands if band is not None]
@@ -202,7 +202,7 @@ def are_neighbouring(values: Iterable[float | None], scheme: str = "landis_koch"
 
 
 def is_too_wide(low: float | None, high: float | None, scheme: str = "landis_koch") -> bool:
-    """Return whether an interval is too wide to name a band for its middle.
+    """Return whether an interval spans too many bands to name one.
 
     It touches more than three bands, or it touches three and is wider than two of the bands between
     0 and 1.

@@ -1,4 +1,4 @@
-"""Reasons why statistics of the same ratings disagree, as sentences with their figures.
+"""Diagnoses: reasons why statistics of the same ratings differ, as sentences with figures.
 
     prevalence_paradox    high observed agreement, low kappa: one category takes most ratings, so
                           much agreement is expected by chance (Feinstein & Cicchetti 1990, J. Clin.

@@ -1,4 +1,4 @@
-"""Results of the same ratings under different rules about missing ratings, side by side.
+"""Results of the same ratings under different policies for missing ratings.
 
 available  Fleiss' kappa, pooled: items with two ratings or more are compared, and the agreement
            expected by chance comes from all ratings, including single ones
@@ -24,7 +24,7 @@ POLICIES = ("available", "by_item", "complete", "paired")
 
 @dataclass(frozen=True)
 class MissingDataPolicy:
-    """One rule: the resulting coefficient, and the items and ratings that it leaves out.
+    """Coefficient under one policy for missing ratings, with the items that it leaves out.
 
     single_items: items with one rating, which enter only the category shares.
     """
@@ -37,7 +37,7 @@ class MissingDataPolicy:
     single_items: int
 
 
-def apply_policies(
+def compute_by_policy(
     counts: npt.ArrayLike,
     n_items: npt.ArrayLike,
     *,
@@ -47,7 +47,7 @@ def apply_policies(
     values: npt.ArrayLike | None = None,
     weight_matrix: npt.ArrayLike | None = None,
 ) -> list[MissingDataPolicy]:
-    """Return the results of patterns (P, k) and numbers of items (P,) under each of POLICIES.
+    """Return a coefficient of patterns (P, k) under each policy for missing ratings.
 
     weighting: of Fleiss' kappas, one that is valid on such a scale.
     """

@@ -29,7 +29,7 @@ ERROR_RATE = 0.05  # probability that any rater of a question is listed by chanc
 
 @dataclass(frozen=True)
 class OutlyingRater:
-    """A rater below the others: mean of d (negative), its z score and the number of items."""
+    """A rater below the others: mean difference (negative), z score and number of items."""
 
     rater: int
     difference: float
@@ -45,7 +45,7 @@ def find_outlying_raters(
     *,
     weights: npt.ArrayLike | None = None,
 ) -> list[OutlyingRater]:
-    """Return the raters below the others, those with the greatest total difference first.
+    """Return the raters who agree less with the others than those with each other.
 
     item, rater, code (M,): one entry a rating, 0 <= code < k; weights (k, k) or None.
     """

@@ -12,7 +12,8 @@ from metrics.agreement.weights import UNWEIGHTED, build_weightings
 
 @dataclass(frozen=True)
 class WeightingSensitivity:
-    """The value under each weighting and its band.
+    """Value and band of a coefficient under each weighting.
+
     Robust when all defined ones lie in the same band.
     """
 
@@ -29,7 +30,7 @@ def compute_sensitivity(
     weight_matrix: npt.ArrayLike | None = None,
     scheme: str = "landis_koch",
 ) -> WeightingSensitivity:
-    """Return the sensitivity of `coefficient`, a function of weights (None or (k, k)).
+    """Return the values of a coefficient under no, linear, quadratic and custom weights.
 
     It returns an Estimate (), e.g. lambda w: cohen.kappa(table, w).
     """

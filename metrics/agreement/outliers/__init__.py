@@ -1,4 +1,4 @@
-"""Outliers besides drifting raters: raters, pairs, questions and categories that need attention.
+"""Rules that find outliers besides drift: raters, pairs, questions and categories.
 
 Raters who disagree from the start or as newcomers, who always answer alike or too fast, or who copy
 from each other; and pairs, questions and categories whose agreement fell.

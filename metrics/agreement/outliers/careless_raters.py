@@ -1,4 +1,4 @@
-"""Careless raters: those who always give the same answer, or are far faster than all others.
+"""Rules for careless raters: always the same answer, or far faster than all others.
 
 Both rules count how rarely a rater does what a careful rater does, and test that against a
 probability: the mean likelihood ratio over all smaller probabilities
@@ -18,20 +18,20 @@ from metrics.agreement.rater_quality.gold import compute_evidence_from_counts
 from .disagreement import compute_bound
 from .finding import (
     ANSWERS_MEASURE,
+    MIN_ITEMS_TO_TEST,
     RATER_SAME_ANSWER,
     RATER_TOO_FAST,
     EvidenceSeries,
     OutlierFinding,
 )
 
-MIN_ITEMS = 30
 _SELDOM_SHARE = 0.25  # share of how often the others leave the category
 _LOG_QUARTER = float(np.log(4))  # a quarter of the time of the others, in logarithms
 _CAREFUL_SHARE = 0.5  # share of ratings that a careful rater does not rush
 
 
 def find_constant_raters(drift: DriftResult) -> list[OutlierFinding]:
-    """Return the raters who keep to one category where most others give another.
+    """Return findings on raters who use one category where most others use another.
 
     Tested: own ratings of items of which more than half of the other ratings are not the rater's
     most used category. Counted: those in which the rater left it, too; against a quarter of how
@@ -62,7 +62,7 @@ def find_constant_raters(drift: DriftResult) -> list[OutlierFinding]:
         n_left = np.bincount(ratings.rater[has_left], minlength=n_raters)
         others_tested, others_left = n_tested.sum() - n_tested, n_left.sum() - n_left
         for rater in np.flatnonzero(
-            (most_used == code) & (n_tested >= MIN_ITEMS) & (others_tested > 0)
+            (most_used == code) & (n_tested >= MIN_ITEMS_TO_TEST) & (others_tested > 0)
         ):
             p0 = _SELDOM_SHARE * others_left[rater] / others_tested[rater]
             if (
@@ -88,7 +88,7 @@ def find_constant_raters(drift: DriftResult) -> list[OutlierFinding]:
 
 
 def find_fast_raters(drift: DriftResult, seconds: npt.ArrayLike) -> list[OutlierFinding]:
-    """Return the raters who need a small part of the time that others need for the same items.
+    """Return findings on raters who take a small part of the others' time on the same items.
 
     seconds (N,): of the ratings as they were given to drift detection, negative for unknown. A
     rating is rushed that took less than a quarter of the geometric mean of the others, or less than
@@ -111,7 +111,7 @@ def find_fast_raters(drift: DriftResult, seconds: npt.ArrayLike) -> list[Outlier
     pace = log_seconds - others_mean
     rows = np.flatnonzero(n_others > 0)
     n = np.bincount(ratings.rater[rows], minlength=n_raters)
-    usable = np.flatnonzero(n >= MIN_ITEMS)
+    usable = np.flatnonzero(n >= MIN_ITEMS_TO_TEST)
     rows = rows[np.lexsort((ratings.day[rows], ratings.rater[rows]))]
     starts = np.searchsorted(ratings.rater[rows], usable)
     rater_rows = [
@@ -151,7 +151,7 @@ def _count_by_day(
     n_done = np.bincount(day_index, weights=done, minlength=days.size)
     cumulative_tested, cumulative_done = np.cumsum(n), np.cumsum(n_done)
     evidence_path = np.where(
-        cumulative_tested >= MIN_ITEMS,
+        cumulative_tested >= MIN_ITEMS_TO_TEST,
         compute_evidence_from_counts(cumulative_done, cumulative_tested - cumulative_done, p0),
         0.0,
     )

@@ -1,4 +1,4 @@
-"""Pairs of raters who agree with each other more than what both have with others explains.
+"""Rule for copies: pairs who agree more than their agreement with others explains.
 
 If raters err independently of each other, the agreement of two of them (in kappa units) is the
 product of their levels, d_gh = l_g l_h: two good raters agree often, but each of them also agrees
@@ -24,9 +24,8 @@ from metrics.agreement.drift.evidence import bayes_factor
 from metrics.agreement.estimate import Floats
 
 from .disagreement import MAD_TO_SD, MIN_OTHERS
-from .finding import RATER_COPIES, EvidenceSeries, OutlierFinding
+from .finding import MIN_ITEMS_TO_TEST, RATER_COPIES, EvidenceSeries, OutlierFinding
 
-MIN_ITEMS = 30  # that both rated
 EVIDENCE_LEVEL = 100.0  # times the number of pairs
 MIN_EXCESS = 0.05  # kappa units
 _N_DEVIATIONS = 2.5
@@ -53,9 +52,9 @@ class _Pairs:
 
 
 def find_copies(drift: DriftResult) -> list[OutlierFinding]:
-    """Return the pairs who agree too often."""
+    """Return findings on pairs of raters who agree too often, as if one copied."""
     pairs = _build_pairs(drift)
-    tested = np.flatnonzero(pairs.n >= MIN_ITEMS)
+    tested = np.flatnonzero(pairs.n >= MIN_ITEMS_TO_TEST)
     excess = (pairs.mean - pairs.expected)[tested]
     d = drift.data.differences[AGREEMENT]
     settings = drift.data.settings
@@ -128,14 +127,14 @@ def _build_pairs(drift: DriftResult) -> _Pairs:
     n = np.bincount(pair, minlength=keys.size)
     d = drift.data.differences[AGREEMENT][row]
     mean = np.bincount(pair, weights=d, minlength=keys.size) / np.maximum(n, 1)
-    expected = fit_expected(first, second, n, mean, n_raters)
+    expected = fit_expected_agreement(first, second, n, mean, n_raters)
     return _Pairs(first, second, n, mean, expected, row, pair)
 
 
-def fit_expected(  # noqa: PLR0917
+def fit_expected_agreement(  # noqa: PLR0917
     first: Ints, second: Ints, n: Ints, mean: Floats, n_raters: int
 ) -> Floats:
-    """Return l_g l_h of each pair (P,), the levels fitted without that pair.
+    """Return the expected agreement (P,) of each pair, from levels fitted without that pair.
 
     Least squares of the pairs' means, weighted by their numbers of comparisons; alternating between
     the raters.
@@ -162,7 +161,7 @@ def fit_expected(  # noqa: PLR0917
 def _sum_products(  # noqa: PLR0917
     first: Ints, second: Ints, n: Ints, mean: Floats, levels: Floats
 ) -> tuple[Floats, Floats]:
-    """Return for each rater the sums of n d l_h, and of n l_h^2, over the partners h (R,)."""
+    """Return weighted sums over each rater's partners (R,): n d l_h, and n l_h squared."""
     size = levels.size
     own, other = np.concatenate([first, second]), np.concatenate([second, first])
     n, mean = np.tile(n, 2), np.tile(mean, 2)
@@ -177,7 +176,7 @@ def _build_series(  # noqa: PLR0917
     days = sum_by_day(np.zeros(day.size, np.int64), day, scores)
     n = np.cumsum(days.n)
     (evidence,) = bayes_factor(np.cumsum(days.total) / n - bound, s2 / n, omega)
-    evidence = np.where(n >= MIN_ITEMS, evidence, 0.0)
+    evidence = np.where(n >= MIN_ITEMS_TO_TEST, evidence, 0.0)
     return EvidenceSeries(days.day, days.n, days.total / days.n, evidence)
 
 

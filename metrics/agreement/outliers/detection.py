@@ -1,4 +1,4 @@
-"""All outlier rules, and the selection of their findings: one cause raises one alert."""
+"""Run all outlier rules and select their findings, so that one cause raises one alert."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from .finding import OutlierFinding
 
 @dataclass
 class OutlierResult:
-    """Result of all rules.
+    """Findings of all outlier rules.
 
     findings: those that raise an alert besides drift; explained: indices of the drift alerts that
     do not, because two raters cannot be told apart and the question's agreement fell.
@@ -43,7 +43,7 @@ def detect_outliers(
     if not drift.data.comparisons.own.size:
         return result
     starts = list(segment_starts)
-    _replace_alerts_of_two(
+    _merge_alerts_of_indistinguishable_pair(
         drift, level_shifts.find_question_falls(drift, starts, with_drifters=True), result
     )
     for finding in level_shifts.find_question_falls(drift, starts) + level_shifts.find_pair_falls(
@@ -76,10 +76,10 @@ def _find_rater_outliers(drift: DriftResult, seconds: npt.ArrayLike | None) -> l
     return findings
 
 
-def _replace_alerts_of_two(
+def _merge_alerts_of_indistinguishable_pair(
     drift: DriftResult, falls: Sequence[OutlierFinding], result: OutlierResult
 ) -> None:
-    """Replace alerts of two raters of whom nothing tells which moved by one of the question."""
+    """Replace alerts on both of two raters, who cannot be told apart, by one on the question."""
     for fall in falls:
         alert_indices = {
             index
@@ -94,7 +94,7 @@ def _replace_alerts_of_two(
 
 
 def _add_finding(result: OutlierResult, finding: OutlierFinding) -> None:
-    """Add the finding unless another one of the question has days in common with it."""
+    """Add a finding unless an earlier finding on the question has days in common with it."""
     if not any(_has_common_days(finding, existing) for existing in result.findings):
         result.findings.append(finding)
 

@@ -1,4 +1,4 @@
-"""Raters who agree far less with the others than the team does, from the start.
+"""Rule for raters who agree far less with the others than the team does, from the start.
 
 A rater's level is the mean of the agreement scores (drift/comparisons.py). The bound is the median
 of the other raters' levels, less 0.1 or three of their standard deviations where these are more: by
@@ -16,16 +16,15 @@ from metrics.agreement.drift.daily_scores import DailyScores, estimate_variances
 from metrics.agreement.drift.evidence import bayes_factor
 from metrics.agreement.estimate import Floats
 
-from .finding import RATER_DISAGREES, EvidenceSeries, OutlierFinding
+from .finding import MIN_ITEMS_TO_TEST, RATER_DISAGREES, EvidenceSeries, OutlierFinding
 
-MIN_ITEMS = 30
 MIN_OTHERS = 3
 _TAIL_PROBABILITY = float(special.ndtr(-3))  # beyond three standard deviations
 MAD_TO_SD = 1.4826  # ratio of standard deviation to median absolute deviation of normal values
 
 
 def find_disagreeing_raters(drift: DriftResult) -> list[OutlierFinding]:
-    """Return at most one finding a rater, from the days before any drift of that rater."""
+    """Return findings on raters who disagree from the start, at most one a rater."""
     data, settings = drift.data, drift.data.settings
     if not data.comparisons.own.size:
         return []
@@ -34,7 +33,7 @@ def find_disagreeing_raters(drift: DriftResult) -> list[OutlierFinding]:
     score_variances = estimate_variances(days, n_raters, AGREEMENT, settings)
     weight = 1 / (score_variances.s2[days.rater] / days.n + score_variances.kappa2[days.rater])
     items = np.bincount(days.rater, weights=days.n, minlength=n_raters)
-    usable = np.flatnonzero(items >= MIN_ITEMS)
+    usable = np.flatnonzero(items >= MIN_ITEMS_TO_TEST)
     total = np.bincount(days.rater, weights=days.total, minlength=n_raters)
     median, limit = compute_bound(total[usable] / items[usable], least=settings.tolerated_gap)
     starts = np.searchsorted(days.rater, [usable, usable + 1])
@@ -43,7 +42,7 @@ def find_disagreeing_raters(drift: DriftResult) -> list[OutlierFinding]:
         rows = slice(int(starts[0][index]), int(starts[1][index]))
         rater_days, day_weights = days.select(rows), weight[rows]
         omega = settings.priors[AGREEMENT].omega
-        evidence_path = compute_level_evidence(rater_days, day_weights, float(limit[index]), omega)
+        evidence_path = compute_evidence_below(rater_days, day_weights, float(limit[index]), omega)
         is_named = evidence_path[-1] >= settings.alert_level
         if is_named and not _is_explained_by_items(drift, int(usable[index])):
             key = int(data.ratings.keys[usable[index]])
@@ -64,7 +63,7 @@ def find_disagreeing_raters(drift: DriftResult) -> list[OutlierFinding]:
 
 
 def _is_explained_by_items(drift: DriftResult, rater: int) -> bool:
-    """Return whether the others agree as little with each other on the same items.
+    """Return whether the others also agree that little with each other on the same items.
 
     The level less that of the others on the same items is tested against the bound of these
     differences. False where less than half of the items have two other ratings.
@@ -76,9 +75,9 @@ def _is_explained_by_items(drift: DriftResult, rater: int) -> bool:
     items = np.bincount(days.rater, weights=days.n, minlength=n_raters)
     total = np.bincount(days.rater, weights=days.total, minlength=n_raters)
     compared = np.bincount(all_days.rater, weights=all_days.n, minlength=n_raters)
-    if items[rater] < max(MIN_ITEMS, compared[rater] / 2):
+    if items[rater] < max(MIN_ITEMS_TO_TEST, compared[rater] / 2):
         return False
-    others = (items >= MIN_ITEMS) & (np.arange(n_raters) != rater)
+    others = (items >= MIN_ITEMS_TO_TEST) & (np.arange(n_raters) != rater)
     levels = np.append(total[others] / items[others], 0.0)
     _median, limits = compute_bound(levels, least=settings.tolerated_gap)
     if not np.isfinite(limits[-1]):
@@ -86,14 +85,14 @@ def _is_explained_by_items(drift: DriftResult, rater: int) -> bool:
     rater_days, variances = days.select(days.rater == rater), same_items.variances
     weight = 1 / (variances.s2[rater] / rater_days.n + variances.kappa2[rater])
     omega = settings.priors[AGREEMENT].omega
-    evidence = compute_level_evidence(rater_days, weight, float(limits[-1]), omega)
+    evidence = compute_evidence_below(rater_days, weight, float(limits[-1]), omega)
     return bool(evidence[-1] < settings.own_evidence)
 
 
 def compute_bound(
     level: Floats, *, least: float, tail: float = _TAIL_PROBABILITY
 ) -> tuple[Floats, Floats]:
-    """Return the median of the others, and the level below which a rater is an outlier, both (R,).
+    """Return the median of the other raters, and the lower bound for each rater, both (R,).
 
     level (R,): of each rater; least: smallest distance between the two; tail: probability of a
     level below the bound. Minus infinity where there are too few others.
@@ -123,13 +122,13 @@ def select_before_drift(drift: DriftResult, days: DailyScores) -> DailyScores:
     return days.select(days.day < first_onset[days.rater])
 
 
-def compute_level_evidence(
+def compute_evidence_below(
     rater_days: DailyScores, weight: Floats, limit: float, omega: float
 ) -> Floats:
-    """Return the evidence after each day (T,); 0 before there are enough items."""
+    """Return the evidence (T,) that a rater's mean is below the limit, after each day."""
     mean = np.cumsum(weight * rater_days.total / rater_days.n) / np.cumsum(weight)
     (evidence,) = bayes_factor(limit - mean, 1 / np.cumsum(weight), omega)
-    return np.where(np.cumsum(rater_days.n) >= MIN_ITEMS, evidence, 0.0)
+    return np.where(np.cumsum(rater_days.n) >= MIN_ITEMS_TO_TEST, evidence, 0.0)
 
 
 def build_level_finding(  # noqa: PLR0917

@@ -1,4 +1,4 @@
-"""The findings of the outlier rules."""
+"""OutlierFinding: the result of an outlier rule."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,6 +14,9 @@ RATER_COPIES = "rater_copies"
 QUESTION_AGREEMENT_FELL = "question_fell"
 PAIR_DIVERGED = "pair_diverged"
 CATEGORY_COLLAPSED = "category_collapsed"
+
+# Items of a rater, or of a pair, below which no rule on single raters or pairs is tested.
+MIN_ITEMS_TO_TEST = 30
 
 # Measures besides drift.AGREEMENT.
 ANSWERS_MEASURE, PACE_MEASURE, USE_MEASURE = "other_answers", "pace", "category_share"
@@ -35,7 +38,7 @@ class EvidenceSeries:
 
 @dataclass(frozen=True)
 class OutlierFinding:
-    """A finding that needs attention. Days are days since 1970-01-01.
+    """An outlier that needs attention. Days are days since 1970-01-01.
 
     kind, measure: the rule, and the measured quantity; raters: keys, empty if it concerns all of
         them; code: category concerned, or None

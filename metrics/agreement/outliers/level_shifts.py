@@ -1,4 +1,4 @@
-"""Shifts that are not due to a single rater: of a question, a pair of raters, or a category.
+"""Rules for falls that no single rater causes: of a question, a pair or a category.
 
 Tested are the question's agreement, a pair's, a category's, and the use of a category. The evidence
 is that of a rater's drift (drift/evidence.py), over weeks instead of days: without a shift it grows
@@ -61,7 +61,7 @@ class GroupScores:
 
 @dataclass(frozen=True)
 class LevelFall:
-    """A fall of one group; t: index of the week in which the evidence sufficed."""
+    """A fall of the mean score of one group; t: index of the week that made it significant."""
 
     group: int
     series: EvidenceSeries
@@ -93,7 +93,7 @@ class LevelFall:
 def find_question_falls(
     drift: DriftResult, segment_starts: list[int], *, with_drifters: bool = False
 ) -> list[OutlierFinding]:
-    """Return falls of the agreement of all raters with each other, net of their own levels."""
+    """Return findings on falls of the agreement of all raters, net of the raters' own levels."""
     rows, residuals = _compute_residuals(drift, with_drifters=with_drifters)
     item, item_index = index_distinct(drift.data.ratings.item[drift.data.comparisons.own[rows]])
     score = np.bincount(item_index, weights=residuals) / np.bincount(item_index)
@@ -108,7 +108,7 @@ def find_question_falls(
 
 
 def find_pair_falls(drift: DriftResult, segment_starts: list[int]) -> list[OutlierFinding]:
-    """Return falls of the agreement of two raters with each other, net of their own levels."""
+    """Return findings on pairs whose agreement fell, net of both raters' own levels."""
     rows, residuals = _compute_residuals(drift)
     comparisons, ratings = drift.data.comparisons, drift.data.ratings
     is_first = comparisons.own_rater[rows] < comparisons.other_rater[rows]
@@ -194,7 +194,7 @@ def _compute_fall_factor(
 def find_category_falls(
     drift: DriftResult, segment_starts: list[int], k: int
 ) -> list[OutlierFinding]:
-    """Return falls of the agreement on a category, and of its use.
+    """Return findings on falls of the agreement on a category, and of its use.
 
     The agreement on a category is the share of others who give it where one rater does.
     """
@@ -221,14 +221,14 @@ def find_category_falls(
         for fall in falls:
             if fall.mean_since < (1 - COLLAPSED_SHARE) * fall.mean_before:
                 findings.append(_build_finding(CATEGORY_COLLAPSED, AGREEMENT, (), fall, code=code))
-        findings += _find_unused(drift, segment_starts, code, k)
+        findings += _find_category_use_falls(drift, segment_starts, code, k)
     return findings
 
 
-def _find_unused(
+def _find_category_use_falls(
     drift: DriftResult, segment_starts: list[int], code: int, k: int
 ) -> list[OutlierFinding]:
-    """Return falls of the use of one category, among all ratings."""
+    """Return findings on falls of the use of one category, among all ratings."""
     ratings = drift.data.ratings
     rows = np.flatnonzero(~drift.excluded_ratings)
     item, item_index = index_distinct(ratings.item[rows])

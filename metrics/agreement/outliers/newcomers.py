@@ -1,4 +1,4 @@
-"""Newcomers whose first items agree far less with the others than the team does.
+"""Rule for newcomers whose first items agree far less with the others than the team does.
 
 A newcomer began after three other raters had 30 compared items each. The level is the mean of the
 agreement scores of the first 30 to 300 compared items, less what the same days meant for all others
@@ -15,14 +15,13 @@ from metrics.agreement.drift.daily_scores import DailyScores
 from metrics.agreement.estimate import Floats
 
 from .disagreement import (
-    MIN_ITEMS,
     MIN_OTHERS,
     build_level_finding,
     compute_bound,
-    compute_level_evidence,
+    compute_evidence_below,
     select_before_drift,
 )
-from .finding import NEWCOMER_BELOW_TEAM, OutlierFinding
+from .finding import MIN_ITEMS_TO_TEST, NEWCOMER_BELOW_TEAM, OutlierFinding
 
 MAX_ITEMS = 300  # the first compared items of a newcomer
 EVIDENCE_LEVEL = 20.0
@@ -30,7 +29,7 @@ _TAIL_PROBABILITY = 0.1  # of a level below the bound
 
 
 def find_newcomers_below_team(drift: DriftResult) -> list[OutlierFinding]:
-    """Return at most one finding a newcomer."""
+    """Return findings on newcomers below the team, at most one a newcomer."""
     data, settings = drift.data, drift.data.settings
     if not drift.excess:
         return []
@@ -41,7 +40,7 @@ def find_newcomers_below_team(drift: DriftResult) -> list[OutlierFinding]:
     total = np.bincount(days.rater, weights=days.total, minlength=n_raters)
     established_on = _list_established_days(days, n_raters)
     findings = []
-    for rater in np.flatnonzero(items >= MIN_ITEMS).tolist():
+    for rater in np.flatnonzero(items >= MIN_ITEMS_TO_TEST).tolist():
         rater_days = days.select(slice(*np.searchsorted(days.rater, [rater, rater + 1])))
         others = (established_on < rater_days.day[0]) & (np.arange(n_raters) != rater)
         if others.sum() < MIN_OTHERS:
@@ -55,7 +54,7 @@ def find_newcomers_below_team(drift: DriftResult) -> list[OutlierFinding]:
         variances = same_time.variances
         weight = 1 / (variances.s2[rater] / rater_days.n + variances.kappa2[rater])
         limit = float(limits[-1])
-        evidence = compute_level_evidence(
+        evidence = compute_evidence_below(
             rater_days, weight, limit, settings.priors[AGREEMENT].omega
         )
         reached = np.flatnonzero(evidence >= EVIDENCE_LEVEL)
@@ -77,11 +76,11 @@ def find_newcomers_below_team(drift: DriftResult) -> list[OutlierFinding]:
 
 
 def _list_established_days(days: DailyScores, n_raters: int) -> Floats:
-    """Return the day on which each rater reached MIN_ITEMS compared items, infinite for never."""
+    """Return the day on which each rater reached MIN_ITEMS_TO_TEST items, infinite for never."""
     established_on = np.full(n_raters, np.inf)
     for rater in np.unique(days.rater).tolist():
         rater_days = days.select(slice(*np.searchsorted(days.rater, [rater, rater + 1])))
-        reached = np.flatnonzero(np.cumsum(rater_days.n) >= MIN_ITEMS)
+        reached = np.flatnonzero(np.cumsum(rater_days.n) >= MIN_ITEMS_TO_TEST)
         if reached.size:
             established_on[rater] = rater_days.day[reached[0]]
     return established_on

@@ -16,7 +16,7 @@ NORMAL_QUANTILE = 1.959964  # two-sided 95 % quantile of the normal distribution
 
 @dataclass(frozen=True)
 class Funnel:
-    """``center``: the median of the raters; ``item_sd``: the standard deviation of one item."""
+    """Funnel around the median rater: center, and standard deviation of one item."""
 
     center: float
     item_sd: float

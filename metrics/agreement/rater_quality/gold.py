@@ -1,4 +1,4 @@
-"""Ratings against gold answers: scores, exams, evidence for a pause, and suspect gold answers.
+"""Statistics of gold answers: scores, exams, evidence for a pause, and suspect gold.
 
     accuracy   x / n with Wilson's interval;  kappa: Cohen's kappa of own x gold, chance beside it
     exam       Wald's sequential test of p <= p_fail against p >= p_pass
@@ -61,7 +61,7 @@ def compute_score(
     weights: npt.ArrayLike | None = None,
     values: npt.ArrayLike | None = None,
 ) -> GoldAnswerScore:
-    """Return the score from counts (k, k), own category x gold answer.
+    """Return a rater's score on gold items, from counts (k, k) of own category x gold answer.
 
     weights (k, k) or None; values (k,) of the categories, ranks when None.
     """
@@ -97,7 +97,7 @@ def evaluate_exam(
     beta: float = 0.05,
     max_answers: int = 50,
 ) -> ExamResult:
-    """Return the result of Wald's test on right (1) or wrong (0) answers in their order.
+    """Return the result of an exam by Wald's sequential test, from right (1) and wrong (0).
 
     alpha: the largest share of passes among raters who are right with p_fail; beta: of failures
     among those with p_pass. Undecided after `max_answers` answers, the sign of the ratio decides.
@@ -152,7 +152,7 @@ def exam_pass_probability(
 
 
 def compute_evidence(answers: npt.ArrayLike, p0: float = 0.7) -> Floats:
-    """Return E (n,) after each of the right (1) or wrong (0) answers (n,) in their order."""
+    """Return the evidence (n,) for an accuracy below p0, after each right or wrong answer."""
     right = np.asarray(answers, bool)
     return compute_evidence_from_counts(np.cumsum(right), np.cumsum(~right), p0)
 
@@ -160,7 +160,7 @@ def compute_evidence(answers: npt.ArrayLike, p0: float = 0.7) -> Floats:
 def compute_evidence_from_counts(
     right: npt.ArrayLike, wrong: npt.ArrayLike, p0: float = 0.7
 ) -> Floats:
-    """Return E (...) after numbers of right and wrong answers (...), against p0 or more.
+    """Return the evidence (...) for an accuracy below p0, from right and wrong answers (...).
 
     At most the largest float: after thousands of wrong answers E exceeds it.
     """
@@ -215,7 +215,7 @@ def find_suspect_gold(
     right: float = 4,
     wrong: float = 1,
 ) -> dict[Any, SuspectGold]:
-    """Return gold item -> SuspectGold.
+    """Return item -> evidence that its gold answer is wrong, from raters' answers.
 
     answers: item -> rater -> code; gold: item -> gold code; rho: prior probability that a gold
     answer is wrong. A rater's accuracy a_g is (right on all *other* gold items + `right`) /
@@ -247,8 +247,8 @@ def find_suspect_gold(
     return suspects
 
 
-def has_leaked(answers: Sequence[int | bool], errors: float = 3.0) -> bool:
-    """Return whether the answer of a gold item seems to be known among raters.
+def is_answer_known_among_raters(answers: Sequence[int | bool], errors: float = 3.0) -> bool:
+    """Return whether raters seem to know the answer of a gold item: it became too easy.
 
     answers: right (1) or wrong (0) in the order in which the item was shown. True if the later two
     thirds are right more often than the first third by more than `errors` standard errors.

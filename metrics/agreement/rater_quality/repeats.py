@@ -1,4 +1,4 @@
-"""Intra-rater agreement: items that a rater rated twice without knowing.
+"""Intra-rater agreement: agreement of raters with themselves on repeated items.
 
 Each rater: Cohen's kappa of the table first x second rating. The project: the stratified kappa
 
@@ -108,7 +108,7 @@ def _compute_icc(table: npt.NDArray[np.int64], values: Floats) -> Value:
 
 
 def _compute_project_icc(counts: npt.NDArray[np.int64], values: Floats) -> Value:
-    """Return the stratified kappa with quadratic weights of the values (k,)."""
+    """Return the stratified ICC of repeats over all raters, from tables and values (k,)."""
     squared_distance = (values[:, None] - values[None, :]) ** 2
     weights = 1 - squared_distance / max(float(squared_distance.max()), 1e-300)
     kappas = cohen.kappa(counts, weights).to_values()

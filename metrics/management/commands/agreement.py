@@ -24,9 +24,9 @@ from ratings.imports.decoding.encodings import ENCODINGS
 from ratings.imports.mapping.column_options import parse_column_roles
 from ratings.imports.mapping.column_texts import LAYOUT_TEXTS
 from ratings.imports.mapping.import_mapping import SHEET_CHOICES
+from ratings.imports.values.label_interpretation import quote_labels
 from ratings.imports.values.label_notes import NO_ORDER, LabelNote, format_command_note
 from ratings.imports.values.label_order import ALPHABET
-from ratings.imports.values.label_reading import quote_labels
 from ratings.management.label_arguments import (
     add_label_arguments,
     parse_label_options,

@@ -20,7 +20,7 @@ from metrics.agreement.registry import MEAN_BY_ITEMS
 from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
 from metrics.models import Diagnosis, PeriodUnit, Result
 from metrics.results.all_time_patterns import AllTimePatterns
-from metrics.results.headline import sample_merging
+from metrics.results.headline import sample_headline
 from metrics.results.pairs import pair_results
 from metrics.scale import QuestionScale
 from ratings.models import NO_CODE, Rating
@@ -187,7 +187,7 @@ def compare_coefficients(result: Result, means: dict[str, Any], scale: QuestionS
     would depend on the order of declaration, and two categories have no weights.
     """
     headline, coefficients = (
-        sample_merging.get_full_headline(result.headline),
+        sample_headline.get_full_headline(result.headline),
         result.all_coefficients,
     )
     if not headline:

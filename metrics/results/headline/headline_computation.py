@@ -26,7 +26,7 @@ from metrics.results.grouped_patterns import GroupedPatterns, GroupValues
 from metrics.results.values import build_icc_value, build_undefined_value
 from metrics.scale import QuestionScale, list_headline_coefficients
 
-from .sample_merging import ALL, MODELS, PEOPLE, merge_sample_headline
+from .sample_headline import ALL, MODELS, PEOPLE, merge_sample_headline
 
 
 @dataclass(frozen=True)

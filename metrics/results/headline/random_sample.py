@@ -26,7 +26,7 @@ from metrics.scale import QuestionScale
 from ratings.models import NO_CODE, Assignment, Rating
 
 from .headline_computation import ALL, MODELS, PEOPLE, build_from_ratings
-from .sample_merging import SAMPLE_PARTS, merge_sample_headline
+from .sample_headline import SAMPLE_PARTS, merge_sample_headline
 
 QUICK_SECONDS = 0.5  # a computation that takes no longer needs no pause
 PAUSE_FACTOR = 10  # length of the pause, relative to the time that the computation took

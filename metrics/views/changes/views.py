@@ -43,7 +43,7 @@ def change(request: HttpRequest, project_id: int) -> HttpResponse:
     n_bars = min(len(explanation.bars), contributions.MAX_BARS) if explanation else 0
     context = {
         "project": selection.project,
-        "chosen": selection,
+        "selection": selection,
         "fresh": Freshness.for_question(selection.question),
         "change": comparison,
         "row": attribution,

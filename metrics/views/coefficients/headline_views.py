@@ -84,7 +84,7 @@ def headline_settings(request: HttpRequest, project_id: int) -> HttpResponse:
         else:
             messages.success(request, _("Saved. The numbers follow within seconds."))
             return redirect(f"{request.path}?question={question.key}")
-    context = {"project": project, "chosen": selection, "form": form}
+    context = {"project": project, "selection": selection, "form": form}
     return render(
         request, "metrics/coefficients/headline.html", context, status=400 if form.errors else 200
     )

@@ -24,6 +24,7 @@ from metrics.filters import (
     join_keys,
 )
 from metrics.results.raters import rater_periods
+from projects import hidden_names
 from projects.models import Project, QueueOrder, Rater
 
 from .selection import Selection
@@ -203,22 +204,27 @@ def _build_url_without(request: HttpRequest, *names: str) -> str:
 
 def _build_excluded_rater_chips(request: HttpRequest, keys: tuple[str, ...]) -> list[FilterChip]:
     """Return a chip for each excluded rater, or a single chip for many."""
+
+    def build_text(key: str) -> str:
+        return _("without %(rater)s") % {"rater": hidden_names.get_shown_key(key)}
+
     url_without_any = _build_url_without(request, "exclude")
     separator = "" if url_without_any.endswith("?") else "&"
     if len(keys) > MAX_NAMED_RATERS:
         return [FilterChip(_("without %(n)s raters") % {"n": len(keys)}, url_without_any)]
     if len(keys) == 1:
-        return [FilterChip(_("without %(rater)s") % {"rater": keys[0]}, url_without_any)]
+        return [
+            FilterChip(
+                build_text(keys[0]),
+                url_without_any,
+            )
+        ]
     chips = []
     for key in keys:
         remaining = urlencode(
             {"exclude": join_keys(other_key for other_key in keys if other_key != key)}
         )
-        chips.append(
-            FilterChip(
-                _("without %(rater)s") % {"rater": key}, f"{url_without_any}{separator}{remaining}"
-            )
-        )
+        chips.append(FilterChip(build_text(key), f"{url_without_any}{separator}{remaining}"))
     return chips
 
 

@@ -28,7 +28,7 @@ class Freshness:
         return cls(state, question_updates.count_pending_ratings(question, state))
 
     @property
-    def filtered(self) -> bool:
+    def has_filter(self) -> bool:
         """True if the page shows a filtered result, which is as old as its FilteredResult."""
         return False
 
@@ -45,7 +45,7 @@ class Freshness:
         random sample (metrics.results.deferred_results).
         """
         state = self.state
-        if state is None or self.filtered:
+        if state is None or self.has_filter:
             return False
         return state.deferred_version != state.version or state.sample_is_stale
 
@@ -73,7 +73,7 @@ class MultiQuestionFreshness:
 
     states: Mapping[int, CountState]
     uncounted: int
-    filtered = pending = False
+    has_filter = pending = False
 
     @classmethod
     def for_questions(cls, questions: Sequence[Question]) -> MultiQuestionFreshness:
@@ -129,22 +129,25 @@ class FilteredFreshness(Freshness):
 
     @property
     def pending(self) -> bool:
-        return self.filtered and self.row.computed_at is None
+        return self.has_filter and self.row.computed_at is None
 
     @property
-    def filtered(self) -> bool:
+    def has_filter(self) -> bool:
         return bool(RatingFilter.from_spec(self.row.spec))
 
     @property
     def version(self) -> str:
         computed = self.row.computed_at
         computed_us = int(computed.timestamp() * 1_000_000) if computed else 0
-        counts = self.state.version if self.state and not self.filtered else 0
+        counts = self.state.version if self.state and not self.has_filter else 0
         return f"{self.row.pk}-{computed_us}-{counts}.{self.uncounted}-{self.outdated}"
 
     @property
     def outdated(self) -> int:
-        """1 if counts or items changed since the slice was computed, else 0."""
+        """1 if counts or items changed since the result was computed, else 0."""
         current = self.state.version if self.state else 0
-        catalogue_version = self.row.question.project.catalogue_version
-        return int((self.row.version, self.row.catalogue_version) != (current, catalogue_version))
+        items_and_raters_version = self.row.question.project.items_and_raters_version
+        return int(
+            (self.row.version, self.row.items_and_raters_version)
+            != (current, items_and_raters_version)
+        )

@@ -77,7 +77,8 @@ def list_rater_keys(ids: list[int]) -> list[str]:
 def _list_keys(id_lists: Collection[list[int]]) -> list[list[str]]:
     """Return the keys of the raters of each list, without those deleted since."""
     ids = {rater_id for rater_ids in id_lists for rater_id in rater_ids}
-    keys = dict(Rater.objects.filter(pk__in=ids).values_list("pk", "key")) if ids else {}
+    raters = Rater.objects.filter(pk__in=ids).only("key") if ids else ()
+    keys = {rater.pk: rater.key for rater in raters}
     return [[keys[pk] for pk in rater_ids if pk in keys] for rater_ids in id_lists]
 
 

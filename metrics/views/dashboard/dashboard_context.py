@@ -152,7 +152,7 @@ def compare_statistics(selection: Selection, result: Result | None) -> ComparedS
     kappa, alpha, ac1 = (coefficients.get(name, {}).get("value") for name in names)
     scheme = selection.project.band_scheme
     return ComparedStatistics(
-        kappa, alpha, ac1, bands.are_neighbouring((kappa, alpha, ac1), scheme)
+        kappa, alpha, ac1, bands.are_in_adjacent_bands((kappa, alpha, ac1), scheme)
     )
 
 

@@ -139,7 +139,7 @@ def _render_dashboard(
         )
     context |= {
         "project": project,
-        "chosen": selection,
+        "selection": selection,
         "fresh": source.freshness,
         "live": dashboard_page.LIVE,
         "pending": source.pending,

@@ -151,7 +151,7 @@ def list_item_ratings(
     return answers
 
 
-def list_versions(item: Item) -> list[ItemVersion]:
+def list_previous_versions(item: Item) -> list[ItemVersion]:
     """Return the previous contents of the item, newest first."""
     return list(item.versions.select_related("by").order_by("-number"))
 

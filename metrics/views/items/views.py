@@ -33,7 +33,7 @@ from metrics.views.common.selection import (
 from projects.models import Item, Member, Rater
 from projects.selectors.item_counts import get_item_counts
 from projects.services.items import gold
-from ratings.annotation import skips
+from ratings.annotation import skipped_and_flagged
 from ratings.items import content, item_search
 from ratings.items.item_search import ItemFilters
 
@@ -57,7 +57,7 @@ def items(request: HttpRequest, project_id: int) -> HttpResponse:
     selection = get_permitted_selection(request, project_id)
     context: dict[str, Any] = {
         "project": selection.project,
-        "chosen": selection,
+        "selection": selection,
         "is_lead": _is_lead(selection),
         "opened": _get_open_item(request, selection),
     }
@@ -141,7 +141,7 @@ def _get_page_by_id(
 ) -> dict[str, Any]:
     """Return a page of the items by id, after the one that the URL names."""
     after = get_after_id(request.GET)
-    page = item_search.find_page(
+    page = item_search.find_item_page(
         selection.project, item_filters, after=after, size=item_rows.ITEMS_PER_PAGE
     )
     return {
@@ -181,12 +181,14 @@ def _build_item_annotations(selection: Selection, rows: list[item_rows.ItemRow])
     gold_ids = gold.get_gold_in_force(selection.question, item_ids).values_list(
         "item_id", flat=True
     )
-    n_skips = skips.count_in_project(selection.project)
+    n_skips = skipped_and_flagged.count_in_project(selection.project)
     return {
         "shown_items": items,
         "golden": set(gold_ids),
-        "aside": skips.get_by_item(item_ids) if n_skips else {},
-        "set_aside": texts.describe_skip_count(n_skips, skips.MAX_COUNTED) if n_skips else "",
+        "aside": skipped_and_flagged.get_by_item(item_ids) if n_skips else {},
+        "set_aside": texts.describe_skip_count(n_skips, skipped_and_flagged.MAX_COUNTED)
+        if n_skips
+        else "",
     }
 
 
@@ -207,7 +209,9 @@ def _get_open_item(request: HttpRequest, selection: Selection) -> dict[str, Any]
             item, selection.questions, with_gold=_is_lead(selection), with_history=False
         ),
         "may_decide": project.role in (Member.Role.LEAD, Member.Role.ADJUDICATOR),
-        "aside": skips.get_by_item([item.pk]).get(item.pk) if _is_lead(selection) else None,
+        "aside": skipped_and_flagged.get_by_item([item.pk]).get(item.pk)
+        if _is_lead(selection)
+        else None,
         "close": _build_list_url(request),
     }
 
@@ -250,7 +254,7 @@ def item(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
     is_lead = _is_lead(selection)
     context = {
         "project": selection.project,
-        "chosen": selection,
+        "selection": selection,
         "item": shown_item,
         "is_lead": is_lead,
         "blocks": content.build_blocks(shown_item.body),
@@ -263,7 +267,7 @@ def item(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
                 "by": version.by,
                 "blocks": content.build_blocks(version.body),
             }
-            for version in item_rows.list_versions(shown_item)
+            for version in item_rows.list_previous_versions(shown_item)
         ],
     }
     return render(request, "metrics/items/item.html", context)

@@ -87,7 +87,7 @@ def _fill_rows(filled_rows: list[ProjectRow]) -> None:
         )
         rows_by_project.setdefault(stored_question.project_id, []).append(new_row)
     shown_rows = {
-        pk: _choose_shown_question(questions) for pk, questions in rows_by_project.items()
+        pk: _get_first_rated_question(questions) for pk, questions in rows_by_project.items()
     }
     uncounted = _count_uncounted([question.pk for question in all_questions])
     findings = get_stored_findings(row.question.pk for row in shown_rows.values())
@@ -129,7 +129,7 @@ def _add_setup_steps(rows: list[ProjectRow]) -> None:
         row.steps = build_steps(row.project, row.result, n_items=row.n_items, n_raters=n_raters)
 
 
-def _choose_shown_question(questions: list[QuestionRow]) -> QuestionRow:
+def _get_first_rated_question(questions: list[QuestionRow]) -> QuestionRow:
     """Return the first question with ratings, or the first."""
     return next((question for question in questions if question.n_ratings), questions[0])
 

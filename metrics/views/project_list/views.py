@@ -46,7 +46,7 @@ def questions(request: HttpRequest, project_id: int) -> HttpResponse:
 
 @login_required
 @require_POST
-def star(request: HttpRequest, project_id: int) -> HttpResponse:
+def set_star(request: HttpRequest, project_id: int) -> HttpResponse:
     """Star a project (``starred`` 1) or remove the star (0).
 
     Redirects to the list with its previous parameters (``passed``).

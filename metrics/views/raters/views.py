@@ -55,7 +55,7 @@ def rater(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
     )
     context = rater_context.build_context(selection, source) | {
         "project": selection.project,
-        "chosen": selection,
+        "selection": selection,
         "fresh": source.freshness,
         "live": rater_context.LIVE,
         "filter_bar": FilterBar.from_request(request, selection),
@@ -87,7 +87,7 @@ def coefficients(request: HttpRequest, project_id: int) -> HttpResponse:
         context = coefficient_context.build_context(selection, source)
     context |= {
         "project": selection.project,
-        "chosen": selection,
+        "selection": selection,
         "fresh": source.freshness,
         "live": coefficient_context.LIVE,
         "scores": scores,
@@ -104,7 +104,7 @@ def coefficient_recommendation(request: HttpRequest, project_id: int) -> HttpRes
     selection = get_permitted_selection(request, project_id)
     result = get_sources(selection).for_project().question_result
     context = recommendation.build_context(selection, result)
-    context |= {"project": selection.project, "chosen": selection}
+    context |= {"project": selection.project, "selection": selection}
     return render(request, "metrics/coefficients/recommendation.html", context)
 
 
@@ -134,7 +134,7 @@ def pair(request: HttpRequest, project_id: int) -> HttpResponse:
     )
     context = pair_context.build_context(selection, a, b, source) | {
         "project": selection.project,
-        "chosen": selection,
+        "selection": selection,
         "fresh": source.freshness,
         "live": pair_context.LIVE,
         "filter_bar": FilterBar.from_request(request, selection),
@@ -173,7 +173,7 @@ def _render_pair_list(request: HttpRequest, selection: Selection) -> HttpRespons
     page_pairs = source.load_pairs(list(page.object_list))
     context = {
         "project": selection.project,
-        "chosen": selection,
+        "selection": selection,
         "fresh": source.freshness,
         "live": PAIRS_LIVE,
         "coefficient": get_weighted_name("cohen_kappa", selection.weights),

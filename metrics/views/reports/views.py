@@ -67,7 +67,7 @@ def reports(request: HttpRequest, project_id: int) -> HttpResponse:
     )
     context = {
         "project": project,
-        "chosen": selection,
+        "selection": selection,
         "form": form,
         "reports": stored_reports.defer("facts").order_by("-as_of", "-pk")[:MAX_LISTED],
     }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,8 @@ from metrics.saved_views import services
 from metrics.views.charts import views as charts_views
 from metrics.views.common import live_updates
 from metrics.views.dashboard import views
-from projects.models import Member, Project
+from projects.hidden_names import hide_names
+from projects.models import Member, Project, Rater
 
 from .link_removal import remove_links
 
@@ -64,9 +66,10 @@ def shared(request: HttpRequest, secret: str) -> HttpResponse:
         )
     if not live_updates.is_live_request(request):
         services.record_link_opened(link)
-    response = SHARED_PAGES[link.view.page].page(
-        _restrict_request(request, link), _get_project(link)
-    )
+    with _hide_names(link):
+        response = SHARED_PAGES[link.view.page].page(
+            _restrict_request(request, link), _get_project(link)
+        )
     page_path = reverse("shared", args=[secret])
     response.content = remove_links(response.content.decode(), page_path)
     return _add_privacy_headers(response)
@@ -80,7 +83,8 @@ def shared_chart(request: HttpRequest, secret: str, name: str) -> HttpResponse:
     charts = SHARED_PAGES[link.view.page].charts if link is not None and link.is_active else {}
     if link is None or name not in charts:
         raise Http404(_("No such chart."))
-    response = charts[name](_restrict_request(request, link), _get_project(link))
+    with _hide_names(link):
+        response = charts[name](_restrict_request(request, link), _get_project(link))
     body: dict[str, Any] = json.loads(response.content)
     body["rows"] = [_remove_url(row) for row in body["rows"]]
     response.content = json.dumps(body).encode()
@@ -100,6 +104,14 @@ def _get_project(link: ShareLink) -> Project:
     project: Any = link.view.project
     project.role = Member.Role.VIEWER.value  # as get_project would set it: results, no changes
     return link.view.project
+
+
+def _hide_names(link: ShareLink) -> AbstractContextManager[None]:
+    """Return the context in which the page of this link is built."""
+    if link.shows_names:
+        return nullcontext()
+    people = Rater.objects.filter(project=link.view.project_id, kind=Rater.Kind.HUMAN)
+    return hide_names(dict(people.values_list("pk", "key")), seed=link.digest)
 
 
 def _restrict_request(request: HttpRequest, link: ShareLink) -> HttpRequest:

@@ -97,10 +97,19 @@ def update_view(request: HttpRequest, project_id: int, view_id: int) -> HttpResp
             messages.success(request, _("The view is called “%(name)s” now.") % {"name": view.name})
         elif action == "share":
             secret = services.create_share_link(
-                view=view, until=_parse_expiry_date(request), by=request.user
+                view=view,
+                until=_parse_expiry_date(request),
+                by=request.user,
+                shows_names="shows_names" in request.POST,
             )
             link = request.build_absolute_uri(reverse("shared", args=[secret]))
-            return _render_list(request, project, changed_view=view, link=link)
+            return _render_list(
+                request,
+                project,
+                changed_view=view,
+                link=link,
+                shows_names="shows_names" in request.POST,
+            )
         elif action == "delete":
             services.delete_saved_view(view=view, by=request.user)
             messages.success(request, _("The view is deleted, and its links have ended."))
@@ -136,11 +145,13 @@ def _render_list(
     new: dict[str, str] | None = None,
     changed_view: SavedView | None = None,
     link: str = "",
+    shows_names: bool = False,
     errors: dict[str, str] | None = None,
 ) -> HttpResponse:
     """Render the page of all saved views.
 
-    ``changed_view``: the view that was changed; ``link``: a new share link; ``errors``: {field:
+    ``changed_view``: the view that was changed; ``link``: a new share link, and
+    whether it ``shows_names``; ``errors``: {field:
     error}.
     """
     permitted_project: Any = project
@@ -168,6 +179,7 @@ def _render_list(
         "new": new,
         "at": changed_view,
         "link": link,
+        "shows_names": shows_names,
         "troubles": errors or {},
         "until": (today + datetime.timedelta(days=DEFAULT_LINK_DAYS)).isoformat(),
         "first_day": today.isoformat(),

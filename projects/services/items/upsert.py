@@ -1,4 +1,4 @@
-"""Create and change items by key, many in one request; repeating a request changes nothing."""
+"""Create and update items by key, many in one call; repeating a call changes nothing."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def upsert_items(
 
     Raises BadRequest with the errors of each row. New items are stored in the order of the rows,
     which is the order of lists and of the queue. The previous body of a changed item is stored
-    as a version if it showed anything (store_versions).
+    as a version if it showed anything (store_item_versions).
     """
     items = validate_rows("item", rows, FIELDS)
     with transaction.atomic():
@@ -69,13 +69,13 @@ def upsert_items(
             changed.append((old_state.id, values))
             if old_state.has_content and not is_same_json(old_state.body, new_state.body):
                 ids_with_new_body.append(old_state.id)
-        store_versions(ids_with_new_body, now=now, by=by)
+        store_item_versions(ids_with_new_body, now=now, by=by)
         # Existing items by id: writers of ratings lock them in the same order.
         changed.sort(key=itemgetter(0))
         _write_items([*(values for _id, values in changed), *created])
         gold_rows.apply_gold_rows(project, gold_answers, states, by=by)
         if changed or created:
-            Project.objects.filter(pk=project.pk).increment_catalogue_version()
+            Project.objects.filter(pk=project.pk).increment_items_and_raters_version()
             if not is_import:
                 security_log.log_event(
                     "items_upserted",
@@ -116,6 +116,7 @@ def _get_existing_items(project: Project, items: Sequence[RowData]) -> dict[str,
 
 
 def _build_new_state(row: RowData, old_state: _ItemState | None, now: Any) -> _ItemState:
+    """Return the state of an item after the row is applied to its stored state, or to none."""
     if old_state is None:
         old_state = _ItemState(0, None, {}, False, None)
     withdrawn_at = old_state.withdrawn_at
@@ -138,7 +139,7 @@ def _write_items(rows: Sequence[tuple[Any, ...]]) -> None:
     )
 
 
-def store_versions(item_ids: Sequence[int], *, now: datetime.datetime, by: Any) -> None:
+def store_item_versions(item_ids: Sequence[int], *, now: datetime.datetime, by: Any) -> None:
     """Store the current bodies of these items as earlier versions.
 
     Call this in the transaction that changes them.
@@ -159,7 +160,7 @@ def store_versions(item_ids: Sequence[int], *, now: datetime.datetime, by: Any) 
 
 
 def find_body_problem(body: Any) -> str | None:
-    """Return what is wrong with an item's body, or None."""
+    """Return the error message for an invalid body of an item, or None."""
     problem = _find_object_problem("body", body)
     if isinstance(body, dict) and not isinstance(body.get("text", ""), str):
         text_problem = f"'text' of 'body' must be a text, not {describe_json_type(body['text'])}"
@@ -192,12 +193,12 @@ def _find_object_problem(name: str, value: Any) -> str | None:
         value, MAX_DEPTH
     ):
         return f"'{name}' is nested deeper than {MAX_DEPTH} levels"
-    if _count_characters(value, MAX_BODY_LENGTH) > MAX_BODY_LENGTH:
+    if _estimate_json_length(value, MAX_BODY_LENGTH) > MAX_BODY_LENGTH:
         return f"'{name}' is larger than {MAX_BODY_LENGTH} characters; store the rest elsewhere"
     return None
 
 
-def _count_characters(value: Any, limit: int) -> int:
+def _estimate_json_length(value: Any, limit: int) -> int:
     """Return about how long the JSON of a value is; stop counting beyond the limit.
 
     Each value counts one character more than its text, so that many empty ones are large, too.

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from projects.models import Member, Project, Rater
 from projects.services.project_validation import InvalidProjectChange
-from projects.services.raters.updates import pause_raters
+from projects.services.raters.updates import set_raters_paused
 
 from . import membership
 from .joining import join_project
@@ -30,15 +30,15 @@ PAUSE, RESUME, ROLES, JOIN = "pause", "resume", "roles", "join"
 def set_paused(
     *, project: Project, raters: Sequence[Rater], paused: bool, by: Any
 ) -> tuple[list[Rater], str]:
-    """Pause or resume raters; return those that changed, and the token to undo it."""
-    changed = pause_raters(raters=raters, paused=paused, by=by)
+    """Pause or resume raters; return the changed ones, and a token to undo the action."""
+    changed = set_raters_paused(raters=raters, paused=paused, by=by)
     undo_data = [rater.pk for rater in changed]
     return changed, _sign_undo(project, by, RESUME if paused else PAUSE, undo_data)
 
 
 @transaction.atomic
 def set_role(*, project: Project, members: Sequence[Member], role: str, by: Any) -> str:
-    """Give all members this role, or none of them; return the token to undo it.
+    """Give all members this role, or none of them; return a token to undo the action.
 
     Raises InvalidProjectChange.
     """
@@ -51,7 +51,7 @@ def set_role(*, project: Project, members: Sequence[Member], role: str, by: Any)
 
 @transaction.atomic
 def remove_members(*, project: Project, members: Sequence[Member], by: Any) -> str:
-    """Remove all of the members, or none of them; return the token to undo it.
+    """Remove all of the members, or none of them; return a token to undo the action.
 
     Raises InvalidProjectChange.
     """
@@ -83,8 +83,8 @@ def _parse_undo(project: Project, token: str, by: Any) -> tuple[str, list[Any]] 
 
 
 @transaction.atomic
-def undo(*, project: Project, token: str, by: Any) -> None:
-    """Undo an action for the people who are still members or raters of the project.
+def undo_action(*, project: Project, token: str, by: Any) -> None:
+    """Undo the action that a token signs, for people who are still members or raters.
 
     Raises InvalidProjectChange if it cannot be undone.
     """
@@ -94,7 +94,7 @@ def undo(*, project: Project, token: str, by: Any) -> None:
     action, undo_data = parsed
     if action in (PAUSE, RESUME):
         raters = list(project.raters.filter(pk__in=undo_data))
-        pause_raters(raters=raters, paused=action == PAUSE, by=by)
+        set_raters_paused(raters=raters, paused=action == PAUSE, by=by)
     elif action == ROLES:
         members = project.members.select_related("user", "project")
         members_by_id = members.in_bulk([pk for pk, _role in undo_data])

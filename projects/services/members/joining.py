@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 from core import security_log
 from projects.models import Member, Project
 from projects.services.project_validation import InvalidProjectChange
-from projects.services.raters.updates import link_annotator
+from projects.services.raters.updates import get_or_link_rater
 
 
 def join_project(project: Project, user: User, role: str, by: Any) -> Member:
-    """Make the user a member, in the caller's transaction.
+    """Create or update the user's membership with this role, in the caller's transaction.
 
     Raises InvalidProjectChange for an unknown role, and for a user who is a member already.
     """
@@ -25,7 +25,7 @@ def join_project(project: Project, user: User, role: str, by: Any) -> Member:
         raise InvalidProjectChange({"username": message % {"name": user.username}})
     member = Member.objects.create(project=project, user=user, role=role)
     if role == Member.Role.ANNOTATOR:
-        link_annotator(project=project, user=user)
+        get_or_link_rater(project=project, user=user)
     security_log.log_event(
         "member_added",
         project_id=project.pk,

@@ -17,9 +17,9 @@ from core import security_log
 from projects.models import Member, Project
 from projects.permissions import get_addable_users
 from projects.services.project_validation import InvalidProjectChange
-from projects.services.raters.updates import link_annotator
+from projects.services.raters.updates import get_or_link_rater
 
-from . import offers
+from . import role_offers
 from .joining import join_project, validate_role
 from .usernames import reject_misleading_username
 
@@ -46,7 +46,7 @@ def add_member(*, project: Project, username: str, role: str, by: Any) -> Member
         raise InvalidProjectChange({"username": message % {"name": username}})
     user = user_model.objects.filter(username=username, is_active=True).first()
     owner = user if user is not None and _has_login(user) else None
-    offers.create_offer(project=project, username=username, user=owner, role=role, by=by)
+    role_offers.create_offer(project=project, username=username, user=owner, role=role, by=by)
     return None
 
 
@@ -98,7 +98,7 @@ def invite_members(
 
 
 def set_starred(*, project: Project, user: Any, starred: bool) -> bool:
-    """Set if the member wants the project first in their own list; return False for a stranger."""
+    """Set whether the member's list shows the project first; return False for no member."""
     return bool(Member.objects.filter(project=project, user=user.pk).update(starred=starred))
 
 
@@ -120,7 +120,7 @@ def change_role(*, member: Member, role: str, by: Any) -> Member:
     before, member.role = member.role, role
     member.save(update_fields=["role"])
     if role == Member.Role.ANNOTATOR:
-        link_annotator(project=member.project, user=member.user)
+        get_or_link_rater(project=member.project, user=member.user)
     project_id, user_id = member.project_id, member.user_id
     security_log.log_event(
         "role_changed",

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from core.text import fold_lookalikes, has_invisible, has_mixed_scripts
+from core.text import fold_lookalikes, has_invisible_character, has_mixed_scripts
 
 
 def reject_misleading_username(username: str, *, user: User | None = None) -> None:
@@ -24,7 +24,7 @@ def reject_misleading_username(username: str, *, user: User | None = None) -> No
         raise ValidationError(_("A user with that username already exists."))
     folded = fold_lookalikes(username)
     is_lookalike = folded != username and other_users.filter(username__iexact=folded).exists()
-    if is_lookalike or has_mixed_scripts(username) or has_invisible(username):
+    if is_lookalike or has_mixed_scripts(username) or has_invisible_character(username):
         message = _("This name looks like another one: letters of one alphabet tell them apart.")
         raise ValidationError(message)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from core.text import has_control
+from core.text import has_control_character
 from projects.models import Rater
 from projects.services.row_validation import FieldSpec, find_key_problem
 
@@ -21,7 +21,7 @@ MAX_USERNAME_LENGTH = 150
 
 
 def _find_name_problem(name: Any) -> str | None:
-    if not isinstance(name, str) or len(name) > MAX_NAME_LENGTH or has_control(name):
+    if not isinstance(name, str) or len(name) > MAX_NAME_LENGTH or has_control_character(name):
         return (
             f"'name' must be a text of {MAX_NAME_LENGTH} characters at most, "
             "without control characters"
@@ -30,7 +30,7 @@ def _find_name_problem(name: Any) -> str | None:
 
 
 def _find_model_problem(value: Any, *, name: str, max_length: int) -> str | None:
-    if isinstance(value, str) and len(value) <= max_length and not has_control(value):
+    if isinstance(value, str) and len(value) <= max_length and not has_control_character(value):
         return None
     return f"'{name}' must be a text of {max_length} characters at most, without control characters"
 

@@ -10,7 +10,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from core import security_log
-from core.text import has_control
+from core.text import has_control_character
+from projects import hooks
 from projects.models import Member, Project, Rater, RaterIdentity
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.raters import kind_history, pseudonyms
@@ -23,8 +24,8 @@ from projects.services.raters.fields import (
 
 
 @transaction.atomic
-def link_annotator(*, project: Project, user: User) -> Rater:
-    """Return the rater as whom ``user`` rates.
+def get_or_link_rater(*, project: Project, user: User) -> Rater:
+    """Return the user's rater; link an existing rater of this name or create one if there is none.
 
     This is the rater linked to the user, else an unlinked human rater with the username as key,
     else a new one.
@@ -56,8 +57,8 @@ def link_annotator(*, project: Project, user: User) -> Rater:
 
 
 @transaction.atomic
-def pause_rater(*, rater: Rater, paused: bool, by: Any, reason: str = "") -> Rater:
-    """Stop or resume giving items to a rater; existing ratings still count.
+def set_rater_paused(*, rater: Rater, paused: bool, by: Any, reason: str = "") -> Rater:
+    """Pause a rater, who gets no further items, or resume them; ratings still count.
 
     ``reason`` is set if a rule of the project caused it; then ``by`` is None.
     """
@@ -72,14 +73,17 @@ def pause_rater(*, rater: Rater, paused: bool, by: Any, reason: str = "") -> Rat
         before={"rater": rater.key, "paused": before},
         after={"rater": rater.key, "paused": paused},
     )
+    hooks.notify_rater_paused(rater, by=by)
     return rater
 
 
 @transaction.atomic
-def pause_raters(*, raters: Iterable[Rater], paused: bool, by: Any) -> list[Rater]:
-    """Stop or resume several raters, with an audit log entry each; return those that changed."""
+def set_raters_paused(*, raters: Iterable[Rater], paused: bool, by: Any) -> list[Rater]:
+    """Pause or resume several raters; return those that changed."""
     return [
-        pause_rater(rater=rater, paused=paused, by=by) for rater in raters if rater.paused != paused
+        set_rater_paused(rater=rater, paused=paused, by=by)
+        for rater in raters
+        if rater.paused != paused
     ]
 
 
@@ -118,7 +122,7 @@ def change_rater(
     if rater.kind != kind:
         kind_history.record_previous_kinds({rater.pk: rater.kind})
     if (rater.kind, rater.group) != (kind, group):
-        Project.objects.filter(pk=rater.project_id).increment_catalogue_version()
+        Project.objects.filter(pk=rater.project_id).increment_items_and_raters_version()
     after = {
         "name": name,
         "kind": kind,
@@ -159,7 +163,7 @@ def _validate_model_field(kind: str, field: str, text: str, *, max_length: int) 
     """Raise InvalidProjectChange for an invalid model field, or one of a person."""
     if text and kind != Rater.Kind.MODEL:
         raise InvalidProjectChange({field: _("Only of raters who are models.")})
-    if len(text) > max_length or has_control(text):
+    if len(text) > max_length or has_control_character(text):
         raise InvalidProjectChange(
             {field: _("A line of %(most)s characters at most.") % {"most": max_length}}
         )

@@ -1,4 +1,4 @@
-"""Create and change raters by key, many in one request; repeating a request changes nothing."""
+"""Create and update raters by key, many in one call; repeating a call changes nothing."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def upsert_raters(*, project: Project, rows: Sequence[Any], by: Any) -> Counts:
     with transaction.atomic():
         # This lock prevents that one account is linked to two raters.
         project = Project.objects.select_for_update().get(pk=project.pk)
-        raters = _use_pseudonyms(project, raters)
+        raters = _replace_keys_by_pseudonyms(project, raters)
         true_names = pseudonyms.get_true_names(project)
         users = _get_users(project, raters, by)
         existing = get_existing_rows("projects_rater", COLUMNS_SQL, project, raters)
@@ -83,7 +83,7 @@ def upsert_raters(*, project: Project, rows: Sequence[Any], by: Any) -> Counts:
     return counts
 
 
-def _use_pseudonyms(project: Project, raters: Sequence[RowData]) -> list[RowData]:
+def _replace_keys_by_pseudonyms(project: Project, raters: Sequence[RowData]) -> list[RowData]:
     """Return the rows with the pseudonyms of hidden raters.
 
     Raises BadRequest where two rows are of the same rater.
@@ -123,7 +123,7 @@ def _record_kinds(
 def _reject_models_of_people(
     raters: Sequence[RowData], existing: dict[str, tuple[Any, ...]]
 ) -> None:
-    """Raise BadRequest if a person would have a model or a version of a prompt."""
+    """Raise BadRequest if a rater who is a person would have a model name or prompt version."""
     errors = {}
     for index, row in enumerate(raters):
         values = (
@@ -204,7 +204,7 @@ def _write_raters(project: Project, writes: list[tuple[Any, ...]]) -> list[int]:
         update={name: f'excluded."{name}"' for name in (*FIELD_DEFAULTS, "user_id")},
     )
     if writes:
-        Project.objects.filter(pk=project.pk).increment_catalogue_version()
+        Project.objects.filter(pk=project.pk).increment_items_and_raters_version()
     tied_ids = {row[-1] for row in writes if row[-1] is not None}
     members = Member.objects.filter(project=project, user__in=tied_ids)
     new_member_ids = tied_ids - set(members.values_list("user_id", flat=True))

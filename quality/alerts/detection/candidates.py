@@ -13,7 +13,7 @@ from metrics.scale import QuestionScale
 from quality.models import AlertKind, AlertMeasure
 from ratings.services.rating_times import date_from_day
 
-from .matching import AlertPeriod, get_pair_id
+from .matching import AlertPeriod, build_pair_subject
 
 CHART_DIGITS = 4  # decimals of the values of a chart
 
@@ -74,7 +74,7 @@ def build_outlier_candidate(
     about, code = finding.raters or (0,), None
     facts: dict[str, Any] = {**finding.facts, "level": level}
     if len(finding.raters) == 2:
-        about = get_pair_id(finding.raters)
+        about = build_pair_subject(finding.raters)
     if finding.code is not None:
         code = int(scale.codes[finding.code])
         facts["category"] = scale.labels[finding.code]

@@ -15,8 +15,8 @@ MAX_GAP_DAYS = 14  # days between two periods that may still have one cause
 OPEN_END = 2**31  # day number after every real day
 
 
-def get_pair_id(raters: Sequence[int]) -> tuple[int, ...]:
-    """Return one number for two raters in a tuple, so that a pair matches only itself."""
+def build_pair_subject(raters: Sequence[int]) -> tuple[int, ...]:
+    """Return a 1-tuple with a number that identifies the pair of raters, as an alert's subject."""
     low, high = sorted(raters)
     return (low * 2**40 + high,)
 

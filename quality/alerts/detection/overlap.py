@@ -15,7 +15,7 @@ from .candidates import AlertCandidate, build_count_candidate
 
 GRACE_DAYS = 14  # days after its first rating within which an item should get all of them
 WINDOW_DAYS = 60  # only items whose first rating is newer are counted
-MIN_ITEMS = 20
+MIN_OVERDUE_ITEMS = 20
 MIN_SHARE = 0.1
 
 
@@ -25,8 +25,8 @@ def find_missing_ratings(
     """Return a candidate where many items of the queue lack ratings, else an empty list.
 
     Counts items whose first rating is between GRACE_DAYS and WINDOW_DAYS old and that have
-    fewer ratings than the project's overlap: at least MIN_ITEMS, and a tenth of all items begun
-    in these days. ``ratings``: all current ratings of people, an array of scan.RATING_DTYPE.
+    fewer ratings than the project's overlap: at least MIN_OVERDUE_ITEMS, and a tenth of all items
+    begun in these days. ``ratings``: all current ratings of people, an array of scan.RATING_DTYPE.
     """
     now = (today - EPOCH).days
     item_ids, item_index = np.unique(ratings["item"], return_inverse=True)
@@ -37,7 +37,7 @@ def find_missing_ratings(
     incomplete = begun_in_window & (
         np.bincount(item_index, minlength=item_ids.size) < overlap_target
     )
-    if incomplete.sum() < MIN_ITEMS:
+    if incomplete.sum() < MIN_OVERDUE_ITEMS:
         return []
     queued_items = Item.objects.filter(
         AVAILABLE, project=question.project_id, slots_taken__lt=overlap_target
@@ -47,7 +47,7 @@ def find_missing_ratings(
         item_ids, np.fromiter(open_item_ids, np.int64, len(open_item_ids))
     )
     n_overdue, n_begun = int(overdue.sum()), int(begun_in_window.sum())
-    if n_overdue < MIN_ITEMS or n_overdue < MIN_SHARE * n_begun:
+    if n_overdue < MIN_OVERDUE_ITEMS or n_overdue < MIN_SHARE * n_begun:
         return []
     since = int(first_day[overdue].min())
     facts = {"wanted": overlap_target, "share": n_overdue / n_begun}

@@ -58,7 +58,7 @@ def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
     agreement on such items is lower for everybody (metrics.results.headline.random_sample).
     """
     scale = QuestionScale.for_question(question)
-    ratings = _read_ratings(question, scale)
+    ratings = _load_ratings(question, scale)
     reason = ""
     if scale.k < 2:
         reason = SINGLE_CATEGORY
@@ -68,7 +68,7 @@ def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
         return ScanResult(None, reason, ratings.size)
     level, known_changes = (
         sensitivity.get_evidence_level(question.project_id),
-        get_known_changes(question),
+        build_drift_context(question),
     )
     settings = drift.DriftSettings(
         alert_level=level, watch_level=min(level, drift.DriftSettings().watch_level)
@@ -97,12 +97,12 @@ def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
         [build_drift_candidate(alert, level) for alert in drift_alerts]
         + [build_outlier_candidate(outlier, scale, level) for outlier in outlier_result.findings]
         + overlap.find_missing_ratings(question, ratings, today),
-        sensitivity.compute_volume(drift_result),
+        sensitivity.compute_workload(drift_result),
     )
 
 
-def get_known_changes(question: Question) -> drift.DriftContext:
-    """Return the days on which the guidelines changed, and the drifts that leads excused."""
+def build_drift_context(question: Question) -> drift.DriftContext:
+    """Return the segments since guideline changes and the excused drifts of a question."""
     zone = ZoneInfo(question.project.time_zone)
     versions = GuidelineVersion.objects.filter(project_id=question.project_id, number__gt=1)
     segment_starts = [
@@ -123,7 +123,7 @@ def to_day_number(date: datetime.date) -> int:
     return (date - EPOCH).days
 
 
-def _read_ratings(question: Question, scale: QuestionScale) -> np.ndarray:
+def _load_ratings(question: Question, scale: QuestionScale) -> np.ndarray:
     """Return people's current ratings as an array of RATING_DTYPE, codes as category indexes.
 
     Ratings of retired categories are left out.

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from core.jobs.lease import LeaseLost, get_leased_rows
 from events.services import record_event
@@ -25,10 +25,15 @@ from quality.models import (
 from ratings.services.rating_times import date_from_day
 
 from .candidates import AlertCandidate
-from .matching import OPEN_END, AlertPeriod, get_pair_id, match_periods
+from .matching import OPEN_END, AlertPeriod, build_pair_subject, match_periods
 from .scan import ScanResult, to_day_number
 
 BATCH_SIZE = 1_000
+# Kinds of alerts that have a kind of event of their own, beside alert.opened.
+EVENT_OF_KIND = {
+    AlertKind.QUESTION_FELL: "question.fell",
+    AlertKind.RATER_DRIFT: "rater.drifted",
+}
 PAIR_KINDS = (AlertKind.PAIR_DIVERGED, AlertKind.RATER_COPIES)
 
 
@@ -112,7 +117,7 @@ def _get_subjects(alert: Alert) -> tuple[int, ...]:
     if alert.kind == AlertKind.CATEGORY_COLLAPSED:
         return (alert.code or 0,)
     raters = [rater for rater in (alert.rater_id, alert.other_rater_id) if rater is not None]
-    return get_pair_id(raters) if alert.kind in PAIR_KINDS else tuple(raters) or (0,)
+    return build_pair_subject(raters) if alert.kind in PAIR_KINDS else tuple(raters) or (0,)
 
 
 def _build_period(alert: Alert) -> AlertPeriod:
@@ -134,12 +139,19 @@ def _create_alert(question: Question, candidate: AlertCandidate) -> Alert:
         question=question, kind=candidate.kind, created_at=timezone.now(), **candidate.fields
     )
     AlertStep.objects.create(alert=alert, at=alert.created_at, state=AlertState.OPEN)
-    record_alert_event(alert, "alert_raised")
+    record_alert_event(alert, "alert.opened")
+    if alert.kind in EVENT_OF_KIND:
+        record_alert_event(alert, EVENT_OF_KIND[alert.kind])
     return alert
 
 
 def record_alert_event(alert: Alert, kind: str, *, by: Any = None, **data: Any) -> None:
-    """Record an event of an alert in the caller's transaction."""
+    """Record an event of an alert in the caller's transaction.
+
+    It has the numbers of the alert, and how often such an alert is false.
+    """
+    with translation.override("en"):  # as everywhere in the API
+        promise = KINDS[alert.kind].error_rate(alert)
     record_event(
         project_id=alert.question.project_id,
         kind=kind,
@@ -152,8 +164,16 @@ def record_alert_event(alert: Alert, kind: str, *, by: Any = None, **data: Any) 
             "other_rater": alert.other_rater.key if alert.other_rater else None,
             "measure": alert.measure,
             "since": alert.since.isoformat(),
+            "since_earliest": alert.since_earliest.isoformat(),
+            "since_latest": alert.since_latest.isoformat(),
+            "detected_on": alert.detected_on.isoformat(),
             "size": alert.size,
+            "low": alert.low,
+            "high": alert.high,
             "n": alert.n,
+            "n_before": alert.n_before,
+            "evidence": alert.evidence,
+            "promise": promise,
             **data,
         },
         by=by,

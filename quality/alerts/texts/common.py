@@ -71,7 +71,7 @@ def list_timing_sentences(alert: Alert) -> list[str]:
     return [sentence % build_text_params(alert) for sentence in sentences]
 
 
-def list_guideline_changes(alert: Alert) -> list[str]:
+def describe_guideline_changes(alert: Alert) -> list[str]:
     """Return a sentence for each change of the guidelines between onset and detection.
 
     Without a change, one sentence says so.

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from quality.models import Alert, AlertKind, AlertMeasure
 
-from .common import build_text_params, list_guideline_changes, list_timing_sentences
+from .common import build_text_params, describe_guideline_changes, list_timing_sentences
 
 
 def build_sentence(alert: Alert) -> str:
@@ -101,7 +101,7 @@ def _describe_other_drifts(alert: Alert) -> str:
 
 def list_explanations(alert: Alert) -> list[str]:
     return [
-        *list_guideline_changes(alert),
+        *describe_guideline_changes(alert),
         _("Other kinds of items than before: look at those below."),
         _("One category that is used otherwise: see the shares."),
         _("Peers who came, went or differ are no explanation: their own levels are taken out."),

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from quality.models import Alert, AlertKind, AlertMeasure
 
-from .common import build_text_params, list_guideline_changes, list_timing_sentences
+from .common import build_text_params, describe_guideline_changes, list_timing_sentences
 
 
 def build_question_sentence(alert: Alert) -> str:
@@ -76,7 +76,7 @@ def _list_raters_beyond(alert: Alert) -> list[str]:
 
 def list_explanations(alert: Alert) -> list[str]:
     return [
-        *list_guideline_changes(alert),
+        *describe_guideline_changes(alert),
         _("Other kinds of items than before: look at those that are new."),
         _("One rater who drifts is no explanation: that would be an alarm of its own."),
     ]

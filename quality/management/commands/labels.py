@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from projects.models import Project, Question
-from quality.consensus import recompute
+from quality.consensus import recomputation
 from quality.labels import data_card, files, selectors
 from quality.models import Consensus
 from ratings.files.parquet_file import has_parquet
@@ -31,7 +31,7 @@ class Command(BaseCommand):
         file_format = options["format"]
         if file_format == "parquet" and not has_parquet():
             raise CommandError("Parquet needs pyarrow: pip install -r requirements-extra.txt")
-        recompute.recompute_question(question.pk, at_once=True)
+        recomputation.recompute_question(question.pk, at_once=True)
         if file_format == "card":
             self.stdout.write(data_card.build_data_card(question))
             return

@@ -1,4 +1,4 @@
-"""Statements that find candidate items for the queue.
+"""SQL that finds candidate items for a rater's next assignment.
 
 Items are found without counting: ``Item.slots_taken`` is indexed, and an open item is on one of
 ``overlap`` levels (0 slots taken, 1 slot taken, ...). Withdrawn items and items without content are
@@ -98,7 +98,7 @@ _NEW_TO_RATER_SQL = """
 
 @functools.cache
 def get_search_sql(overlap: int, size: int, lock: str) -> str:
-    """Return the SQL that finds (id of the last candidate, id of the first that ``lock`` locked).
+    """Return SQL for (id of the last open item in a range, id of the first that was locked).
 
     Its parameters: project, lower and upper end of the ids, rater.
     """
@@ -112,7 +112,7 @@ def get_search_sql(overlap: int, size: int, lock: str) -> str:
 
 @functools.cache
 def get_planned_search_sql(overlap: int, size: int, lock: str) -> str:
-    """Return the SQL that finds the same among the planned items, with any id."""
+    """Return SQL for the first planned item in a range, with the columns of get_search_sql."""
     return _SEARCH_PLANNED_SQL.format(
         size=size, overlap=overlap, lock=lock, asked=ACTIVE_ITEM_SQL, new=_NEW_TO_RATER_SQL
     )
@@ -124,7 +124,7 @@ def should_use_plan(rater: Rater, n_assigned: int) -> bool:
     One in RANDOM_EVERY is selected at random anyway, so that not all ratings are of items that were
     selected because of other raters' answers.
     """
-    if not QueueOrder(rater.project.queue_order).planned:
+    if not QueueOrder(rater.project.queue_order).is_planned:
         return False
     return _draw_number(rater, n_assigned, RANDOM_STARTS) * RANDOM_EVERY >= 2**64
 
@@ -139,7 +139,7 @@ def _build_level_queries(overlap: int, condition: str) -> list[str]:
     ]
 
 
-def build_ranges(starts: Sequence[int]) -> list[tuple[int, int]]:
+def build_id_ranges(starts: Sequence[int]) -> list[tuple[int, int]]:
     """Return ranges of ids: a span after each start, all after the last one, all before it."""
     return [
         *((start, start + RANDOM_SPAN) for start in starts[:-1]),
@@ -148,16 +148,16 @@ def build_ranges(starts: Sequence[int]) -> list[tuple[int, int]]:
     ]
 
 
-def build_bounds_query(rater: Rater) -> list[bulk.Statement]:
+def build_id_bounds_query(rater: Rater) -> list[bulk.Statement]:
     """Return the query for the first and last open item's id, if the random order needs them."""
     project = rater.project
     if project.queue_order == QueueOrder.FIXED:
         return []
-    return [(_get_bounds_sql(project.overlap), [project.pk])]
+    return [(_get_id_bounds_sql(project.overlap), [project.pk])]
 
 
 @functools.cache
-def _get_bounds_sql(overlap: int) -> str:
+def _get_id_bounds_sql(overlap: int) -> str:
     queries: list[str] = []
     for order in ("ASC", "DESC"):
         queries += _build_level_queries(overlap, f"ORDER BY id {order} LIMIT 1")
@@ -174,12 +174,12 @@ def draw_random_ranges(
     """
     [(lowest, highest)] = bounds
     if lowest is None:
-        return build_ranges([0])
+        return build_id_ranges([0])
     starts = []
     for number in range(RANDOM_STARTS):
         random_number = _draw_number(rater, n_assigned, number)
         starts.append(lowest - 1 + random_number * (highest - lowest + 1) // 2**64)
-    return build_ranges(starts)
+    return build_id_ranges(starts)
 
 
 def _draw_number(rater: Rater, n_assigned: int, number: int) -> int:

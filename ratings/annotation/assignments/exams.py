@@ -1,4 +1,4 @@
-"""Exams: gold items in random order, known to the rater, until the answers are conclusive.
+"""Exams of raters: gold items in random order, until the answers are conclusive.
 
 The answers are check answers, as for hidden gold, and final: they are not corrected, and no item is
 skipped. A rater gets each gold item at most once, in an exam or hidden. A gold answer that is
@@ -45,7 +45,7 @@ class ExamVerdict:
 
 @dataclass(frozen=True)
 class ExamPolicy:
-    """Statistical decisions about exams.
+    """Registered functions that decide exams and list doubted gold items.
 
     ``judge`` maps the correctness of the answers and the test parameters to a verdict, None while
     they are inconclusive. ``get_doubted_items`` maps a question id to items whose gold answer is
@@ -96,8 +96,8 @@ class ExamStatus:
         return 10 * self.rules.p_fail
 
     @property
-    def state(self) -> str:
-        """State: open, not_started, too_few_gold_items, or no_attempt_left (leads know)."""
+    def availability(self) -> str:
+        """Availability: open, not_started, too_few_gold_items, or no_attempt_left."""
         if self.exam is not None and self.exam.state == State.OPEN:
             return "open"
         if not self.attempts_left:
@@ -122,7 +122,7 @@ def get_exam_status(rater: Rater) -> ExamStatus | None:
     if is_open or not attempts_left:
         return status
     min_correct, n_available = (
-        get_min_correct(question),
+        compute_min_correct_answers(question),
         len(get_new_items_by_rater(question, [rater])[rater.pk]),
     )
     if n_available < min_correct:
@@ -140,8 +140,8 @@ def get_exam_status(rater: Rater) -> ExamStatus | None:
     )
 
 
-def get_min_correct(question: Question) -> int:
-    """Return the smallest number of items that suffices to pass: with fewer there is no exam."""
+def compute_min_correct_answers(question: Question) -> int:
+    """Return the smallest number of correct answers that passes the exam."""
     rules = question.exam_rules.get_test_parameters()
     for number in range(1, rules["max_answers"]):
         verdict = EXAM_POLICY[0].judge([True] * number, rules)
@@ -191,8 +191,10 @@ def get_new_items_by_rater(question: Question, raters: Sequence[Rater]) -> dict[
 
 
 @transaction.atomic
-def begin_exam(*, question: Question, rater: Rater, by: Any = None, reason: str = "") -> Exam:
-    """Start the rater's next exam, or return the open one.
+def get_or_start_exam(
+    *, question: Question, rater: Rater, by: Any = None, reason: str = ""
+) -> Exam:
+    """Return the rater's open exam, or start the next attempt.
 
     ``by`` is the lead who grants an attempt beyond the rules, with a reason. Raises
     ExamNotAvailable.
@@ -204,7 +206,7 @@ def begin_exam(*, question: Question, rater: Rater, by: Any = None, reason: str 
     if by is None and len(attempts) >= question.exam_rules.max_attempts:
         raise ExamNotAvailable("no_attempt_left")
     items = sorted(get_new_items_by_rater(question, [rater])[rater.pk])
-    if len(items) < get_min_correct(question):
+    if len(items) < compute_min_correct_answers(question):
         raise ExamNotAvailable("too_few_gold_items")
     secrets.SystemRandom().shuffle(items)
     rules = question.exam_rules.get_test_parameters()
@@ -218,20 +220,20 @@ def begin_exam(*, question: Question, rater: Rater, by: Any = None, reason: str 
         by=by,
         reason=reason,
     )
-    _record_event(exam, "exam_retry_granted" if by else "exam_started", by=by)
+    _record_event(exam, "exam.retry_granted" if by else "exam.started", by=by)
     return exam
 
 
 @transaction.atomic
 def get_next_exam_item(
-    rater: Rater, question_id: int, *, exclude_item_id: int | None = None
+    rater: Rater, question_id: int, *, exclude_item_ids: Collection[int] = ()
 ) -> Item | None:
     """Assign the next item of the open exam; None without an open exam.
 
-    None as well where the rater already sees an item (``exclude_item_id``): whether another one
+    None as well where the rater already sees an item (``exclude_item_ids``): whether another one
     follows depends on the answer.
     """
-    if exclude_item_id is not None:
+    if exclude_item_ids:
         return None
     _lock_queue(rater)
     exam = Exam.objects.filter(question=question_id, rater=rater, state=State.OPEN).first()
@@ -243,14 +245,14 @@ def get_next_exam_item(
         items_by_id = {item.pk: item for item in items.filter(Exists(in_force))}
         item = next((items_by_id[pk] for pk in remaining_ids if pk in items_by_id), None)
         if item is not None:
-            hidden_checks.open_check(rater, item.pk, Kind.EXAM)
+            hidden_checks.open_check_assignment(rater, item.pk, Kind.EXAM)
             return item
         exam = _end_exhausted_exam(exam)
     return None
 
 
 def record_exam_answer(rater: Rater, item: Item, codes: Mapping[Question, int]) -> Exam | None:
-    """Add an answer that was just recorded to the exam; return the exam if it ended.
+    """Count the answer to an exam item; return the exam if this answer ended it.
 
     Must run in the transaction that holds the rater's queue row.
     """
@@ -297,7 +299,7 @@ def waive_exam(*, question: Question, rater: Rater, by: Any, reason: str) -> Exa
         by=by,
         reason=reason,
     )
-    _record_event(exam, "exam_waived", by=by)
+    _record_event(exam, "exam.waived", by=by)
     return exam
 
 
@@ -325,7 +327,7 @@ def _end_exam(exam: Exam, state: str, error_probability: float | None = None) ->
     assignments.filter(state=Assignment.State.OPEN).exclude(
         item__in=[item for item, *_rest in exam.answers]
     ).update(state=Assignment.State.EXPIRED, closed_at=exam.ended_at)
-    _record_event(exam, f"exam_{state}", by=exam.by if state == State.WAIVED else None)
+    _record_event(exam, f"exam.{state}", by=exam.by if state == State.WAIVED else None)
     return exam
 
 
@@ -341,6 +343,7 @@ def _record_event(exam: Exam, kind: str, *, by: Any) -> None:
         subject=f"rater/{exam.rater_id}",
         data={
             "question": exam.question.key,
+            "rater": exam.rater.key,
             "attempt": exam.number,
             "answers": len(exam.scored_answers),
             "right": exam.right,

@@ -186,7 +186,7 @@ def assign_check(rater: Rater, due_check: DueCheck) -> int | None:
     return item_id
 
 
-def open_check(rater: Rater, item_id: int, kind: str) -> None:
+def open_check_assignment(rater: Rater, item_id: int, kind: str) -> None:
     """Open an assignment that takes no slot, in the same transaction."""
     bulk.execute_statements(
         [(_OPEN_CHECK_SQL, [item_id, rater.pk, str(kind), *_get_lease_times()])]
@@ -249,7 +249,7 @@ def _assign_gold(rater: Rater, n_assigned: int) -> int | None:
     if not rows:
         return None
     item_id = min(rows, key=lambda row: row[1])[0]
-    open_check(rater, item_id, Kind.GOLD)
+    open_check_assignment(rater, item_id, Kind.GOLD)
     return item_id
 
 

@@ -1,4 +1,4 @@
-"""Time for which an assigned item is reserved for its rater."""
+"""Lease time: how long an assigned item is reserved for its rater."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from django.conf import settings
 
 
 def get_lease_time() -> datetime.timedelta:
-    """Return the time that an assigned item is reserved for the rater, check or not."""
+    """Return the time for which an assigned item, or a check, is reserved for its rater."""
     return datetime.timedelta(seconds=settings.LEASE_SECONDS)

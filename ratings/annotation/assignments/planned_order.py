@@ -15,7 +15,7 @@ MAX_PLANNED_ITEMS = (
 
 @transaction.atomic
 def set_planned_order(project_id: int, item_ids: Sequence[int]) -> int:
-    """Plan exactly these items, in this order; return the number of changed rows.
+    """Store these items as the planned ones, in this order; return the number of changed rows.
 
     Raises ValueError for more than MAX_PLANNED_ITEMS.
     """

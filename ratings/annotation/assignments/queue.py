@@ -1,4 +1,4 @@
-"""Assignment of items to raters.
+"""Queue: assign the next item to a rater, and release expired assignments.
 
 Every item gets as many raters as its project's ``overlap`` and its own ``extra_slots`` say, never
 one more through this module.
@@ -15,7 +15,7 @@ ORM takes longer to build its queries than the database to answer them.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from django.db import connection, transaction
@@ -101,10 +101,11 @@ _ASSIGNED_ITEM_SQL = (
 )
 
 
-def get_next_item(rater: Rater, *, exclude_item_id: int | None = None) -> Item | None:
+def get_next_item(rater: Rater, *, exclude_item_ids: Collection[int] = ()) -> Item | None:
     """Return the rater's open item, else a newly assigned one; None when nothing is left.
 
-    ``exclude_item_id`` is an item that the rater already sees: then the item after it is returned.
+    ``exclude_item_ids`` are items that the rater already has in the browser: then the item after
+    them is returned.
     A rater with an exam to pass gets only its items, one by one.
     """
     if rater.paused or rater.project.archived_at is not None:
@@ -119,31 +120,31 @@ def get_next_item(rater: Rater, *, exclude_item_id: int | None = None) -> Item |
                 exam_query,
                 (_EXPIRED_EXISTS_SQL, [now]),
                 (_POSITION_SQL, [rater.pk]),
-                *candidates.build_bounds_query(rater),
+                *candidates.build_id_bounds_query(rater),
             ]
         )
     )
     if exam_question_id is not None:
-        item = exams.get_next_exam_item(rater, exam_question_id, exclude_item_id=exclude_item_id)
+        item = exams.get_next_exam_item(rater, exam_question_id, exclude_item_ids=exclude_item_ids)
     else:
-        item = _get_open_item(open_rows, exclude_item_id)
+        item = _get_open_item(open_rows, exclude_item_ids)
     if item is not None or exam_question_id is not None:
         return item
     if expired_rows:  # each request for an item frees the slots of expired assignments
-        release_expired()
+        release_expired_assignments()
     # Read without a lock: it only determines where the search starts.
     position, n_assigned = position_rows[0] if position_rows else (0, 0)
     ranges = (
         candidates.draw_random_ranges(rater, n_assigned, bounds[0])
         if bounds
-        else candidates.build_ranges([position])
+        else candidates.build_id_ranges([position])
     )
     use_plan = candidates.should_use_plan(rater, n_assigned)
     for wait_for_locks in _get_lock_strategies():
         with transaction.atomic():
             *_, open_rows = bulk.execute_statements([*build_queue_lock(rater), open_query])
             # Another window of the rater may have got an item while this request waited.
-            if (item := _get_open_item(open_rows, exclude_item_id)) is not None:
+            if (item := _get_open_item(open_rows, exclude_item_ids)) is not None:
                 return item
             # Planned items are only tried without waiting: locked ones are skipped.
             planned = use_plan and not wait_for_locks
@@ -155,8 +156,8 @@ def get_next_item(rater: Rater, *, exclude_item_id: int | None = None) -> Item |
     return None
 
 
-def claim_slot(rater: Rater, item: Item) -> bool:
-    """Claim a slot for a rater who returns to an item they skipped or let expire.
+def reclaim_slot(rater: Rater, item: Item) -> bool:
+    """Claim a slot again, for a rater who returns to an item that was skipped or expired.
 
     Returns False when no slot is left.
     """
@@ -170,7 +171,7 @@ def claim_slot(rater: Rater, item: Item) -> bool:
         return _open_assignment(rater, item.pk, planned=planned_assignments.exists()) is not None
 
 
-def release_expired() -> None:
+def release_expired_assignments() -> None:
     """Expire assignments whose lease is over and free their slots, a few at a time."""
     now = timezone.now()
     expired = Assignment.objects.filter(state=State.OPEN, leased_until__lte=now).order_by(
@@ -181,7 +182,7 @@ def release_expired() -> None:
         Assignment.objects.filter(pk__in=[row.pk for row in rows]).update(
             state=State.EXPIRED, closed_at=now
         )
-        slots.recount({row.item_id for row in rows})
+        slots.recount_slots({row.item_id for row in rows})
 
 
 def _can_skip_locked() -> bool:
@@ -191,7 +192,9 @@ def _can_skip_locked() -> bool:
 # --- open assignments
 
 
-def _get_open_item(rows: Sequence[tuple[Any, ...]], exclude_item_id: int | None) -> Item | None:
+def _get_open_item(
+    rows: Sequence[tuple[Any, ...]], exclude_item_ids: Collection[int]
+) -> Item | None:
     """Return the item that was open longest; extend its lease when half of it is over."""
     for (
         assignment_id,
@@ -203,7 +206,7 @@ def _get_open_item(rows: Sequence[tuple[Any, ...]], exclude_item_id: int | None)
         n_questions,
     ) in sorted(rows):
         assignment = Assignment.objects.filter(pk=assignment_id, state=State.OPEN)
-        if item_values[0] == exclude_item_id:
+        if item_values[0] in exclude_item_ids:
             continue
         if n_checked and n_checked >= n_questions:  # meanwhile, by the API
             assignment.update(state=State.DONE, closed_at=timezone.now())

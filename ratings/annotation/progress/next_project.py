@@ -21,5 +21,5 @@ def get_next_project(user: Any, *, exclude_project_id: int) -> Project | None:
     )
     raters = Rater.objects.filter(user=user, paused=False, project__in=list(projects))
     own_raters = list(raters.select_related("project").order_by("-project"))
-    remaining_by_rater = remaining.get_remaining_by_rater(own_raters)
+    remaining_by_rater = remaining.count_remaining_by_rater(own_raters)
     return next((rater.project for rater in own_raters if remaining_by_rater[rater.pk]), None)

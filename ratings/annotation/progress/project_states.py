@@ -50,7 +50,7 @@ def get_rater_projects(user: Any, projects: Sequence[Project]) -> dict[int, Rate
         [rater for project_id, rater in raters.items() if project_id not in rater_projects]
     )
     ready = [rater for project_id, rater in raters.items() if project_id not in rater_projects]
-    remaining_by_rater = remaining.get_remaining_by_rater(ready)
+    remaining_by_rater = remaining.count_remaining_by_rater(ready)
     finished_ids = (
         remaining.get_finished_project_ids(user, [rater.project for rater in ready])
         if ready

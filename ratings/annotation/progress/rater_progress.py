@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import datetime
 import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -20,38 +20,17 @@ from django.utils import timezone
 from core.db import bulk
 from projects.models import Rater
 from projects.selectors.item_counts import get_item_counts
-from ratings.models import Assignment, CheckAnswer, Rating
+from ratings.models import Assignment, CheckAnswer, RaterQueue, Rating
+from ratings.services.rating_times import ensure_aware
 
 from . import remaining
 
 CACHE_SECONDS = 600
-SHORT_KEY_LENGTH = 6  # characters
-N_RECENT_ITEMS = 5  # items in the strip of the latest answers
 MIN_MINUTES_FOR_HOURS = 100  # minutes from which the remaining time is shown in hours
 MIN_ITEMS_FOR_PACE = 5  # items needed for the pace
-N_LATEST_RATINGS = 60  # for the strip and the pace; an item has one for each question
-
-
-@dataclass(frozen=True, slots=True)
-class RecentItem:
-    """An item that the rater rated recently.
-
-    ``codes`` by question id; ``seconds`` spent on its form (None: unknown).
-    """
-
-    item_id: int
-    key: str
-    seconds: float | None
-    codes: dict[int, int] = field(default_factory=dict)
-
-    @property
-    def short_key(self) -> str:
-        """The end of the key, which differs between items more often than the beginning."""
-        return (
-            self.key
-            if len(self.key) <= SHORT_KEY_LENGTH
-            else f"…{self.key[1 - SHORT_KEY_LENGTH :]}"
-        )
+N_LATEST_RATINGS = 60  # for the pace; an item has one for each question
+MAX_DAILY_GOAL = 10_000  # items
+N_DAYS = 14  # days that My ratings compares
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +38,9 @@ class RaterProgress:
     """Figures of a rater's progress, in items.
 
     ``remaining``: maximum number of items that the rater can still get. ``items``: active items of
-    the project. ``recent``: the items rated last, the latest first. ``pace``: median seconds per
-    item of the latest items, None with fewer than MIN_ITEMS_FOR_PACE items.
+    the project. ``pace``: median seconds per item of the latest items, None with fewer than
+    MIN_ITEMS_FOR_PACE items. ``daily_goal``: items a day that the rater wants to reach, or None.
+    ``can_go_back``: there is an earlier answer or skip of the rater to look at.
     """
 
     today: int
@@ -68,8 +48,9 @@ class RaterProgress:
     skipped: int
     items: int
     remaining: int
-    recent: Sequence[RecentItem] = ()
     pace: float | None = None
+    daily_goal: int | None = None
+    can_go_back: bool = False
 
     @property
     def handled(self) -> int:
@@ -82,6 +63,11 @@ class RaterProgress:
         return self.handled + self.remaining
 
     @property
+    def is_goal_reached(self) -> bool:
+        """True if the rater has reached the goal of today."""
+        return self.daily_goal is not None and self.today >= self.daily_goal
+
+    @property
     def minutes_left(self) -> int | None:
         """Upper bound of the minutes for the remaining items at the rater's pace, or None."""
         if self.pace is None or not self.remaining:
@@ -90,7 +76,7 @@ class RaterProgress:
 
     @property
     def hours_left(self) -> int | None:
-        """The same in whole hours, where minutes would be too precise; or None."""
+        """Upper bound of the remaining time in whole hours, where minutes are too precise."""
         minutes = self.minutes_left
         return (
             round(minutes / 60)
@@ -111,11 +97,18 @@ _RATED_SINCE_SQL = """
             AND kind <> 'exam'
     )
     """
+_DAYS_SQL = """
+    SELECT item_id, rated_at, seconds, 0 FROM ratings_rating
+    WHERE rater_id = %s AND changed_at >= %s AND rated_at >= %s AND code >= 0
+    UNION ALL
+    SELECT item_id, rated_at, seconds, 1 FROM ratings_checkanswer
+    WHERE rater_id = %s AND changed_at >= %s AND rated_at >= %s AND code >= 0 AND is_current
+        AND kind <> 'exam'
+    """
 _LATEST_SQL = """
     SELECT * FROM (
-        SELECT r.item_id, i.key, r.seconds, r.question_id, r.code, r.changed_at, r.id,
-            {is_check} AS is_check
-        FROM {table} r JOIN projects_item i ON i.id = r.item_id
+        SELECT r.item_id, r.seconds, r.changed_at, r.id, {is_check} AS is_check
+        FROM {table} r
         WHERE r.rater_id = %s AND r.code >= 0 {rest} ORDER BY r.changed_at DESC, r.id DESC LIMIT %s
     ) AS said
     """
@@ -124,9 +117,17 @@ _LATEST_CHECKS_SQL = _LATEST_SQL.format(
     table="ratings_checkanswer", rest="AND r.is_current AND r.kind <> 'exam'", is_check=1
 )
 _RECENT_SQL = (
-    f"{_LATEST_RATINGS_SQL} UNION ALL {_LATEST_CHECKS_SQL} ORDER BY 6 DESC, 7 DESC LIMIT %s"
+    f"{_LATEST_RATINGS_SQL} UNION ALL {_LATEST_CHECKS_SQL} ORDER BY 3 DESC, 4 DESC LIMIT %s"
 )
-_SKIPPED_SQL = "SELECT count(*) FROM ratings_assignment WHERE rater_id = %s AND state = 'skipped'"
+_WORK_SQL = """
+    SELECT
+        (SELECT count(*) FROM ratings_assignment WHERE rater_id = %s AND state = 'skipped'),
+        EXISTS (
+            SELECT 1 FROM ratings_assignment
+            WHERE rater_id = %s AND state IN ('done', 'skipped') AND kind <> 'exam'
+        ),
+        (SELECT daily_goal FROM ratings_raterqueue WHERE rater_id = %s)
+    """
 
 
 def compute_progress(rater: Rater) -> RaterProgress:
@@ -140,42 +141,76 @@ def compute_progress(rater: Rater) -> RaterProgress:
     times = [connection.ops.adapt_datetimefield_value(time) for time in (midnight, counted_until)]
     count_queries = [(_RATED_SINCE_SQL, [rater.pk, time, time] * 2) for time in times]
     latest_query = (_RECENT_SQL, [*[rater.pk, N_LATEST_RATINGS] * 2, N_LATEST_RATINGS])
-    [[today]], [[n_since]], [[skipped]], rows, [[_pk, *counts]] = bulk.execute_statements(
+    [[today]], [[n_since]], [work_row], rows, [[_pk, *counts]] = bulk.execute_statements(
         [
             *count_queries,
-            (_SKIPPED_SQL, [rater.pk]),
+            (_WORK_SQL, [rater.pk] * 3),
             latest_query,
             remaining.build_counts_query([rater]),
         ]
     )
-    recent_items = _group_by_item(rows)
+    skipped, can_go_back, daily_goal = work_row
     return RaterProgress(
         today=today,
         rated=cached_count + n_since,
         skipped=skipped,
         items=get_item_counts(rater.project).available,
-        remaining=remaining.get_remaining(rater, remaining.RaterCounts(*counts)),
-        recent=recent_items[:N_RECENT_ITEMS],
-        pace=_compute_pace(recent_items),
+        remaining=remaining.count_remaining_items(rater, remaining.RaterCounts(*counts)),
+        pace=_compute_pace(rows),
+        daily_goal=daily_goal,
+        can_go_back=bool(can_go_back),
     )
 
 
-def _group_by_item(rows: Sequence[tuple[Any, ...]]) -> list[RecentItem]:
-    """Group the answers by item, in the order in which an item occurs first."""
-    items: dict[tuple[int, int], RecentItem] = {}
-    for item_id, key, seconds, question_id, code, _changed_at, _id, is_check in rows:
-        item = items.setdefault((item_id, is_check), RecentItem(item_id, key, seconds))
-        item.codes[question_id] = code
-    return list(items.values())
+@dataclass(frozen=True, slots=True)
+class DailyFigures:
+    """A rater's items on a day, and their median seconds (None: too few with a known time)."""
+
+    day: datetime.date
+    n_items: int
+    pace: float | None
 
 
-def _compute_pace(recent: Sequence[RecentItem]) -> float | None:
-    seconds = [item.seconds for item in recent if item.seconds is not None]
-    return statistics.median(seconds) if len(seconds) >= MIN_ITEMS_FOR_PACE else None
+def list_daily_figures(rater: Rater) -> list[DailyFigures]:
+    """Return the figures of the rater's last N_DAYS days with items, the latest first.
+
+    Days are those of the project's time zone.
+    """
+    zone = ZoneInfo(rater.project.time_zone)
+    start = timezone.now().astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    start -= datetime.timedelta(days=N_DAYS - 1)
+    time = connection.ops.adapt_datetimefield_value(start)
+    [rows] = bulk.execute_statements([(_DAYS_SQL, [rater.pk, time, time] * 2)])
+    seconds_by_day: dict[datetime.date, dict[tuple[int, int], float | None]] = {}
+    for item_id, rated_at, seconds, is_check in rows:
+        day = ensure_aware(rated_at).astimezone(zone).date()
+        seconds_by_day.setdefault(day, {})[item_id, is_check] = seconds
+    return [
+        DailyFigures(day, len(seconds), _compute_median(seconds.values()))
+        for day, seconds in sorted(seconds_by_day.items(), reverse=True)
+    ]
 
 
-def clear_cached(rater: Rater) -> None:
-    """Discard the rater's cached count, after answers were withdrawn."""
+def set_daily_goal(rater: Rater, goal: int | None) -> None:
+    """Set the number of items a day that the rater wants to reach; None removes it."""
+    RaterQueue.objects.update_or_create(rater=rater, defaults={"daily_goal": goal})
+
+
+def _compute_pace(rows: Sequence[tuple[Any, ...]]) -> float | None:
+    """Return the median of the items' seconds; the latest answer to an item counts."""
+    seconds_by_item: dict[tuple[int, int], float | None] = {}
+    for item_id, seconds, _changed_at, _id, is_check in rows:
+        seconds_by_item.setdefault((item_id, is_check), seconds)
+    return _compute_median(seconds_by_item.values())
+
+
+def _compute_median(seconds: Iterable[float | None]) -> float | None:
+    known = [number for number in seconds if number is not None]
+    return statistics.median(known) if len(known) >= MIN_ITEMS_FOR_PACE else None
+
+
+def clear_cached_count(rater: Rater) -> None:
+    """Discard the rater's cached number of rated items, as after a withdrawal."""
     cache.delete(_build_cache_key(rater))
 
 

@@ -1,4 +1,4 @@
-"""Upper bound of the number of items a rater can still get, by the conditions of the queue.
+"""Upper bound of the number of items that a rater can still get.
 
 It changes when other raters take the last slot of an item, but not with their answers.
 
@@ -79,17 +79,17 @@ def build_counts_query(raters: Sequence[Rater]) -> bulk.Statement:
     return _build_rater_query(_RATER_COUNTS_SQL, raters)
 
 
-def get_remaining(rater: Rater, counts: RaterCounts) -> int:
+def count_remaining_items(rater: Rater, counts: RaterCounts) -> int:
     """Return the maximum number of items the rater can still get."""
-    return get_remaining_by_rater([rater], {rater.pk: counts})[rater.pk]
+    return count_remaining_by_rater([rater], {rater.pk: counts})[rater.pk]
 
 
-def clear_cached(rater: Rater) -> None:
-    """Discard the rater's cached number, after the queue found no item."""
+def clear_cached_count(rater: Rater) -> None:
+    """Discard the rater's cached number of remaining items."""
     cache.delete(_build_cache_key(rater))
 
 
-def get_remaining_by_rater(
+def count_remaining_by_rater(
     raters: Sequence[Rater], counts_by_rater: dict[int, RaterCounts] | None = None
 ) -> dict[int, int]:
     """Return rater id -> maximum number of items; at most two queries for all raters.
@@ -140,7 +140,7 @@ def _build_cache_key(rater: Rater) -> str:
     """Return the cache key, which includes the settings that a lead can change."""
     project = rater.project
     shares = f"{project.gold_percent}-{project.repeat_percent}-{project.repeat_after_items}"
-    return f"left-of-{rater.pk}-{project.overlap}-{shares}-{project.catalogue_version}"
+    return f"left-of-{rater.pk}-{project.overlap}-{shares}-{project.items_and_raters_version}"
 
 
 def _compute_future_items(rater: Rater, n_new: int, n_gold: int, counts: RaterCounts) -> int:

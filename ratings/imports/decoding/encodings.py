@@ -62,7 +62,7 @@ def build_encoding_error(
 
 
 def detect_encoding(head: bytes) -> str | None:
-    """Return the encoding that the first bytes reveal, or None.
+    """Return the encoding that a byte order mark or NUL bytes in the head reveal, or None.
 
     It is revealed by a byte-order mark or by the zero bytes of UTF-16.
     """

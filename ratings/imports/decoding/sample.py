@@ -1,4 +1,4 @@
-"""The beginning of a file: its kind by the first bytes, and its first records.
+"""Sample of a file: its kind by the first bytes, and its first records.
 
 Each source decides from a sample whether the file is its own.
 """
@@ -56,8 +56,8 @@ class FileSample:
         return any(not record.keys().isdisjoint(fields) for record in self.records)
 
 
-def detect_kind(head: bytes) -> str:
-    """Return the kind of a file by its first bytes.
+def detect_file_kind(head: bytes) -> str:
+    """Return the kind of a file (such as "zip" or "json") from its first bytes.
 
     Raises UnreadableFileError, with the apparent kind, if it cannot be imported.
     """
@@ -93,7 +93,7 @@ def read_sample(path: Path, *, encoding: str) -> FileSample:
     """Return the sample of a stored file. Raises UnreadableFileError."""
     with path.open("rb") as file:
         head = file.read(SAMPLE_BYTES)
-    kind = detect_kind(head[:SIGNATURE_BYTES])
+    kind = detect_file_kind(head[:SIGNATURE_BYTES])
     encoding = encoding or PROVISIONAL_ENCODING
     if kind == "json":
         return FileSample(path, kind, head, records=_read_first_records(path, encoding))

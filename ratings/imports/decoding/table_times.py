@@ -19,10 +19,19 @@ _DATE = re.compile(
 _YEAR_FIRST = re.compile(r"(?P<year>\d{4})[/.-](?P<month>\d{1,2})[/.-](?P<day>\d{1,2})" + _TIME)
 _OFFSET = re.compile(r"(?:UTC|GMT)([+-])(\d{1,2})(?::?(\d{2}))?")
 _EPOCH_SECONDS = re.compile(r"\d{10}(\.\d+)?|\d{13}")
+# Days since 1899-12-30, as spreadsheets store dates: 1982 to 2064.
+_SPREADSHEET_DAYS = re.compile(r"[345]\d{4}(\.\d+)?")
+_SPREADSHEET_DAY_ZERO = datetime.datetime(1899, 12, 30, tzinfo=datetime.UTC)
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+# With an English name of the month, as browsers and form tools write times.
+_NAMED_MONTH = re.compile(
+    r"(?:[A-Za-z]{3,9},? )?(?:(?P<month>[A-Za-z]{3,9})\.? (?P<day>\d{1,2})|(?P<first_day>\d{1,2}) "
+    r"(?P<second_month>[A-Za-z]{3,9})\.?),? (?P<year>\d{4})(?: at)?" + _TIME
+)
 
 
 def guess_date_order(texts: Iterable[str]) -> str:
-    """Return whether the day or the month is first, or an empty text if the texts do not say."""
+    """Return "day_first", "month_first" or "": the order of day and month in these dates."""
     orders = set()
     for text in texts:
         if match := _DATE.fullmatch(text):
@@ -33,9 +42,14 @@ def guess_date_order(texts: Iterable[str]) -> str:
     return orders.pop() if len(orders) == 1 else ""
 
 
-def has_zone(text: str) -> bool:
+def is_numeric_time(text: str) -> bool:
+    """Return whether a number is a time: seconds since 1970, or days as spreadsheets count them."""
+    return bool(_EPOCH_SECONDS.fullmatch(text) or _SPREADSHEET_DAYS.fullmatch(text))
+
+
+def needs_no_zone(text: str) -> bool:
     """Return whether a text is a time with its zone, or no time."""
-    moment = _parse(text, DAY_FIRST) or _parse(text, MONTH_FIRST)
+    moment = _parse_time(text, DAY_FIRST) or _parse_time(text, MONTH_FIRST)
     return moment is None or moment.tzinfo is not None
 
 
@@ -44,28 +58,42 @@ def parse_table_time(text: str, *, zone: ZoneInfo, date_order: str) -> datetime.
 
     A text whose day and month can be confused is returned as it is without a ``date_order``.
     """
-    moment = _parse(text, date_order)
+    moment = _parse_time(text, date_order)
     if moment is None:
         return text
     return moment if moment.tzinfo else moment.replace(tzinfo=zone)
 
 
-def is_ambiguous(text: str) -> bool:
-    """Return whether a text is a time once it is known if the day or the month is first."""
-    return _parse(text, "") is None and _parse(text, DAY_FIRST) is not None
+def has_ambiguous_date_order(text: str) -> bool:
+    """Return whether a date may be read with the day first or with the month first."""
+    return _parse_time(text, "") is None and _parse_time(text, DAY_FIRST) is not None
 
 
-def _parse(text: str, date_order: str) -> datetime.datetime | None:
+def _parse_time(text: str, date_order: str) -> datetime.datetime | None:
     try:
         return datetime.datetime.fromisoformat(text)
     except ValueError:
-        pass
+        return _parse_other(text, date_order)
+
+
+def _parse_other(text: str, date_order: str) -> datetime.datetime | None:
+    """Return a time in another form than ISO 8601, or None."""
     try:
         if _EPOCH_SECONDS.fullmatch(text):
             seconds = float(text) / (1000 if len(text) == 13 else 1)
             return datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+        if _SPREADSHEET_DAYS.fullmatch(text):
+            seconds = round(float(text) * 86_400)
+            moment = _SPREADSHEET_DAY_ZERO + datetime.timedelta(seconds=seconds)
+            return moment.replace(tzinfo=None)
         if match := _YEAR_FIRST.fullmatch(text):
-            return _build(match, int(match["year"]), int(match["month"]), int(match["day"]))
+            return _build_datetime(
+                match, int(match["year"]), int(match["month"]), int(match["day"])
+            )
+        if match := _NAMED_MONTH.fullmatch(text):
+            month = _MONTHS.index((match["month"] or match["second_month"])[:3].casefold()) + 1
+            day = int(match["day"] or match["first_day"])
+            return _build_datetime(match, int(match["year"]), month, day)
         return _parse_short_date(text, date_order)
     except (ValueError, OverflowError, OSError):
         return None
@@ -80,10 +108,10 @@ def _parse_short_date(text: str, date_order: str) -> datetime.datetime | None:
     parts = int(match["first"]), int(match["second_part"])
     day, month = parts if order == DAY_FIRST else parts[::-1]
     year = int(match["year"])
-    return _build(match, year + 2000 if year < 100 else year, month, day)
+    return _build_datetime(match, year + 2000 if year < 100 else year, month, day)
 
 
-def _build(match: re.Match[str], year: int, month: int, day: int) -> datetime.datetime:
+def _build_datetime(match: re.Match[str], year: int, month: int, day: int) -> datetime.datetime:
     hour = int(match["hour"] or 0)
     if half := (match["half"] or "").casefold():
         if not 1 <= hour <= 12:

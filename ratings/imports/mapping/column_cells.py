@@ -1,4 +1,4 @@
-"""Evidence for the meaning of a column in its cells, from the first rows of a table."""
+"""Guesses of a column's role from its cells in the first rows of a table."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ MEDIA_FILE_PATTERN = re.compile(
     r"(https?://|/)?[^\s]*\.(png|jpe?g|gif|webp|avif|mp3|ogg|wav|flac|m4a|mp4|webm)(\?[^\s]*)?",
     re.IGNORECASE,
 )
-_NUMBER_PATTERN = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
+NUMBER_PATTERN = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 _TIME_PATTERN = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T]+\d{1,2}:\d{2}.*)?")
 
 
 @dataclass(frozen=True)
 class TableHead:
-    """The start of a table.
+    """Column names and first rows of a table.
 
     ``delimiter`` is empty if it has none; ``sample_rows`` are the first rows as (line, cells).
     ``sheet_titles`` are the sheets of a workbook that have these columns.
@@ -76,7 +76,7 @@ class ColumnCells:
     @cached_property
     def is_numeric(self) -> bool:
         """True if all texts are numbers."""
-        return bool(self.filled) and all(map(_NUMBER_PATTERN.fullmatch, self.filled))
+        return bool(self.filled) and all(map(NUMBER_PATTERN.fullmatch, self.filled))
 
     @cached_property
     def has_times(self) -> bool:
@@ -108,8 +108,7 @@ class ColumnCells:
         return [float(text.replace(",", ".")) for text in self.filled]
 
     def is_determined_by(self, other: ColumnCells) -> bool:
-        """Return whether equal texts of the other column, some of them repeated, mean equal texts
-        here, as for an attribute of the other."""
+        """Return whether equal texts of the other column always mean equal texts of this one."""
         value_by_key: dict[str, str] = {}
         return other.has_repeats and all(
             value_by_key.setdefault(key, text) == text
@@ -131,7 +130,7 @@ def are_row_numbers(column: ColumnCells) -> bool:
 
 
 def have_equal_sums(columns: Sequence[ColumnCells], *, whole: bool) -> bool:
-    """Return whether the numbers of every row add up to the same sum.
+    """Return whether the numbers of the columns add up to the same sum in every row.
 
     ``whole``: whole numbers, as counts; else fractions that add up to 1, as probabilities.
     """

@@ -1,4 +1,4 @@
-"""Evidence for the meaning of a column in its name.
+"""Guesses of a column's role from its name.
 
 Names are compared without case, separators and camel case: TextID, text_id and textid are equal.
 """
@@ -46,8 +46,8 @@ NAMES_BY_ROLE = {
         "post_id comment_id sentence_id image_id photo_id video_id clip_id article_id review_id "
         "record_id sample_id object_id lesion_id topic_id query_id question_id slide_id scan_id "
         "passage_id paper_id essay_id abstract_id fall_id subject patient case fall patientin "
-        "proband sujet cas caso 条目 样本 specimen slide scan stimulus trial paper essay wine "
-        "lesion topic image photo object record sample"
+        "proband sujet cas caso 条目 样本 编号 specimen slide scan stimulus trial paper essay wine "
+        "lesion topic image photo object record sample units file filename statement aussage mrn"
     ),
     "rater": (
         "rater rater_id annotator annotator_id worker worker_id user user_id username user_name "
@@ -56,8 +56,9 @@ NAMES_BY_ROLE = {
         "reviewer reviewer_id evaluator evaluator_id assessor assessor_id grader grader_id "
         "examiner marker scorer physician radiologist pathologist clinician doctor expert "
         "expert_id participant participant_id respondent respondent_id author completed_by "
-        "gutachter gutachterin bewerter beurteiler kodierer annotateur evaluateur juge evaluador "
-        "anotador juez 标注员 标注者 评分员"
+        "surgeon nurse dentist therapist technician sonographer anaesthetist anesthetist operator "
+        "creator created_by createdby gutachter gutachterin untersucher bewerter beurteiler "
+        "kodierer annotateur evaluateur juge evaluador anotador juez 标注员 标注者 评分员"
     ),
     "label": (
         "label labels rating category code answer score value annotation judgement judgment "
@@ -65,15 +66,20 @@ NAMES_BY_ROLE = {
     ),
     "rated_at": (
         "rated_at timestamp time date datetime created created_at submitted submitted_at "
-        "submit_time updated_at ts"
+        "submit_time submitdate date_submitted completion_time completed_at updated_at ts datum "
+        "zeitpunkt zeitstempel zeit uhrzeit horodateur horodatage fecha marca_temporal 时间 日期 "
+        "时间戳 时间戳记"
     ),
     "comment": "comment comments note notes remark remarks rationale explanation reason",
     "question": "question question_key",
-    "seconds": "seconds lead_time duration time_spent seconds_spent",
+    "seconds": "seconds lead_time duration time_spent seconds_spent time rt",
     "guidelines": "guidelines guidelines_version",
     "model": "model",
     "prompt_version": "prompt_version",
-    "gold": "gold gold_label gold_standard ground_truth truth expected correct_label",
+    "gold": (
+        "gold gold_label gold_standard ground_truth truth expected correct_label "
+        "reference_standard reference_label"
+    ),
     "text": (
         "text content sentence body passage message tweet utterance post review review_text "
         "document_text input prompt"
@@ -109,11 +115,27 @@ _DESCRIPTIVE_NAMES = _split_words(
     "channel version batch split fold set group arm condition treatment site center centre clinic "
     "hospital source domain platform device browser year month week day date time timestamp order "
     "position index rownumber row line complete email name firstname lastname surname weight "
-    "height geschlecht alter land sexe pais edad 性别 年龄"
+    "height geschlecht alter land sexe pais edad 性别 年龄 seed token lastpage refurl "
+    "startlanguage collectorid customdata1 networkid reactiontime projectid projectname"
 )
 _DESCRIPTIVE_ENDINGS = ("_complete", "_timestamp", "_date", "_time", "_url", "_order", "_batch")
 _DESCRIPTIVE_STARTS = ("redcap_", "batch_", "hit_", "assignment_")
-_DESCRIPTIVE_WORDS = _split_words("sex gender age ethnicity")
+_DESCRIPTIVE_WORDS = _split_words("sex gender age ethnicity race")
+# Columns that only the responses to a survey have.
+_SURVEY_NAMES = _split_words(
+    "submitdate datesubmitted lastpage startlanguage collectorid completiontime submittedat "
+    "respondentid responseid zeitstempel horodateur marcatemporal 时间戳记 时间戳"
+)
+# Columns of results: agreement that another program computed.
+_RESULT_NAMES = _split_words(
+    "kappa cohenskappa cohenkappa fleisskappa krippendorffsalpha krippendorffalpha icc "
+    "agreementpercent percentagreement"
+)
+# Columns of numbers of rows: a table of combinations and how often each occurs.
+_FREQUENCY_NAMES = _split_words(
+    "freq frequency frequencies count counts n weight wt num number haufigkeit anzahl effectif "
+    "frecuencia 频数 数量"
+)
 # Beginnings of names that are numbered where the columns are raters: rater_1, R1, RaterA, label1.
 RATER_STEMS = _split_words(
     "r rater raters a ann anno annot annotator annotation c coder code coding j judge judgement "
@@ -131,12 +153,24 @@ OTHER_STEMS = _split_words(
     "f dim criterion aspect option choice topic prob p pc factor component column field text "
     "sentence response passage"
 )
+# Names in a column of raters that stand for no person: the result of several raters.
+_MERGED_RATERS = _split_words(
+    "consensus majority majorityvote majoritylabel adjudicated aggregated aggregate merged "
+    "finallabel konsens mehrheit consenso 共识 多数"
+)
 _RATING_ID_STEMS = _split_words("annotation rating response assignment session completion")
+# Words that tell an item or a rater wherever they stand in a name.
+_TELLING_WORDS = _split_words(
+    "creator participant annotator coder rater reviewer worker reader stimulus"
+)
 _RESPONDENT_NAMES = _split_words(
     "responseid email emailaddress name respondentid participantid prolificid prolificpid "
-    "recipientemail subjectid user"
+    "recipientemail subjectid user id token"
 )
 ITEM_ID_PATTERN = re.compile(r"[\w]+_id")
+# Words behind the name of an item or a rater that change nothing: case_number, Reviewer Name.
+_ENDINGS = _split_words("id no nr num number name code key")
+_SUFFIX_RANK = 1000  # names with one of these words are less reliable than those listed above
 _NUMBERED_PATTERNS = (
     re.compile(r"(.*[^\W\d_])[\s_.#-]*(\d{1,3})"),  # rater_1, R1, label 2
     re.compile(r"(.*\w)[\s_.-]+([^\W\d_])"),  # rater_a, Gutachter A
@@ -175,8 +209,40 @@ def compact_name(name: str) -> str:
 
 
 def rank_name(name: str, role: str) -> int | None:
-    """Return how reliably a name suggests a role, 0 first; None if it does not."""
-    return _RANKS[role].get(compact_name(name))
+    """Return how reliably a column name suggests the role, 0 for best; None if it does not."""
+    rank = _RANKS[role].get(compact_name(name))
+    if rank is not None or role not in ("item", "rater"):
+        return rank
+    words = normalize_name(name).split("_")
+    if role == "rater" and words[-1].endswith(("ologist", "ologe", "ologin", "ologue")):
+        return _SUFFIX_RANK
+    if len(words) > 1 and words[-1] in _ENDINGS:
+        rank = _RANKS[role].get("".join(words[:-1]))
+    if rank is None and len(words) > 1:
+        # `Excerpt Creator`, `participant private id`: the last word, or the first before an ID.
+        word = words[0] if words[-1] == "id" else words[-1]
+        rank = _RANKS[role].get(word) if word in _TELLING_WORDS else None
+    return None if rank is None else rank + _SUFFIX_RANK
+
+
+def is_survey_name(name: str) -> bool:
+    """Return whether only responses to a survey have a column of this name: Completion time."""
+    return compact_name(name) in _SURVEY_NAMES
+
+
+def is_result_name(name: str) -> bool:
+    """Return whether a column of this name has agreement that was computed: Kappa."""
+    return compact_name(name) in _RESULT_NAMES
+
+
+def is_index_name(name: str) -> bool:
+    """Return whether a column has the row names of a data frame: (column 1), Unnamed: 0."""
+    return name.startswith("(") or compact_name(name) == "unnamed0"
+
+
+def is_frequency_name(name: str) -> bool:
+    """Return whether a column of this name says how often a row occurs: Freq, count."""
+    return compact_name(name) in _FREQUENCY_NAMES
 
 
 def is_known_name(name: str) -> bool:
@@ -219,6 +285,11 @@ def is_rating_id_name(name: str) -> bool:
     return stem in _RATING_ID_STEMS or stem in _RANKS["rater"]
 
 
+def is_merged_rater(name: str) -> bool:
+    """Return whether the name of a rater stands for the result of several: Consensus."""
+    return compact_name(name) in _MERGED_RATERS
+
+
 def is_respondent_name(name: str) -> bool:
     """Return whether a column of a survey identifies who filled it in: ResponseId, email."""
     return compact_name(name) in _RESPONDENT_NAMES
@@ -232,8 +303,8 @@ def split_number(name: str) -> tuple[str, str] | None:
     return None
 
 
-def is_rater_axis(parts: Collection[str]) -> bool:
-    """Return whether parts of names number raters: R1 and R2, rater_a and rater_b."""
+def are_rater_numbers(parts: Collection[str]) -> bool:
+    """Return whether parts of column names number raters, as R1 and R2, or rater_a and rater_b."""
     numbered = [split_number(part) for part in parts]
     stems = {number[0] for number in numbered if number}
     return len(parts) >= 2 and all(numbered) and len(stems) == 1 and stems <= RATER_STEMS

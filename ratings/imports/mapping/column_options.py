@@ -1,4 +1,4 @@
-"""Roles and layouts that a user names in place of those that were guessed."""
+"""Apply the column roles and the layout that a user names to a guessed mapping."""
 
 from __future__ import annotations
 
@@ -61,17 +61,17 @@ def apply_column_options(
     mapping.layout = layout or _choose_layout(mapping, indexes_by_role, labels)
     if mapping.layout == "wide" and raters:
         indexes_by_role.pop("rater")
-    _apply_labels(mapping, labels, used)
+    _set_label_columns(mapping, labels, used)
     mapping.columns |= {role: indexes[-1] for role, indexes in indexes_by_role.items() if indexes}
     if mapping.layout != "long":
-        _leave_long_layout(mapping, head, guessed_layout, used)
+        _release_long_roles(mapping, head, guessed_layout, used)
     if mapping.layout == "wide" and raters:
         mapping.value_columns = {}
         described = {*mapping.columns.values(), *mapping.content_columns}
         described |= {*mapping.attribute_columns, *raters}
         mapping.excluded_columns = [i for i in range(len(head.names)) if i not in described]
     mapping.excluded_columns = list(dict.fromkeys([*mapping.excluded_columns, *ignored]))
-    _check_roles(mapping)
+    _add_doubt_on_missing_role(mapping)
 
 
 def _find_indexes(head: TableHead, columns: Sequence[tuple[str, str]]) -> dict[str, list[int]]:
@@ -100,7 +100,7 @@ def _choose_layout(
     return mapping.layout
 
 
-def _apply_labels(mapping: ImportMapping, labels: list[int], used: set[int]) -> None:
+def _set_label_columns(mapping: ImportMapping, labels: list[int], used: set[int]) -> None:
     """Set the column of labels, or several of them."""
     remaining = [index for index in mapping.label_columns if index not in used]
     mapping.label_columns = labels if len(labels) > 1 else ([] if labels else remaining)
@@ -112,7 +112,7 @@ def _apply_labels(mapping: ImportMapping, labels: list[int], used: set[int]) -> 
         mapping.columns["label"] = labels[0]
 
 
-def _leave_long_layout(
+def _release_long_roles(
     mapping: ImportMapping, head: TableHead, guessed_layout: str, used: set[int]
 ) -> None:
     """Free the columns whose roles the layout does not have."""
@@ -122,6 +122,8 @@ def _leave_long_layout(
         if index is not None and index not in used and role not in roles:
             del mapping.columns[role]
     mapping.label_columns = []
+    if mapping.layout != guessed_layout:
+        mapping.value_columns = {}
     if mapping.layout not in (guessed_layout, "items"):
         described = {*mapping.columns.values(), *mapping.content_columns, *used}
         mapping.attribute_columns = [i for i in mapping.attribute_columns if i in used]
@@ -137,8 +139,8 @@ def _leave_long_layout(
     mapping.rows_are_items = not has_items and mapping.layout in ("wide", "counts", "items")
 
 
-def _check_roles(mapping: ImportMapping) -> None:
-    """Note a doubt if the layout lacks a role that it needs."""
+def _add_doubt_on_missing_role(mapping: ImportMapping) -> None:
+    """Add a doubt to the mapping if no column has a role that its layout needs."""
     has_content = bool(mapping.content_columns) or any(
         role in mapping.columns for role in CONTENT_ROLES
     )

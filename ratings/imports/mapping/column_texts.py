@@ -11,9 +11,9 @@ ROLE_TEXTS: Texts = {
     "item": _("item ID"),
     "text": _("text of the item"),
     "html": _("HTML of the item"),
-    "image": _("picture of the item"),
-    "audio": _("sound of the item"),
-    "video": _("film of the item"),
+    "image": _("image of the item"),
+    "audio": _("audio of the item"),
+    "video": _("video of the item"),
     "gold": _("gold answer"),
     "rater": _("rater"),
     "label": _("label"),
@@ -45,6 +45,8 @@ COLUMN_REASONS: Texts = {
     "row_id": _("it has another value in every row, and another column repeats items"),
     "annotator_id": _("its values repeat as those of annotators do"),
     "pattern": _("named and numbered like the other raters"),
+    "one_content": _("by its name, and each of its values has one content"),
+    "one_value": _("named like labels, but all raters of an item have the same value"),
     "shared": _("it has the same values as the other raters"),
     "count": _("its whole numbers add up to the same sum in every row"),
     "item_column": _("each row is a rater, and this column has labels"),
@@ -102,8 +104,8 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     ),
     "counts": (
         _(
-            "The numbers of %(columns)s add up to the same sum in every row: they look like counts"
-            " of ratings. Choose the layout of counts to import them as ratings of anonymous"
+            "The numbers of %(columns)s add up to the same sum in all or most rows: they look like"
+            " counts of ratings. Choose the layout of counts to import them as ratings of anonymous"
             " raters, or the layout with a column for each rater."
         ),
         "--layout counts, or --layout wide",
@@ -114,6 +116,44 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
             " Choose this layout if they are items; else rows must be items."
         ),
         "--layout raters",
+    ),
+    "raters_unclear": (
+        _(
+            "These columns may be raters, but some of them have no value that another one has:"
+            " %(columns)s. Choose the columns that are raters."
+        ),
+        "--map %(raters)s",
+    ),
+    "no_header": (
+        _(
+            "Each name of a column is also a value below it: the line of column names seems to be"
+            " missing. Write a line such as item,rater,label or item,rater1,rater2 above the first"
+            " line of the file, or choose a layout if these are names."
+        ),
+        "--layout long, or --layout wide",
+    ),
+    "crossed_counts": (
+        _(
+            "This looks like a table of two raters, with the labels of one in the rows and of the"
+            " other in the columns (%(columns)s) and numbers of items in the cells. A row for each"
+            " item is needed, with the label of each rater."
+        ),
+        "--layout wide, if these columns are raters",
+    ),
+    "frequencies": (
+        _(
+            "The column %(columns)s seems to say how often each row occurs. A row for each item is"
+            " needed: write each row as often as it says. Choose a layout if each row is one item."
+        ),
+        "--layout wide",
+    ),
+    "results": (
+        _(
+            "This looks like a table of results, with agreement that was computed already:"
+            " %(columns)s. Import the ratings that it was computed from, or choose a layout if"
+            " these are ratings."
+        ),
+        "--layout long, or --layout wide",
     ),
     "raters_or_questions": (
         _(

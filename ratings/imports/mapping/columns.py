@@ -1,12 +1,11 @@
-"""Guesses what the columns of a table mean, with the reason for each column.
+"""Guess the layout of a table and the role of each column, with the reason for each guess.
 
 The lead confirms or changes the guess; what runs unattended rejects a file with a doubt.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 
 from ratings.exports import rating_files
 
@@ -16,14 +15,12 @@ from .column_names import (
     CONTENT_ROLES,
     MEDIA_ROLES,
     MULTI_COLUMN_ROLES,
-    RATER_STEMS,
-    RESPONDENT_ROLES,
     ROLES,
-    is_respondent_name,
+    is_content_part_name,
     rank_name,
-    split_number,
 )
-from .label_columns import LabelColumns
+from .table_shapes import find_shape
+from .wide_tables import LONG_ROLES, ColumnGuess, WideTables
 
 __all__ = [
     "CONTENT_ROLES",
@@ -38,32 +35,6 @@ __all__ = [
 ]
 
 DOUBLE_ENTRY = "--"  # separates record and person in tables that were entered twice
-# Roles that ratings of a wide table do not have.
-LONG_ROLES = ("rated_at", "comment", "question", "seconds", "guidelines", "label", "rater")
-
-
-@dataclass
-class ColumnGuess:
-    """Guessed layout and column roles of a table; the fields are those of `ImportMapping`.
-
-    ``reasons`` has the reason (a key of COLUMN_REASONS) of each column by its index. ``doubt`` is
-    empty or a key of DOUBTS: what a person has to decide before anything is stored.
-    """
-
-    layout: str = "long"
-    columns: dict[str, int] = field(default_factory=dict)  # role -> column index
-    # Columns of the wide layout that are not raters.
-    excluded_columns: list[int] = field(default_factory=list)
-    content_columns: list[int] = field(default_factory=list)
-    attribute_columns: list[int] = field(default_factory=list)
-    label_columns: list[int] = field(default_factory=list)
-    value_columns: dict[str, list[str]] = field(default_factory=dict)
-    rows_are_items: bool = False
-    key_separator: str = ""
-    reasons: dict[int, str] = field(default_factory=dict)
-    doubt: str = ""
-    doubtful_columns: list[int] = field(default_factory=list)
-    has_exact_labels: bool = False  # the columns are those of this program's own exports
 
 
 def guess_columns(head: TableHead, *, labels: Iterable[str] = ()) -> ColumnGuess:
@@ -71,17 +42,19 @@ def guess_columns(head: TableHead, *, labels: Iterable[str] = ()) -> ColumnGuess
 
     ``labels`` are those of the project's existing questions.
     """
-    return _Guesser(head, set(labels)).guess()
+    return _ColumnGuesser(head, set(labels)).guess()
 
 
-class _Guesser(LabelColumns):
+class _ColumnGuesser(WideTables):
     """Guesses the layout of one table."""
 
     def guess(self) -> ColumnGuess:
         """Return the guess: wide if the names of columns say so, else long, wide or items."""
-        self.find_unusable_columns()
-        self.find_named_roles()
+        self.exclude_unusable_columns()
+        self.assign_roles_by_name()
         guess = self._guess_layout()
+        if shape := find_shape(self.head):
+            guess.doubt, guess.doubtful_columns = shape
         guess.columns = {**self.columns, **guess.columns}
         guess.content_columns = self.content
         for role, index in guess.columns.items():
@@ -99,7 +72,7 @@ class _Guesser(LabelColumns):
     # --- layouts
 
     def _guess_layout(self) -> ColumnGuess:
-        if guess := self._guess_named_wide():
+        if guess := self._guess_survey() or self._guess_wide_by_names():
             return guess
         if "rater" in self.columns:
             return self._guess_long()
@@ -109,94 +82,22 @@ class _Guesser(LabelColumns):
             return self._guess_without_raters()
         return self._guess_wide_or_items()
 
-    def _release_long_roles(self) -> list[int]:
-        """Free the columns of roles that wide tables do not have, and return them."""
-        indexes = [self.columns.pop(role) for role in LONG_ROLES if role in self.columns]
-        for index in indexes:
-            self.reasons.pop(index, None)
-        return indexes
-
-    def _guess_named_wide(self) -> ColumnGuess | None:
-        """Return the wide guess if columns are named like raters, or None."""
-        free = self.list_free_columns()
-        single_rater = self.columns.get("rater")
-        values = rater_columns.find_patterned_columns(self.head, free)
-        if values is None or "question" in self.columns:
-            return None
-        stems = {
-            number[0] for index in values.places if (number := split_number(self.head.names[index]))
-        }
-        if single_rater is not None:
-            # A column of raters beside label1, label2: these are questions.
-            return None
-        if "label" in self.columns and not values.is_certain:
-            return None
-        if "label" in self.columns and stems and not stems <= RATER_STEMS:
-            return None
-        self._release_long_roles()
-        return self._build_wide(values)
-
-    def _build_wide(self, values: rater_columns.ValueColumns) -> ColumnGuess:
-        """Return the wide guess with these columns of ratings."""
-        for index in values.places:
-            self.reasons[index] = values.reason
-        guess = ColumnGuess("wide", {})
-        self._find_wide_item(guess, values.places)
-        rest = [
-            index
-            for index in range(len(self.head.names))
-            if index not in values.places
-            and index not in self.columns.values()
-            and index not in self.content
-        ]
-        self._leave_out(rest, guess, "not_alike" if values.reason == "pattern" else "other_values")
-        has_own_names = all(
-            place == (self.head.names[index].strip(), "") for index, place in values.places.items()
-        )
-        if not has_own_names:
-            guess.value_columns = {
-                str(index): list(place) for index, place in values.places.items()
-            }
-        if not values.is_certain:
-            guess.doubt = "raters_or_questions"
-            guess.doubtful_columns = list(values.places)
-        return guess
-
-    def _find_wide_item(self, guess: ColumnGuess, places: Collection[int]) -> None:
-        """Choose the column of items: by name, else a first column of keys, else the rows."""
-        if "item" in self.columns or self.has_content:
-            return
-        first = next((index for index in range(len(self.head.names)) if index not in places), None)
-        if first is not None:
-            cells = self.head.columns[first]
-            if cells.is_unique and self.reasons.get(first) in (None, "row_numbers"):
-                self.columns["item"] = first
-                self.reasons[first] = "first_keys"
-                return
-        guess.rows_are_items = True
-
-    def _leave_out(self, indexes: Sequence[int], guess: ColumnGuess, reason: str) -> None:
-        """Exclude columns, or keep them as attributes of items that have content."""
-        for index in indexes:
-            is_attribute = self.has_content and self.reasons.get(index) != "row_numbers"
-            (guess.attribute_columns if is_attribute else guess.excluded_columns).append(index)
-            self.reasons.setdefault(index, "attribute" if is_attribute else reason)
-
     def _guess_long(self) -> ColumnGuess:
         """Return the guess for a table with a column of raters."""
         guess = ColumnGuess("long", {})
-        if "label" not in self.columns:
+        self._reconsider_labels(guess)
+        if "label" not in self.columns and not guess.doubt:
             candidates = self.list_label_candidates()
             if "item" not in self.columns and not self.has_content:
-                self.find_long_item(candidates)
+                self.set_long_item_column(candidates)
                 candidates = [index for index in candidates if index != self.columns.get("item")]
             has_keys = "item" in self.columns or self.has_content
             guess_in_rows = None if has_keys else self._guess_raters_in_rows(candidates)
             if guess_in_rows:
                 return guess_in_rows
-            self._choose_labels(guess, candidates)
+            self._set_label_columns(guess, candidates)
         elif "item" not in self.columns and not self.has_content:
-            self.find_long_item([])
+            self.set_long_item_column([])
         if "item" not in self.columns and not self.has_content and not guess.doubt:
             guess.doubt = "no_items"
         rest = self.list_free_columns()
@@ -211,7 +112,35 @@ class _Guesser(LabelColumns):
                 self.reasons.setdefault(index, "no_role")
         return guess
 
-    def _choose_labels(self, guess: ColumnGuess, candidates: Sequence[int]) -> None:
+    def _reconsider_labels(self, guess: ColumnGuess) -> None:
+        """Correct the column of labels that was chosen by its name alone.
+
+        What all raters of an item say alike describes the item if another column differs; and two
+        columns that are both named like labels are left to the user.
+        """
+        label = self.columns.get("label")
+        if label is None:
+            return
+        others = self.list_independent_columns()
+        if others and self.describes_item(label) and self._has_repeated_keys():
+            del self.columns["label"]
+            if is_content_part_name(self.head.names[label]):
+                self.content.append(label)
+            else:
+                self.reasons[label] = "one_value"
+            return
+        rivals = [
+            index for index in others if rank_name(self.head.names[index], "label") is not None
+        ]
+        if rivals:
+            del self.columns["label"]
+            guess.doubt, guess.doubtful_columns = "labels_unclear", sorted([label, *rivals])
+
+    def _has_repeated_keys(self) -> bool:
+        keys = self.list_key_columns()
+        return any(self.head.columns[key].has_repeats for key in keys)
+
+    def _set_label_columns(self, guess: ColumnGuess, candidates: Sequence[int]) -> None:
         """Choose the column of labels, or several that answer a question each."""
         columns = self.head.columns
         if len(candidates) == 1:
@@ -220,7 +149,7 @@ class _Guesser(LabelColumns):
         elif candidates:
             shared = set.intersection(*(columns[index].values for index in candidates))
             names = [self.head.names[index] for index in candidates]
-            is_certain = bool(shared) or rater_columns.have_common_name(names)
+            is_certain = bool(shared) or rater_columns.differ_only_in_number(names)
             guess.label_columns = list(candidates)
             for index in candidates:
                 self.reasons[index] = "questions"
@@ -228,48 +157,6 @@ class _Guesser(LabelColumns):
                 guess.doubt, guess.doubtful_columns = "labels_unclear", list(candidates)
         else:
             guess.doubt = "no_labels"
-
-    def _guess_respondents(
-        self, candidates: Sequence[int], *, has_keys: bool
-    ) -> ColumnGuess | None:
-        """Return the guess for a survey whose rows are responses, or None."""
-        names = [self.head.names[index] for index in candidates]
-        if has_keys or not rater_columns.have_common_name(names):
-            return None
-        for index, name in enumerate(self.head.names):
-            if is_respondent_name(name) and self.head.columns[index].is_unique:
-                self.columns["rater"] = index
-                self.reasons[index] = "name"
-                return self._guess_raters_in_rows(candidates)
-        return None
-
-    def _guess_raters_in_rows(self, candidates: Sequence[int]) -> ColumnGuess | None:
-        """Return the guess for a table with a row for each rater and a column for each item."""
-        columns = self.head.columns
-        if columns[self.columns["rater"]].has_repeats:
-            return None
-        shared = rater_columns.find_columns_with_shared_values(
-            self.head, candidates, self.labels, sure=True
-        )
-        names = [self.head.names[index] for index in candidates]
-        if len(shared) >= 2 and rater_columns.have_common_name(names):
-            shared = list(candidates)
-        if len(shared) < 2:
-            return None
-        guess = ColumnGuess("raters", {})
-        for index in shared:
-            self.reasons[index] = "item_column"
-        self.columns = {role: self.columns[role] for role in RESPONDENT_ROLES & set(self.columns)}
-        rest = [
-            index
-            for index in range(len(self.head.names))
-            if index not in shared and index not in self.columns.values()
-        ]
-        self.content = []
-        self._leave_out(rest, guess, "no_role")
-        if not rater_columns.have_common_name([self.head.names[index] for index in shared]):
-            guess.doubt, guess.doubtful_columns = "raters_in_rows", list(shared)
-        return guess
 
     def _guess_double_entry(self) -> ColumnGuess | None:
         """Return the guess for records that two people entered: record_id 1--1, 1--2."""
@@ -284,7 +171,7 @@ class _Guesser(LabelColumns):
         guess = ColumnGuess("long", {}, key_separator=DOUBLE_ENTRY)
         if "label" not in self.columns:
             columns = self.head.columns
-            self._choose_labels(
+            self._set_label_columns(
                 guess,
                 [
                     index
@@ -298,7 +185,7 @@ class _Guesser(LabelColumns):
         return guess
 
     def _guess_without_raters(self) -> ColumnGuess:
-        """Return the guess for a table with labels and nobody who gave them."""
+        """Return the guess for a table that has labels, but no column of raters."""
         guess = ColumnGuess("long", {})
         item = self.columns.get("item")
         free = self.list_free_columns()
@@ -333,67 +220,3 @@ class _Guesser(LabelColumns):
             if index not in guess.attribute_columns:
                 self.reasons[index] = "no_role"
         return guess
-
-    def _guess_wide_or_items(self) -> ColumnGuess:
-        """Return the guess for a table without names of raters and labels."""
-        self._release_long_roles()
-        free = self.list_free_columns()
-        if counts := rater_columns.find_counts(self.head, free):
-            for index in counts:
-                self.reasons[index] = "count"
-            guess = ColumnGuess("counts", {}, doubt="counts", doubtful_columns=counts)
-            self._find_wide_item(guess, counts)
-            used = {*counts, *self.columns.values(), *self.content}
-            self._leave_out(
-                [index for index in range(len(self.head.names)) if index not in used],
-                guess,
-                "no_role",
-            )
-            return guess
-        has_keys = "item" in self.columns or self.has_content
-        first = 0 if not has_keys else None
-        if first is not None and (
-            first not in free
-            or not self.head.columns[first].is_unique
-            or self._is_shared(first, free)
-        ):
-            first = None
-        candidates = [index for index in free if index != first]
-        shared = rater_columns.find_columns_with_shared_values(
-            self.head, candidates, self.labels, sure=self.has_content
-        )
-        if len(shared) >= 2:
-            if guess_in_rows := self._guess_respondents(candidates, has_keys=has_keys):
-                return guess_in_rows
-            values = rater_columns.ValueColumns(
-                {index: (self.head.names[index], "") for index in shared}, "shared"
-            )
-            if len(shared) > 2 or has_keys or first is not None or len(self.head.names) == 2:
-                return self._build_wide(values)
-        guess = ColumnGuess("items", {})
-        self._leave_out(free, guess, "no_role")
-        if not self.has_content:
-            guess.excluded_columns, guess.attribute_columns = [], list(guess.excluded_columns)
-            guess.doubt = "no_labels"
-            guess.doubtful_columns = free
-        else:
-            guess.attribute_columns = [
-                index
-                for index in range(len(self.head.names))
-                if index not in self.columns.values()
-                and index not in self.content
-                and self.reasons.get(index) != "row_numbers"
-            ]
-        return guess
-
-    def _is_shared(self, index: int, others: Sequence[int]) -> bool:
-        """Return whether a column has the values of the others, as a rater has."""
-        values = self.head.columns[index].values
-        return (
-            any(
-                2 * len(values & self.head.columns[other].values) > len(values)
-                for other in others
-                if other != index
-            )
-            and self.head.columns[index].has_repeats
-        )

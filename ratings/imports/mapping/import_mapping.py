@@ -1,4 +1,4 @@
-"""The lead's decisions about a file, stored with its import run as JSON."""
+"""ImportMapping: layout, column roles and question of a file, as decided and stored."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy
 
-from ratings.imports.values.label_reading import LabelOptions
+from ratings.imports.values.label_interpretation import LabelOptions
 from ratings.models import ImportRun
 
 OWN_SOURCE = "concord"  # the source of this program's own exports as JSON Lines
@@ -49,8 +49,9 @@ class ImportMapping:
     is an item) or "items" (no ratings).
 
     ``label_columns``: several columns of labels of the long layout, a question each.
-    ``value_columns``: index -> [rater, question] of wide columns whose names have both.
-    ``rows_are_items``: the rows are numbered, and their numbers are the item keys.
+    ``value_columns``: index -> [rater, question] of wide columns whose names have both, or [item,
+    question] in the layout "raters". ``rows_are_items``: the rows are numbered, and their numbers
+    are the item keys; in the layout "raters" they are the raters.
     ``key_separator``: the item column has the item and, after this separator, the rater.
     ``zone``: of times that name none; that of the project if it is empty. ``date_order``: "dmy" or
     "mdy" where the file has dates like 03/04/2026.

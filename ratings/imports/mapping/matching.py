@@ -48,7 +48,7 @@ def get_matchable_users(project: Project | None, by: Any) -> QuerySet[User]:
 def resolve_matches(
     project: Project | None, matches: Mapping[str, int], *, by: Any
 ) -> RaterMatches:
-    """Return the current result of the matches (key in the file -> user id).
+    """Return the raters for matches (rater key in the file -> user id) with current members.
 
     Accounts that are no longer members are ignored.
     """
@@ -73,8 +73,8 @@ def resolve_matches(
     return RaterMatches(raters, user_links)
 
 
-def link_raters(project: Project, matches: Mapping[str, int], *, by: Any) -> None:
-    """Create the raters of members who are not raters yet.
+def create_matched_raters(project: Project, matches: Mapping[str, int], *, by: Any) -> None:
+    """Create raters for the matched members who have none in the project yet.
 
     Raises BadRequest if the rater with the file's key belongs to another user.
     """
@@ -114,7 +114,7 @@ def suggest_matches(
     return suggestions
 
 
-def reuse_earlier_matches(mapping: import_mapping.ImportMapping, project: Project | None) -> None:
+def add_earlier_matches(mapping: import_mapping.ImportMapping, project: Project | None) -> None:
     """Add the matches of earlier imports of the project to the mapping.
 
     Importing the same file again then changes nothing.

@@ -1,10 +1,19 @@
-"""Roles of columns by their names, and columns that are never items, raters or labels."""
+"""Assign roles to the columns of a table by their names, and exclude unusable columns."""
 
 from __future__ import annotations
 
-from projects.services import question_validation
+from collections.abc import Callable, Sequence
 
-from .column_cells import MAX_SHORT_LABEL, MEDIA_FILE_PATTERN, TableHead, are_row_numbers
+from projects.services import question_validation
+from ratings.imports.decoding.table_times import is_numeric_time
+
+from .column_cells import (
+    MAX_SHORT_LABEL,
+    MEDIA_FILE_PATTERN,
+    NUMBER_PATTERN,
+    TableHead,
+    are_row_numbers,
+)
 from .column_names import (
     CONTENT_ROLES,
     ITEM_ID_PATTERN,
@@ -15,12 +24,13 @@ from .column_names import (
     is_content_part_name,
     is_derived_name,
     is_descriptive_name,
+    is_index_name,
     is_rating_id_name,
     normalize_name,
     rank_name,
     split_number,
 )
-from .rater_columns import find_probabilities
+from .table_shapes import find_probability_columns
 
 
 class NamedRoles:
@@ -35,12 +45,12 @@ class NamedRoles:
 
     # --- columns by name
 
-    def find_unusable_columns(self) -> None:
-        """Note the columns that are never items, raters or labels unless the user says so."""
+    def exclude_unusable_columns(self) -> None:
+        """Exclude columns that are never items, raters or labels unless the user says so."""
         head = self.head
         for index, name in enumerate(head.names):
             cells = head.columns[index]
-            if name.startswith("(") and are_row_numbers(cells) and len(head.names) > 1:
+            if is_index_name(name) and are_row_numbers(cells) and len(head.names) > 1:
                 self.reasons[index] = "row_numbers"
             elif is_derived_name(name):
                 self.reasons[index] = "derived"
@@ -51,10 +61,10 @@ class NamedRoles:
             ):
                 self.reasons[index] = "descriptive"
         free = self.list_free_columns()
-        for index in find_probabilities(head, free):
+        for index in find_probability_columns(head, free):
             self.reasons[index] = "probability"
 
-    def find_named_roles(self) -> None:
+    def assign_roles_by_name(self) -> None:
         for role in NAMES_BY_ROLE:
             index = self.find_named_column(role)
             if index is not None:
@@ -64,7 +74,8 @@ class NamedRoles:
             for role in MODEL_ROLES:
                 self.columns.pop(role, None)
         self.correct_item_column()
-        self.find_content_parts()
+        self.assign_content_columns()
+        self.refine_item_column()
 
     def find_named_column(self, role: str) -> int | None:
         """Return the free column whose name suggests the role most reliably, or None."""
@@ -78,19 +89,25 @@ class NamedRoles:
 
     def can_have_role(self, role: str, index: int) -> bool:
         """Return whether the cells of a column are compatible with a role."""
-        texts = self.head.columns[index].filled
-        if role == "question":
-            return all(question_validation.KEY_PATTERN.fullmatch(text) for text in texts)
-        if role == "guidelines":
-            return all(text.isdigit() for text in texts)
-        if role in MEDIA_ROLES:
-            return bool(texts) and all(MEDIA_FILE_PATTERN.fullmatch(text) for text in texts)
+        cells = self.head.columns[index]
+        texts = cells.filled
         if role == "item" and normalize_name(self.head.names[index]) in MEDIA_ROLES:
             return not self.can_have_role("image", index)
-        return True
+        if role in ("item", "rater"):
+            return not texts or not all(text.startswith(("[", "{")) for text in texts)
+        if role in MEDIA_ROLES:
+            return bool(texts) and all(MEDIA_FILE_PATTERN.fullmatch(text) for text in texts)
+        if role == "rated_at":
+            return not cells.is_numeric or all(map(is_numeric_time, texts))
+        checks: dict[str, Callable[[str], object]] = {
+            "question": question_validation.KEY_PATTERN.fullmatch,
+            "guidelines": str.isdigit,
+            "seconds": NUMBER_PATTERN.fullmatch,
+        }
+        return all(map(checks.get(role, bool), texts))
 
     def correct_item_column(self) -> None:
-        """Let `id` be the annotator or the row where another column is the item by its cells."""
+        """Move the item role from a column of row ids to the column whose cells are the items."""
         head, item = self.head, self.columns.get("item")
         others = [index for index in self.list_free_columns() if self.is_item_name(index)]
         if item is None:
@@ -115,13 +132,40 @@ class NamedRoles:
             self.columns |= {"item": other, "rater": item}
             self.reasons |= {item: "annotator_id", other: "name"}
 
+    def refine_item_column(self) -> None:
+        """Replace `doc` by `segment_id` where only the latter has one content for each key."""
+        item = self.columns.get("item")
+        content = [self.columns[role] for role in CONTENT_ROLES if role in self.columns]
+        content += self.content
+        if item is None or "rater" not in self.columns or self._has_one_content(item, content):
+            return
+        for index in self.list_free_columns():
+            cells = self.head.columns[index]
+            if (
+                self.is_item_name(index)
+                and cells.has_repeats
+                and len(cells.filled) == len(cells.texts)
+                and self._has_one_content(index, content)
+            ):
+                self.columns["item"] = index
+                self.reasons[index] = "one_content"
+                return
+
+    def _has_one_content(self, item: int, content: Sequence[int]) -> bool:
+        """Return whether rows of the same key have the same content."""
+        keys = self.head.columns[item]
+        return all(
+            not keys.has_repeats or self.head.columns[index].is_determined_by(keys)
+            for index in content
+        )
+
     def is_item_name(self, index: int) -> bool:
         name = normalize_name(self.head.names[index])
         if rank_name(name, "item") is not None:
             return True
         return bool(ITEM_ID_PATTERN.fullmatch(name)) and not is_rating_id_name(name)
 
-    def find_content_parts(self) -> None:
+    def assign_content_columns(self) -> None:
         """Add further columns of content: by name, or by length of text if none has such a name."""
         free = self.list_free_columns()
         self.content = [

@@ -1,4 +1,4 @@
-"""The columns of a wide table that hold ratings, and whose answers to which question they are."""
+"""Find the columns of a wide table that hold ratings, with the rater and question of each."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ratings.imports.values.label_forms import get_normal_form
+from ratings.imports.values.label_normalization import get_normal_form
 
-from .column_cells import (
-    MAX_SHORT_LABEL,
-    MIN_RELIABLE_ROWS,
-    ColumnCells,
-    TableHead,
-    have_equal_sums,
+from .column_cells import MAX_SHORT_LABEL, MIN_RELIABLE_ROWS, TableHead
+from .column_names import (
+    OTHER_STEMS,
+    RATER_STEMS,
+    are_rater_numbers,
+    compact_name,
+    rank_name,
+    split_number,
 )
-from .column_names import OTHER_STEMS, RATER_STEMS, compact_name, is_rater_axis, split_number
 
 _SEPARATORS = (r"\.", r"__", r"\s+[-–]\s+", r"[:/|]", r"_", r"\s+", r"-")
 _BRACKETS = re.compile(r"(.*?)\s*[\[(]\s*(.+?)\s*[\])]\s*")
@@ -37,11 +38,26 @@ class ValueColumns:
 
 def find_patterned_columns(head: TableHead, candidates: Sequence[int]) -> ValueColumns | None:
     """Return the columns whose names number raters or cross raters with questions, or None."""
-    short = [index for index in candidates if head.columns[index].has_short_texts]
+    short = [
+        index
+        for index in candidates
+        if head.columns[index].has_short_texts and not _is_beside_raters(head.names[index])
+    ]
     crossed = _find_crossed_names(head, short)
     if crossed and any(question for _, question in crossed.places.values()):
         return crossed
     return _find_numbered_names(head, short) or crossed
+
+
+def _is_beside_raters(name: str) -> bool:
+    """Return whether a column is no label but stands beside one: Comments 1, ITEM_NO."""
+    number = split_number(name)
+    stem = number[0] if number else name
+    beside = ("comment", "seconds", "rated_at", "item")
+    return not (number and stem in RATER_STEMS) and (
+        any(rank_name(stem, role) is not None for role in beside)
+        or (number is None and any(rank_name(name, role) is not None for role in ("item", "rater")))
+    )
 
 
 def _find_numbered_names(head: TableHead, candidates: Sequence[int]) -> ValueColumns | None:
@@ -68,14 +84,23 @@ def _find_crossed_names(head: TableHead, candidates: Sequence[int]) -> ValueColu
             questions = seconds if place == 0 else firsts
             is_single = len(questions) == 1
             is_named = is_single and compact_name(questions[0]) in RATER_STEMS
-            if is_rater_axis(raters) or (is_named and len(raters) >= 2):
+            if are_rater_numbers(raters) or (is_named and len(raters) >= 2):
+                # `Coder 1 (Anna)`: the number belongs to the name.
+                is_numbered = is_named and all(rater[0].isdigit() for rater in raters)
                 return ValueColumns(
                     {
-                        index: (both[place], "" if is_single else both[1 - place])
+                        index: (
+                            head.names[index].strip() if is_numbered else both[place],
+                            "" if is_single else both[1 - place],
+                        )
                         for index, both in parts.items()
                     }
                 )
-        if uncertain is None and len(firsts) >= 2 and not _are_other_stems(firsts, seconds):
+        if (
+            uncertain is None
+            and len(firsts) >= 2
+            and not _are_question_or_item_names(firsts, seconds)
+        ):
             # `ann.relevance`, `ben.relevance`: the same word after every name is the question.
             # In `warmth_1`, `warmth_2`, the numbers are.
             is_single = len(seconds) == 1
@@ -90,7 +115,7 @@ def _find_crossed_names(head: TableHead, candidates: Sequence[int]) -> ValueColu
     return uncertain
 
 
-def _are_other_stems(firsts: Collection[str], seconds: Collection[str]) -> bool:
+def _are_question_or_item_names(firsts: Collection[str], seconds: Collection[str]) -> bool:
     """Return whether the names number questions or items: Q1_1, Q1_2."""
     numbers = [split_number(first) for first in firsts]
     stems = {
@@ -148,42 +173,8 @@ def find_columns_with_shared_values(
     return rater_columns
 
 
-def find_counts(head: TableHead, candidates: Sequence[int]) -> list[int]:
-    """Return the columns that count the ratings of each category: rows with the same sum."""
-    columns = [
-        index
-        for index in candidates
-        if head.columns[index].is_numeric and not _is_rater_number(head.names[index])
-    ]
-    return columns if _have_sums(head, columns, whole=True) else []
-
-
-def find_probabilities(head: TableHead, candidates: Sequence[int]) -> list[int]:
-    """Return the columns of fractions that add up to 1 in every row."""
-    columns = [index for index in candidates if head.columns[index].is_numeric]
-    fractions = [
-        index
-        for index in columns
-        if all(0 <= number <= 1 for number in head.columns[index].list_numbers())
-        and any(0 < number < 1 for number in head.columns[index].list_numbers())
-    ]
-    return next(
-        (group for group in (columns, fractions) if _have_sums(head, group, whole=False)), []
-    )
-
-
-def _have_sums(head: TableHead, indexes: Sequence[int], *, whole: bool) -> bool:
-    cells: list[ColumnCells] = [head.columns[index] for index in indexes]
-    return have_equal_sums(cells, whole=whole)
-
-
-def _is_rater_number(name: str) -> bool:
-    number = split_number(name)
-    return bool(number and number[0] in RATER_STEMS)
-
-
-def have_common_name(names: Sequence[str]) -> bool:
-    """Return whether names are alike but for a number or a text in brackets: Rate [Photo 1]."""
+def differ_only_in_number(names: Sequence[str]) -> bool:
+    """Return whether column names differ only in a number or a text in brackets: Rate [Photo 1]."""
     stems = set()
     for name in names:
         bracket, number = _BRACKETS.fullmatch(name), split_number(name)
@@ -193,7 +184,20 @@ def have_common_name(names: Sequence[str]) -> bool:
     return len(names) >= 2 and len(stems) == 1
 
 
+def split_grid_names(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return (item, question) of columns that are each about an item: Clear? [Text A].
+
+    The question is empty if there is one.
+    """
+    brackets = [_BRACKETS.fullmatch(name.strip()) for name in names]
+    if not all(bracket and bracket[1] for bracket in brackets):
+        return [(get_item_name(name), "") for name in names]
+    pairs = [(bracket[2], bracket[1]) for bracket in brackets if bracket]
+    questions = {question for _, question in pairs}
+    return pairs if len(questions) > 1 else [(item, "") for item, _ in pairs]
+
+
 def get_item_name(name: str) -> str:
-    """Return the item that a column of a table with raters in rows is about."""
+    """Return the item's name from the name of a column whose rows are raters."""
     bracket = _BRACKETS.fullmatch(name.strip())
     return bracket[2] if bracket and bracket[1] else name.strip()

@@ -26,6 +26,7 @@ from .platforms.labelbox import LabelboxSource
 from .protocols import FileReader, FileSource
 from .surveys.google_forms import GoogleFormsSource
 from .surveys.qualtrics import QualtricsSource
+from .surveys.rayyan import RayyanSource
 from .surveys.redcap import RedcapSource
 from .tables.csv import CsvSource
 from .tables.json_records import JsonSource
@@ -74,6 +75,7 @@ SOURCES: dict[str, FileSource] = {
     "qualtrics": QualtricsSource(),
     "google_forms": GoogleFormsSource(),
     "redcap": RedcapSource(),
+    "rayyan": RayyanSource(),
     "lewidi": LewidiSource(),
     "label_lists": LabelListsSource(),
     "judge": LlmJudgeSource(),

@@ -224,7 +224,7 @@ class StagingDatabase:
         return self.db.execute("DELETE FROM raw_rating WHERE question = ?", (question,)).rowcount
 
     def merge_labels(self, ids: Mapping[int, int | None]) -> None:
-        """Replace label ids in the staged rows; delete the rows of an id that maps to None."""
+        """Replace label ids in the staged rows by a mapping; delete rows whose id maps to None."""
         if not ids:
             return
         self.db.execute("CREATE TEMP TABLE merged (old INTEGER PRIMARY KEY, new INTEGER)")
@@ -237,7 +237,7 @@ class StagingDatabase:
     def finish(
         self, questions: Sequence[tuple[int, str]], labels: Sequence[tuple[int, int, str]]
     ) -> None:
-        """Order the staged rows.
+        """Write questions, labels and raters, and store the ratings in their final order.
 
         ``questions`` are (id, key), ``labels`` are (id, question id, label).
         """

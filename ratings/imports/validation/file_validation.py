@@ -14,7 +14,6 @@ from projects.models import Item, Project, Question, Rater
 from projects.services.items.upsert import is_same_json
 from projects.services.raters import pseudonyms
 from ratings.imports import media_references
-from ratings.imports.archives import MediaArchive
 from ratings.imports.mapping import matching
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import ProblemList, UnreadableFileError, truncate_text
@@ -22,6 +21,7 @@ from ratings.imports.readers import TABLE_SOURCES, FileReader
 from ratings.imports.staging.database import Heartbeat, StagingDatabase
 from ratings.imports.staging.queries import ConflictingItem, StagedRows
 from ratings.imports.staging.timestamps import format_timestamp
+from ratings.imports.zip_archives import MediaArchive
 
 from .row_validation import RecordValidator
 
@@ -112,11 +112,11 @@ def validate_file(
             _flush_batch(report, staging)
             heartbeat()
     _flush_batch(report, staging)
-    validator.read_labels(mapping.label_options)
+    validator.interpret_labels(mapping.label_options)
     _skip_free_text_questions(report, validator, staging)
     _merge_labels(report, validator, staging)
     is_usable = bool(report.rows or report.contents or report.gold_answers or report.skips)
-    _check_end_of_file(validator, reader, is_usable=is_usable)
+    _add_final_problems(validator, reader, is_usable=is_usable)
     report.question_keys = list(validator.resolved_question_keys.items())
     report.n_other_questions = validator.n_other_questions
     report.skipped_records = validator.skipped_records.to_json()
@@ -139,7 +139,7 @@ def validate_file(
             create_missing=mapping.create_missing,
             columns=reader.columns,
         )
-        _compare_with_project(report, staged_rows, project, archive=archive, heartbeat=heartbeat)
+        _count_changed_items(report, staged_rows, project, archive=archive, heartbeat=heartbeat)
         _suggest_raters(report, staged_rows, project, by)
     return report
 
@@ -200,12 +200,12 @@ def _merge_labels(report: FileReport, validator: RecordValidator, staging: Stagi
             label_id = None if label is None else label_ids[label]
             if label_id != labels.ids[text]:
                 merged[labels.ids[text]] = label_id
-        report.rows -= sum(labels.counts[text] for text in labels.list_missing())
+        report.rows -= sum(labels.counts[text] for text in labels.list_missing_codes())
     if not validator.problems:
         staging.merge_labels(merged)
 
 
-def _check_end_of_file(validator: RecordValidator, reader: FileReader, *, is_usable: bool) -> None:
+def _add_final_problems(validator: RecordValidator, reader: FileReader, *, is_usable: bool) -> None:
     """Add problems that are known only after the last line."""
     labels = {
         label
@@ -312,7 +312,7 @@ def _add_conflict(problems: ProblemList, item: ConflictingItem, columns: Mapping
     )
 
 
-def _compare_with_project(
+def _count_changed_items(
     report: FileReport,
     staged_rows: StagedRows,
     project: Project | None,
@@ -320,7 +320,7 @@ def _compare_with_project(
     archive: MediaArchive | None,
     heartbeat: Heartbeat,
 ) -> None:
-    """Count items whose content changes and items that refer to a file that was not uploaded.
+    """Count items whose content changes, and items that refer to missing media files.
 
     If an archive came with the file, each missing media file is a problem.
     """
@@ -332,7 +332,7 @@ def _compare_with_project(
             content.item: json.loads(content.body) for content in batch if content.body is not None
         }
         try:
-            missing = media_references.resolve_references(project, bodies, archive)
+            missing = media_references.replace_names_by_urls(project, bodies, archive)
         except UnreadableFileError as error:
             report.problems.add_fatal(error.problem)
             return

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from core.text import has_control
+from core.text import has_control_character
 from projects.models import Question
 from projects.services import question_validation
 from projects.services.items import upsert
@@ -20,9 +20,9 @@ from ratings.imports import records
 from ratings.imports.problems import ImportProblem, ProblemList, truncate_text
 from ratings.imports.skipped_rows import SkippedRecordCounts
 from ratings.imports.staging.database import EncodedContent, EncodedRating, StagingDatabase
-from ratings.imports.staging.key_ids import KeyResolver, QuestionLabels, is_unicode
+from ratings.imports.staging.key_and_label_ids import KeyResolver, QuestionLabels, is_unicode
 from ratings.imports.staging.timestamps import to_microseconds
-from ratings.imports.values.label_reading import LabelOptions
+from ratings.imports.values.label_interpretation import LabelOptions
 from ratings.services.rating_times import InvalidTime, parse_rated_at, validate_rated_at
 
 MAX_COMMENT_LENGTH = 10_000  # characters, as in the API
@@ -99,20 +99,21 @@ class RecordValidator:
         """Validate one record and stage it, count it as skipped, or add a problem."""
         self._handlers[type(record)](record)
 
-    def read_labels(self, options: LabelOptions) -> None:
-        """Decide, when all records are validated, which texts are which label.
+    def interpret_labels(self, options: LabelOptions) -> None:
+        """Decide which text is which label, after all records are validated.
 
         Texts that stand for missing values are counted as skipped records.
         """
         for question_labels in self.labels_by_question.values():
             if self.allow_free_text and question_labels.is_new:
                 is_many = len(question_labels.ids) > question_validation.MAX_CATEGORIES
-                question_labels.read(options, ProblemList() if is_many else self.problems)
+                problems = ProblemList() if is_many else self.problems
+                question_labels.interpret_texts(options, problems)
                 n_labels = len(question_labels.count_labels())
                 question_labels.is_free_text |= n_labels > question_validation.MAX_CATEGORIES
             else:
-                question_labels.read(options, self.problems)
-            for text in question_labels.list_missing():
+                question_labels.interpret_texts(options, self.problems)
+            for text in question_labels.list_missing_codes():
                 lines = [line for line, _column in question_labels.places.get(text, ())]
                 self.skipped_records.add_lines(lines, "missing", count=question_labels.counts[text])
 
@@ -203,7 +204,7 @@ class RecordValidator:
         self.staging.add_content(content)
 
     def _validate_rater(self, rater: records.RaterRecord) -> None:
-        """Stage a rater and what the file knows of them."""
+        """Stage a rater with name, kind and model."""
         rater_id = self.rater_keys.resolve(rater.key, rater.line, rater.column)
         if rater_id is None or (rater.kind == "human" and not rater.name):
             return
@@ -212,7 +213,7 @@ class RecordValidator:
             rater.model[: fields.MAX_MODEL_LENGTH],
             rater.prompt_version[: fields.MAX_VERSION_LENGTH],
         )
-        if not any(has_control(text) or not is_unicode(text) for text in texts):
+        if not any(has_control_character(text) or not is_unicode(text) for text in texts):
             name, model, version = texts
             self.staging.rater_details[rater_id] = (rater.kind, name, model, version)
 

@@ -19,6 +19,7 @@ DECIMAL_COMMAS = "decimal_commas"
 SIMILAR = "similar"
 JOINED = "joined"
 SEVERAL_LABELS = "several_labels"
+BESIDE_NUMBERS = "beside_numbers"
 NO_ORDER = "no_order"
 
 # Kinds that stop an import until the lead has decided.
@@ -31,12 +32,16 @@ NOTE_TEXTS: dict[str, str | Promise] = {
     ),
     EQUAL: _("Spellings of one label are joined: %(labels)s."),
     DECIMAL_COMMAS: _("Commas are read as decimal commas: %(labels)s."),
-    SIMILAR: _("Labels differ only in capital letters or blanks: %(labels)s."),
-    JOINED: _("Labels that differ only in capital letters or blanks are joined: %(labels)s."),
+    SIMILAR: _(
+        "Labels may be one, because they differ only in capital letters, blanks, or as yes, y and "
+        "1 do: %(labels)s."
+    ),
+    JOINED: _("Labels that seem to be one are joined: %(labels)s."),
     SEVERAL_LABELS: _(
         "Cells have several labels: %(labels)s. Ratings: %(count)s. Each combination is one "
         "category, whatever the order of its labels."
     ),
+    BESIDE_NUMBERS: _("Most labels are numbers; these are not: %(labels)s. Ratings: %(count)s."),
     NO_ORDER: _("No order is known for the labels; they are in alphabetical order: %(labels)s."),
 }
 # The next step on the command line; the wizard has fields for it.
@@ -47,6 +52,7 @@ COMMAND_HINTS = {
         "label."
     ),
     SIMILAR: "Add --similar=join to make them one label, or --similar=keep to keep them.",
+    BESIDE_NUMBERS: "If they are no answers, correct them in the file, or use --missing.",
     NO_ORDER: "Add --order with all labels, the lowest first, separated by commas.",
 }
 

@@ -1,4 +1,4 @@
-"""The order that labels have on their scale, guessed from the labels alone.
+"""Guess the order of labels on their scale, from the labels alone.
 
 The lead confirms or changes the guess. It is the one source of an order: of imports, of the wizard
 and of `manage.py agreement`.
@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from .label_forms import MINUS_SIGNS, parse_decimal
+from .label_normalization import MINUS_SIGNS, parse_decimal
 from .ordered_scales import list_scales, normalize_phrase
 
 NUMBERS = "numbers"
@@ -48,7 +48,7 @@ _NAMES = (
 
 
 class LabelOrder(NamedTuple):
-    """Labels from lowest to highest, the guessed scale, and what the order is based on.
+    """Guessed order of labels: labels from lowest to highest, scale, and basis of the guess.
 
     ``scale`` is "ordinal" or "nominal", ``basis`` one of the names above. A basis of ALPHABET means
     that no order is known.
@@ -70,7 +70,7 @@ def guess_order(labels: Iterable[str]) -> LabelOrder:
         if ranks is not None:
             ordered = sorted(unordered, key=lambda label: (ranks[label], label))
             is_ordinal = len(unordered) > 2 and not (
-                basis == NUMBERS_IN_WORDS and _has_names(unordered)
+                basis == NUMBERS_IN_WORDS and _are_numbered_names(unordered)
             )
             return LabelOrder(ordered, "ordinal" if is_ordinal else "nominal", basis)
     ordered = sorted(unordered, key=lambda label: (label.casefold(), label))
@@ -118,11 +118,11 @@ def _rank_numbers_in_words(labels: Collection[str]) -> dict[str, float] | None:
         frames.append((before.strip().casefold(), after.strip().casefold()))
     if len(frames) < 2 or len(set(ranks.values())) < len(ranks):
         return None
-    return ranks if _is_same_place(frames) else None
+    return ranks if _are_in_same_position(frames) else None
 
 
-def _has_names(labels: Collection[str]) -> bool:
-    """Return whether the numbers in labels only tell names apart: topic 1, topic 2."""
+def _are_numbered_names(labels: Collection[str]) -> bool:
+    """Return whether the numbers in labels only distinguish names: topic 1, topic 2."""
     words = {re.sub(r"[\W\d_]+", " ", label).strip() for label in labels}
     return all(normalize_phrase(word) in _NAMES.split() for word in words)
 
@@ -139,7 +139,7 @@ def _get_rank(match: re.Match[str], before: str, after: str) -> float:
     return number
 
 
-def _is_same_place(frames: list[tuple[str, str]]) -> bool:
+def _are_in_same_position(frames: list[tuple[str, str]]) -> bool:
     """Return whether the numbers are first or last in all labels, or between the same words.
 
     The signs and words for less and more may stand before a number.
@@ -149,7 +149,9 @@ def _is_same_place(frames: list[tuple[str, str]]) -> bool:
     if befores == {""}:
         # A letter behind some of the numbers makes them names, such as 2x.
         return len(afters) == 1 or not any(after.isalpha() and len(after) == 1 for after in afters)
-    return len(befores) == 1 or afters == {""}
+    # Codes such as I10 and E11.9 have different letters before their numbers.
+    has_letters = any(before[-1:].isalpha() and len(before) < 3 for before, _after in frames)
+    return len(befores) == 1 or (afters == {""} and not has_letters)
 
 
 def _rank_roman_numerals(labels: Collection[str]) -> dict[str, float] | None:

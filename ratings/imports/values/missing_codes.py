@@ -1,17 +1,55 @@
-"""Codes that stand for a missing value in the place of a label."""
+"""Find labels that are codes for a missing value, such as NA and -99."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from enum import Enum
 
-from .label_forms import parse_decimal
+from .label_normalization import parse_decimal
 from .label_order import find_known_scale
 
 # In lower case. What programs write for an empty cell, and the signs that people use for it.
 MISSING_CODES = (
     "nan nat null (null) <null> na <na> n/a n.a. n.a n/a. <missing> #n/a #n/a! #na #null! #value! "
-    "- -- – — ? ?? . \\n"
+    "- -- – — ? ?? . * \\n"
+)
+# Phrases that may be an answer, such as an option of the form, or say that there is none.
+SUSPECTED_CODES = frozenset(
+    (
+        "missing",
+        "skipped",
+        "not applicable",
+        "not available",
+        "no answer",
+        "no response",
+        "not answered",
+        "not rated",
+        "not assessed",
+        "not coded",
+        "not done",
+        "unable to assess",
+        "n.d.",
+        "k.a.",
+        "k. a.",
+        "ka",
+        "keine angabe",
+        "keine antwort",
+        "nicht beantwortet",
+        "nicht bewertet",
+        "fehlt",
+        "fehlend",
+        "non applicable",
+        "non renseigné",
+        "sans réponse",
+        "no aplica",
+        "no contesta",
+        "sin respuesta",
+        "ns/nc",
+        "缺失",
+        "不适用",
+        "未作答",
+        "未回答",
+    )
 )
 MAX_CODE_LENGTH = 20  # characters; a longer label is no code
 NEGATIVE_CODES = frozenset((-9, -99, -999, -9999, -98, -998, -97, -997, -88, -888, -77, -777))
@@ -49,7 +87,7 @@ def classify_codes(
             undecided.append(label)
     signs = {label.strip() for label in labels}
     for label in undecided:
-        if label.strip().casefold() in MISSING_CODES.split() and not _is_sign(label, signs):
+        if label.strip().casefold() in MISSING_CODES.split() and not _is_minus_sign(label, signs):
             statuses[label] = CodeStatus.MISSING
     others = [label for label in labels if label not in statuses]
     for label in undecided:
@@ -66,9 +104,12 @@ def _is_equal_number(text: str, codes: Collection[str]) -> bool:
     return number is not None and any(parse_decimal(code) == number for code in codes)
 
 
-def _is_sign(label: str, labels: Collection[str]) -> bool:
-    """Return whether "-" is the opposite of "+" in these labels."""
-    return label.strip() in ("-", "--", "–", "—") and any(
+def _is_minus_sign(label: str, labels: Collection[str]) -> bool:
+    """Return whether "-" is the opposite of "+" in these labels, or "*" less than "**"."""
+    text = label.strip()
+    if text == "*":
+        return any(other != text and other.strip("*") == "" for other in labels if other)
+    return text in ("-", "--", "–", "—") and any(
         other.strip("+") == "" for other in labels if other
     )
 
@@ -77,6 +118,8 @@ def _classify_in_context(label: str, labels: Collection[str]) -> CodeStatus:
     if label.strip().casefold() == "none":
         others = [other for other in labels if other != label]
         return _classify_none(label.strip(), [o for o in others if o.strip().casefold() != "none"])
+    if label.strip().casefold() in SUSPECTED_CODES:
+        return CodeStatus.SUSPECTED if others else CodeStatus.LABEL
     number = parse_decimal(label)
     if number is None or number not in NEGATIVE_CODES | POSITIVE_CODES:
         return CodeStatus.LABEL

@@ -49,6 +49,10 @@ no|maybe/partly/partially/unsure/somewhat/undecided/to some extent|mostly|yes
 
 false|true
 
+sd|d|n/u|a|sa
+
+vl|l|m|h|vh
+
 novice|beginner|intermediate|advanced|expert
 
 incorrect/wrong|mostly incorrect/mostly wrong|partially correct/partly correct|mostly correct|

@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponseBase, StreamingHttpRes
 from django.views.decorators.http import require_safe
 
 from ratings.imports import uploads
-from ratings.imports.archives import MediaArchive, iter_chunks
+from ratings.imports.zip_archives import MediaArchive, iter_chunks
 
 from .run_views import get_run
 

@@ -12,12 +12,12 @@ from django.utils.translation import gettext_lazy
 from projects.services import question_validation
 from projects.services.project_validation import list_time_zones, normalize_time_zone
 from ratings.imports.decoding.table_times import DAY_FIRST, MONTH_FIRST
+from ratings.imports.interpretation import list_columns
 from ratings.imports.mapping.column_texts import LAYOUT_TEXTS
 from ratings.imports.mapping.columns import CONTENT_ROLES, ROLES, TableHead
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import truncate_text
 from ratings.imports.readers.tables.rows import clean_cell
-from ratings.imports.understood import list_columns
 from ratings.models import ImportRun
 
 from .forms import FileForm
@@ -258,6 +258,7 @@ class ColumnsForm(FileForm):
         cleaned_data = self.cleaned_data
         mapping = super().get_mapping()
         before = {column.name: column for column in list_columns(mapping, self.head)}
+        guessed_layout = mapping.layout
         mapping.layout = cleaned_data["layout"]
         mapping.columns = {
             role: cleaned_data[role]
@@ -278,7 +279,7 @@ class ColumnsForm(FileForm):
         mapping.label_columns = labels if len(labels) > 1 else []
         if mapping.label_columns:
             mapping.columns.pop("label", None)
-        if mapping.layout != "wide":
+        if mapping.layout != guessed_layout:
             mapping.value_columns = {}
         mapping.rows_are_items = cleaned_data["rows_are_items"] and "item" not in mapping.columns
         mapping.zone, mapping.date_order = cleaned_data["zone"], cleaned_data["date_order"]

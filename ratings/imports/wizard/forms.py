@@ -179,7 +179,7 @@ class FileForm(forms.Form):
         return cleaned_data
 
     def get_mapping(self) -> ImportMapping:
-        """Return the mapping with the lead's decisions."""
+        """Return the mapping with the lead's entries for project, time zone and default rater."""
         cleaned_data = self.cleaned_data
         mapping = self.mapping
         mapping.create_missing = cleaned_data.get("create_missing", True)

@@ -1,4 +1,4 @@
-"""Form for what the labels of a checked file mean: missing values, and similar labels."""
+"""Form for missing-value codes and similar labels of a checked file."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from django.utils.translation import gettext_lazy
 
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.values import label_notes
+from ratings.imports.values.label_interpretation import JOIN, KEEP
 from ratings.imports.values.label_lists import format_label_list, parse_label_list
 from ratings.imports.values.label_notes import StoredNote, format_note
-from ratings.imports.values.label_reading import JOIN, KEEP
 from ratings.models import ImportRun
 
 
@@ -30,7 +30,7 @@ class LabelsForm(forms.Form):
         ),
     )
     similar = forms.ChoiceField(
-        label=gettext_lazy("Labels that differ only in capital letters or blanks"),
+        label=gettext_lazy("Labels that may be one"),
         choices=[
             (JOIN, gettext_lazy("are one label")),
             (KEEP, gettext_lazy("are different labels")),

@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from ratings.imports import media_references, uploads
-from ratings.imports.archives import MediaArchive
+from ratings.imports import media_references, shared_files, uploads
 from ratings.imports.staging.queries import open_staged_rows
+from ratings.imports.zip_archives import MediaArchive
 from ratings.items import content
 from ratings.models import ImportRun
 
@@ -25,14 +25,14 @@ def build_item_previews(run: ImportRun, *, get_url: Callable[[int], str]) -> lis
         return []
     try:
         with open_staged_rows(
-            uploads.get_absolute_path(f"{run.path}{uploads.STAGING_SUFFIX}"), lambda: None
+            shared_files.get_local_path(run, uploads.STAGING_SUFFIX, renew=True), lambda: None
         ) as staged_rows:
             contents = staged_rows.list_first_content(MAX_ITEMS)
     except FileNotFoundError:
         return []
     bodies = {content_row.item: json.loads(content_row.body or "{}") for content_row in contents}
     _set_archive_urls(run, bodies, get_url)
-    media_references.resolve_references(run.project, bodies)
+    media_references.replace_names_by_urls(run.project, bodies)
     previews = []
     for content_row in contents:
         attributes = json.loads(content_row.attributes or "{}")
@@ -47,7 +47,7 @@ def _set_archive_urls(
     """Replace the names of files in the archive by the URLs of their preview."""
     archive = MediaArchive.for_manifest(uploads.get_absolute_path(run.path))
     for body in bodies.values() if archive else ():
-        for kind, name in media_references.iter_references(body):
+        for kind, name in media_references.iter_file_references(body):
             file = archive.find_file(name, kind) if archive else None
             if archive and file:
                 body[kind] = get_url(archive.get_index(file))

@@ -16,7 +16,8 @@ from core.jobs.lease import LeaseLost
 from projects.services.project_validation import InvalidProjectChange, list_time_zones
 from projects.services.question_validation import InvalidQuestions
 from ratings.files.upload_limits import View
-from ratings.imports import services, uploads
+from ratings.imports import services, shared_files
+from ratings.imports.interpretation import FileInterpretation, format_doubt
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import (
     UnreadableFileError,
@@ -26,7 +27,6 @@ from ratings.imports.problems import (
 )
 from ratings.imports.readers import SOURCES
 from ratings.imports.skipped_rows import SKIPPED_RECORD_REASONS
-from ratings.imports.understood import Understood, format_doubt
 from ratings.models import ImportRun
 
 from . import preview
@@ -46,8 +46,8 @@ def get_run_url(run: ImportRun, page: str = "run", *args: int) -> str:
     return reverse(f"import_{page}", args=[run.project_id, run.pk, *args])
 
 
-def warn_if_moved_on(request: HttpRequest, succeeded: bool) -> None:
-    """Add a warning if the run moved on before the step was taken."""
+def warn_if_not_applied(request: HttpRequest, succeeded: bool) -> None:
+    """Add a warning if a step was not applied, because the run was in another state."""
     if not succeeded:
         messages.warning(request, _("The import has gone on meanwhile; this is where it is now."))
 
@@ -64,7 +64,7 @@ def build_context(run: ImportRun, **extra: Any) -> dict[str, Any]:
 
 
 def render_columns_page(request: HttpRequest, run: ImportRun, *, data: Any = None) -> HttpResponse:
-    """Render the selection of the columns; start the check if there is valid ``data``."""
+    """Render the form for the roles of columns; with valid ``data`` start the check instead."""
     mapping = ImportMapping.from_run(run)
     source = SOURCES[mapping.source]
     reading_form = ReadingForm(data, mapping=mapping)
@@ -78,7 +78,7 @@ def render_columns_page(request: HttpRequest, run: ImportRun, *, data: Any = Non
         source_name=source.name,
     )
     try:
-        head = source.read_head(uploads.get_absolute_path(run.path), mapping)
+        head = source.read_head(shared_files.get_local_path(run), mapping)
     except UnreadableFileError as error:
         context["error"] = format_error(error)
     else:
@@ -87,15 +87,15 @@ def render_columns_page(request: HttpRequest, run: ImportRun, *, data: Any = Non
             form = FileForm(data, run=run, mapping=mapping)
         else:
             form = ColumnsForm(data, run=run, mapping=mapping, head=head)
-            context["understood"] = Understood.from_mapping(mapping, head)
+            context["understood"] = FileInterpretation.from_mapping(mapping, head)
             if mapping.doubt:
                 context["doubt"] = format_doubt(mapping, head)[0]
             context["has_no_guess"] = not {"name", "content", "pattern", "user"} & {
                 *mapping.reasons.values()
             }
         if data is not None and form.is_valid() and is_readable:
-            warn_if_moved_on(
-                request, services.check_with_columns(run=run, mapping=form.get_mapping())
+            warn_if_not_applied(
+                request, services.start_check_with_columns(run=run, mapping=form.get_mapping())
             )
             return redirect(get_run_url(run))
         context |= {"form": form, "head": head}
@@ -138,7 +138,7 @@ def render_check_page(
         except InvalidQuestions as error:
             form.add_rule_errors(error.problems)
         except LeaseLost:
-            warn_if_moved_on(request, False)
+            warn_if_not_applied(request, False)
             return redirect(get_run_url(run))
         else:
             return redirect("import_run", project.pk, run.pk)

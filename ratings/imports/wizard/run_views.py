@@ -28,7 +28,7 @@ from .run_pages import (
     get_run_url,
     render_check_page,
     render_columns_page,
-    warn_if_moved_on,
+    warn_if_not_applied,
 )
 
 State = ImportRun.State
@@ -101,7 +101,7 @@ def _reread_file(request: HttpRequest, run: ImportRun) -> HttpResponse:
     except UnreadableFileError as error:
         messages.error(request, format_error(error))
     else:
-        warn_if_moved_on(request, succeeded)
+        warn_if_not_applied(request, succeeded)
     return redirect(get_run_url(run))
 
 
@@ -124,7 +124,7 @@ def _check_with_columns(request: HttpRequest, run: ImportRun) -> HttpResponse:
 
 
 def _reopen_columns(request: HttpRequest, run: ImportRun) -> HttpResponse:
-    warn_if_moved_on(request, services.reopen_columns(run=run))
+    warn_if_not_applied(request, services.reopen_columns(run=run))
     return redirect(get_run_url(run))
 
 
@@ -135,8 +135,8 @@ def _check_with_matches(request: HttpRequest, run: ImportRun) -> HttpResponse:
     form = MatchingForm(request.POST, run=run, mapping=mapping)
     if not form.is_valid():
         return render_check_page(request, run, matching_form=form)
-    warn_if_moved_on(
-        request, services.check_with_matches(run=run, mapping=form.get_mapping(mapping))
+    warn_if_not_applied(
+        request, services.start_check_with_matches(run=run, mapping=form.get_mapping(mapping))
     )
     return redirect(get_run_url(run))
 
@@ -149,14 +149,14 @@ def _check_with_labels(request: HttpRequest, run: ImportRun) -> HttpResponse:
     form = LabelsForm(request.POST, run=run, mapping=mapping)
     if not form.is_valid():
         return render_check_page(request, run, labels_form=form)
-    warn_if_moved_on(
-        request, services.check_with_matches(run=run, mapping=form.get_mapping(mapping))
+    warn_if_not_applied(
+        request, services.start_check_with_matches(run=run, mapping=form.get_mapping(mapping))
     )
     return redirect(get_run_url(run))
 
 
 def _check_again(request: HttpRequest, run: ImportRun) -> HttpResponse:
-    warn_if_moved_on(request, services.check_again(run=run))
+    warn_if_not_applied(request, services.start_check_again(run=run))
     return redirect(get_run_url(run))
 
 
@@ -170,7 +170,7 @@ def _start_writing(request: HttpRequest, run: ImportRun) -> HttpResponse:
 
 def _discard_run(request: HttpRequest, run: ImportRun) -> HttpResponse:
     if not services.discard_run(run=run):
-        warn_if_moved_on(request, False)
+        warn_if_not_applied(request, False)
         return redirect(get_run_url(run))
     messages.success(request, _("The file is discarded; nothing was imported."))
     return redirect("data", run.project_id) if run.project_id else redirect("/")

@@ -49,7 +49,9 @@ def show_data(request: HttpRequest, project_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload_to_project(request: HttpRequest, project_id: int) -> HttpResponse:
     """Upload a file to an existing project."""
-    return _handle_upload(request, get_project(request.user, project_id, role=Member.Role.LEAD))
+    return _process_upload_form(
+        request, get_project(request.user, project_id, role=Member.Role.LEAD)
+    )
 
 
 @login_required
@@ -57,7 +59,7 @@ def upload_to_project(request: HttpRequest, project_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload_new_project(request: HttpRequest) -> HttpResponse:
     """Upload a file that creates a project."""
-    return _handle_upload(request, None)
+    return _process_upload_form(request, None)
 
 
 def _count_unfinished(request: HttpRequest) -> int:
@@ -65,7 +67,7 @@ def _count_unfinished(request: HttpRequest) -> int:
     return ImportRun.objects.filter(by=request.user.pk).exclude(state__in=final_states).count()
 
 
-def _handle_upload(request: HttpRequest, project: Project | None) -> HttpResponse:
+def _process_upload_form(request: HttpRequest, project: Project | None) -> HttpResponse:
     form = UploadForm(request.POST, request.FILES) if request.method == "POST" else UploadForm()
     if request.method == "POST" and _count_unfinished(request) >= MAX_UNFINISHED_RUNS:
         template = _(

@@ -1,4 +1,4 @@
-"""Write staged items, gold answers and skips (see `ratings.imports.writing.ratings`)."""
+"""Write staged items, gold answers and skips (see `ratings.imports.writing.staged_rows`)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from projects.models import Item, Project, Question
 from projects.services.items import gold
 from projects.services.items.upsert import upsert_items
 from ratings.imports import media_references
-from ratings.imports.archives import MediaArchive
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.staging.database import Heartbeat
 from ratings.imports.staging.queries import StagedContent, StagedRows, StagedSkip
 from ratings.imports.staging.timestamps import to_datetime
+from ratings.imports.zip_archives import MediaArchive
 from ratings.models import Assignment, ImportRun, Rating
 
 
@@ -80,7 +80,7 @@ class ItemWriter:
         for content in batch:
             if content.body is not None:
                 bodies[content.item] = json.loads(content.body)
-        media_references.resolve_references(self.project, bodies, self.archive)
+        media_references.replace_names_by_urls(self.project, bodies, self.archive)
         rows = []
         for content in batch:
             if content.item not in existing_bodies and not self.create_missing:

@@ -20,6 +20,7 @@ from projects.services.project_validation import list_time_zones, normalize_time
 from ratings.imports import command
 from ratings.imports.decoding.encodings import ENCODINGS
 from ratings.imports.decoding.table_times import DATE_ORDERS
+from ratings.imports.interpretation import FileInterpretation
 from ratings.imports.mapping.column_options import InvalidImportOptions, parse_column_roles
 from ratings.imports.mapping.column_texts import LAYOUT_TEXTS
 from ratings.imports.mapping.columns import MULTI_COLUMN_ROLES, ROLES
@@ -29,7 +30,6 @@ from ratings.imports.mapping.import_mapping import (
     SHEET_CHOICES,
 )
 from ratings.imports.readers import SOURCES
-from ratings.imports.understood import Understood
 from ratings.management.label_arguments import (
     add_label_arguments,
     parse_label_options,
@@ -176,10 +176,10 @@ class Command(BaseCommand):
         if not any(result.stored for result in results):
             sys.exit(1)
 
-    def _get_printer(self, path: Path, *, is_json: bool) -> Callable[[Understood], None]:
+    def _get_printer(self, path: Path, *, is_json: bool) -> Callable[[FileInterpretation], None]:
         """Return a function that prints what was understood, beside the JSON of the results."""
 
-        def print_understood(understood: Understood) -> None:
+        def print_understood(understood: FileInterpretation) -> None:
             if not is_json:
                 self.stderr.write("\n  ".join([f"{path}:", *understood.format_lines()]))
 

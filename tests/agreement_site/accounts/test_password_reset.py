@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.core import mail
 from django.test import Client
 
-from agreement_site.accounts import password_reset, sign_in_limit
+from agreement_site.accounts import attempt_limits, password_reset
 from agreement_site.models import AuditLogEntry
 from projects import authentication
 from projects.models import ApiToken
@@ -103,10 +103,10 @@ def test_mails_to_an_address_are_rate_limited(mail_settings: None, lead: User) -
         Client(REMOTE_ADDR=f"10.0.0.{n}")
         .post(RESET_PATH, {"email": "lead@example.org"})
         .status_code
-        for n in range(sign_in_limit.MAX_MAILS_PER_ADDRESS + 1)
+        for n in range(attempt_limits.MAX_MAILS_PER_ADDRESS + 1)
     ]
-    assert statuses == [302] * sign_in_limit.MAX_MAILS_PER_ADDRESS + [429]
-    assert len(mail.outbox) == sign_in_limit.MAX_MAILS_PER_ADDRESS
+    assert statuses == [302] * attempt_limits.MAX_MAILS_PER_ADDRESS + [429]
+    assert len(mail.outbox) == attempt_limits.MAX_MAILS_PER_ADDRESS
 
 
 def test_address_is_set_when_it_is_confirmed(mail_settings: None, lead: User) -> None:
@@ -128,7 +128,7 @@ def test_address_is_set_when_it_is_confirmed(mail_settings: None, lead: User) ->
     assert AuditLogEntry.objects.get(action="email_confirmed").after == {"email": "ada@example.org"}
     statuses = [
         client.post(page, {"action_add": "", "email": f"{n}@example.org"}).status_code
-        for n in range(sign_in_limit.MAX_MAILS_PER_ADDRESS)
+        for n in range(attempt_limits.MAX_MAILS_PER_ADDRESS)
     ]
     assert statuses[-1] == 429
 

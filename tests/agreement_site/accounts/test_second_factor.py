@@ -19,7 +19,7 @@ from django.test import Client
 from django.urls import URLResolver, get_resolver, resolve
 from rest_framework.test import APIClient
 
-from agreement_site.accounts import required_actions, sign_in_limit
+from agreement_site.accounts import attempt_limits, required_actions
 from agreement_site.models import AuditLogEntry
 from projects import authentication
 from projects.models import Project
@@ -116,10 +116,10 @@ def test_code_works_once_across_processes(secret: str) -> None:
 
 def test_codes_are_rate_limited_like_passwords(secret: str) -> None:
     statuses = []
-    for number in range(sign_in_limit.MAX_TRIES_PER_NAME + 1):
+    for number in range(attempt_limits.MAX_TRIES_PER_NAME + 1):
         client = sign_in(REMOTE_ADDR=f"10.0.0.{number}")
         statuses.append(client.post(SIGN_IN_PATH, {"code": "000000"}).status_code)
-    assert statuses == [400] * sign_in_limit.MAX_TRIES_PER_NAME + [429]
+    assert statuses == [400] * attempt_limits.MAX_TRIES_PER_NAME + [429]
     assert client.post(SIGN_IN_PATH, {"code": compute_code(secret, 1)}).status_code == 429
 
 

@@ -22,6 +22,7 @@ from rest_framework.test import APIClient
 
 from agreement_site.audit_log.actions import ACTIONS
 from agreement_site.models import AuditLogEntry
+from events.models import Webhook
 from metrics.models import SavedView, ShareLink
 from projects import authentication
 from projects.models import ApiToken, Item, Member, MemberOffer, Project, Rater
@@ -133,6 +134,20 @@ def _create_offer(scenario: AuditScenario) -> int:
         created_at=timezone.now(),
     )
     return offered.pk
+
+
+# Without the address itself, which may contain a secret.
+WEBHOOK = {"host": "example.org", "kinds": [], "with_items": False, "paused": False}
+
+
+def _create_webhook(scenario: AuditScenario) -> Webhook:
+    scenario.post("settings/webhooks/", {"url": "https://example.org/hook"})
+    return Webhook.objects.get()
+
+
+def _act_on_webhook(scenario: AuditScenario, action: str) -> None:
+    webhook = _create_webhook(scenario)
+    scenario.post(f"settings/webhooks/{webhook.pk}/action/", {"do": action})
 
 
 def _accept_offer(scenario: AuditScenario) -> None:
@@ -506,6 +521,17 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
         ANYTHING,
         None,
     ),
+    ("webhook_created", _create_webhook, True, None, WEBHOOK),
+    (
+        "webhook_changed",
+        lambda w: _act_on_webhook(w, "pause"),
+        True,
+        WEBHOOK,
+        {**WEBHOOK, "paused": True},
+    ),
+    ("webhook_secret_changed", lambda w: _act_on_webhook(w, "rotate"), True, None, None),
+    ("webhook_sent", lambda w: _act_on_webhook(w, "test"), True, None, None),
+    ("webhook_deleted", lambda w: _act_on_webhook(w, "delete"), True, WEBHOOK, None),
     ("project_archived", lambda w: w.post("archive/"), True, None, None),
     ("project_reopened", _reopen_project, True, None, None),
     ("question_added", _create_question, True, None, ANYTHING),
@@ -641,8 +667,13 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     ("admin_removed", _delete_group_in_admin, False, {"object": "team"}, None),
 ]
 # Only by commands and files: the command `person`, tests/ratings/importing; by an anonymous user:
-# tests/metrics/views/saved_views/test_saved_views.py
-ACTIONS_TESTED_ELSEWHERE = {"account_removed", "guidelines_version_adopted", "share_link_opened"}
+# tests/metrics/views/saved_views/test_saved_views.py; by a worker: tests/events/webhooks
+ACTIONS_TESTED_ELSEWHERE = {
+    "account_removed",
+    "guidelines_version_adopted",
+    "share_link_opened",
+    "webhook_paused",
+}
 # In several steps, see tests/agreement_site/accounts
 SIGN_IN_ACTIONS = {
     "password_forgotten",

@@ -47,7 +47,9 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 def list_problems(path: Path) -> list[tuple[int, str]]:
     with path.open("rb") as lines:
-        return [(problem.line, problem.description) for problem in stream.iter_problems(lines)]
+        return [
+            (problem.line, problem.description) for problem in stream.iter_stream_problems(lines)
+        ]
 
 
 def test_each_entry_is_a_line_of_a_chain(filled_file: Path) -> None:

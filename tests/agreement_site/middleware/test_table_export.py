@@ -140,7 +140,7 @@ def test_file_contains_all_pages_with_unrounded_values(
     assert len(rows) == 105
     api_response = api_for(lead).get(
         f"/api/v1/projects/{project.pk}/agreement/pairs/?question=severity&page_size=200"
-        f"&weights={page.context['chosen'].weights}"
+        f"&weights={page.context['selection'].weights}"
     )
     stored = {
         frozenset((row_value["rater_a"], row_value["rater_b"])): row_value

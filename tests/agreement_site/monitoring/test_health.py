@@ -78,18 +78,20 @@ def test_counted_change_without_result_has_an_age(stuck_question: Any, client: C
 
 
 def test_sweep_records_stale_questions(stuck_question: Any) -> None:
-    housekeeping.sweep()
+    housekeeping.run_due_housekeeping()
     assert StaleQuestion.objects.get().question == stuck_question
 
 
 def test_age_of_a_stale_question_restarts_after_a_result(stuck_question: Any) -> None:
     now = timezone.now()
-    stale_results.measure_lag(now - datetime.timedelta(seconds=300))
-    assert stale_results.measure_lag(now).n_late == 1
+    stale_results.record_and_measure_lag(now - datetime.timedelta(seconds=300))
+    assert stale_results.record_and_measure_lag(now).n_late == 1
     CountState.objects.update(refreshed_at=now - datetime.timedelta(seconds=30))
-    assert stale_results.measure_lag(now).oldest == now
+    assert stale_results.record_and_measure_lag(now).oldest == now
     CountState.objects.update(unrefreshed=0)
-    assert stale_results.measure_lag(now) == stale_results.ResultLag(0, 0, None, frozenset())
+    assert stale_results.record_and_measure_lag(now) == stale_results.ResultLag(
+        0, 0, None, frozenset()
+    )
     assert not StaleQuestion.objects.exists()
 
 

@@ -142,7 +142,7 @@ def test_sweeps_are_timed_and_their_failures_counted(
     scrape_metrics: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.SWEEP_SECONDS = 0.01
-    path = "agreement_site.housekeeping.sweep"
+    path = "agreement_site.housekeeping.run_due_housekeeping"
     sweeper = Sweeper(None)
     before = scrape_metrics()
 
@@ -150,7 +150,7 @@ def test_sweeps_are_timed_and_their_failures_counted(
         sweeper.stop_event.set()
         raise RuntimeError
 
-    monkeypatch.setattr(housekeeping, "sweep", fail)
+    monkeypatch.setattr(housekeeping, "run_due_housekeeping", fail)
     monkeypatch.setattr(
         "django.db.close_old_connections", lambda: None
     )  # the connection is the test's

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import jsonschema_rs
 import psycopg
 import pytest
 import redis
@@ -104,14 +105,16 @@ def test_containers_have_no_default_passwords() -> None:
     services = read_compose_file()["services"]
     assert services["valkey"]["command"][-2:] == ["--requirepass", "${BROKER_PASSWORD:?choose one}"]
     settings_with_passwords = [
-        services["concord"]["environment"][name] for name in ("DATABASE_URL", "REDIS_URL")
+        services["web"]["environment"][name] for name in ("DATABASE_URL", "REDIS_URL")
     ]
     settings_with_passwords.append(services["postgres"]["environment"]["POSTGRES_PASSWORD"])
+    settings_with_passwords.append(services["backup"]["environment"]["DATABASE_URL"])
     for text in settings_with_passwords:
         assert re.search(r"\$\{(DB|BROKER)_PASSWORD:\?", text)
-    assert [service.get("ports") for service in services.values() if service.get("ports")] == [
-        ["127.0.0.1:8000:8000"]
-    ]
+    # Only the proxy, which has the certificate, is reachable.
+    assert {name: service["ports"] for name, service in services.items() if "ports" in service} == {
+        "proxy": ["80:80", "443:443"]
+    }
 
 
 def test_environment_sets_documented_settings() -> None:
@@ -166,8 +169,8 @@ def read_compose_file() -> dict[str, Any]:
 
 def test_compose_file_names_what_exists() -> None:
     services = read_compose_file()["services"]
-    assert set(services) == {"concord", "worker", "postgres", "valkey"}
-    for name in ("concord", "worker"):
+    assert set(services) == {"proxy", "web", "worker", "backup", "postgres", "valkey"}
+    for name in ("web", "worker"):
         assert set(services[name]["environment"]) <= read_documented_settings() | EXTERNAL_SETTINGS
         assert (
             DEPLOY / services[name]["build"]["context"] / services[name]["build"]["dockerfile"]
@@ -179,9 +182,99 @@ def test_compose_file_names_what_exists() -> None:
         for service in services.values()
         for volume in service.get("volumes", ())
     ]
-    assert set(volumes) == set(read_compose_file()["volumes"])
-    probe = services["concord"]["healthcheck"]["test"][3]
+    mounted_files = {volume for volume in volumes if volume.startswith("./")}
+    assert set(volumes) - mounted_files == set(read_compose_file()["volumes"])
+    for name in mounted_files:
+        assert (DEPLOY / name).is_file()
+    assert set(services["backup"]["environment"]) == {"DATABASE_URL", "DATA_DIR", "BACKUP_DIR"}
+    probe = re.findall(r"^ +CMD (\[.*)", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)[0]
     assert resolve(re.findall(r":8000(/\w+)", probe)[0]).url_name == "livez"
+
+
+TEXT = {"type": "string"}
+TEXTS = {"type": "array", "items": TEXT}
+TEXT_BY_NAME = {"type": "object", "additionalProperties": TEXT}
+PARTS_OF_A_SERVICE = {
+    "build": {
+        "type": "object",
+        "properties": {"context": TEXT, "dockerfile": TEXT, "args": TEXT_BY_NAME},
+        "additionalProperties": False,
+    },
+    "cap_drop": TEXTS,
+    "command": TEXTS,
+    "depends_on": {
+        "type": "object",
+        "additionalProperties": {
+            "type": "object",
+            "properties": {"condition": {"enum": ["service_started", "service_healthy"]}},
+            "required": ["condition"],
+            "additionalProperties": False,
+        },
+    },
+    "deploy": {
+        "type": "object",
+        "properties": {
+            "resources": {
+                "type": "object",
+                "properties": {
+                    "limits": {
+                        "type": "object",
+                        "properties": {"memory": {"type": "string", "pattern": "^[0-9]+[mg]$"}},
+                        "additionalProperties": False,
+                    }
+                },
+                "additionalProperties": False,
+            }
+        },
+        "additionalProperties": False,
+    },
+    "entrypoint": TEXTS,
+    "environment": TEXT_BY_NAME,
+    "healthcheck": {
+        "type": "object",
+        "properties": {"test": TEXTS, "interval": TEXT, "disable": {"type": "boolean"}},
+        "additionalProperties": False,
+    },
+    "image": TEXT,
+    "init": {"type": "boolean"},
+    "ports": TEXTS,
+    "read_only": {"type": "boolean"},
+    "restart": {"const": "unless-stopped"},
+    "security_opt": TEXTS,
+    "shm_size": TEXT,
+    "stop_grace_period": TEXT,
+    "tmpfs": TEXTS,
+    "volumes": TEXTS,
+}
+
+
+def test_compose_file_follows_the_schema() -> None:
+    """The part of the Compose specification's schema that the file uses."""
+    content = {
+        name: part for name, part in read_compose_file().items() if not name.startswith("x-")
+    }
+    schema = {
+        "type": "object",
+        "properties": {
+            "name": TEXT,
+            "services": {
+                "type": "object",
+                "additionalProperties": {
+                    "type": "object",
+                    "properties": PARTS_OF_A_SERVICE,
+                    "required": ["image", "restart", "deploy"],
+                    "additionalProperties": False,
+                },
+            },
+            "volumes": {"type": "object", "additionalProperties": {"const": {}}},
+        },
+        "additionalProperties": False,
+    }
+    errors = jsonschema_rs.validator_for(schema).iter_errors(content)
+    assert [(list(error.instance_path), error.message) for error in errors] == []
+    for name in ("web", "worker"):
+        assert content["services"][name]["read_only"]
+        assert content["services"][name]["cap_drop"] == ["ALL"]
 
 
 def test_supervisor_and_unit_start_the_web_server_alike() -> None:
@@ -224,9 +317,14 @@ def test_supervisor_unit_and_container_start_workers_alike() -> None:
 
 def test_dockerfile_starts_an_existing_command() -> None:
     text = (DEPLOY / "Dockerfile").read_text()
-    assert re.findall(r"make (\S+)", text)[-1] in list_make_targets()
+    assert re.findall(r"make (\S+) PYTHON", text)[-1] in list_make_targets()
     command = re.findall(r'"manage.py", "(\w+)"', text)
     assert command == ["services"]
+    assert (
+        text.index("USER concord")
+        < text.index("make setup")
+        < text.index("COPY --chown=concord . .")
+    )
 
 
 def list_make_targets() -> set[str]:

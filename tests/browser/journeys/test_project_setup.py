@@ -100,7 +100,7 @@ def test_lead_creates_a_project_and_a_guest_joins(open_browser, lead):
     welcome = guest.get_by_text("Welcome. Your password is set")
     expect(welcome).to_be_visible()
     # It is a toast over the annotation page, like every message, and goes with the first answer.
-    assert welcome.evaluate("said => said.closest('.desk__toasts') !== null")
+    assert welcome.evaluate("said => said.closest('.desk__notices') !== null")
     assert project.raters.get().user == User.objects.get(username="guest")
 
 

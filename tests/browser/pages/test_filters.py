@@ -66,7 +66,7 @@ def test_three_selects_and_the_selection_fit_on_one_line(
     for index, item in enumerate(Item.objects.filter(project=project)):
         item.attributes = attributes[index % 2]
         item.save()
-    type(project).objects.filter(pk=project.pk).increment_catalogue_version()
+    type(project).objects.filter(pk=project.pk).increment_items_and_raters_version()
     filtered_jobs.FilteredResult.objects.all().delete()
     filtered_jobs.get_or_request_filtered_result(
         question_in_two_languages,

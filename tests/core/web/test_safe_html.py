@@ -43,7 +43,7 @@ def test_costly_html_is_shown_as_text_and_never_parsed(
 
 @pytest.mark.parametrize("name", SIMPLE)
 def test_usual_html_is_parsed(name: str) -> None:
-    assert safe_html.is_simple(SIMPLE[name])
+    assert safe_html.is_bounded(SIMPLE[name])
     assert not safe_html.clean_html(SIMPLE[name]).startswith("<pre>")
 
 
@@ -88,9 +88,9 @@ def test_attributes_are_counted_as_a_parser_does(attributes: list[str], limit: i
         patch.setattr(safe_html, "MAX_ATTRIBUTES", limit)
         # The end of the tag may count as one more.
         if counter.most > limit:
-            assert not safe_html.is_simple(html)
+            assert not safe_html.is_bounded(html)
         if counter.most < limit:
-            assert safe_html.is_simple(html)
+            assert safe_html.is_bounded(html)
 
 
 @pytest.mark.parametrize(

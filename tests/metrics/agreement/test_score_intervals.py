@@ -5,19 +5,19 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import special
 
 from metrics.agreement import estimate_coefficient, pattern_coefficients, report
 from metrics.agreement.coefficients import cohen, fleiss
-from metrics.agreement.counts.score_intervals import (
+from metrics.agreement.counts.urn_model import (
     Margins,
     UrnModel,
     weigh_pairs_between,
     weigh_pairs_within,
 )
-from metrics.agreement.estimate import t_quantile
+from metrics.agreement.estimate import NORMAL_QUANTILE, t_quantile
 from metrics.agreement.weights import build_weightings
 
 PAIRS = np.array([[2, 0], [1, 1], [0, 2]])
@@ -70,6 +70,36 @@ def test_variance_is_that_of_the_enumerated_urn(groups, rho, weighting):
     assert model.compute_variance(np.array([rho]))[0] == pytest.approx(variance, abs=1e-12)
 
 
+@pytest.mark.parametrize("weighting", ["none", "linear", "quadratic"])
+@pytest.mark.parametrize("expected", [0.0, 0.3, 0.45, 0.6])
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_variance_has_no_jump_where_the_model_changes(weighting, expected, size):
+    one = np.ones(1)
+    w, p = build_weightings(4)[weighting], np.array([0.85, 0.05, 0.05, 0.05])
+    model = UrnModel.from_margins(
+        weigh_pairs_within(one * size, one, one, one),
+        w,
+        Margins(p, np.array(expected), np.zeros(4)),
+    )
+    candidates = np.linspace(-1, 1, 20_001)
+    variance = model.compute_variance(candidates)
+    assert np.abs(np.diff(variance)).max() < 1e-3
+
+
+def test_rounding_does_not_choose_between_two_limits():
+    # Here 0 is one of the points where the solver looks first, and P_e is where its model changes.
+    counts = [[3, 0, 0, 0], [2, 0, 1, 0], [2, 0, 0, 1], [0, 3, 0, 0], [0, 0, 1, 1]]
+    name = "brennan_prediger_linear"
+    alone = estimate_coefficient(name, counts, [3, 1, 1, 1, 2])
+    batch = estimate_coefficient(name, counts[::-1], [[0, 0, 0, 0, 1], [2, 1, 1, 1, 3]])[1]
+    assert (float(batch.low), float(batch.high)) == pytest.approx(
+        (float(alone.low), float(alone.high)), abs=1e-9
+    )
+    for nudge in (-1e-9, 1e-9):
+        nudged = estimate_coefficient(name, counts, [3 + nudge, 1, 1, 1, 2])
+        assert float(nudged.low) == pytest.approx(float(alone.low), abs=1e-6)
+
+
 def list_two_rater_studies(n: int, prevalence: float, kappa: float):
     """Return every study (S, 3) of n items of two ratings, and its probability (S,)."""
     both = prevalence**2 + kappa * prevalence * (1 - prevalence)
@@ -95,22 +125,94 @@ def test_exact_coverage_of_two_ratings_an_item(name, n, prevalence, kappa):
     assert (high - low).min() > 0.01
 
 
-def test_percent_agreement_of_two_raters_has_wilson_limits_or_wider_ones():
-    n, quantile = 20, float(t_quantile(19))
+def test_percent_agreement_of_two_raters_has_wilson_limits():
+    n = 20
     for agreed in range(n + 1):
         estimate = estimate_coefficient("percent_agreement", PAIRS, [agreed, n - agreed, 0])
-        share, shrinkage = agreed / n, quantile**2 / n
-        centre = (share + shrinkage / 2) / (1 + shrinkage)
-        half = quantile / (1 + shrinkage) * np.sqrt(share * (1 - share) / n + shrinkage / 4 / n)
-        margin = quantile * float(estimate.se)
-        low, high = min(centre - half, share - margin), max(centre + half, share + margin)
+        share = agreed / n
         # Below the agreement of independent ratings with these margins the model is no binomial.
         mixed = (n - agreed) / n / 2
         independent = mixed**2 + (1 - mixed) ** 2
-        if high >= independent:
-            assert float(estimate.high) == pytest.approx(min(high, 1), abs=1e-5)
-        if low >= independent or agreed == n:
-            assert float(estimate.low) == pytest.approx(max(low, 0), abs=1e-5)
+        if share < independent:
+            continue
+        # The estimated standard error has the divisor n - 1, and t a larger quantile than 1.96.
+        quantile = (
+            float(t_quantile(n - 1)) * np.sqrt(n / (n - 1)) if agreed < n else NORMAL_QUANTILE
+        )
+        shrinkage = quantile**2 / n
+        centre = (share + shrinkage / 2) / (1 + shrinkage)
+        half = quantile / (1 + shrinkage) * np.sqrt(share * (1 - share) / n + shrinkage / 4 / n)
+        assert float(estimate.high) == pytest.approx(min(centre + half, 1), abs=1e-5)
+        if centre - half >= independent or agreed == n:
+            assert float(estimate.low) == pytest.approx(centre - half, abs=1e-5)
+
+
+def find_first_crossing(numbers, model, end):
+    """Return where the distance from the value exceeds its standard errors first, by small steps."""
+    value, _lowest, margin, extra = (float(number) for number in numbers)
+    z_square = NORMAL_QUANTILE**2
+
+    def compute_variance(candidate):
+        return float(model.compute_variance(np.array(candidate))) + extra
+
+    variance = z_square * compute_variance(value)
+    dispersion = max(1.0, margin**2 / variance) if variance > 1e-12 else 1.0
+
+    def exceed(candidate):
+        return (candidate - value) ** 2 - z_square * dispersion * compute_variance(candidate)
+
+    inside = value
+    for step in np.linspace(0, 1, 1001)[1:]:
+        outside = value + step * (end - value)
+        if exceed(outside) > 0:
+            break
+        inside = outside
+    else:
+        return end
+    for _round in range(40):
+        middle = (inside + outside) / 2
+        inside, outside = (inside, middle) if exceed(middle) > 0 else (middle, outside)
+    return inside
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.integers(0, 30), min_size=8, max_size=8),
+    st.sampled_from(["fleiss_kappa", "fleiss_kappa_linear", "gwet_ac1", "percent_agreement"]),
+)
+@example([20, 0, 0, 0, 0, 0, 0, 0], "gwet_ac1")
+@example([0, 0, 30, 0, 0, 0, 0, 0], "fleiss_kappa")
+def test_limits_are_those_found_by_small_steps(numbers, name):
+    counts = [
+        [3, 0, 0],
+        [2, 1, 0],
+        [1, 1, 1],
+        [0, 3, 0],
+        [0, 0, 3],
+        [0, 1, 1],
+        [1, 0, 0],
+        [0, 0, 2],
+    ]
+    limits = estimate_coefficient(name, counts, numbers).limits
+    value, lowest, margin = limits.numbers[:3]
+    if not np.isfinite(value + margin):
+        return
+    low, high = limits.arrays
+    assert float(low) == pytest.approx(
+        find_first_crossing(limits.numbers, limits.model, float(lowest)), abs=1e-5
+    )
+    assert float(high) == pytest.approx(
+        find_first_crossing(limits.numbers, limits.model, 1.0), abs=1e-5
+    )
+
+
+def test_items_that_differ_more_than_the_model_widen_the_interval():
+    # Half of the items are clear to all five raters, half are split as evenly as can be.
+    counts = [[5, 0], [3, 2], [2, 3], [0, 5]]
+    estimate = estimate_coefficient("fleiss_kappa", counts, [20, 20, 20, 20])
+    margin = t_quantile(79) * estimate.se
+    assert estimate.high - estimate.value == pytest.approx(margin, rel=0.1)
+    assert estimate.value - estimate.low == pytest.approx(margin, rel=0.1)
 
 
 @settings(max_examples=150, deadline=None)
@@ -190,7 +292,7 @@ def test_report_has_the_published_and_the_shown_interval():
     assert result["fleiss_kappa.ci_low"] == pytest.approx(float(estimate.value) - margin)
     assert result["fleiss_kappa.ci_high"] == pytest.approx(min(float(estimate.value) + margin, 1))
     assert result["fleiss_kappa.low"] == pytest.approx(float(estimate.low))
-    assert result["fleiss_kappa.low"] <= result["fleiss_kappa.ci_low"]
+    assert result["fleiss_kappa.low"] < result["fleiss_kappa.ci_low"]
 
 
 def test_estimate_coefficient_takes_weights_and_names():

@@ -154,7 +154,7 @@ def test_rater_changed_to_model_is_recounted(question: Any, rate: Any) -> None:
     create_ratings(question, rate)
     update_and_finish(question)
     Rater.objects.filter(key="p3").update(kind="model")
-    Project.objects.increment_catalogue_version()
+    Project.objects.increment_items_and_raters_version()
     # Between the change and the recount the old counts are updated.
     rate(question, "i3", "p3", "critical")
     update_and_finish(question)
@@ -164,7 +164,7 @@ def test_rater_changed_to_model_is_recounted(question: Any, rate: Any) -> None:
     assert (state.n_people, state.n_models) == (2, 3)
     assert get_result(question).headline["why"] == "two_raters"
     Rater.objects.update(kind="human")
-    Project.objects.increment_catalogue_version()
+    Project.objects.increment_items_and_raters_version()
     update_and_finish(question)
     assert not get_all_time_row(question).separates_models
     assert audit_question(question.pk).differences == []

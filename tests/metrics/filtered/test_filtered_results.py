@@ -225,7 +225,7 @@ def test_filter_matching_everything_equals_unfiltered_page(
     """A filter that excludes nothing shows the unfiltered page, in every part."""
     filtered = open_page({"from": "2020-01-01"}).context
     unfiltered = client_for(lead).get(f"/projects/{rated_question.project_id}/").context
-    assert unfiltered["chosen"].filter.parameters == {}
+    assert unfiltered["selection"].filter.parameters == {}
     for name in ("findings", "missing", "period", "fragment_key", "n_raters"):
         assert filtered[name] == unfiltered[name], name
     assert filtered["headline"]["low"] == pytest.approx(unfiltered["headline"]["low"])

@@ -299,14 +299,15 @@ def test_raters_of_few_items_come_last_in_either_order(
     In a project of 825 raters, the first page sorted by kappa used to hold raters of three items.
     """
     labels = ("none", "minor", "major")
+    ratings = [("own item", "alone", "minor")]
     for number in range(40):
         for index, rater in enumerate("abc"):
             is_shifted = index == 2 and number % 4 == 0
-            rate(question, f"i{number}", rater, labels[(number + is_shifted) % 3])
+            ratings.append((f"i{number}", rater, labels[(number + is_shifted) % 3]))
     for number in range(5):
-        rate(question, f"i{number}", "best", labels[number % 3])
-        rate(question, f"i{number}", "worst", labels[(number + 1) % 3])
-    rate(question, "own item", "alone", "minor")
+        ratings.append((f"i{number}", "best", labels[number % 3]))
+        ratings.append((f"i{number}", "worst", labels[(number + 1) % 3]))
+    cast.rate_many(question, ratings)
     update_question(question.pk)
     client, orders = client_for(lead), {}
     for column in ("vs_peers", "pairwise", "bias"):

@@ -180,7 +180,7 @@ def test_models_have_a_name_and_a_version(post_rows: Callable[..., Any], project
 
 
 def test_raters_have_groups(post_rows: Callable[..., Any], project: Project) -> None:
-    before = Project.objects.get(pk=project.pk).catalogue_version
+    before = Project.objects.get(pk=project.pk).items_and_raters_version
     assert (
         post_rows(
             "raters/", [{"key": "ann", "group": "Vendor A"}, {"key": "ben", "group": "in house"}]
@@ -191,9 +191,9 @@ def test_raters_have_groups(post_rows: Callable[..., Any], project: Project) -> 
         changed=1
     )  # the group stays
     assert dict(Rater.objects.values_list("key", "group")) == {"ann": "Vendor A", "ben": "in house"}
-    assert Project.objects.get(pk=project.pk).catalogue_version == before + 2
+    assert Project.objects.get(pk=project.pk).items_and_raters_version == before + 2
     assert post_rows("raters/", {"key": "ann", "name": "Ann B."}) == build_counts(unchanged=1)
-    assert Project.objects.get(pk=project.pk).catalogue_version == before + 2
+    assert Project.objects.get(pk=project.pk).items_and_raters_version == before + 2
 
 
 def test_username_links_an_account_as_annotator(

@@ -12,7 +12,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Model
 from django.utils import timezone
 
-from events.models import Event
+from events.models import Delivery, Event, EventBatch, Webhook
 from metrics.models import (
     Attribution,
     BacklogRange,
@@ -200,6 +200,10 @@ VIOLATIONS: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "escalation_state_known": (Escalation, {"item": "second", "state": "odd"}),
     "escalation_reason_known": (Escalation, {"item": "second", "reason": "odd"}),
     "event_kind_not_empty": (Event, {"kind": ""}),
+    "event_batch_unique": (EventBatch, {}),
+    "webhook_pause_has_reason": (Webhook, {"paused_at": NOW}),
+    "delivery_unique": (Delivery, {}),
+    "delivery_pending_has_time": (Delivery, {"event": None, "next_at": None}),
     "exam_rules_pass_above_fail": (ExamRules, {"p_fail": 0.9}),
     "exam_rules_errors": (ExamRules, {"beta": 0.6}),
     "exam_rules_positive": (ExamRules, {"max_attempts": 0}),
@@ -440,7 +444,14 @@ def existing_rows(project, lead, stranger):
         },
         GoldReview: {"gold": gold_answer, "verdict": "keep", "created_at": NOW},
         RaterMessage: {"rater": early, "text": "Look twice.", "sent_at": NOW},
-        Event: {"project": project, "kind": "alert_raised", "at": NOW},
+        Event: {"project": project, "kind": "alert.opened", "at": NOW},
+        EventBatch: {
+            "project": project,
+            "kind": "label.changed",
+            "subject": "question/1",
+            "next_at": NOW,
+        },
+        Webhook: {"project": project, "url": "https://example.org/", "created_at": NOW},
     }
     count_models = (BacklogRange, PatternTally, PairTally, PeerTally, Result, RaterResult)
     requested_models = (Attribution, FilteredResult, Report)
@@ -470,11 +481,19 @@ def existing_rows(project, lead, stranger):
         CheckAnswer,
         Exam,
         GoldIntervention,
+        EventBatch,
         *count_models,
         *requested_models,
         *label_models,
     ):
         model.objects.create(**rows[model])
+    rows[Delivery] = {
+        "webhook": Webhook.objects.create(**rows[Webhook]),
+        "event": Event.objects.create(**rows[Event]),
+        "next_at": NOW,
+        "created_at": NOW,
+    }
+    Delivery.objects.create(**rows[Delivery])
     rows[SecondOpinion]["decision"] = Decision.objects.get()
     SecondOpinion.objects.create(**rows[SecondOpinion])
     return rows, objects

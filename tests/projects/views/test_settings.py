@@ -11,7 +11,7 @@ from metrics.agreement.headline import HeadlineFacts
 from projects.forms.question_templates import QUESTION_TEMPLATES
 from projects.forms.settings import build_category_formset
 from projects.models import Category, Project, Question, Scale, Weights
-from ratings.annotation.forms import build_options
+from ratings.annotation.forms import build_answer_options
 
 pytestmark = pytest.mark.django_db
 
@@ -521,4 +521,4 @@ def test_hotkey_placeholders_match_the_annotation_page() -> None:
     declared = [
         Category(code=index, label=str(index), hotkey=key) for index, key in enumerate(keys)
     ]
-    assert [option.key for option in build_options(declared, "q")] == ["2", "3", "1"]
+    assert [option.key for option in build_answer_options(declared, "q")] == ["2", "3", "1"]

@@ -395,7 +395,10 @@ def test_items_behind_their_overlap_give_an_alert(question: Question) -> None:
         == []
     )
     assert (
-        overlap.find_missing_ratings(question, ratings_array[: overlap.MIN_ITEMS - 1], today) == []
+        overlap.find_missing_ratings(
+            question, ratings_array[: overlap.MIN_OVERDUE_ITEMS - 1], today
+        )
+        == []
     )
     # Withdrawn items need no more ratings.
     Item.objects.filter(project=project).update(withdrawn_at=timezone.now())

@@ -42,9 +42,9 @@ def test_each_step_is_saved_with_an_event(alert: Alert, lead: Any) -> None:
     ]
     events = list(Event.objects.all())
     assert [event.kind for event in events] == [
-        "alert_acknowledged",
-        "alert_muted",
-        "alert_resolved",
+        "alert.acknowledged",
+        "alert.muted",
+        "alert.resolved",
     ]
     assert events[1].data["muted_until"] == TOMORROW.isoformat()
     assert {event.by for event in events} == {lead}
@@ -86,9 +86,9 @@ def test_alert_muted_until_a_day_reopens_automatically(alert: Alert, lead: Any) 
     services.change_alert_state(
         alert=alert, state="muted", reason="x", muted_until=TOMORROW, by=lead
     )
-    assert services.end_mutes() == 0
+    assert services.end_expired_mutes() == 0
     Alert.objects.update(muted_until=TODAY)
-    assert services.end_mutes() == 1
+    assert services.end_expired_mutes() == 1
     alert.refresh_from_db()
     assert (alert.state, alert.muted_until) == ("open", None)
     last = AlertStep.objects.last()
@@ -98,7 +98,7 @@ def test_alert_muted_until_a_day_reopens_automatically(alert: Alert, lead: Any) 
 
 def test_alert_muted_without_end_stays_muted(alert: Alert, lead: Any) -> None:
     services.change_alert_state(alert=alert, state="muted", reason="x", by=lead)
-    assert services.end_mutes() == 0
+    assert services.end_expired_mutes() == 0
 
 
 def test_saved_step_cannot_be_changed_or_deleted(alert: Alert, lead: Any) -> None:

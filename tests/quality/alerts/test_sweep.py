@@ -58,9 +58,18 @@ def test_drifting_rater_gets_an_alert_with_its_numbers(
     assert alert.evidence >= 5000
     assert {len(column) for column in alert.chart.values()} == {len(alert.chart["days"])}
     assert AlertStep.objects.values_list("alert", "state", "by").get() == (alert.pk, "open", None)
-    event = Event.objects.get()
-    assert (event.kind, event.subject, event.by) == ("alert_raised", f"alert/{alert.pk}", None)
+    events = list(Event.objects.all())
+    assert [event.kind for event in events] == ["alert.opened", "rater.drifted"]
+    event = events[1]
+    assert (event.subject, event.by) == (f"alert/{alert.pk}", None)
+    names = ("size", "low", "high", "n", "n_before", "evidence")
+    assert {name: event.data[name] for name in names} == {
+        name: getattr(alert, name) for name in names
+    }
     assert event.data["rater"] == "dan"
+    assert event.data["promise"] == (
+        "Sampling noise alone raises such an alert at most once in 20 years of one rater’s work."
+    )
     assert event.project_id == question.project_id
     drift_evidence = DriftState.objects.get(rater__key="ann")
     assert (drift_evidence.reason, drift_evidence.watched) == ("", False)
@@ -83,7 +92,7 @@ def test_alert_is_created_once_and_keeps_its_numbers(make_stream: Callable[..., 
     assert input_version.list_outdated_questions() == [question.pk]
     assert tasks.sweep_alerts() == 1
     assert list_alert_values() == before
-    assert Event.objects.count() == 1
+    assert Event.objects.count() == 2
 
 
 def test_alert_no_longer_detected_stays_in_history(

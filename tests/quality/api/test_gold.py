@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from projects.models import GoldAnswer, Item, Question
-from quality.gold import recompute
+from quality.gold import recomputation
 from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db
@@ -63,7 +63,7 @@ def test_gold_list_shows_exposures_and_right_answers(
     for key in ("i00", "i01", "a/b"):
         response = api.put(address(f"quality/gold/{key}/"), {"answer": "minor"}, format="json")
         assert response.status_code == 200
-    recompute.recompute_question(rated_question.pk, at_once=True)
+    recomputation.recompute_question(rated_question.pk, at_once=True)
     first_page = api.get(address("quality/gold/?page_size=2")).json()
     second_page = api.get(first_page["next"]).json()
     rows = first_page["results"] + second_page["results"]

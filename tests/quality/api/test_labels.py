@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from projects.models import Item, Question
-from quality.consensus import recompute
+from quality.consensus import recomputation
 from quality.review import decisions
 from tests.cast import Cast
 
@@ -34,7 +34,7 @@ def list_all_labels(api: Any, url: str) -> list[dict[str, Any]]:
 def test_labels_are_listed_and_filtered(
     rated_question: Question, api: Any, address: Callable[[str], str]
 ) -> None:
-    recompute.recompute_question(rated_question.pk)
+    recomputation.recompute_question(rated_question.pk)
     labels = list_all_labels(api, address("labels/?page_size=7"))
     assert len(labels) == len({label["item"] for label in labels}) == 60
     first_label = labels[0]
@@ -55,7 +55,7 @@ def test_labels_are_listed_and_filtered(
 def test_decision_is_made_and_undone_by_api(
     rated_question: Question, api: Any, address: Callable[[str], str], lead: User
 ) -> None:
-    recompute.recompute_question(rated_question.pk)
+    recomputation.recompute_question(rated_question.pk)
     body = {"item": "i00", "label": "critical", "reason": "the patient died"}
     response = api.post(address("labels/"), body, format="json")
     assert response.status_code == 201, response.json()

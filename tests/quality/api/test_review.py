@@ -33,7 +33,7 @@ def test_rules_are_read_and_changed(
     )
     body = {"request_ratings": True, "certain_from": 0.8, "max_ratings": 7, "method": "majority"}
     assert api.patch(url, body, format="json").json() == current | body
-    assert Event.objects.get(kind="label_rules_changed").data["after"]["certain_from"] == 0.8
+    assert Event.objects.get(kind="label_rules.changed").data["after"]["certain_from"] == 0.8
     assert Consensus.objects.get(question=rated_question).method == "majority"
     for invalid, field in (
         ({"certain_from": 2}, "certain_from"),

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from projects.models import Question
-from quality.consensus import integrity, recompute
+from quality.consensus import integrity, recomputation
 from quality.models import ItemLabel
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def labelled_question(rated_question: Question) -> Question:
-    recompute.recompute_question(rated_question.pk)
+    recomputation.recompute_question(rated_question.pk)
     return rated_question
 
 

@@ -16,7 +16,7 @@ from django.db import connection
 from events.models import Event
 from metrics.jobs import question_updates
 from projects.models import Item, Member, Project, Question, Rater
-from quality.consensus import recompute
+from quality.consensus import recomputation
 from quality.escalation import rating_requests, settings
 from quality.models import Escalation, ItemLabel, LabelRules
 from quality.review import decisions
@@ -90,7 +90,7 @@ def rate_all_items(question: Question) -> int:
 
 def recompute_and_scan(question: Question) -> int:
     question_updates.update_question(question.pk)
-    recompute.recompute_question(question.pk, at_once=True)
+    recomputation.recompute_question(question.pk, at_once=True)
     return rating_requests.update_requests(question)
 
 
@@ -101,8 +101,8 @@ def count_ratings_by_item() -> dict[str, int]:
 def test_no_requests_until_a_lead_enables_them(question: Question, lead: User) -> None:
     rate_all_items(question)
     question_updates.update_question(question.pk)
-    recompute.recompute_question(question.pk)
-    assert rating_requests.sweep() == 0
+    recomputation.recompute_question(question.pk)
+    assert rating_requests.sweep_rating_requests() == 0
     assert not Escalation.objects.exists()
     assert rate_all_items(question) == 0
 
@@ -146,7 +146,7 @@ def test_stale_label_requests_no_ratings(question: Question, lead: User) -> None
     settings.set_label_rules(question=question, by=lead, **RULE | {"certain_from": 0.999})
     rate_all_items(question)
     question_updates.update_question(question.pk)
-    recompute.recompute_question(question.pk)
+    recomputation.recompute_question(question.pk)
     uncertain_label = ItemLabel.objects.order_by("-doubt").first()
     assert uncertain_label is not None
     rater = Rater.objects.exclude(ratings__item=uncertain_label.item).first()
@@ -177,12 +177,12 @@ def test_requests_no_longer_needed_are_withdrawn(question: Question, lead: User)
     assert Escalation.objects.get(item=item).state == "certain"
     assert LabelRules.objects.get().n_requested < used
     settings.set_label_rules(question=question, by=lead, **RULE | {"request_ratings": False})
-    rating_requests.sweep()
+    rating_requests.sweep_rating_requests()
     assert not Item.objects.filter(extra_slots__gt=0).exists()
     assert not Escalation.objects.filter(state="requested").exists()
     assert LabelRules.objects.get().n_requested == 0
     assert rate_all_items(question) == 0
-    assert rating_requests.sweep() == 0
+    assert rating_requests.sweep_rating_requests() == 0
 
 
 def test_returned_budget_goes_to_items_that_lacked_it(question: Question, lead: User) -> None:
@@ -238,7 +238,7 @@ def test_invalid_rule_changes_nothing(
 def test_rule_change_is_recorded_once(question: Question, lead: User) -> None:
     for _ in range(2):
         settings.set_label_rules(question=question, by=lead, **RULE)
-    event = Event.objects.get(kind="label_rules_changed")
+    event = Event.objects.get(kind="label_rules.changed")
     assert (event.by, event.data["after"]["max_ratings"]) == (lead, 4)
 
 

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from projects.models import Member, Question, Rater
-from quality.consensus import recompute
+from quality.consensus import recomputation
 from quality.escalation import rating_requests
 from quality.models import Escalation, ItemLabel, LabelRules
 from tests.cast import Cast
@@ -34,7 +34,7 @@ def module_cast(rated_cast: Cast) -> Cast:
 @pytest.fixture
 def base_url(rated_question: Question) -> str:
     """Base URL of a project whose items have four ratings at most, three of them planned."""
-    recompute.recompute_question(rated_question.pk)
+    recomputation.recompute_question(rated_question.pk)
     return f"/projects/{rated_question.project_id}/"
 
 
@@ -60,7 +60,7 @@ def test_lead_enables_escalation_and_sees_its_use(
         4,
     )
     before = client.get(f"{base_url}review/").context["n_remaining"]
-    rating_requests.sweep()
+    rating_requests.sweep_rating_requests()
     waiting_escalations = Escalation.objects.filter(state="requested")
     assert waiting_escalations.count() == 4
     for address in ("labels/rules/", "labels/"):

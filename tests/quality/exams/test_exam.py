@@ -14,7 +14,7 @@ from projects.models import Item, Project, Question, Rater
 from projects.services.items.gold import retire_gold_answer, set_gold_answer
 from projects.services.projects import change_project
 from quality.exams import settings
-from quality.gold import recompute
+from quality.gold import recomputation
 from quality.models import GoldItem, GoldScore
 from ratings.annotation.assignments import exams
 from ratings.models import Assignment, CheckAnswer, Exam, Rating
@@ -104,7 +104,7 @@ def test_eleven_right_answers_pass_and_are_no_ratings(
     exam = Exam.objects.get()
     assert (exam.state, exam.right, len(exam.answers)) == ("passed", 11, 11)
     kinds = list(Event.objects.filter(kind__startswith="exam").values_list("kind", flat=True))
-    assert kinds == ["exam_rules_changed", "exam_started", "exam_passed"]
+    assert kinds == ["exam_rules.changed", "exam.started", "exam.passed"]
 
     page = annotator_client.get(get_rate_url(project))
     item = page.context["item"]
@@ -121,7 +121,7 @@ def test_eleven_right_answers_pass_and_are_no_ratings(
     assert Rating.objects.get().item == item
     assert CheckAnswer.objects.filter(kind="exam", is_current=True).count() == 11
     # Exam answers count as exposures of the gold answers, but give no score.
-    recompute.recompute_question(question.pk)
+    recomputation.recompute_question(question.pk)
     assert GoldItem.objects.filter(exposures=1).count() == 11 + (item.pk in order)
     score = GoldScore.objects.filter(rater__key="ann").first()
     assert (score.n if score else 0) == (item.pk in order)
@@ -244,7 +244,7 @@ def test_failed_rater_sees_answers_and_has_limited_tries(
     item = annotator_client.get(get_rate_url(project)).context["item"]
     assert Assignment.objects.get(rater=ann, state="open", item=item).kind == ""
     kinds = set(Event.objects.values_list("kind", flat=True))
-    assert {"exam_failed", "exam_retry_granted", "exam_waived"} <= kinds
+    assert {"exam.failed", "exam.retry_granted", "exam.waived"} <= kinds
 
 
 def test_api_applies_the_same_exam_rule(
@@ -321,7 +321,7 @@ def test_exam_skips_retired_and_suspected_gold(
     page = annotator_client.get(get_rate_url(project)).text
     assert "too few items with known answers" in page
     with pytest.raises(exams.ExamNotAvailable):
-        exams.begin_exam(question=question, rater=Rater.objects.get(key="ann"))
+        exams.get_or_start_exam(question=question, rater=Rater.objects.get(key="ann"))
 
 
 def test_hidden_gold_skips_exam_items_and_past_raters_are_waived(

@@ -14,7 +14,7 @@ from metrics.models import CountState, Result
 from projects.models import Item, Question, Rater
 from projects.services.items.gold import set_gold_answer
 from quality import tasks
-from quality.gold import input_version, recompute
+from quality.gold import input_version, recomputation
 from quality.models import GoldItem, GoldScore, GoldState
 from ratings.models import Assignment, CheckAnswer
 from tests.ratings.annotation.test_rate import submit
@@ -58,7 +58,7 @@ def test_hidden_gold_answers_are_scored_but_not_in_results(
     question_updates.update_question(rated_question.pk)
     assert list_results() == before
     assert rated_question.pk in input_version.list_outdated_questions()
-    recompute.recompute_question(rated_question.pk, at_once=True)
+    recomputation.recompute_question(rated_question.pk, at_once=True)
     assert rated_question.pk not in input_version.list_outdated_questions()
     score = GoldScore.objects.get()
     assert (score.rater.key, score.n, score.right) == ("ann", 5, 4)
@@ -73,7 +73,7 @@ def test_hidden_gold_answers_are_scored_but_not_in_results(
     submit(desk, project, hidden_gold_items[3], rated_question, 1)
     rate(rated_question, "g0", "ann", "critical")
     question_updates.update_question(rated_question.pk)
-    recompute.recompute_question(rated_question.pk, at_once=True)
+    recomputation.recompute_question(rated_question.pk, at_once=True)
     score = GoldScore.objects.get()
     assert (score.n, score.right) == (5, 5)
     assert CheckAnswer.objects.count() == 6

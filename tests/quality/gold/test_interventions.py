@@ -15,7 +15,7 @@ from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE, compute_evidenc
 from metrics.jobs.question_updates import update_question
 from projects.models import Item, Question, Rater
 from projects.services.items.gold import set_gold_answer
-from quality.gold import interventions, recompute
+from quality.gold import interventions, recomputation
 from quality.models import GoldIntervention, GoldScore
 
 pytestmark = pytest.mark.django_db
@@ -43,7 +43,7 @@ def answer_gold(question_with_gold: Question, rate: Callable[..., Any]) -> Calla
             rate(question_with_gold, f"g{len(answers_so_far):02}", "ann", label)
             answers_so_far.append(1)
         update_question(question_with_gold.pk)
-        recompute.recompute_question(question_with_gold.pk, at_once=True)
+        recomputation.recompute_question(question_with_gold.pk, at_once=True)
 
     return answer_items
 
@@ -70,7 +70,7 @@ def test_a_pause_is_proposed_and_the_lead_decides(
         lead_client.post(f"{page}settings/", {"pass_mark": "0.7", "rule": "odd"}).status_code == 400
     )
     set_rule(lead_client, question_with_gold, "propose")
-    recompute.recompute_question(question_with_gold.pk, at_once=True)
+    recomputation.recompute_question(question_with_gold.pk, at_once=True)
     warning = GoldIntervention.objects.get()
     assert (warning.step, warning.state) == ("warn", "proposed")
     assert interventions.WARN_AT <= warning.evidence < PAUSE_EVIDENCE
@@ -109,7 +109,12 @@ def test_a_pause_is_proposed_and_the_lead_decides(
     assert score.n == 14 and score.max_evidence == pytest.approx(compute_evidence([0, 0])[-1])
     assert not GoldIntervention.objects.exclude(state="overridden").exists()
     kinds = set(Event.objects.values_list("kind", flat=True))
-    assert {"gold_warn_proposed", "gold_pause_carried_out", "gold_intervention_overridden"} <= kinds
+    assert {
+        "gold.warn_proposed",
+        "gold.pause_carried_out",
+        "gold.overridden",
+        "rater.paused",
+    } <= kinds
 
 
 def test_automatic_pause_can_be_resumed_on_the_members_page(

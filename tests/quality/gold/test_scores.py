@@ -14,7 +14,7 @@ from metrics.jobs import question_updates
 from projects.models import GoldAnswer, Item, Question, Rater
 from projects.services.items.gold import retire_gold_answer, set_gold_answer
 from quality import tasks
-from quality.gold import input_version, recompute, settings, suspected_answers
+from quality.gold import input_version, recomputation, settings, suspected_answers
 from quality.models import GoldItem, GoldReview, GoldScore, GoldState
 from ratings.models import Rating
 
@@ -81,12 +81,12 @@ def test_scores_match_the_formulas_and_follow_the_ratings(
     gold = GoldAnswer.objects.get(item=item).answer[0]
     rate(question_with_gold, "i00", "ann", ("none", "minor", "major", "critical")[(gold + 1) % 4])
     question_updates.update_question(question_with_gold.pk)
-    assert recompute.recompute_question(question_with_gold.pk, at_once=True)
+    assert recomputation.recompute_question(question_with_gold.pk, at_once=True)
     assert_scores_match_formulas(question_with_gold)
     assert GoldScore.objects.get(rater__key="ann").right == before.right - 1
     set_gold_answer(item=item, question=question_with_gold, answer=[(gold + 1) % 4], by=None)
     assert question_with_gold.pk in input_version.list_outdated_questions()
-    recompute.recompute_question(question_with_gold.pk, at_once=True)
+    recomputation.recompute_question(question_with_gold.pk, at_once=True)
     assert_scores_match_formulas(question_with_gold)
     assert GoldScore.objects.get(rater__key="ann").right >= before.right - 1
 
@@ -102,7 +102,7 @@ def test_any_of_several_gold_answers_is_right(
     set_gold_answer(item=items[1], question=rated_question, answer=[3], by=None)
     set_gold_answer(item=items[2], question=rated_question, answer={0: 0.5, 1: 0.5}, by=None)
     question_updates.update_question(rated_question.pk)
-    recompute.recompute_question(rated_question.pk, at_once=True)
+    recomputation.recompute_question(rated_question.pk, at_once=True)
     row = GoldScore.objects.get(rater__key="eve")
     assert (row.n, row.right) == (2, 1)
     assert np.array(row.table).sum() == 1
@@ -113,11 +113,11 @@ def test_any_of_several_gold_answers_is_right(
 
 
 def test_without_gold_there_are_no_scores(question_with_gold: Question) -> None:
-    recompute.recompute_question(question_with_gold.pk, at_once=True)
+    recomputation.recompute_question(question_with_gold.pk, at_once=True)
     assert GoldScore.objects.count() == 4
     for item in Item.objects.filter(gold_answers__isnull=False):
         retire_gold_answer(item=item, question=question_with_gold, by=None)
-    recompute.recompute_question(question_with_gold.pk, at_once=True)
+    recomputation.recompute_question(question_with_gold.pk, at_once=True)
     assert not GoldScore.objects.exists()
     assert not GoldItem.objects.exists()
 
@@ -129,7 +129,7 @@ def add_wrong_gold(question: Question, key: str, rate: Callable[..., Any]) -> It
     item = Item.objects.get(key=key)
     set_gold_answer(item=item, question=question, answer=[3], by=None)
     question_updates.update_question(question.pk)
-    recompute.recompute_question(question.pk, at_once=True)
+    recomputation.recompute_question(question.pk, at_once=True)
     return item
 
 
@@ -158,14 +158,14 @@ def test_gold_missed_by_good_raters_is_suspected_until_decided(
     response = client_for(lead).post(address, {"verdict": "keep", "reason": "I wrote it"})
     assert response.status_code == 302
     assert question_with_gold.pk in input_version.list_outdated_questions()
-    recompute.recompute_question(question_with_gold.pk, at_once=True)
+    recomputation.recompute_question(question_with_gold.pk, at_once=True)
     assert not GoldItem.objects.get(item=item).suspected
     assert GoldScore.objects.get(rater__key="ann").n == n + 1
     assert_scores_match_formulas(question_with_gold)
     review = GoldReview.objects.get()
     assert review.reason == "I wrote it" and review.evidence["n_people"] == 4
     client_for(lead).post(address, {"verdict": "retire"})
-    recompute.recompute_question(question_with_gold.pk, at_once=True)
+    recomputation.recompute_question(question_with_gold.pk, at_once=True)
     assert GoldScore.objects.get(rater__key="ann").n == n
     assert client_for(lead).post(address, {"verdict": "retire"}).status_code == 404
     with pytest.raises(suspected_answers.InvalidGoldReview):
@@ -179,7 +179,7 @@ def test_gold_pages_are_for_leads_only(
     annotator: Any,
     viewer: Any,
 ) -> None:
-    recompute.recompute_question(question_with_gold.pk, at_once=True)
+    recomputation.recompute_question(question_with_gold.pk, at_once=True)
     ann = Rater.objects.get(key="ann").pk
     for address in ("gold/", f"gold/raters/{ann}/"):
         url = f"/projects/{question_with_gold.project_id}/{address}"
@@ -203,7 +203,7 @@ def test_few_answers_are_shown_as_counts(
         item = Item.objects.get(key=f"x{number}")
         set_gold_answer(item=item, question=rated_question, answer=[1 if number else 0], by=None)
     question_updates.update_question(rated_question.pk)
-    recompute.recompute_question(rated_question.pk, at_once=True)
+    recomputation.recompute_question(rated_question.pk, at_once=True)
     page = client_for(lead).get(f"/projects/{rated_question.project_id}/gold/")
     assert "3 of 4" in page.text
     assert "0.75" not in page.text
@@ -213,14 +213,14 @@ def test_few_answers_are_shown_as_counts(
 def test_changed_threshold_recomputes_the_evidence(
     question_with_gold: Question, client_for: Callable[..., Client], lead: Any
 ) -> None:
-    recompute.recompute_question(question_with_gold.pk, at_once=True)
+    recomputation.recompute_question(question_with_gold.pk, at_once=True)
     before = GoldScore.objects.get(rater__key="dan").max_evidence
     address = f"/projects/{question_with_gold.project_id}/gold/settings/"
     assert client_for(lead).post(address, {"pass_mark": "1"}).status_code == 400
     assert client_for(lead).post(address, {"pass_mark": "nan"}).status_code == 400
     assert client_for(lead).post(address, {"pass_mark": "0.95"}).status_code == 302
     assert question_with_gold.pk in input_version.list_outdated_questions()
-    recompute.recompute_question(question_with_gold.pk, at_once=True)
+    recomputation.recompute_question(question_with_gold.pk, at_once=True)
     assert GoldScore.objects.get(rater__key="dan").max_evidence > before
     with pytest.raises(ValueError, match="from 0"):
         settings.set_pass_mark(question=question_with_gold, pass_mark="high", by=lead)

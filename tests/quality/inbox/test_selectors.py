@@ -92,7 +92,7 @@ def test_only_the_lead_sees_inbox_entries_with_their_links(
 
 
 def count_entries(project: Project, kind: str) -> int:
-    entries = selectors.get_project_entries({project.pk: "lead"}).get(project.pk, [])
+    entries = selectors.get_entries_by_project({project.pk: "lead"}).get(project.pk, [])
     return sum(entry.number for entry in entries if entry.kind == kind)
 
 
@@ -125,7 +125,7 @@ def test_inbox_of_all_projects_takes_one_query(
 ) -> None:
     other_roles = {make_project(f"Other {number}").pk: "lead" for number in range(3)}
     with django_assert_num_queries(1):
-        entries_by_project = selectors.get_project_entries({project.pk: "lead", **other_roles})
+        entries_by_project = selectors.get_entries_by_project({project.pk: "lead", **other_roles})
     assert list(entries_by_project) == [project.pk]
     assert [entry.words for entry in entries_by_project[project.pk]] == [
         "1 rater has no try of the exam left"

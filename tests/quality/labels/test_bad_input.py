@@ -17,7 +17,7 @@ from django.test import Client
 
 from metrics.jobs import question_updates
 from projects.models import Question
-from quality.consensus import recompute
+from quality.consensus import recomputation
 from quality.models import Consensus, ItemLabel
 from quality.planning import queue_order
 
@@ -57,7 +57,7 @@ def labelled_case(
             rate(question, item, rater, "none")
         rate(question, item, rater, label)
     question_updates.update_question(question.pk)
-    recompute.recompute_question(question.pk)
+    recomputation.recompute_question(question.pk)
     return question, reason
 
 

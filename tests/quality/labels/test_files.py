@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from projects.models import Item, Question
-from quality.consensus import recompute
+from quality.consensus import recomputation
 from quality.labels import data_card, files, selectors
 from quality.models import Consensus, ItemLabel
 from quality.review import decisions
@@ -29,7 +29,7 @@ def module_cast(rated_cast: Cast) -> Cast:
 @pytest.fixture
 def labelled_question(rated_question: Question, lead: User) -> Question:
     """Question of sixty items, one of which is decided."""
-    recompute.recompute_question(rated_question.pk)
+    recomputation.recompute_question(rated_question.pk)
     decisions.create_decision(
         question=rated_question, item=Item.objects.get(key="i00"), code=3, by=lead
     )
@@ -53,7 +53,7 @@ def test_csv_and_json_lines_have_the_same_content(labelled_question: Question) -
         assert float(row["confidence"]) == line["confidence"]
         shares = {label: float(row[f"p {label}"]) for label in line["distribution"]}
         assert shares == line["distribution"]
-        assert row["split"] == line["split"] == selectors.get_split(line["item"])
+        assert row["split"] == line["split"] == selectors.get_data_split(line["item"])
     decided_line = next(line for line in lines if line["item"] == "i00")
     assert (decided_line["label"], decided_line["source"], decided_line["decided_by"]) == (
         "critical",
@@ -99,10 +99,10 @@ def test_other_tools_get_tasks_with_their_content(labelled_question: Question) -
 
 
 def test_split_of_an_item_depends_only_on_its_key() -> None:
-    splits = [selectors.get_split(f"item {number}") for number in range(10_000)]
+    splits = [selectors.get_data_split(f"item {number}") for number in range(10_000)]
     assert splits.count("train") == pytest.approx(8_000, abs=150)
     assert splits.count("dev") == pytest.approx(1_000, abs=100)
-    assert [selectors.get_split(key) for key in ("item 0", "item 1")] == ["test", "train"]
+    assert [selectors.get_data_split(key) for key in ("item 0", "item 1")] == ["test", "train"]
 
 
 def test_card_states_sources_raters_and_agreement(labelled_question: Question) -> None:

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from projects.models import GoldAnswer, Item, Member, Question
-from quality.consensus import recompute
+from quality.consensus import recomputation
 from quality.models import Consensus, Decision, ItemLabel, NameReveal, ReviewClaim
 from quality.review import decisions
 from tests.cast import Cast
@@ -25,7 +25,7 @@ def module_cast(rated_cast: Cast) -> Cast:
 
 @pytest.fixture
 def labelled_question(rated_question: Question) -> Question:
-    recompute.recompute_question(rated_question.pk)
+    recomputation.recompute_question(rated_question.pk)
     return rated_question
 
 
@@ -173,7 +173,7 @@ def test_confusion_pages_of_raters(client: Client, base_url: str) -> None:
     assert client.get(f"{base_url}labels/confusions/?rater=nobody").status_code == 404
     assert client.get(f"{base_url}labels/confusions/?page=9").status_code == 404
     Consensus.objects.update(method="majority")
-    recompute.recompute_question(Consensus.objects.get().pk, at_once=True)
+    recomputation.recompute_question(Consensus.objects.get().pk, at_once=True)
     assert "Nothing is estimated yet" in client.get(f"{base_url}labels/confusions/").text
     assert "Nothing is estimated yet" in client.get(f"{base_url}labels/confusions/?rater=dan").text
 

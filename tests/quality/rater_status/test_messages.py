@@ -12,8 +12,8 @@ from django.test import Client
 from agreement_site.models import AuditLogEntry
 from events.models import Event
 from projects.models import Item, Member, Project, Rater
-from ratings.items import rater_pseudonyms
 from ratings.models import RaterMessage
+from ratings.privacy import rater_pseudonyms
 
 pytestmark = pytest.mark.django_db
 
@@ -93,7 +93,7 @@ def test_audit_log_and_event_leave_out_the_text(
 ) -> None:
     line = AuditLogEntry.objects.get(action="rater_messaged")
     assert (line.actor_id, line.after) == (lead.pk, {"rater": "ann", "message": sent_message.pk})
-    event = Event.objects.get(kind="rater_message")
+    event = Event.objects.get(kind="rater.messaged")
     assert (event.subject, event.by) == (f"rater/{ann.pk}", lead)
     assert event.data == {"rater": "ann", "message": sent_message.pk}
 

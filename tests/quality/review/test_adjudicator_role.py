@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
 
 from projects.models import Item, Member, Question, Rater
-from quality.consensus import recompute
+from quality.consensus import recomputation
 
 pytestmark = pytest.mark.django_db
 
@@ -42,7 +42,7 @@ def build_path(name: str, url_kwargs: dict[str, Any]) -> str:
 @pytest.fixture
 def url_kwargs(rated_question: Question) -> dict[str, Any]:
     """Values for the kwargs of all routes: an object of each kind, or the number 1."""
-    recompute.recompute_question(rated_question.pk)
+    recomputation.recompute_question(rated_question.pk)
     item, rater = Item.objects.all()[0], Rater.objects.all()[0]
     texts = {"form": "json", "kind": "csv", "name": "trend", "period": "week", "what": "items"}
     numbers = dict.fromkeys(

@@ -112,7 +112,7 @@ def test_an_appeal_is_made_once_and_answered_once(
         lead,
     )
     assert list(ItemLabel.objects.order_by("pk").values()) == before
-    assert Event.objects.get(kind="appeal_answered").by == lead
+    assert Event.objects.get(kind="appeal.answered").by == lead
     assert "See the guideline." in client.get(f"{base_url}decisions/").text
 
 

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from projects.models import Item, Project, Question
-from quality.consensus import recompute
+from quality.consensus import recomputation
 from quality.models import Decision, ItemLabel, ReviewAssignment, ReviewClaim
 from quality.review import assignments, decisions
 from ratings.models import Rating
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def labelled_question(rated_question: Question) -> Question:
-    recompute.recompute_question(rated_question.pk)
+    recomputation.recompute_question(rated_question.pk)
     return rated_question
 
 
@@ -36,7 +36,7 @@ def test_decision_overrides_ratings_and_keeps_its_history(
     label = ItemLabel.objects.get(item=item)
     assert (label.code, label.source, label.confidence) == (2, "decision", 1.0)
     assert label.distribution == [0, 0, 1, 0]
-    recompute.recompute_question(labelled_question.pk, at_once=True)
+    recomputation.recompute_question(labelled_question.pk, at_once=True)
     assert ItemLabel.objects.get(item=item).code == 2
     history = Decision.objects.filter(item=item)
     assert [(decision.number, decision.code, decision.reason) for decision in history] == [
@@ -45,7 +45,7 @@ def test_decision_overrides_ratings_and_keeps_its_history(
     ]
     assert list(Rating.objects.order_by("pk").values()) == before
     decisions.create_decision(question=labelled_question, item=item, code=None, by=lead)
-    recompute.recompute_question(labelled_question.pk, at_once=True)
+    recomputation.recompute_question(labelled_question.pk, at_once=True)
     assert ItemLabel.objects.get(item=item).source == "consensus"
 
 
@@ -59,7 +59,7 @@ def test_decision_changes_rater_accuracy(labelled_question: Question, lead: User
     code = Rating.objects.get(item=item, rater__key="ann").code
     before = RaterConfusion.objects.get(rater__key="ann").accuracy
     decisions.create_decision(question=labelled_question, item=item, code=(code + 2) % 4, by=lead)
-    recompute.recompute_question(labelled_question.pk, at_once=True)
+    recomputation.recompute_question(labelled_question.pk, at_once=True)
     assert RaterConfusion.objects.get(rater__key="ann").accuracy < before
 
 
@@ -79,15 +79,15 @@ def test_invalid_decision_changes_nothing(labelled_question: Question, lead: Use
 def test_two_adjudicators_get_the_two_most_uncertain_items(
     labelled_question: Question, lead: User, admin: User
 ) -> None:
-    lead_label = decisions.claim_next(question=labelled_question, by=lead, doubt=0.05)
-    admin_label = decisions.claim_next(question=labelled_question, by=admin, doubt=0.05)
+    lead_label = decisions.claim_next_label(question=labelled_question, by=lead, doubt=0.05)
+    admin_label = decisions.claim_next_label(question=labelled_question, by=admin, doubt=0.05)
     assert lead_label is not None
     assert admin_label is not None
     item_ids = list(
         decisions.get_review_queue(labelled_question, doubt=0.05).values_list("item_id", flat=True)
     )
     assert [lead_label.item_id, admin_label.item_id] == item_ids[:2]
-    claimed_again = decisions.claim_next(question=labelled_question, by=lead, doubt=0.05)
+    claimed_again = decisions.claim_next_label(question=labelled_question, by=lead, doubt=0.05)
     assert claimed_again == lead_label
     with pytest.raises(decisions.ItemClaimed):
         decisions.create_decision(
@@ -100,18 +100,20 @@ def test_two_adjudicators_get_the_two_most_uncertain_items(
 def test_claim_expires_and_passing_gives_another_item(
     labelled_question: Question, lead: User, admin: User
 ) -> None:
-    first_label = decisions.claim_next(question=labelled_question, by=lead, doubt=0.05)
+    first_label = decisions.claim_next_label(question=labelled_question, by=lead, doubt=0.05)
     assert first_label is not None
     decisions.claim_item(question=labelled_question, item=first_label.item, by=lead, postponed=True)
-    second_label = decisions.claim_next(question=labelled_question, by=lead, doubt=0.05)
+    second_label = decisions.claim_next_label(question=labelled_question, by=lead, doubt=0.05)
     assert second_label is not None
     assert second_label.item != first_label.item
     ReviewClaim.objects.update(expires_at=timezone.now() - datetime.timedelta(seconds=1))
-    assert decisions.claim_next(question=labelled_question, by=admin, doubt=0.05) == first_label
+    assert (
+        decisions.claim_next_label(question=labelled_question, by=admin, doubt=0.05) == first_label
+    )
 
 
 def test_no_item_to_claim_without_uncertain_labels(labelled_question: Question, lead: User) -> None:
-    assert decisions.claim_next(question=labelled_question, by=lead, doubt=1.0) is None
+    assert decisions.claim_next_label(question=labelled_question, by=lead, doubt=1.0) is None
 
 
 def test_saved_decision_cannot_be_changed_or_deleted(
@@ -155,7 +157,7 @@ def test_items_sent_to_review_come_first(
     assert messages[0].startswith("1 item comes first")
     assert messages[1].startswith("Left out")
     assert ReviewAssignment.objects.get().item_id == certain_label.item_id
-    first_label = decisions.claim_next(question=labelled_question, by=lead, doubt=0.05)
+    first_label = decisions.claim_next_label(question=labelled_question, by=lead, doubt=0.05)
     assert first_label is not None
     assert first_label.item_id == certain_label.item_id
     decisions.create_decision(question=labelled_question, item=certain_label.item, code=1, by=lead)

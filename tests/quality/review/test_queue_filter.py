@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from projects.models import GoldAnswer, Item, Question, Rater
-from quality.consensus import recompute
+from quality.consensus import recomputation
 from quality.models import Escalation, ItemLabel
 from quality.review.queue_filter import ReviewFilter
 from ratings.models import Assignment
@@ -27,7 +27,7 @@ def module_cast(rated_cast: Cast) -> Cast:
 
 @pytest.fixture
 def review_url(rated_question: Question) -> str:
-    recompute.recompute_question(rated_question.pk)
+    recomputation.recompute_question(rated_question.pk)
     return f"/projects/{rated_question.project_id}/review/"
 
 

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from projects.models import Item, Member, Question
-from quality.consensus import recompute
+from quality.consensus import recomputation
 from quality.models import Decision, ItemLabel, LabelRules, SecondOpinion
 from quality.review import decisions, second_opinions
 from tests.cast import Cast
@@ -24,7 +24,7 @@ def module_cast(rated_cast: Cast) -> Cast:
 
 @pytest.fixture
 def labelled_question(rated_question: Question) -> Question:
-    recompute.recompute_question(rated_question.pk)
+    recomputation.recompute_question(rated_question.pk)
     LabelRules.objects.create(question=rated_question, second_opinion_share=1.0)
     return rated_question
 
@@ -84,7 +84,9 @@ def test_claimed_items_include_second_opinions(
     decide_items(labelled_question, lead, {"i00": 1, "i01": 1, "i02": 1})
     item_keys = []
     while (
-        label := decisions.claim_next(question=labelled_question, by=second_adjudicator, doubt=0.3)
+        label := decisions.claim_next_label(
+            question=labelled_question, by=second_adjudicator, doubt=0.3
+        )
     ) is not None:
         item_keys.append(label.item.key)
         decisions.submit_answer(
@@ -93,7 +95,7 @@ def test_claimed_items_include_second_opinions(
     assert set(item_keys) >= {"i00", "i01", "i02"}
     assert SecondOpinion.objects.count() == 3
     assert (
-        second_opinions.find_next_label(question=labelled_question, by=lead) is not None
+        second_opinions.find_next_label_to_review(question=labelled_question, by=lead) is not None
     )  # what the other one decided
 
 
@@ -111,7 +113,8 @@ def test_nobody_gives_a_second_opinion_on_their_own_decision(
         question=labelled_question, item=item, by=second_adjudicator
     )
     assert (
-        second_opinions.find_next_label(question=labelled_question, by=second_adjudicator) is None
+        second_opinions.find_next_label_to_review(question=labelled_question, by=second_adjudicator)
+        is None
     )
 
 

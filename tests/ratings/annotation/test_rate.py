@@ -2,6 +2,7 @@
 
 import datetime
 import re
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.db import connection
@@ -94,7 +95,7 @@ def test_page_says_when_nothing_is_left(annotator_client, project, items, questi
         submit(annotator_client, project, item, question, 0)
     page = annotator_client.get(get_rate_url(project)).content.decode()
     assert "Done for now. Thank you!" in page
-    assert "<dt>Rated in all</dt><dd>4</dd>" in page
+    assert "<dt>Total rated</dt><dd>4</dd>" in page
 
 
 NO_FREE_SLOT_TEXT = "Every item has its ratings, or is being rated by somebody just now."
@@ -736,7 +737,7 @@ def test_item_deleted_while_open_is_replaced_by_the_next(
         get_rate_url(project, items[0]), build_answer_data((question, 2)), **SHEET
     )
     assert response.status_code == 404
-    assert "This item is gone, or was never given to you." in response.text
+    assert "This item was deleted, or was never assigned to you." in response.text
     assert "Next item" in response.text
     assert "Text number 1" in annotator_client.get(get_rate_url(project)).text
 
@@ -777,6 +778,137 @@ def test_next_sheet_is_prefetched_before_this_one_is_submitted(
         "i1",
         "i2",
     ]
+
+
+def fetch_next_keys(client, project, shown):
+    """Request sheets to hold ready until there is none; return the ids of their items."""
+    ids = [item.pk for item in shown]
+    while True:
+        address = get_rate_url(project, tail=f"next/?showing={','.join(map(str, ids))}")
+        response = client.get(address, **SHEET)
+        if response.status_code == 204:
+            return ids[len(shown) :]
+        [item] = re.findall(r'data-item="(\d+)"', response.text)
+        ids.append(int(item))
+
+
+def test_five_sheets_are_prefetched_in_order(annotator_client, project, items):
+    items += Item.objects.bulk_create(
+        Item(project=project, key=f"more{n}", body={"text": "x"}) for n in range(10)
+    )
+    annotator_client.get(get_rate_url(project))
+    ids = fetch_next_keys(annotator_client, project, items[:1])
+    assert ids == [item.pk for item in items[1:6]]
+    assert Assignment.objects.filter(state="open").count() == 6
+
+
+def test_raters_share_the_remaining_items(annotator_client, project, items, client_for, make_user):
+    """The first rater must not hold all items while others wait for one."""
+    Project.objects.filter(pk=project.pk).update(overlap=1)
+    clients = [annotator_client]
+    for name in ("ben", "cleo"):
+        user = make_user(name)
+        Member.objects.create(project=project, user=user, role="annotator")
+        Rater.objects.create(project=project, key=name, user=user)
+        clients.append(client_for(user))
+    items += Item.objects.bulk_create(
+        Item(project=project, key=f"more{n}", body={"text": "x"}) for n in range(5)
+    )
+    for client in clients:
+        client.get(get_rate_url(project))
+    shown = [
+        Item.objects.get(assignments__rater__key=key, assignments__state="open")
+        for key in ("ann", "ben", "cleo")
+    ]
+    # 9 items, three of them shown: each rater can still get 7, and holds 7 // 3 beside the shown.
+    numbers = [
+        len(fetch_next_keys(client, project, [item]))
+        for client, item in zip(clients, shown, strict=True)
+    ]
+    assert numbers == [2, 1, 1]
+
+
+def test_delayed_answer_has_no_seconds(annotator_client, project, items, question):
+    """Without a connection, nobody knows how long the item was visible."""
+    annotator_client.get(get_rate_url(project))
+    submit(annotator_client, project, items[0], question, 2, delayed="on")
+    annotator_client.get(get_rate_url(project))
+    submit(annotator_client, project, items[1], question, 2)
+    seconds = dict(Rating.objects.values_list("item__key", "seconds"))
+    assert seconds["i0"] is None
+    assert seconds["i1"] is not None
+
+
+@pytest.mark.parametrize("showing", ["1,x", ",,", "1," * 5_000, "9" * 40, "-1,٣"])
+def test_invalid_lists_of_shown_items_are_ignored(annotator_client, project, items, showing):
+    response = annotator_client.get(get_rate_url(project, tail=f"next/?showing={showing}"), **SHEET)
+    assert response.status_code == 200
+    assert "Text number" in response.text  # an item may have the id 1
+
+
+# --- goal, pace, and looking back
+
+
+def test_goal_is_set_for_the_rater_alone(annotator_client, project, items, question, rater):
+    annotator_client.get(get_rate_url(project))
+    url = get_rate_url(project, tail="goal/")
+    assert annotator_client.post(url, {"goal": "3"}).status_code == 302
+    page = annotator_client.get(get_rate_url(project)).text
+    assert "0 of 3 today" in page
+    submit(annotator_client, project, items[0], question, 1)
+    assert "1 of 3 today" in annotator_client.get(get_rate_url(project)).text
+    for goal in ("-1", "x", "10001", "9" * 30):
+        response = annotator_client.post(url, {"goal": goal}, follow=True)
+        assert "Enter a goal from 1 to 10000 items a day." in response.text
+    assert "1 of 3 today" in annotator_client.get(get_rate_url(project)).text
+    annotator_client.post(url, {"goal": ""})
+    assert "of 3 today" not in annotator_client.get(get_rate_url(project)).text
+
+
+def test_my_ratings_compares_the_last_days(annotator_client, project, items, question, rater):
+    items += Item.objects.bulk_create(
+        Item(project=project, key=f"more{n}", body={"text": "x"}) for n in range(5)
+    )
+    for item in items:
+        annotator_client.get(get_rate_url(project))
+        submit(annotator_client, project, item, question, 1)
+    now = timezone.now()
+    for rows, days, seconds in ((items[:6], 1, (2, 3, 4, 6, 8, 9)), (items[6:8], 20, (1, 1))):
+        for item, number in zip(rows, seconds, strict=True):
+            time = now - datetime.timedelta(days=days)
+            Rating.objects.filter(item=item).update(rated_at=time, changed_at=time, seconds=number)
+    page = annotator_client.get(f"/projects/{project.pk}/my-ratings/").text
+    cells = re.findall(
+        r'<th scope="row">(.*?)</th><td class="num">(.*?)</td><td class="num">(.*?)</td>', page
+    )
+    zone = ZoneInfo(project.time_zone)
+    today = now.astimezone(zone).date()
+    yesterday = today - datetime.timedelta(days=1)
+    assert cells == [(f"{today}", "1", "–"), (f"{yesterday}", "6", "5.0")]
+
+
+def test_going_back_is_offered_after_the_first_answer(annotator_client, project, items, question):
+    def get_back_buttons():
+        page = annotator_client.get(get_rate_url(project)).text
+        return re.findall(r"<button[^>]*data-do=\"(?:back|undo)\"[^>]*>", page)
+
+    assert all("disabled" in button for button in get_back_buttons())
+    submit(annotator_client, project, items[0], question, 1)
+    assert len(get_back_buttons()) == 2
+    assert not any("disabled" in button for button in get_back_buttons())
+
+
+def test_looking_back_changes_nothing(annotator_client, project, items, question):
+    for item in items[:2]:
+        annotator_client.get(get_rate_url(project))
+        submit(annotator_client, project, item, question, 1)
+    annotator_client.get(get_rate_url(project))
+    for before, number in ((items[2], 1), (items[1], 0)):
+        address = get_rate_url(project, tail=f"undo/?before={before.pk}")
+        assert f"Text number {number}" in annotator_client.get(address, **SHEET).text
+    assert Assignment.objects.filter(state="done").count() == 2
+    assert Rating.objects.current().count() == 2
+    assert Revision.objects.count() == 2
 
 
 def test_no_sheet_is_prefetched_after_the_last_item(annotator_client, project, items, question):

@@ -232,7 +232,7 @@ def simulate_day(client, project, question, items, check_kind):
         for item in items.values():
             until = timezone.now() + datetime.timedelta(minutes=30)
             Assignment.objects.create(item=item, rater=rater, kind=check_kind, leased_until=until)
-            slots.recount([item.pk])
+            slots.recount_slots([item.pk])
 
         def post_step(action, key, **fields):
             clock.shift(datetime.timedelta(seconds=40))
@@ -256,7 +256,7 @@ def simulate_day(client, project, question, items, check_kind):
             client.post(undo_url, {}, headers={"X-Annotation": "sheet"})
         )
         Assignment.objects.filter(item=items["n5"]).update(leased_until="2026-03-01T00:00Z")
-        queue.release_expired()
+        queue.release_expired_assignments()
         data = {"item": "n5", "answers": {"severity": "minor"}}
         url = f"/api/v1/projects/{project.pk}/next/"
         responses["api"] = _get_comparable_response(client.post(url, data, **api))

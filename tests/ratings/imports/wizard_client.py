@@ -38,9 +38,10 @@ def get_labels(question: Question) -> dict[tuple[str, str], str]:
 
 
 def list_stored_files() -> set[str]:
-    """Return the names of the files that imports hold on disk."""
+    """Return the names of the files that imports hold on disk, without the mark of the folder."""
     folder = uploads.get_absolute_path(uploads.FOLDER)
-    return {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    return {name for name in names if not name.startswith(".")}
 
 
 class WizardClient:

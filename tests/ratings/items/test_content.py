@@ -151,3 +151,30 @@ def test_long_conversation_is_shown_up_to_a_number_of_turns() -> None:
 def test_excerpt_looks_at_the_beginning_of_a_text() -> None:
     assert content.get_excerpt({"text": "word " * 1_000_000}).startswith("word word")
     assert content.get_excerpt({"html": "<div>" * 20_000 + "x"}).startswith("<div>")
+
+
+def test_media_in_a_list_are_called_by_their_kind_or_file_name():
+    digest = "0123456789abcdef" * 4
+    cases = {
+        f"/projects/5/media/{digest}.webm": "Video",
+        "/files/talk%20one.webm?size=1": "Video: talk one.webm",
+    }
+    for address, name in cases.items():
+        assert content.get_excerpt({"video": address}) == name
+        assert content.get_excerpt({"video": [address, "/files/b.webm"]}) == name
+        (block,) = content.build_blocks({"video": address})
+        assert (block.value, block.name) == (address, name)
+    assert content.get_excerpt({"audio": "/files/a.ogg", "question": "Clear?"}) == "Clear?"
+    assert content.get_excerpt({"image": "data:image/png;base64,AA=="}) == "Image"
+
+
+def test_turns_have_the_side_of_their_speaker():
+    def list_sides(*speakers):
+        body = {"turns": [{"role": speaker, "text": "x"} for speaker in speakers]}
+        (turns,) = content.build_blocks(body)
+        return [side for _speaker, _text, side in content.add_sides(turns.rows)]
+
+    assert list_sides("system", "user", "Assistant", "user") == ["both", "start", "end", "start"]
+    # Also where the other one begins; others take turns in their order.
+    assert list_sides("assistant", "human") == ["end", "start"]
+    assert list_sides("Ada", "Ben", "Ada", "Cleo") == ["start", "end", "start", "start"]

@@ -71,7 +71,7 @@ def test_withdrawn_rating_frees_a_requested_slot(
     for key in ("a", "b", "c"):
         assert get_next_item_for(project, key) == full_item
     assert get_next_item_for(project, "d") is None
-    slots.recount([full_item.pk])
+    slots.recount_slots([full_item.pk])
     full_item.refresh_from_db()
     assert full_item.slots_taken == 2
 
@@ -84,7 +84,7 @@ def test_recount_of_many_items_equals_recount_of_one(
         Item(project=project, key=f"other{number}", body={"text": "x"}) for number in range(40)
     )
     Item.objects.update(slots_taken=7)
-    slots.recount([full_item.pk, *(item.pk for item in other_items)])
+    slots.recount_slots([full_item.pk, *(item.pk for item in other_items)])
     assert set(Item.objects.values_list("slots_taken", flat=True)) == {0, 1}
     assert Item.objects.get(pk=full_item.pk).slots_taken == 1
 

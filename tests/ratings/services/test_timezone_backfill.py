@@ -87,7 +87,7 @@ def test_ratings_added_meanwhile_have_the_right_day(
 
 def test_another_change_restarts_the_update(rated_project: Project, lead: Any) -> None:
     change_time_zone(rated_project, EAST, lead)
-    assert timezone_backfill.run_step(rated_project.pk) == 3
+    assert timezone_backfill.run_backfill_step(rated_project.pk) == 3
     change_time_zone(rated_project, WEST, lead)
     tasks.resume_stalled()
     assert count_misplaced(rated_project) == 0

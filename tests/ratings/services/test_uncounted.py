@@ -58,14 +58,14 @@ def test_sqlite_never_reads_counted_ratings(question: Question) -> None:
         list(rows.order_by().values_list("question__project_id").annotate(Count("id")))
         uncounted.list_question_ids()
         uncounted.get_backlog()
-        uncounted.get_extent(question.pk)
+        uncounted.get_last_item_and_count(question.pk)
         uncounted.list_next_items(question.pk, after=0, last=9, limit=5)
-        uncounted.read_batch(question.pk)
-        uncounted.read_batch(question.pk, limit=5)
-        uncounted.read_batch(question.pk, first=1, last=9)
+        uncounted.get_batch(question.pk)
+        uncounted.get_batch(question.pk, limit=5)
+        uncounted.get_batch(question.pk, first=1, last=9)
         uncounted.has_uncounted(question.pk)
         uncounted.count_by_question(5)
-        uncounted.read_batches([question.pk], 5)
+        uncounted.get_batches([question.pk], 5)
 
     sql_plans = query_plans.explain_sqlite_queries(run_queries)
     assert len(sql_plans) == 13
@@ -139,12 +139,12 @@ def _get_update_counts() -> tuple[int, int]:
 @postgresql_only
 def test_rating_written_after_the_scan_keeps_its_note(rated_question: Question, rate: Any) -> None:
     """Notes are removed one by one, not per item: the newest belongs to a rating that was not read."""
-    batch = uncounted.read_batch(rated_question.pk, limit=5)
+    batch = uncounted.get_batch(rated_question.pk, limit=5)
     item = Item.objects.get(pk=batch.item_ids[0])
     rate(rated_question, item.key, "r0", "critical")
     uncounted.delete_notes(batch.note_ids)
     assert {rating.item_id for rating in get_uncounted(rated_question)} >= {item.pk}
-    assert uncounted.read_batch(rated_question.pk, limit=1).item_ids == [item.pk]
+    assert uncounted.get_batch(rated_question.pk, limit=1).item_ids == [item.pk]
 
 
 @postgresql_only

@@ -17,13 +17,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from metrics.agreement.counts.score_intervals import (
-    Margins,
-    ScoreLimits,
-    UrnModel,
-    weigh_pairs_between,
-)
+from metrics.agreement.counts.score_intervals import ScoreLimits
 from metrics.agreement.counts.sums import build_pattern_sums
+from metrics.agreement.counts.urn_model import Margins, UrnModel, weigh_pairs_between
 from metrics.agreement.estimate import (
     ChanceCorrected,
     Estimate,
@@ -45,7 +41,7 @@ def between_group_kappa(
     weights: npt.ArrayLike | None = None,
     chance: ChanceModel = "margins",
 ) -> Estimate:
-    """Return Estimate (...) of the agreement between two groups of raters.
+    """Return kappa between two groups of raters, from counts of categories in each group.
 
     first, second (P, k): patterns of the two groups on the same items; n_items (..., P): numbers of
     items; weights (k, k). chance: expected agreement from both margins, as Gwet's AC, or none at
@@ -68,7 +64,7 @@ def between_group_kappa(
     chance_slope = 1 - point.value if chance != "none" else np.zeros_like(point.value)
     sums = build_pattern_sums(np.concatenate([first_counts, second_counts], axis=1), items)
     margin_term = sum((p * s).sum(axis=-1) for p, s in zip(margins, slopes, strict=True))
-    spread = sums.sum_squared_influence(
+    (spread,) = sums.sum_squared_influence(
         [
             (np.ones_like(n), agreement),
             (-chance_slope[..., None] * slopes[0], u),

@@ -21,12 +21,8 @@ import numpy.typing as npt
 
 from metrics.agreement.coefficients.declaration import CategoryValues, Formula
 from metrics.agreement.counts.contingency import bilinear_form, mean_weight, outer_sum
-from metrics.agreement.counts.score_intervals import (
-    Margins,
-    ScoreLimits,
-    UrnModel,
-    weigh_pairs_between,
-)
+from metrics.agreement.counts.score_intervals import ScoreLimits
+from metrics.agreement.counts.urn_model import Margins, UrnModel, weigh_pairs_between
 from metrics.agreement.estimate import (
     REASON_CODES,
     ChanceCorrected,
@@ -47,7 +43,7 @@ def peer_kappa(
     *,
     weights: npt.ArrayLike | None = None,
 ) -> Estimate:
-    """Return Estimate (...) of kappa of a rater with the others.
+    """Return kappa of each rater with all others, from peer tables (..., k, k).
 
     tables (..., k, k), moments (..., k, k, k) or None, n_items (...).
     """
@@ -71,7 +67,7 @@ def peer_percent_agreement(
     *,
     weights: npt.ArrayLike | None = None,
 ) -> Estimate:
-    """Return Estimate (...) of the percent agreement of a rater with the others.
+    """Return percent agreement of each rater with all others, from peer tables (..., k, k).
 
     tables (..., k, k), moments (..., k, k, k) or None, n_items (...).
     """
@@ -94,7 +90,7 @@ def peer_bias(
     *,
     values: npt.ArrayLike | None = None,
 ) -> Estimate:
-    """Return Estimate (...) of the mean of own less peers' values (k,), ranks when None.
+    """Return the mean difference of own less peers' values (k,), from peer tables (..., k, k).
 
     It is positive when the rater rates higher than the others.
     """

@@ -10,7 +10,7 @@ from metrics.agreement.estimate import CONFIDENCE_LEVEL
 
 
 def f_limits(between: float, within: float, df1: float, df2: float) -> tuple[float, float]:
-    """Return the interval of the ratio of variances.
+    """Return the F confidence interval of the ratio of two mean squares.
 
     It is F / F_crit(df1, df2) to F * F_crit(df2, df1); infinite where within is 0.
     """
@@ -26,7 +26,7 @@ def _f_quantile(df1: float, df2: float, tail: float) -> float:
 
 
 def f_test(between: float, within: float, df1: int, df2: int) -> dict[str, Any]:
-    """Return F, df1, df2 and p of the test, as fields of Icc; F is None where within is 0."""
+    """Return F, degrees of freedom and p of the test between > within, as fields of Icc."""
     if within == 0:
         return {
             "F": None,
@@ -40,7 +40,7 @@ def f_test(between: float, within: float, df1: int, df2: int) -> dict[str, Any]:
 
 
 def spearman_brown(bound: float | None, raters: int) -> float | None:
-    """Return the reliability of the mean of R raters from that of one rater.
+    """Return the reliability of a mean of R raters from the reliability of one (Spearman-Brown).
 
     None below the range where the formula is meaningful.
     """

@@ -55,7 +55,7 @@ class Icc:
 
 
 def icc(values: npt.ArrayLike) -> dict[str, Icc]:
-    """Return name -> Icc from values (n, R) of the complete items, one column a rater."""
+    """Return name -> Icc of the six forms, from values (n, R) of n items rated by all R raters."""
     table = np.asarray(values, float)
     n, raters = table.shape
     if reason := _get_undefined_reason(n, raters, has_variance=bool(table.size and np.ptp(table))):

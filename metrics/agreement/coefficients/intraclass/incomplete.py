@@ -144,7 +144,7 @@ def _build_undefined(reason: str | None) -> IncompleteIcc:
 
 
 def _compute_rater_factor(items: Ints, raters: Ints, m: Ints, k: float) -> float:
-    """Return q; cost grows with the ratings.
+    """Return q, the factor of rater variance in the mean of incomplete ratings.
 
     The sum over pairs of items of m_ij / (m_i m_j) is that over raters of the squared sum of 1 /
     m_i over the rater's items, without the pairs of an item with itself.

@@ -110,7 +110,7 @@ def estimate_components(
 
 
 def _sum_squared_differences(group: Ints, value: Floats) -> tuple[float, int]:
-    """Return the sum of squared differences over all pairs in the groups, and their number."""
+    """Return the sum of squared differences over all pairs in each group, and n pairs."""
     n = np.bincount(group)
     sums, square_sums = np.bincount(group, value), np.bincount(group, value**2)
     total = float((n * square_sums - sums**2).sum())
@@ -155,7 +155,7 @@ def _clip_negative(components: VarianceComponents) -> tuple[float, float, float]
 
 
 def compute_share(item: float, error: float) -> tuple[float | None, str | None]:
-    """Return the share of the items' variance, or None and the reason."""
+    """Return the share of variance that is due to items, or None and the reason."""
     if item + error == 0:
         return None, NO_VARIANCE
     return item / (item + error), None
@@ -184,7 +184,7 @@ class ReliabilityLimits:
 def compute_limits(
     item: npt.ArrayLike, rater: npt.ArrayLike, value: npt.ArrayLike, m: int = 1
 ) -> ReliabilityLimits:
-    """Return the F limits of the reliability of the mean of m raters, for complete ratings.
+    """Return the 95 % F limits for the reliability of a mean of m raters, complete ratings.
 
     Where some item lacks a rater, only the bootstrap over items gives an interval.
     """
@@ -203,7 +203,8 @@ def compute_limits(
 
 
 def _apply_spearman_brown(coefficient: icc.Icc, m: int) -> tuple[float, float] | None:
-    """Return both limits for the mean of m raters.
+    """Return both confidence limits of a correlation, stepped up to the mean of m raters.
+
     None where one is outside the formula's range.
     """
     bounds = []

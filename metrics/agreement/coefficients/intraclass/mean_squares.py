@@ -26,7 +26,7 @@ class MeanSquares:
 
     @classmethod
     def from_values(cls, values: npt.NDArray[np.float64]) -> "MeanSquares":
-        """Compute them from values (n, R)."""
+        """Return the mean squares of a complete table of values (n, R)."""
         n, raters = values.shape
         centred = values - values.mean()
         item_means, rater_means = centred.mean(axis=1), centred.mean(axis=0)
@@ -48,7 +48,7 @@ class MeanSquares:
         raters: npt.ArrayLike,
         values: npt.ArrayLike,
     ) -> "MeanSquares":
-        """Compute them from counts of complete items.
+        """Return the mean squares of complete items, from counts by category.
 
         counts (P, k): patterns; n_items (P,): their numbers of items; raters (R, k): number of
         times that each rater uses each category on these items; values (k,): the categories'
@@ -70,7 +70,7 @@ class MeanSquares:
     def _from_sums(
         cls, n: int, raters: int, sums: tuple[float, float, float, float], *, total: float
     ) -> "MeanSquares":
-        """Compute them from the sums of squares of items, raters, error and within items."""
+        """Return the mean squares from the sums of squares of items, raters and error."""
         largest = max(total / max(n * raters, 1), 1e-300)
 
         def divide_by_df(total: float, df: int) -> float:

@@ -1,4 +1,4 @@
-"""Answers of crowd workers as forms write them: nested objects of fields and options."""
+"""Parse answers of crowd workers as forms write them: nested objects of fields and options."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def _get_answer(value: Any) -> Any:
     return value
 
 
-def join_options(fields: Fields) -> Fields:
-    """Return answers by question, where a column of a table is a question or one of its options.
+def group_options_by_question(fields: Fields) -> Fields:
+    """Return answers by question, from columns named after a question or one of its options.
 
     `tone.label` and `tone` are the answer itself, `tone.calm` with true or false is an option.
     """

@@ -22,7 +22,7 @@ from ratings.imports.readers.tools.base import (
 )
 from ratings.imports.records import ItemRecord, RatingRecord, Record, SkippedRecord
 
-from .answers import iter_answers, join_options, parse_crowd_time
+from .answers import group_options_by_question, iter_answers, parse_crowd_time
 
 REQUIRED_COLUMNS = {"HITId", "AssignmentId", "WorkerId"}
 INPUT_PREFIX = "Input."
@@ -44,14 +44,14 @@ class MturkSource(ToolSource):
 
     def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
         key, rater = to_text(fields["HITId"]), to_text(fields["WorkerId"])
-        inputs = _select(fields, INPUT_PREFIX)
+        inputs = _select_fields_with_prefix(fields, INPUT_PREFIX)
         yield ItemRecord(line, key, build_body(inputs) or None)
         if to_text(fields.get("AssignmentStatus")).casefold() == "rejected":
             yield SkippedRecord(line, "rejected")
             return
-        answers = _select(fields, ANSWER_PREFIX)
+        answers = _select_fields_with_prefix(fields, ANSWER_PREFIX)
         task_answers = parse_json(answers.pop(TASK_ANSWERS, None))
-        answers = dict(iter_answers(task_answers)) | join_options(answers)
+        answers = dict(iter_answers(task_answers)) | group_options_by_question(answers)
         rated_at = parse_crowd_time(fields.get("SubmitTime"))
         seconds = parse_seconds(fields.get("WorkTimeInSeconds"))
         for question, answer in answers.items():
@@ -63,7 +63,7 @@ class MturkSource(ToolSource):
                 yield RatingRecord(line, key, rater, question_key, label, rated_at, None, seconds)
 
 
-def _select(fields: Fields, prefix: str) -> Fields:
+def _select_fields_with_prefix(fields: Fields, prefix: str) -> Fields:
     """Return the fields with a prefix, without it."""
     return {
         name.removeprefix(prefix): value

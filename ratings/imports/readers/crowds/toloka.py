@@ -42,14 +42,14 @@ class TolokaSource(ToolSource):
         return sample.kind == "text" and WORKER in sample.names and has_output
 
     def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
-        body = build_body(_select(fields, "INPUT"))
+        body = build_body(_select_field_group(fields, "INPUT"))
         task = next((fields[name] for name in TASK_FIELDS if fields.get(name)), None)
         key = get_item_key(task, body)
         if not key:
             yield SkippedRecord(line, "no_content")
             return
         yield ItemRecord(line, key, body or None)
-        for question, answer in _select(fields, "GOLDEN").items():
+        for question, answer in _select_field_group(fields, "GOLDEN").items():
             label, reason = parse_single_answer(answer)
             if label is not None:
                 yield GoldRecord(line, key, build_question_key(question), label)
@@ -63,7 +63,7 @@ class TolokaSource(ToolSource):
         rated_at = next(
             (parse_crowd_time(fields[name]) for name in TIME_FIELDS if fields.get(name)), None
         )
-        for question, answer in _select(fields, "OUTPUT").items():
+        for question, answer in _select_field_group(fields, "OUTPUT").items():
             label, reason = parse_single_answer(answer)
             if label is None:
                 yield SkippedRecord(line, reason)
@@ -71,7 +71,7 @@ class TolokaSource(ToolSource):
                 yield RatingRecord(line, key, rater, build_question_key(question), label, rated_at)
 
 
-def _select(fields: Fields, group: str) -> Fields:
+def _select_field_group(fields: Fields, group: str) -> Fields:
     """Return the fields of a group, such as INPUT, without its name, and no empty GOLDEN."""
     prefix = f"{group}:"
     return {

@@ -35,7 +35,10 @@ LABEL_FIELDS = (
 )  # fmt: skip
 PERSON_FIELDS = ("annotator_id", "annotator", "rater", "worker_id", "worker", "user", "id")
 ANSWER_FIELDS = ("label", "rating", "annotation", "answer", "value")
-KEY_FIELDS = ("id", "item_id", "post_id", "comment_id", "doc_id", "example_id", "idx", "uid")
+KEY_FIELDS = (
+    "id", "item_id", "post_id", "comment_id", "doc_id", "example_id", "idx", "uid", "pairID",
+)  # fmt: skip
+ANONYMOUS_FIELD = "annotator_labels"  # of SNLI and MultiNLI: labels of raters without names
 # Fields about the annotation as a whole.
 OTHER_FIELDS = {
     "hard_label", "soft_label", "number of annotations", "number_of_annotations", "split",
@@ -70,7 +73,9 @@ class LewidiSource(ToolSource):
             text = content.pop("text", None)
             body = build_body(content) | (text if isinstance(text, dict) else {"text": text})
             yield ItemRecord(line, key, {name: value for name, value in body.items() if value})
-            yield from _parse_pair(line, key, entry["annotators"], {"": entry["annotations"]})
+            yield from _parse_parallel_lists(
+                line, key, entry["annotators"], {"": entry["annotations"]}
+            )
 
 
 class LabelListsSource(ToolSource):
@@ -85,11 +90,19 @@ class LabelListsSource(ToolSource):
             head = sample.head.decode("utf-8", "ignore").splitlines()[1:2]
             has_lists = bool(head) and head[0].count("[") >= 2
             return has_lists and _find_rater_field(dict.fromkeys(sample.names, "[]")) != ""
-        return bool(sample.records) and all(map(_has_lists, sample.records))
+        records = [entry for record in sample.records for entry in _list_entries(record).values()]
+        return bool(records) and all(map(_has_lists, records))
 
     def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
+        for key, entry in _list_entries(fields).items():
+            yield from self._parse_entry(line, {"id": key, **entry} if key else entry)
+
+    def _parse_entry(self, line: int, fields: Fields) -> Iterator[Record]:
         rater_field = _find_rater_field(fields)
         people = _parse_list(fields.get(rater_field))
+        if not rater_field:  # labels alone: the raters are known by their places
+            labels = _parse_list(fields.get(ANONYMOUS_FIELD))
+            people = [f"rater {number}" for number in range(1, len(labels) + 1)]
         answers, content = self._split_fields(fields, rater_field, people)
         body = build_body(content)
         tool_key = next((fields[name] for name in KEY_FIELDS if fields.get(name) is not None), None)
@@ -102,16 +115,16 @@ class LabelListsSource(ToolSource):
             objects = list_objects(people)
             names = [_get_first(person, PERSON_FIELDS) for person in objects]
             answers = {"": [_get_first(person, ANSWER_FIELDS) for person in objects]}
-            yield from _parse_pair(line, key, names, answers)
+            yield from _parse_parallel_lists(line, key, names, answers)
         else:
-            yield from _parse_pair(line, key, people, answers)
+            yield from _parse_parallel_lists(line, key, people, answers)
 
     def _split_fields(
         self, fields: Fields, rater_field: str, people: Sequence[Any]
     ) -> tuple[Fields, Fields]:
         """Return the lists of labels by question, and the content."""
         if isinstance(fields.get(rater_field), dict):
-            return _read_columns(fields[rater_field]), {
+            return _get_labels_by_column(fields[rater_field]), {
                 name: value
                 for name, value in fields.items()
                 if name != rater_field and name not in KEY_FIELDS
@@ -133,16 +146,27 @@ class LabelListsSource(ToolSource):
         return answers, content
 
 
+def _list_entries(record: Fields) -> dict[str, Fields]:
+    """Return key -> entry of an object of entries; the record itself, without a key, if it is one.
+
+    Such an object has entries alone, each with a field of raters.
+    """
+    entries = list(record.values())
+    if entries and all(isinstance(entry, dict) and _find_rater_field(entry) for entry in entries):
+        return record
+    return {"": record}
+
+
 def _has_lists(record: Fields) -> bool:
     field = _find_rater_field(record)
     if not field:
-        return False
+        return len(_parse_list(record.get(ANONYMOUS_FIELD))) > 0
     value = record[field]
     people = _parse_list(value)
     if people and isinstance(people[0], dict):
         return any(_get_first(person, ANSWER_FIELDS) is not None for person in list_objects(people))
     if isinstance(value, dict):
-        return bool(_read_columns(value))
+        return bool(_get_labels_by_column(value))
     return any(
         len(_parse_list(other)) == len(people) > 0
         for name, other in record.items()
@@ -154,7 +178,7 @@ def _find_rater_field(record: Fields) -> str:
     return next((name for name in RATER_FIELDS if record.get(name)), "")
 
 
-def _read_columns(value: Fields) -> Fields:
+def _get_labels_by_column(value: Fields) -> Fields:
     """Return the labels of an object of lists: {"label": [0, 2], "annotator_id": [1, 2]}."""
     labels = _get_first(value, ANSWER_FIELDS)
     has_people = _get_first(value, PERSON_FIELDS) is not None
@@ -188,7 +212,7 @@ def _split_texts(value: Any) -> list[Any]:
     return _parse_list(value)
 
 
-def _parse_pair(line: int, key: str, raters: Any, answers: Fields) -> Iterator[Record]:
+def _parse_parallel_lists(line: int, key: str, raters: Any, answers: Fields) -> Iterator[Record]:
     """Yield the ratings of raters and lists of labels in the same order."""
     names = _split_texts(raters)
     for question, value in answers.items():

@@ -60,13 +60,13 @@ class GroundTruthSource(ToolSource):
             body = build_body(content if isinstance(content, dict) else {})
             key = get_item_key(fields.get("humanLoopName"), body)
             yield ItemRecord(line, key, body or None)
-            yield from _parse_workers(line, key, "", fields["humanAnswers"])
+            yield from _parse_worker_answers(line, key, "", fields["humanAnswers"])
         elif "datasetObjectId" in fields:
             data = fields.get("dataObject")
             body = build_body(data if isinstance(data, dict) else {})
             key = get_item_key(fields["datasetObjectId"], body)
             yield ItemRecord(line, key, body or None)
-            yield from _parse_workers(line, key, "", fields.get("annotations"))
+            yield from _parse_worker_answers(line, key, "", fields.get("annotations"))
         else:
             yield from _parse_manifest_line(line, fields)
 
@@ -89,12 +89,12 @@ def _parse_manifest_line(line: int, fields: Fields) -> Iterator[Record]:
         if f"{name}{METADATA_SUFFIX}" not in fields:
             continue
         if isinstance(value, dict) and WORKER_ANSWERS in value:
-            yield from _parse_workers(line, key, name, value[WORKER_ANSWERS])
+            yield from _parse_worker_answers(line, key, name, value[WORKER_ANSWERS])
         else:
             yield SkippedRecord(line, "merged")
 
 
-def _parse_workers(line: int, key: str, job: str, answers: Any) -> Iterator[Record]:
+def _parse_worker_answers(line: int, key: str, job: str, answers: Any) -> Iterator[Record]:
     """Yield the ratings of single workers about one item."""
     for answer in list_objects(answers):
         content: Any = answer.get("answerContent")

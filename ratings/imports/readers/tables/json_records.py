@@ -61,7 +61,7 @@ class JsonTableLines:
                 "columns_differ" if first_line else "empty", line=first_line or None
             )
         yield first_line, list(names)
-        for line, record in self.stream:
+        for line, record in iter_rows(self.stream):
             cells: list[Any] = [None] * len(names)
             for name, value in iter_flat_fields(record):
                 index = names.get(name)
@@ -80,7 +80,7 @@ class JsonTableLines:
         first_line = 0
         first_pass = JsonStream(self.path, encoding=self.encoding)
         try:
-            for line, record in itertools.islice(first_pass, HEADER_RECORDS):
+            for line, record in itertools.islice(iter_rows(first_pass), HEADER_RECORDS):
                 first_line = first_line or line
                 for name, _value in iter_flat_fields(record):
                     names.setdefault(name, len(names))
@@ -92,6 +92,79 @@ class JsonTableLines:
             if not names or error.problem.kind == "columns_many":
                 raise
         return first_line, names
+
+
+def iter_rows(stream: JsonStream) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line, record); those inside of the object if the file is one object."""
+    records = iter(stream)
+    first = next(records, None)
+    if first is None:
+        return
+    second = next(records, None)
+    line, record = first
+    inner = split_object(record) if second is None else None
+    if inner is None:
+        yield first
+    else:
+        yield from ((line, row) for row in inner)
+    if second is not None:
+        yield second
+        yield from records
+
+
+def split_object(record: dict[str, Any]) -> list[dict[str, Any]] | None:
+    """Return the records of a table that was written as one object, or None.
+
+    It may be {"data": [record, ...]}, {key: record, ...}, the columns as lists or as objects of row
+    numbers, or what pandas calls split: {"columns": [...], "data": [[...], ...]}.
+    """
+    names, rows = record.get("columns"), record.get("data")
+    if isinstance(names, list) and isinstance(rows, list):
+        return [
+            dict(zip(map(str, names), row, strict=True))
+            for row in rows
+            if isinstance(row, list) and len(row) == len(names)
+        ]
+    if record and all(isinstance(value, list) and value for value in record.values()):
+        return _split_lists(record)
+    if len(record) > 1 and all(isinstance(value, dict) and value for value in record.values()):
+        return _split_objects(record)
+    of_objects = [name for name, value in record.items() if _is_list_of_objects(value)]
+    if len(of_objects) == 1 and not any(isinstance(value, dict) for value in record.values()):
+        others = {name: value for name, value in record.items() if name != of_objects[0]}
+        return [{**row, **others} for row in record[of_objects[0]]]
+    return None
+
+
+def _is_list_of_objects(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
+
+
+def _split_lists(columns: dict[str, list[Any]]) -> list[dict[str, Any]] | None:
+    """Return the rows of columns that are lists, or the only list if it has records."""
+    if len(columns) == 1:
+        (rows,) = columns.values()
+        return rows if _is_list_of_objects(rows) else None
+    has_rows = any(map(_is_list_of_objects, columns.values()))
+    is_table = len({len(column) for column in columns.values()}) == 1
+    return _transpose(columns) if is_table and not has_rows else None
+
+
+def _split_objects(record: dict[str, dict[str, Any]]) -> list[dict[str, Any]] | None:
+    """Return the rows of columns by row number, or of records by key."""
+    objects = list(record.values())
+    keys = objects[0].keys()
+    if all(value.keys() == keys for value in objects):
+        numbers = list(map(str, range(len(keys))))
+        if keys == set(numbers):
+            return _transpose({name: [value[n] for n in numbers] for name, value in record.items()})
+    if any(keys.isdisjoint(value) for value in objects):
+        return None
+    return [{"key": name, **value} for name, value in record.items()]
+
+
+def _transpose(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
 def iter_flat_fields(

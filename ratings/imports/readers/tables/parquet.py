@@ -57,7 +57,7 @@ class ParquetLines(CountedLines):
         import pyarrow.parquet
 
         with pyarrow.parquet.ParquetFile(self.path) as file:
-            _check_size(file.metadata)
+            _validate_size(file.metadata)
             names = file.schema_arrow.names
             if len(names) > MAX_COLUMNS:
                 raise UnreadableFileError(
@@ -82,7 +82,7 @@ class ParquetLines(CountedLines):
         return None if isinstance(cell, bytes) else cell
 
 
-def _check_size(metadata: Any) -> None:
+def _validate_size(metadata: Any) -> None:
     """Check the size that the file declares, which limits the size of its pages."""
     groups = range(metadata.num_row_groups)
     unpacked_bytes = sum(metadata.row_group(group).total_byte_size for group in groups)

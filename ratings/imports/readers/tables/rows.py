@@ -1,4 +1,4 @@
-"""Items and ratings of a table with a header line: CSV files, sheets of a workbook, JSON records.
+"""Parse the lines of a table (CSV, workbook, JSON records) into items and ratings.
 
 Long layout: a row a rating. Wide layout: a row an item, and a column for each rater. Counts: a row
 an item, and a column with the number of ratings of each label. Raters: a row a rater, and a column
@@ -17,7 +17,11 @@ from zoneinfo import ZoneInfo
 from projects.services.raters import fields
 from ratings.files.formula_escaping import unescape_formula
 from ratings.imports.decoding.table_times import parse_table_time
-from ratings.imports.mapping.column_names import CONTENT_ROLES, validate_column_names
+from ratings.imports.mapping.column_names import (
+    CONTENT_ROLES,
+    is_merged_rater,
+    validate_column_names,
+)
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.mapping.question_keys import build_column_question_key
 from ratings.imports.mapping.rater_columns import get_item_name
@@ -32,7 +36,7 @@ from ratings.imports.records import (
     RecordTime,
     SkippedRecord,
 )
-from ratings.imports.staging.key_ids import find_text_problem
+from ratings.imports.staging.key_and_label_ids import find_text_problem
 
 from .tidy_lines import TableLine
 
@@ -41,7 +45,7 @@ MAX_RATERS_OF_COUNTS = 1000  # ratings of one label in one row of a table of cou
 
 
 def clean_cell(cell: Any) -> str:
-    """Return a key or label without surrounding whitespace and without a formula guard."""
+    """Return a cell as a key or label: stripped, without the quote that guards formulas."""
     return unescape_formula(format_cell(cell).strip())
 
 
@@ -129,6 +133,11 @@ class TableParser:
     def _iter_long(self) -> Iterator[Record]:
         labels = self._list_label_columns()
         has_items = self._has_items()
+        rater_index = self.columns.get("rater")
+        # A rater column that the user names has no other rows than those of raters.
+        skips_merged = (
+            rater_index is not None and self.mapping.reasons.get(str(rater_index)) != "user"
+        )
         for row in self._iter_complete_rows():
             if isinstance(row, ReaderProblem):
                 yield row
@@ -139,11 +148,14 @@ class TableParser:
                 key = yield from self._parse_item(line, cells, key)
             if not key and "item" not in self.columns:
                 continue  # already yielded as a skipped record
+            if skips_merged and is_merged_rater(rater := self._get_rater_key(cells)):
+                yield SkippedRecord(line, "merged", rater)
+                continue
             for index, question in labels:
                 if is_empty_cell(cells[index]) and (has_items or len(labels) > 1):
                     yield from [SkippedRecord(line, "no_label")] if key else []
                     continue
-                yield from self._iter_new_model(line, cells)
+                yield from self._iter_new_model_rater(line, cells)
                 yield self._build_rating(line, cells, key, label_index=index, question=question)
 
     def _list_label_columns(self) -> list[tuple[int, str]]:
@@ -183,7 +195,7 @@ class TableParser:
             return None
         return parse_table_time(text, zone=self.zone, date_order=self.mapping.date_order)
 
-    def _iter_new_model(self, line: int, cells: Cells) -> Iterator[RaterRecord]:
+    def _iter_new_model_rater(self, line: int, cells: Cells) -> Iterator[RaterRecord]:
         """Yield the rater of the row if it is a model that has not been yielded yet."""
         rater_index, model_index = self.columns.get("rater"), self.columns.get("model")
         if rater_index is None or model_index is None or is_empty_cell(cells[model_index]):
@@ -230,7 +242,7 @@ class TableParser:
             if index not in described_columns
         ]
 
-    def _iter_rows_of_items(self) -> Iterator[tuple[int, Cells, str, list[Record]]]:
+    def _iter_item_rows(self) -> Iterator[tuple[int, Cells, str, list[Record]]]:
         """Yield (line, cells, item key, records of the item) of each row.
 
         The key is empty and the cells are missing where the row cannot be used.
@@ -262,17 +274,21 @@ class TableParser:
             if not find_text_problem(rater, fields.MAX_KEY_LENGTH):
                 question_key = build_column_question_key(question) if question else ""
                 rater_columns.append((index, rater, question_key, name))
-        for line, cells, key, item_records in self._iter_rows_of_items():
+        for line, cells, key, item_records in self._iter_item_rows():
             yield from item_records
+            has_label = False
             for index, rater, question, name in rater_columns if cells else ():
                 if not is_empty_cell(cells[index]):
+                    has_label = True
                     label = clean_cell(cells[index])
                     yield RatingRecord(line, key, rater, question, label, column=name)
+            if cells and not has_label:
+                yield SkippedRecord(line, "no_label" if item_records else "no_label_row")
 
     def _iter_counts(self) -> Iterator[Record]:
         """Yield ratings of anonymous raters, numbered anew in every row."""
         columns = self._list_value_columns()
-        for line, cells, key, item_records in self._iter_rows_of_items():
+        for line, cells, key, item_records in self._iter_item_rows():
             yield from item_records
             number = 0
             for index, name in columns if cells else ():
@@ -288,17 +304,23 @@ class TableParser:
                     yield RatingRecord(line, key, f"anonymous {number}", "", label, column=name)
 
     def _iter_raters_in_rows(self) -> Iterator[Record]:
-        columns = [(index, get_item_name(name), name) for index, name in self._list_value_columns()]
+        columns = []
+        for index, name in self._list_value_columns():
+            item, question = self.mapping.value_columns.get(str(index), (get_item_name(name), ""))
+            question_key = build_column_question_key(question) if question else ""
+            columns.append((index, item, question_key, name))
         for row in self._iter_complete_rows():
             if isinstance(row, ReaderProblem):
                 yield row
                 continue
             line, cells = row
             rater, rated_at = self._get_rater_key(cells), self._get_time(cells)
-            for index, item, name in columns:
+            if self.mapping.rows_are_items:
+                rater = f"respondent {self.n_complete_rows}"
+            for index, item, question, name in columns:
                 if not is_empty_cell(cells[index]):
                     label = clean_cell(cells[index])
-                    yield RatingRecord(line, item, rater, "", label, rated_at, column=name)
+                    yield RatingRecord(line, item, rater, question, label, rated_at, column=name)
 
     def _iter_items(self) -> Iterator[Record]:
         for row in self._iter_complete_rows():

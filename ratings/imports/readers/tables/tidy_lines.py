@@ -1,4 +1,4 @@
-"""Lines of a table without the habits of spreadsheets: titles, totals, columns without a name.
+"""Lines of a table without titles, totals, and columns that have no name.
 
 What is left out is reported; a row that may be data is never dropped.
 """
@@ -20,6 +20,7 @@ BUFFERED_ROWS = 200  # rows in which a column without a name has to be empty
 MAX_TITLE_ROWS = 10
 MAX_TOTAL_ROWS = 5
 UNNAMED_FIRST_COLUMN = "(column 1)"  # row names that a data frame was saved with
+_RULE = re.compile(r":?-{3,}:?|={3,}")
 _NUMBER = re.compile(r"[+-]?[\d.,\s]+%?")
 _TOTAL = re.compile(
     r"(grand |sub)?(totals?|sum|mean|average|avg|count|median|std|stdev|sd|percent(age)?|agreement"
@@ -44,7 +45,7 @@ class TableLines(Protocol):
 
 
 class TidyLines:
-    """Iterates over the names and the rows of a table, and reports what else the table has."""
+    """Iterates over column names and rows of a table, without titles and totals."""
 
     def __init__(self, lines: TableLines) -> None:
         self.lines = lines
@@ -66,11 +67,14 @@ class TidyLines:
                 raise
             error = unreadable  # raised behind the rows that can be read
         self._drop_titles(start)
-        self._drop_further_names(start)
+        self._drop_extra_header_lines(start)
         if not start:
             return
+        self._join_names(start)
         line, names = start[0]
         names = list(names)
+        if _lacks_first_name(start):
+            names.insert(0, "")
         if not _to_text(names[0]) and any(cells and _to_text(cells[0]) for _, cells in start[1:]):
             names[0] = UNNAMED_FIRST_COLUMN
         columns = [
@@ -82,26 +86,74 @@ class TidyLines:
         yield line, [names[index] for index in columns]
         data = itertools.chain(start[1:], rows)
         for line, cells in self._iter_without_totals(data):
+            if _is_rule(cells):  # below the names of a Markdown table
+                self._count_skipped_rows([(line, cells)], "rule_row")
+                continue
             yield line, self._select_cells(line, cells, columns, len(names))
         if error is not None:
             raise error
 
     def _drop_titles(self, start: list[TableLine]) -> None:
-        """Remove rows of one cell above the names of the columns."""
+        """Remove rows of one cell above the names of the columns, or of fewer than half of them."""
         widths = [sum(map(bool, map(_to_text, cells))) for _, cells in start]
-        if not widths or max(widths) < 2 or not all(width == 1 for width in widths[:1]):
+        if not widths or max(widths) < 2:
             return
-        n_titles = next(number for number, width in enumerate(widths) if width > 1)
-        if n_titles <= MAX_TITLE_ROWS:
-            self._report(start[:n_titles], "title_row")
+        limit = 1
+        if len(start) > 2 and widths[0] < len(start[0][1]):
+            # A line of names has as many cells as the rows below it.
+            limit = max(1, max(widths) // 2)
+        n_titles = next(number for number, width in enumerate(widths) if width > limit)
+        if 0 < n_titles <= MAX_TITLE_ROWS and not _are_upper_names(start, n_titles):
+            self._count_skipped_rows(start[:n_titles], "title_row")
             del start[:n_titles]
 
-    def _drop_further_names(self, start: list[TableLine]) -> None:
-        """Remove the two further lines of names that survey tools write."""
+    def _join_names(self, start: list[TableLine]) -> None:
+        """Join names that stand in two lines, as of merged cells: Reviewer 1, Bias.
+
+        The upper line leaves out or repeats the name of a group; the lower one names its columns. A
+        third line may have the name of the first column alone, as data frames write it.
+        """
+        if len(start) < 3:
+            return
+        (line, upper), (_, lower) = start[0], start[1]
+        upper_texts, lower_texts = list(map(_to_text, upper)), list(map(_to_text, lower))
+        groups = _fill_groups(upper_texts)
+        places = [
+            index
+            for index, group in enumerate(groups)
+            if group and groups.count(group) > 1 and index < len(lower_texts)
+        ]
+        below = {
+            _to_text(cells[index])
+            for _, cells in start[2:]
+            for index in places
+            if index < len(cells)
+        }
+        lower_names = {lower_texts[index] for index in places}
+        if (
+            len(places) < 2
+            or len(upper_texts) != len(lower_texts)
+            or "" in lower_names
+            or lower_names & below
+            or any(map(_NUMBER.fullmatch, lower_names))
+        ):
+            return
+        names = [
+            _join_name(groups[index], text) if index in places else upper_texts[index] or text
+            for index, text in enumerate(lower_texts)
+        ]
+        n_lines = 2
+        third = [_to_text(cell) for cell in start[2][1]]
+        if third and third[0] and not any(third[1:]) and 0 not in places:
+            names[0], n_lines = third[0], 3
+        start[:n_lines] = [(line, names)]
+
+    def _drop_extra_header_lines(self, start: list[TableLine]) -> None:
+        """Remove the second and third header line that survey tools write."""
         for number, (_, cells) in enumerate(start[1:3], start=1):
             texts = [_to_text(cell).replace(" ", "") for cell in cells]
             if any(text.startswith('{"ImportId"') for text in texts):
-                self._report(start[1 : number + 1], "header_row")
+                self._count_skipped_rows(start[1 : number + 1], "header_row")
                 del start[1 : number + 1]
                 return
 
@@ -117,7 +169,7 @@ class TidyLines:
             totals += 1
         ordered = list(last)
         yield from ordered[: len(ordered) - totals]
-        self._report(ordered[len(ordered) - totals :], "total_row")
+        self._count_skipped_rows(ordered[len(ordered) - totals :], "total_row")
 
     def _select_cells(
         self, line: int, cells: Sequence[Any], columns: Sequence[int], width: int
@@ -135,11 +187,52 @@ class TidyLines:
             self.extra_records.append(SkippedRecord(line, "unnamed_column"))
         return [cells[index] for index in columns]
 
-    def _report(self, rows: Sequence[TableLine], reason: str) -> None:
+    def _count_skipped_rows(self, rows: Sequence[TableLine], reason: str) -> None:
         self.extra_records += [
             SkippedRecord(line, reason, " ".join(map(_to_text, cells)).strip())
             for line, cells in rows
         ]
+
+
+def _are_upper_names(start: Sequence[TableLine], n_lines: int) -> bool:
+    """Return whether the line above wider ones has names of groups of columns, not a title."""
+    texts = [_to_text(cell) for cell in start[n_lines - 1][1]]
+    filled = [index for index, text in enumerate(texts) if text]
+    has_gaps = filled != list(range(len(filled)))  # between cells that were merged
+    return len(filled) > 1 and has_gaps and len(texts) == len(start[n_lines][1])
+
+
+def _fill_groups(texts: Sequence[str]) -> list[str]:
+    """Return the names with those of merged cells repeated in the cells to the right."""
+    groups: list[str] = []
+    for text in texts:
+        groups.append(text or (groups[-1] if groups else ""))
+    return groups
+
+
+def _join_name(group: str, name: str) -> str:
+    """Return the name of a column of a group; a question has its row in brackets."""
+    is_question = group.endswith(("?", "？", ":", ".")) or len(group.split()) > 3
+    return f"{group} [{name}]" if is_question else f"{group}: {name}"
+
+
+def _lacks_first_name(start: Sequence[TableLine]) -> bool:
+    """Return whether all rows have one cell more than the names: R writes row names so."""
+    rows = [cells for _, cells in start[1:]]
+    width = len(start[0][1]) + 1
+    return (
+        len(rows) > 1
+        and width > 2
+        and all(len(cells) == width and _to_text(cells[0]) for cells in rows)
+        and len({_to_text(cells[0]) for cells in rows}) == len(rows)
+        and any(_to_text(cells[-1]) for cells in rows)
+    )
+
+
+def _is_rule(cells: Sequence[Any]) -> bool:
+    """Return whether all cells that are not empty are lines of dashes."""
+    texts = [text for text in map(_to_text, cells) if text]
+    return bool(texts) and all(_RULE.fullmatch(text) for text in texts)
 
 
 def _is_total(cells: Sequence[Any]) -> bool:

@@ -89,7 +89,7 @@ class XlsxLines(CountedLines):
         self.title = title
 
     def __iter__(self) -> Iterator[TableLine]:
-        has_formulas = _check_workbook(self.path)
+        has_formulas = _validate_workbook(self.path)
         with contextlib.ExitStack() as stack:
             value_sheet = stack.enter_context(_open_sheet(self.path, self.title, data_only=True))
             self.n_rows = value_sheet.max_row or 1
@@ -111,12 +111,12 @@ class XlsxLines(CountedLines):
         width = 0
         for line, (cells, formulas) in enumerate(zip(rows, formula_rows, strict=False), start=1):
             self.rows_read = line
-            self._check_cells(line, cells, formulas or ())
+            self._validate_cells(line, cells, formulas or ())
             if cells:
                 width = width or len(cells)
                 yield line, [*cells, *[None] * (width - len(cells))]
 
-    def _check_cells(self, line: int, cells: Sequence[Any], formulas: Sequence[Any]) -> None:
+    def _validate_cells(self, line: int, cells: Sequence[Any], formulas: Sequence[Any]) -> None:
         for index, (cell, formula) in enumerate(itertools.zip_longest(cells, formulas)):
             if isinstance(cell, str):
                 if len(cell) > MAX_CELL_LENGTH:
@@ -133,8 +133,8 @@ class XlsxLines(CountedLines):
                 )
 
 
-def _check_workbook(path: Path) -> bool:
-    """Return whether a sheet has formulas.
+def _validate_workbook(path: Path) -> bool:
+    """Raise UnreadableFileError for an unsafe workbook; return whether it has formulas.
 
     Raises UnreadableFileError for a workbook that is broken or unpacks to too many bytes.
     """
@@ -200,7 +200,7 @@ def _list_sheets(path: Path) -> tuple[list[str], list[str]]:
 
     Raises UnreadableFileError.
     """
-    _check_workbook(path)
+    _validate_workbook(path)
     with _open_sheet(path, data_only=True) as read_sheet:
         names = _find_names(read_sheet)
         titles: tuple[list[str], list[str]] = ([], [])

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from core.text import has_control
+from core.text import has_control_character
 from ratings.imports.decoding.encodings import PROVISIONAL_ENCODING
 from ratings.imports.decoding.json_stream import JsonStream
-from ratings.imports.decoding.sample import SIGNATURE_BYTES, detect_kind
+from ratings.imports.decoding.sample import SIGNATURE_BYTES, detect_file_kind
 from ratings.imports.mapping import import_mapping
 from ratings.imports.mapping.columns import MEDIA_FILE_PATTERN, MEDIA_ROLES, ColumnGuess, TableHead
 from ratings.imports.problems import UnreadableFileError
@@ -97,7 +97,7 @@ def open_records(path: Path, mapping: import_mapping.ImportMapping) -> ToolRecor
     encoding = mapping.encoding or PROVISIONAL_ENCODING
     try:
         with path.open("rb") as file:
-            kind = detect_kind(file.read(SIGNATURE_BYTES))
+            kind = detect_file_kind(file.read(SIGNATURE_BYTES))
     except FileNotFoundError:
         raise UnreadableFileError("file_missing") from None
     if kind == "json":
@@ -164,7 +164,7 @@ def parse_single_answer(value: Any) -> tuple[str | None, str]:
     label = "" if isinstance(value, dict) else to_text(value)
     if not label:
         return None, "ignored" if value else "no_label"
-    if len(label) > MAX_LABEL_LENGTH or has_control(label):
+    if len(label) > MAX_LABEL_LENGTH or has_control_character(label):
         return None, "free_text"
     return label, ""
 

@@ -31,7 +31,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
 
 from agreement_site import saml_metadata
-from agreement_site.accounts import sign_in_limit
+from agreement_site.accounts import attempt_limits
 from agreement_site.models import AuditLogEntry
 from tests.cast import PASSWORD
 
@@ -185,7 +185,9 @@ def provider(settings: Any, tmp_path: Path) -> FakeSamlProvider:
     file = tmp_path / "metadata.xml"
     file.write_text(build_metadata())
     settings.SAML_METADATA = str(file)
-    app = saml_metadata.build_app("University", saml_metadata.read_provider(str(file)))
+    app = saml_metadata.build_allauth_app(
+        "University", saml_metadata.parse_provider_metadata(str(file))
+    )
     settings.SOCIALACCOUNT_PROVIDERS = {"saml": {"APPS": [app]}}
     settings.SAML_NAME = "University"
     return FakeSamlProvider()
@@ -455,7 +457,7 @@ def test_response_is_bound_to_its_browser_and_used_once(
 def test_number_of_recorded_failures_is_limited(
     provider: FakeSamlProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sign_in_limit, "MAX_TRIES_PER_NETWORK", 3)
+    monkeypatch.setattr(attempt_limits, "MAX_TRIES_PER_NETWORK", 3)
     assert [deliver_response(Client(), "").status_code for _ in range(5)] == [
         401,
         401,
@@ -562,15 +564,15 @@ def test_incomplete_metadata_is_rejected(text: str, reason: str, tmp_path: Path)
     file = tmp_path / "metadata.xml"
     file.write_text(text)
     with pytest.raises(ImproperlyConfigured, match=reason):
-        saml_metadata.read_provider(str(file))
+        saml_metadata.parse_provider_metadata(str(file))
 
 
 def test_missing_metadata_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ImproperlyConfigured, match="No such file"):
-        saml_metadata.read_provider(str(tmp_path / "none.xml"))
+        saml_metadata.parse_provider_metadata(str(tmp_path / "none.xml"))
 
 
 def test_missing_saml_library_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onelogin.saml2.auth", None)
     with pytest.raises(ImproperlyConfigured, match=r"requirements-extra\.txt"):
-        saml_metadata.read_provider("metadata.xml")
+        saml_metadata.parse_provider_metadata("metadata.xml")

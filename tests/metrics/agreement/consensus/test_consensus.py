@@ -231,7 +231,9 @@ def test_stored_model_gives_posteriors_of_changed_items():
     rows, _ = simulate_ratings(100, 6, 3)
     fit = fit_model(rows, 3, tolerance=1e-12)
     changed_rows = rows[rows[:, 0] < 10]
-    items, posterior = consensus.apply_fit(*split_columns(changed_rows), fit.get_starting_values())
+    items, posterior = consensus.compute_posterior_from_fit(
+        *split_columns(changed_rows), fit.get_starting_values()
+    )
     assert items.tolist() == list(range(10))
     assert posterior == pytest.approx(fit.posterior[:10], abs=1e-8)
 
@@ -321,7 +323,7 @@ def test_labels_of_posteriors():
         [True, False, True],
         [True, True, False],
     ]
-    soft = consensus.temper(t, 0.5)
+    soft = consensus.raise_to_power(t, 0.5)
     assert soft.sum(axis=1) == pytest.approx(1)
     assert soft[2, 1] < 0.97
 
@@ -413,7 +415,7 @@ def test_gold_answers_calibrate_errors_that_all_raters_share():
     assert calibration is not None
     tau, n_gold = calibration
     posterior = fit_model(rows, 3).posterior[100:]
-    tempered = consensus.temper(posterior, tau)
+    tempered = consensus.raise_to_power(posterior, tau)
     is_wrong = posterior.argmax(axis=1) != truth[100:]
     assert n_gold == 100
     assert is_wrong.mean() > 0.1 > 5 * (1 - posterior.max(axis=1)).mean()

@@ -100,7 +100,7 @@ def test_leave_one_out_equals_computing_without_the_part(seed, name):
             if expected is None
             else value == pytest.approx(float(expected), abs=1e-12)
         )
-    raters = periods.leave_out_raters()
+    raters = periods.compute_without_each_rater()
     assert raters.keys.tolist() == sorted({row[1] for row in rows})
     for index, rater in enumerate(raters.keys):
         assert_same_as_slow(
@@ -108,12 +108,12 @@ def test_leave_one_out_equals_computing_without_the_part(seed, name):
             index,
             compute_without_slowly(rows, lambda row, rater=rater: row[1] == rater, weight, k),
         )
-    categories = periods.leave_out_categories()
+    categories = periods.compute_without_each_category()
     for c in range(k):
         assert_same_as_slow(
             categories, c, compute_without_slowly(rows, lambda row, c=c: row[2] == c, weight, k)
         )
-    groups = periods.leave_out_groups(np.array([row[0] % 3 for row in rows], np.int64))
+    groups = periods.compute_without_each_group(np.array([row[0] % 3 for row in rows], np.int64))
     for index, group in enumerate(groups.keys):
         assert_same_as_slow(
             groups,
@@ -127,15 +127,15 @@ def test_an_unused_category_explains_nothing():
     periods = build_periods(rows, k + 1, "quadratic")
     kappas = periods.compute_kappa().value
     change = kappas[1] - kappas[0]
-    assert periods.leave_out_categories().compute_contributions(change)[k] == pytest.approx(
-        0, abs=1e-12
-    )
+    assert periods.compute_without_each_category().compute_contributions(change)[
+        k
+    ] == pytest.approx(0, abs=1e-12)
 
 
 def test_group_of_all_items_leaves_nothing_to_compute():
     rows, k = simulate_ratings(11)
     periods = build_periods(rows, k)
-    without_all = periods.leave_out_groups(np.zeros(len(rows), np.int64))
+    without_all = periods.compute_without_each_group(np.zeros(len(rows), np.int64))
     assert np.isnan(without_all.kappa).all()
     assert {REASONS[code] for code in without_all.reason.ravel()} == {"no_pairable_items"}
     assert np.isnan(without_all.compute_contributions(0.1)).all()
@@ -144,7 +144,7 @@ def test_group_of_all_items_leaves_nothing_to_compute():
 def test_rater_without_peers_explains_only_the_chance_part():
     before = [(1, 1, 0, 0), (1, 2, 0, 0), (2, 1, 1, 0), (2, 2, 1, 0)]
     rows = [*before, (3, 9, 0, 1), (4, 1, 0, 1), (4, 2, 1, 1), (5, 1, 0, 1), (5, 2, 0, 1)]
-    without_raters = build_periods(rows, 2).leave_out_raters()
+    without_raters = build_periods(rows, 2).compute_without_each_rater()
     assert_same_as_slow(
         without_raters, 2, compute_without_slowly(rows, lambda row: row[1] == 9, WEIGHTS["none"], 2)
     )
@@ -153,8 +153,8 @@ def test_rater_without_peers_explains_only_the_chance_part():
 def test_attribution_without_ratings_is_undefined():
     periods = build_periods([], 3)
     assert np.isnan(periods.compute_kappa().value).all()
-    assert periods.leave_out_raters().keys.size == 0
-    assert np.isnan(periods.leave_out_categories().kappa).all()
+    assert periods.compute_without_each_rater().keys.size == 0
+    assert np.isnan(periods.compute_without_each_category().kappa).all()
 
 
 def test_item_in_both_periods_raises_an_error():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metrics.agreement.explain import outlying_raters
-from metrics.agreement.explain.bands import are_neighbouring
+from metrics.agreement.explain.bands import are_in_adjacent_bands
 from metrics.agreement.explain.outlying_raters import find_outlying_raters
 from metrics.agreement.weights import linear_weights
 
@@ -97,6 +97,6 @@ def test_two_raters_and_few_items_list_nobody():
 
 
 def test_neighbouring_bands():
-    assert are_neighbouring([0.55, 0.65, 0.7])
-    assert are_neighbouring([None, 0.1])
-    assert not are_neighbouring([0.05, 0.05, 0.71])
+    assert are_in_adjacent_bands([0.55, 0.65, 0.7])
+    assert are_in_adjacent_bands([None, 0.1])
+    assert not are_in_adjacent_bands([0.05, 0.05, 0.71])

@@ -7,6 +7,7 @@ import pytest
 
 from metrics.agreement import drift, outliers
 from metrics.agreement.outliers import careless_raters, copies, disagreement, newcomers
+from metrics.agreement.outliers.finding import MIN_ITEMS_TO_TEST
 from metrics.example import streams
 from metrics.example.streams import SimulatedCheat, SimulatedDrift, StreamPlan
 
@@ -68,7 +69,7 @@ def test_constant_rater_gets_exactly_one_finding():
     assert finding.low == 0 < finding.high < 0.2
     assert finding.facts["share"] == 1
     assert finding.facts["others"] > 0.6
-    assert finding.n >= careless_raters.MIN_ITEMS
+    assert finding.n >= MIN_ITEMS_TO_TEST
     assert finding.onset == finding.series.day[0] <= finding.day <= finding.series.day[-1]
 
 
@@ -141,7 +142,7 @@ def test_copies_are_found_and_two_good_raters_are_not():
     assert (finding.kind, finding.raters) == (outliers.RATER_COPIES, (1, 4))
     assert finding.facts["together"] == pytest.approx(finding.facts["expected"] + finding.size)
     assert 0.1 < finding.low < finding.size < finding.high
-    assert finding.n >= copies.MIN_ITEMS
+    assert finding.n >= MIN_ITEMS_TO_TEST
     with_truth = replace(LONG, noise=0.3, gold=1.0)
     assert list_kinds(detect_alerts(with_truth, change=be_right)[1]) == []
     assert list_kinds(detect_alerts(LONG)[1]) == []
@@ -152,14 +153,16 @@ def test_expected_agreement_of_a_pair_is_the_product_of_two_levels():
     first, second = np.triu_indices(5, 1)
     mean = levels[first] * levels[second]
     n = np.arange(40, 50)
-    expected = copies.fit_expected(first, second, n, mean, 5)
+    expected = copies.fit_expected_agreement(first, second, n, mean, 5)
     assert expected == pytest.approx(mean, abs=1e-3)
     mean[0] = 1.0  # the pair itself has only a small part in its expected value, by the others
-    assert copies.fit_expected(first, second, n, mean, 5)[0] == pytest.approx(0.76, abs=0.07)
+    assert copies.fit_expected_agreement(first, second, n, mean, 5)[0] == pytest.approx(
+        0.76, abs=0.07
+    )
 
 
 def test_few_ratings_give_no_finding():
-    plan = replace(PLAN, days=1, a_day=disagreement.MIN_ITEMS - 4, missing=0.0, document=4)
+    plan = replace(PLAN, days=1, a_day=MIN_ITEMS_TO_TEST - 4, missing=0.0, document=4)
     cheats = (SimulatedCheat(2, "constant"), SimulatedCheat(5, "guess"))
     _drift_alerts, findings = detect_alerts(replace(plan, cheats=cheats))
     assert list_kinds(findings) == []

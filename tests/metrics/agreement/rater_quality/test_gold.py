@@ -153,10 +153,10 @@ def test_wrong_gold_probability_is_the_product_over_raters(data):
 
 
 def test_leaked_gold_item_is_detected():
-    assert gold.has_leaked([0] * 10 + [1] * 20)
-    assert not gold.has_leaked([1] * 30)
-    assert not gold.has_leaked([0, 1] * 15)
-    assert not gold.has_leaked([0, 1])
+    assert gold.is_answer_known_among_raters([0] * 10 + [1] * 20)
+    assert not gold.is_answer_known_among_raters([1] * 30)
+    assert not gold.is_answer_known_among_raters([0, 1] * 15)
+    assert not gold.is_answer_known_among_raters([0, 1])
 
 
 @pytest.mark.parametrize("p0", [0, 1, -1])

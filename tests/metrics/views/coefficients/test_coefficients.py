@@ -170,7 +170,7 @@ def test_agreement_on_gold_scores_of_items(rated_question: Any, open_page: Any) 
         item.save()
     rated_question.project.__class__.objects.filter(
         pk=rated_question.project_id
-    ).increment_catalogue_version()
+    ).increment_items_and_raters_version()
     page = open_page("?scores=item&attribute=depth")
     scores = page.context["scored"]["scores"]
     # mean score of each category over its ratings whose item has a numeric score

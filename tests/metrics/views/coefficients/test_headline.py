@@ -51,8 +51,8 @@ def test_ordinal_question_uses_quadratic_weights(
     assert page.context["headline"]["value"] == estimate["value"]
     assert "near misses count as partly agreed" in page.content.decode()
     # the trend, the pairs and the raters use the same weights
-    assert page.context["chosen"].coefficient == "fleiss_kappa_quadratic"
-    assert page.context["chosen"].weights == "quadratic"
+    assert page.context["selection"].coefficient == "fleiss_kappa_quadratic"
+    assert page.context["selection"].weights == "quadratic"
     project_row = client.get("/").context["rows"][0]
     assert (project_row.name, project_row.headline) == ("fleiss_kappa_quadratic", estimate)
 

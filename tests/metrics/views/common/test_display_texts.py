@@ -20,7 +20,7 @@ from metrics.agreement.registry import (
     PAIR_TREND_FORMULAS,
     PAIR_TREND_ORDERED_FORMULAS,
     get_pattern_forms,
-    list_mean_names,
+    list_mean_kappa_names,
     list_peer_names,
 )
 from metrics.agreement.scales import SCALES
@@ -40,7 +40,7 @@ def test_every_reason_has_a_text(reason: str) -> None:
 DISPLAYED_NAMES = [
     *get_pattern_forms(scale="ratio", values=[0, 1], custom=True),
     *list_peer_names(WEIGHTINGS),
-    *list_mean_names(WEIGHTINGS),
+    *list_mean_kappa_names(WEIGHTINGS),
     *PAIR_TREND_FORMULAS["cohen_kappa"].get_forms("cohen_kappa", WEIGHTINGS),
     *PAIR_TREND_ORDERED_FORMULAS,
 ]
@@ -66,7 +66,7 @@ def test_every_weighting_has_a_name(weighting: str) -> None:
 def test_scale_matches_library(scale: Scale) -> None:
     assert SCALES[scale].numeric is scale.numeric
     assert SCALES[scale].ordered is scale.ordered
-    assert (SCALES[scale].metric == "ratio") is scale.from_zero
+    assert (SCALES[scale].metric == "ratio") is scale.is_non_negative
 
 
 @pytest.mark.parametrize("band", SCHEMES["landis_koch"])
@@ -84,12 +84,12 @@ def test_undefined_number_is_a_dash(value: float | None) -> None:
     [(6.9e-18, "0.0"), (-6.9e-18, "0.0"), (1e-9, "1e-09"), (0.1 + 0.2, "0.30000000000000004")],
 )
 def test_number_in_a_file_is_exact_but_for_rounding_errors(value: float, text: str) -> None:
-    with tables.exporting():
+    with tables.export_mode():
         assert number_formats.format_number(value) == text
 
 
 def test_small_probability_in_a_file_stays_as_it_is() -> None:
-    with tables.exporting():
+    with tables.export_mode():
         assert results.p_value(6.9e-18) == "6.9e-18"
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from metrics.jobs.question_updates import sweep_questions
 from projects.models import Question, Rater
+from tests import cast
 
 pytestmark = pytest.mark.django_db
 
@@ -46,7 +47,7 @@ def make_question(make_project: Any) -> Any:
 
 
 @pytest.fixture
-def rate_items(rate: Any) -> Any:
+def rate_items(db: None) -> Any:
     """Return a function that stores rows of labels, one a rater; None for no rating."""
 
     def create_ratings(
@@ -57,10 +58,13 @@ def rate_items(rate: Any) -> Any:
         prefix: str = "i",
         keys: str = "abcdefgh",
     ) -> None:
-        for number, labels in enumerate(rows):
-            for key, label in zip(keys, labels, strict=False):
-                if label is not None:
-                    rate(question, f"{prefix}{number}", key, label, rated_at=start)
+        ratings = [
+            (f"{prefix}{number}", key, label)
+            for number, labels in enumerate(rows)
+            for key, label in zip(keys, labels, strict=False)
+            if label is not None
+        ]
+        cast.rate_many(question, ratings, rated_at=start)
 
     return create_ratings
 

@@ -16,6 +16,7 @@ from metrics.jobs.question_updates import update_question
 from metrics.models import Diagnosis, FilteredResult
 from projects.models import Item, Project, Question, Rater
 from projects.services.projects import change_project
+from tests import cast
 
 pytestmark = pytest.mark.django_db
 
@@ -29,14 +30,16 @@ def get_verdict(client: Any, project: Any) -> tuple[str, list[str]]:
 
 
 @pytest.fixture
-def confused_question(question: Any, rate: Any) -> Any:
+def confused_question(question: Any) -> Any:
     """Return a question of 100 items on which two raters mostly agree but confuse none and minor."""
     labels = ["none", "minor", "major", "critical"]
+    others = {"none": "minor", "minor": "none"}
+    ratings = []
     for number in range(100):
         label = labels[number % 4]
-        rate(question, f"i{number}", "ann", label)
-        other_label = {"none": "minor", "minor": "none"}.get(label, label) if number % 3 else label
-        rate(question, f"i{number}", "bea", other_label)
+        other_label = others.get(label, label) if number % 3 else label
+        ratings += [(f"i{number}", "ann", label), (f"i{number}", "bea", other_label)]
+    cast.rate_many(question, ratings)
     update_question(question.pk)
     return question
 
@@ -230,7 +233,7 @@ def test_new_project_shows_lead_a_checklist(
     assert "Getting started: 1 of 5" in client.get("/").content.decode()
     assert client_for(viewer).get(address).context["steps"] == []
     Item.objects.create(project=project, key="i0")
-    Project.objects.filter(pk=project.pk).increment_catalogue_version()
+    Project.objects.filter(pk=project.pk).increment_items_and_raters_version()
     change_project(project=project, by=lead, guidelines="Look twice.")
     rate(question, "i0", "ann", "none")
     rate(question, "i0", "bea", "minor")
@@ -253,12 +256,11 @@ def test_rater_with_largest_impact_is_named_first(
 ) -> None:
     """Raters ann and zoe answer the same for every item; zoe rated more items."""
     labels = ["none", "minor", "major", "critical"] * 15
+    ratings = []
     for number, label in enumerate(labels):
-        for key in ("bea", "cleo", "dora"):
-            rate(question, f"i{number}", key, label)
-        rate(question, f"i{number}", "zoe", "none")
-        if number < 30:
-            rate(question, f"i{number}", "ann", "none")
+        ratings += [(f"i{number}", key, label) for key in ("bea", "cleo", "dora")]
+        ratings += [(f"i{number}", key, "none") for key in ("zoe", "ann")[: 1 + (number < 30)]]
+    cast.rate_many(question, ratings)
     update_question(question.pk)
     client = client_for(lead)
     verdict = client.get(f"/projects/{project.pk}/").context["verdict"]
@@ -272,11 +274,13 @@ def test_outlier_is_reported_from_thirty_items(
     project: Any, question: Any, rate: Any, client_for: Any, lead: Any
 ) -> None:
     """Rater ann is not reported with 29 items and is with 30, in stored and in filtered results."""
-    for number in range(60):
-        for key in ("bea", "cleo", "dora"):
-            rate(question, f"i{number}", key, ("none", "minor", "major", "critical")[number % 4])
-        if number < 29:
-            rate(question, f"i{number}", "ann", "none")
+    labels = ("none", "minor", "major", "critical")
+    ratings = [
+        (f"i{number}", key, labels[number % 4])
+        for number in range(60)
+        for key in ("bea", "cleo", "dora")
+    ]
+    cast.rate_many(question, ratings + [(f"i{number}", "ann", "none") for number in range(29)])
     update_question(question.pk)
     client = client_for(lead)
 
@@ -343,12 +347,11 @@ def test_verdict_names_three_of_many_outliers(
     """Eight raters agree and five always give the same answer: the three with most ratings are
     named."""
     labels = ["none", "minor", "major", "critical"] * 10
+    ratings = []
     for number, label in enumerate(labels):
-        for index in range(8):
-            rate(question, f"i{number}", f"good{index}", label)
-        for index in range(5):
-            if number < 40 - index:
-                rate(question, f"i{number}", f"same{index}", "none")
+        ratings += [(f"i{number}", f"good{index}", label) for index in range(8)]
+        ratings += [(f"i{number}", f"same{index}", "none") for index in range(min(5, 40 - number))]
+    cast.rate_many(question, ratings)
     update_question(question.pk)
     text, links = get_verdict(client_for(lead), project)
     assert "To look at first: same0, same1, same2 (all raters)." in text

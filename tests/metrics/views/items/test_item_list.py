@@ -153,7 +153,7 @@ def test_count_of_items_set_aside_is_limited(get_page: Any, items: Any, monkeypa
     set_item_aside(items[0], state="skipped")
     assert ">skipped or flagged once</a>" in get_page()
     set_item_aside(items[1], state="skipped")
-    monkeypatch.setattr("ratings.annotation.skips.MAX_COUNTED", 2)
+    monkeypatch.setattr("ratings.annotation.skipped_and_flagged.MAX_COUNTED", 2)
     assert ">skipped or flagged 2 times and more</a>" in get_page()
 
 

@@ -68,7 +68,7 @@ def test_project_with_one_question_opens_its_dashboard(
     project: Any, question: Any, lead: Any, client_for: Any
 ) -> None:
     page = get_overview(client_for(lead), project)
-    assert page.context["chosen"].question == question
+    assert page.context["selection"].question == question
     assert "rows" not in page.context
 
 
@@ -78,10 +78,11 @@ def test_address_with_parameters_opens_dashboard(
     client = client_for(lead)
     for query in ("?question=severity", "?period=week", "?kind=human", "?sort=-ratings"):
         assert (
-            get_overview(client, two_questions, query).context["chosen"].question.key == "severity"
+            get_overview(client, two_questions, query).context["selection"].question.key
+            == "severity"
         )
     assert (
-        get_overview(client, two_questions, "?question=tone").context["chosen"].question.key
+        get_overview(client, two_questions, "?question=tone").context["selection"].question.key
         == "tone"
     )
     assert client.get(f"/projects/{two_questions.pk}/?question=none").status_code == 404
@@ -94,7 +95,7 @@ def test_dashboard_open_since_before_continues(
 ) -> None:
     headers = {"X-Shown-Version": "", "X-Fragments": "trend-3"}
     page = client_for(lead).get(f"/projects/{two_questions.pk}/", headers=headers)
-    assert page.context["chosen"].question.key == "severity"
+    assert page.context["selection"].question.key == "severity"
 
 
 def test_open_overview_follows_ratings(

@@ -456,3 +456,77 @@ def test_site_can_forbid_links(shared_link: str, lead: Any, client_for: Any, set
     response = change_view(client_for(lead), view, do="share", until=format_day_from_today(3))
     assert response.status_code == 400
     assert ShareLink.objects.count() == 1
+
+
+def list_rater_names(project: Project) -> list[str]:
+    """Give each rater a distinctive key and name, and return both."""
+    names = []
+    for index, rater in enumerate(project.raters.order_by("pk")):
+        rater.key, rater.name = f"secretkey{index}", f"Secret Name {index}"
+        rater.save()
+        names += [rater.key, rater.name]
+    return names
+
+
+@pytest.mark.parametrize("page", ["dashboard", "raters"])
+@pytest.mark.parametrize("shows_names", [False, True])
+def test_names_are_hidden_unless_the_lead_shows_them(
+    page: str, shows_names: bool, rated_question: Any, lead: Any, client_for: Any, make_alert: Any
+) -> None:
+    project, client = rated_question.project, client_for(lead)
+    names = list_rater_names(project)
+    rater = project.raters.order_by("pk").first()
+    make_alert(rated_question, rater)
+    comparison.recompute_question(rated_question.pk, at_once=True)
+    save_view(client, project, page=page)
+    fields = {"shows_names": "on"} if shows_names else {}
+    response = change_view(
+        client, SavedView.objects.get(), do="share", until=format_day_from_today(3), **fields
+    )
+    assert ("numbers instead of names" in response.content.decode()) is not shows_names
+    link = get_link(response)
+    texts = [Client().get(link).content.decode()]
+    for chart in ("trend", "pairs") if page == "dashboard" else ("funnel",):
+        texts.append(Client().get(f"{link}{chart}.json").content.decode())
+    seen = {name for name in names if any(name in text for text in texts)}
+    if shows_names:
+        assert seen
+        return
+    assert not seen
+    assert "rater-1" in "".join(texts)
+    # The lead's own page has the names, also in the same process afterwards.
+    own_page = client.get(f"/projects/{project.pk}/raters/").content.decode()
+    assert "Secret Name 0" in own_page
+
+
+def test_excluded_rater_has_a_number_on_the_link(
+    rated_question: Any, lead: Any, client_for: Any
+) -> None:
+    client = client_for(lead)
+    list_rater_names(rated_question.project)
+    save_view(client, rated_question.project, query="question=severity&exclude=secretkey1")
+    link = get_link(
+        change_view(client, SavedView.objects.get(), do="share", until=format_day_from_today(3))
+    )
+    Client().get(link)
+    tasks.sweep_all()
+    text = Client().get(link).content.decode()
+    assert re.search(r"without rater-\d", text)
+    assert "secretkey" not in text
+    assert "Secret Name" not in text
+
+
+def test_view_that_searches_for_raters_has_no_link_without_names(
+    rated_question: Any, lead: Any, client_for: Any
+) -> None:
+    client = client_for(lead)
+    save_view(client, rated_question.project, page="raters", query="question=severity&search=ann")
+    view = SavedView.objects.get()
+    response = change_view(client, view, do="share", until=format_day_from_today(3))
+    assert response.status_code == 400
+    assert "shows their names" in response.content.decode()
+    assert not ShareLink.objects.exists()
+    response = change_view(
+        client, view, do="share", until=format_day_from_today(3), shows_names="on"
+    )
+    assert response.status_code == 200

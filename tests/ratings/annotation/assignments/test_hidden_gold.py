@@ -232,7 +232,7 @@ def test_undo_correction_skip_and_expiry_work_as_for_any_item(
     )
     assert Assignment.objects.get(item=second_item).kind == "gold"
     Assignment.objects.filter(item=second_item).update(leased_until="2026-01-01T00:00Z")
-    queue.release_expired()
+    queue.release_expired_assignments()
     assert Assignment.objects.get(item=second_item).state == "expired"
     assert submit(annotator_client, project_with_gold, second_item, question, 2).status_code == 302
     assert CheckAnswer.objects.get(item=second_item).code == 2

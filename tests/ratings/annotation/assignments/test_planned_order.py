@@ -33,7 +33,7 @@ def assign_next_items(rater: Rater, n_items: int) -> list[Item]:
         assert item is not None
         assigned.append(item)
         Assignment.objects.filter(rater=rater).update(state="done", closed_at=timezone.now())
-        slots.recount([item.pk])
+        slots.recount_slots([item.pk])
     return assigned
 
 

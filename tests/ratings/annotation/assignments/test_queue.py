@@ -36,7 +36,7 @@ def create_rater(project):
 def close_assignment(rater, item, state=Assignment.State.DONE):
     """Close the assignment as an answer or a skip does, without storing a rating."""
     Assignment.objects.filter(rater=rater, item=item).update(state=state, closed_at=timezone.now())
-    slots.recount([item.pk])
+    slots.recount_slots([item.pk])
 
 
 def expire_lease(rater):
@@ -69,8 +69,8 @@ def test_items_come_in_the_order_they_were_added(rater, items, question, rate):
 def test_next_item_can_exclude_the_open_item(rater, items):
     open_item = queue.get_next_item(rater)
     assert open_item
-    assert queue.get_next_item(rater, exclude_item_id=open_item.pk) == items[1]
-    assert queue.get_next_item(rater, exclude_item_id=open_item.pk) == items[1]
+    assert queue.get_next_item(rater, exclude_item_ids=[open_item.pk]) == items[1]
+    assert queue.get_next_item(rater, exclude_item_ids=[open_item.pk]) == items[1]
     assert queue.get_next_item(rater) == open_item
 
 
@@ -169,7 +169,7 @@ def test_slot_of_an_expired_lease_is_free_again(project, rater, items, create_ra
 def test_expired_item_may_return_to_its_rater(rater, items):
     queue.get_next_item(rater)
     expire_lease(rater)
-    queue.release_expired()
+    queue.release_expired_assignments()
     assert get_slots_taken(items[0]) == 0
     for item in items[1:]:
         assert queue.get_next_item(rater) == item
@@ -217,7 +217,7 @@ def test_slot_count_that_is_too_low_is_corrected_by_the_search(
 def test_recount_corrects_every_row(project, items, question, rate):
     rate(question, "i3", "x", "major")
     Item.objects.update(slots_taken=9)
-    slots.recount([item.pk for item in items])
+    slots.recount_slots([item.pk for item in items])
     assert list(Item.objects.values_list("slots_taken", flat=True)) == [0, 0, 0, 1, 0, 0]
 
 
@@ -227,8 +227,8 @@ def test_released_slot_can_be_claimed_again_while_free(project, rater, items, cr
     item = queue.get_next_item(rater)
     assert item
     close_assignment(rater, item, Assignment.State.SKIPPED)
-    assert queue.claim_slot(rater, item)
-    assert not queue.claim_slot(create_rater("other"), item)
+    assert queue.reclaim_slot(rater, item)
+    assert not queue.reclaim_slot(create_rater("other"), item)
     assert get_slots_taken(item) == 1
 
 
@@ -303,7 +303,7 @@ def test_item_is_assigned_in_four_queries(project, items, order):
     # that are new to the rater.
     rater = Rater.objects.create(pk=10**9, project=project, key="always the same")
     close_assignment(rater, queue.get_next_item(rater))
-    is_planned = QueueOrder(order).planned  # nothing is planned here, which takes one more query
+    is_planned = QueueOrder(order).is_planned  # nothing is planned here, which takes one more query
     n_sqlite_queries = 14 if order == QueueOrder.FIXED else 15
     with measure_round_trips() as get_query_count:
         item = queue.get_next_item(rater)
@@ -336,9 +336,9 @@ def test_item_without_content_waits_until_it_has_some(project, rater, items):
         for key, body in (("bare", {}), ("blank", {"text": " "}), ("full", {"text": "x"}))
     )
     assert queue.get_next_item(rater) == item_with_text
-    assert queue.get_next_item(rater, exclude_item_id=item_with_text.pk) is None
+    assert queue.get_next_item(rater, exclude_item_ids=[item_with_text.pk]) is None
     upsert_items(project=project, rows=[{"key": "blank", "body": {"text": "Here"}}])
-    assert queue.get_next_item(rater, exclude_item_id=item_with_text.pk) == blank_item
+    assert queue.get_next_item(rater, exclude_item_ids=[item_with_text.pk]) == blank_item
     assert not Assignment.objects.filter(item=empty_item).exists()
 
 
@@ -352,11 +352,11 @@ def test_withdrawn_item_is_not_assigned(project, rater, items, order):
             project=project, rows=[{"key": item.key, "body": item.body, "withdrawn": True}]
         )
     assert queue.get_next_item(rater) == items[5]
-    assert queue.get_next_item(rater, exclude_item_id=items[5].pk) is None
+    assert queue.get_next_item(rater, exclude_item_ids=[items[5].pk]) is None
     upsert_items(
         project=project, rows=[{"key": items[2].key, "body": items[2].body, "withdrawn": False}]
     )
-    assert queue.get_next_item(rater, exclude_item_id=items[5].pk) == items[2]
+    assert queue.get_next_item(rater, exclude_item_ids=[items[5].pk]) == items[2]
 
 
 @pytest.mark.parametrize("change", [{"withdrawn": True, "body": {"text": "x"}}, {"body": {}}])
@@ -366,7 +366,7 @@ def test_item_withdrawn_while_open_is_not_assigned_again(project, rater, items, 
     assert queue.get_next_item(rater) == items[1]
     assert get_slots_taken(items[0]) == 1  # until the lease ends: an answer may still arrive
     expire_lease(rater)
-    queue.release_expired()
+    queue.release_expired_assignments()
     assert get_slots_taken(items[0]) == 0
 
 

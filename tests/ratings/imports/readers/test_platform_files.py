@@ -283,3 +283,35 @@ def test_content_of_label_studio_after_an_id_of_its_own(import_text: Any) -> Non
 def test_plain_tables_are_no_exports_of_tools(import_text: Any, content: str) -> None:
     _status, result = import_text(content, map=["label=label"])
     assert get_source(result) in ("csv", "")
+
+
+def test_decisions_of_rayyan(import_text: Any) -> None:
+    status, result = import_text(
+        "key,title,year,notes\n"
+        'r1,First,2020,"RAYYAN-INCLUSION: {""Anna""=>""Included"", ""Ben""=>""Excluded""} | '
+        'RAYYAN-LABELS: rct"\n'
+        'r2,Second,2021,"RAYYAN-INCLUSION: {""Anna""=>""Excluded""}"\nr3,Third,2022,\n'
+    )
+    assert (status, get_source(result)) == (0, "rayyan")
+    assert list_ratings("inclusion") == {
+        ("r1", "Anna", "Included"), ("r1", "Ben", "Excluded"), ("r2", "Anna", "Excluded")
+    }  # fmt: skip
+    assert result["left_out"] == {"no_label": 1, "notes": 1}
+
+
+def test_labels_of_raters_without_names(import_text: Any) -> None:
+    status, result = import_text(
+        [
+            {"pairID": "1n", "annotator_labels": ["n", "e"], "gold_label": "n", "sentence1": "A"},
+            {"pairID": "2e", "annotator_labels": ["e", "e"], "gold_label": "e", "sentence1": "B"},
+        ]
+    )
+    assert (status, get_source(result)) == (0, "label_lists")
+    assert ("1n", "rater 2", "e") in list_ratings() and result["ratings"] == 4
+
+
+def test_entries_with_lists_by_their_keys(import_text: Any) -> None:
+    entry = {"post_tokens": ["u"], "annotators": [{"label": "ok", "annotator_id": 1}]}
+    status, result = import_text({"p1": {"post_id": "p1", **entry}, "p2": entry})
+    assert (status, get_source(result)) == (0, "label_lists")
+    assert list_ratings() == {("p1", "1", "ok"), ("p2", "1", "ok")}

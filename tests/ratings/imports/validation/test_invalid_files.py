@@ -56,7 +56,7 @@ INVALID_UPLOADS = {
     "column without a name": (b"item,,label\na,b,c\n", "Line 1: Column 2 has no name"),
     "header after blank lines": (b"\n\nitem,,label\na,b,c\n", "Line 3: Column 2 has no name"),
     "doubled header": (b"item,label,rater,label\na,b,c,d\n", "'label' names column 2 and column 4"),
-    "zip": (build_zip("a.txt"), "'a.txt' in the ZIP archive is no picture"),
+    "zip": (build_zip("a.txt"), "'a.txt' in the ZIP archive is no image"),
     "broken Excel": (build_zip("xl/workbook.xml"), "Excel workbook cannot be read"),
     "old Excel": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), "no text file"),
     "picture": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "no text file"),
@@ -256,7 +256,11 @@ INVALID_CONTENTS = {
         ("question_missing", None, ""),
         "No row is of the question 'severity'; the file has tone",
     ),
-    "wide without a rating": (b"item,ann,ben\na,,\n", ("only_names", 1, ""), "no rating below"),
+    "wide without a rating": (
+        b"item,ann,ben\na,,\n",
+        ("nothing_usable", None, ""),
+        "rows without any label (1)",
+    ),
     "unknown label in a wide file": (
         b"item,ann,ben\na,minor,mjor\n",
         ("label_unknown", 2, "ben"),

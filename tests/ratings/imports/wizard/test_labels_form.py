@@ -25,7 +25,10 @@ def test_labels_are_decided_before_the_import(new_project_wizard: WizardClient) 
     wizard.upload_and_validate(FILE)
     page = wizard.get_page()
     assert page.context["labels_form"]["missing"].value() == "n/a"
-    assert "Labels differ only in capital letters or blanks: 'Yes / yes'" in get_page_text(page)
+    assert (
+        "Labels may be one, because they differ only in capital letters, blanks, or as yes, y and 1 do: 'Yes / yes'"
+        in get_page_text(page)
+    )
     # Nothing starts before the decision.
     response = wizard.start_import()
     assert response.status_code == 400 and "Decide first" in get_page_text(response)

@@ -702,10 +702,10 @@ def test_number_of_unfinished_imports_is_limited(
 def test_old_files_are_deleted(wizard: WizardClient, utc: Any) -> None:
     wizard.upload(LONG_FILE)
     run = wizard.run
-    jobs.resume_stalled()
+    jobs.resume_stalled_imports()
     assert uploads.get_absolute_path(run.path).exists()
     ImportRun.objects.update(created_at=utc(2020, 1, 1))
-    jobs.resume_stalled()
+    jobs.resume_stalled_imports()
     assert not ImportRun.objects.exists()
     assert not uploads.get_absolute_path(run.path).exists()
 

@@ -42,7 +42,7 @@ def test_trend_of_two_raters_is_cohens_kappa(
     project: Any, two_raters_question: Any, lead: Any, client_for: Any, api_for: Any
 ) -> None:
     page = client_for(lead).get(f"/projects/{project.pk}/?period=week")
-    assert page.context["chosen"].coefficient == "cohen_kappa_quadratic"
+    assert page.context["selection"].coefficient == "cohen_kappa_quadratic"
     assert "Each period: the days on which the first of the two rated." in page.content.decode()
     values = [point.estimate["value"] for point in page.context["points"]]
     assert values == pytest.approx([compute_week_kappa(0), compute_week_kappa(1)])
@@ -95,7 +95,7 @@ def test_icc_trend_of_two_raters_is_exact(
         )
         update_question(interval_question.pk)
     page = client_for(lead).get(f"/projects/{project.pk}/?period=week")
-    assert page.context["headline_name"] == page.context["chosen"].coefficient == name
+    assert page.context["headline_name"] == page.context["selection"].coefficient == name
     assert "Each period: the days on which the first of the two rated." in page.content.decode()
     expected = [compute_week_icc(0, name), compute_week_icc(1, name)]
     estimates = [point.estimate for point in page.context["points"]]

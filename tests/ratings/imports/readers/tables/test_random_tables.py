@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ratings.imports.interpretation import list_columns
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.readers import SOURCES
 from ratings.imports.records import ItemRecord, RatingRecord, ReaderProblem, SkippedRecord
-from ratings.imports.understood import list_columns
 
 LABELS = st.sampled_from(["yes", "no", "perhaps"])
 RATER_NAMES = (

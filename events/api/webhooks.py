@@ -1,0 +1,266 @@
+"""API of the webhooks of a project, and of those of the site."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from core.api.errors import BadRequest
+from core.api.pagination import PAGE_PARAMETER_NAMES, CursorKey, paginate
+from core.api.parameters import parse_query_parameters
+from core.api.schema import (
+    PAGE_PARAMETERS,
+    build_page_serializer,
+    describe_delete,
+    describe_get,
+    describe_write,
+)
+from core.api.strict_fields import BoundedListField, StrictCharField, StrictSerializer
+from events.kinds import KINDS
+from events.models import Delivery, Webhook
+from events.webhooks import services
+from events.webhooks.addresses import MAX_URL_LENGTH
+from events.webhooks.services import InvalidWebhook
+from projects.api.base import ApiView
+
+
+class WebhookOut(serializers.ModelSerializer):
+    paused = serializers.BooleanField(source="is_paused")
+    pause_reason = serializers.ChoiceField(
+        Webhook.PauseReason.values,
+        allow_blank=True,
+        help_text="person; gone: it answered 410; failing: it failed for five days",
+    )
+    kinds = serializers.ListField(
+        child=serializers.CharField(), help_text="Kinds of events; empty: all"
+    )
+
+    class Meta:
+        model = Webhook
+        fields = [
+            "id", "project", "url", "kinds", "with_items", "paused", "pause_reason",
+            "failing_since", "created_at",
+        ]  # fmt: skip
+
+
+class SecretOut(serializers.Serializer):
+    secret = serializers.CharField(help_text="`whsec_...`; shown this once")
+
+
+class NewWebhookOut(WebhookOut):
+    secret = serializers.CharField(help_text="`whsec_...`; shown this once")
+
+    class Meta(WebhookOut.Meta):
+        fields = [*WebhookOut.Meta.fields, "secret"]
+
+
+class WebhookIn(StrictSerializer):
+    url = StrictCharField(max_length=MAX_URL_LENGTH, help_text="https://...")
+    kinds = BoundedListField(
+        child=StrictCharField(max_length=40),
+        max_length=len(KINDS),
+        required=False,
+        help_text="Kinds of events; all when empty or left out",
+    )
+    with_items = serializers.BooleanField(
+        required=False, help_text="Send the contents of the items that an event names"
+    )
+
+
+class WebhookPatch(WebhookIn):
+    url = StrictCharField(max_length=MAX_URL_LENGTH, required=False)
+    paused = serializers.BooleanField(required=False)
+
+
+class AttemptOut(serializers.Serializer):
+    at = serializers.DateTimeField()
+    status = serializers.IntegerField(allow_null=True, help_text="null: no answer")
+    error = serializers.CharField(
+        allow_blank=True,
+        help_text="Why there was none: url, not_found, not_allowed, certificate, timeout, "
+        "connection",
+    )
+    answer = serializers.CharField(allow_blank=True, help_text="Beginning of the answer")
+    seconds = serializers.FloatField()
+
+
+class DeliveryOut(serializers.Serializer):
+    id = serializers.IntegerField()
+    event = serializers.IntegerField(allow_null=True, source="number", help_text="null: a test")
+    message_id = serializers.CharField(help_text="Header `webhook-id`")
+    state = serializers.ChoiceField(Delivery.State.values)
+    next_at = serializers.DateTimeField(allow_null=True, help_text="Next attempt")
+    created_at = serializers.DateTimeField()
+    attempts = AttemptOut(many=True, source="log", help_text="Oldest first, the last 50")
+
+
+class DeletedOut(serializers.Serializer):
+    deleted = serializers.BooleanField()
+
+
+class WebhookView(ApiView):
+    """Base of the views: ``project_id`` is None for the webhooks of the site."""
+
+    def get_webhook(self, request: Request, project_id: int | None, webhook_id: int) -> Webhook:
+        project = services.get_scope(request.user, project_id, token=request.auth)
+        webhook = services.list_webhooks(project).filter(pk=webhook_id).first()
+        if webhook is None:
+            raise Http404("No such webhook.")
+        return webhook
+
+
+class WebhookListView(WebhookView):
+    @describe_get(
+        "listWebhooks",
+        "Webhooks of the project, for its leads, or of the site, for administrators",
+        build_page_serializer("Webhook", WebhookOut),
+        PAGE_PARAMETERS,
+    )
+    def get(self, request: Request, project_id: int | None = None) -> Response:
+        project = services.get_scope(request.user, project_id, token=request.auth)
+        query = parse_query_parameters(request, PAGE_PARAMETER_NAMES)
+
+        def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
+            rows = services.list_webhooks(project).filter(pk__gt=after[0] if after else 0)
+            return [((row.pk,), WebhookOut(row).data) for row in rows[:size]]
+
+        return Response(paginate(request, query, key_length=1, read=read))
+
+    @describe_write(
+        "createWebhook", "A new webhook", body=WebhookIn, response=NewWebhookOut, status=201
+    )
+    def post(self, request: Request, project_id: int | None = None) -> Response:
+        """Events from now on are sent; earlier ones are in the feed."""
+        project = services.get_scope(request.user, project_id, token=request.auth)
+        parse_query_parameters(request)
+        fields = _validate(WebhookIn, request)
+        try:
+            webhook, secret = services.create_webhook(
+                project=project,
+                url=fields["url"],
+                kinds=fields.get("kinds", []),
+                with_items=fields.get("with_items", False),
+                by=request.user,
+            )
+        except InvalidWebhook as error:
+            raise BadRequest("The webhook was not created.", fields=error.fields) from None
+        return Response({**WebhookOut(webhook).data, "secret": secret}, status=201)
+
+
+class WebhookDetailView(WebhookView):
+    @describe_get("getWebhook", "A webhook", WebhookOut)
+    def get(self, request: Request, webhook_id: int, project_id: int | None = None) -> Response:
+        webhook = self.get_webhook(request, project_id, webhook_id)
+        parse_query_parameters(request)
+        return Response(WebhookOut(webhook).data)
+
+    @describe_write(
+        "updateWebhook", "Change or pause a webhook", body=WebhookPatch, response=WebhookOut
+    )
+    def patch(self, request: Request, webhook_id: int, project_id: int | None = None) -> Response:
+        """Fields left out stay as they are."""
+        webhook = self.get_webhook(request, project_id, webhook_id)
+        parse_query_parameters(request)
+        fields = _validate(WebhookPatch, request)
+        try:
+            webhook = services.change_webhook(webhook=webhook, by=request.user, **fields)
+        except InvalidWebhook as error:
+            raise BadRequest("The webhook was not changed.", fields=error.fields) from None
+        return Response(WebhookOut(webhook).data)
+
+    @describe_delete("deleteWebhook", "Delete a webhook with its log", DeletedOut)
+    def delete(self, request: Request, webhook_id: int, project_id: int | None = None) -> Response:
+        webhook = self.get_webhook(request, project_id, webhook_id)
+        parse_query_parameters(request)
+        services.delete_webhook(webhook=webhook, by=request.user)
+        return Response({"deleted": True})
+
+
+class WebhookSecretView(WebhookView):
+    @describe_write(
+        "rotateWebhookSecret",
+        "A new secret; the old one stays valid for 24 hours",
+        body=None,
+        response=SecretOut,
+    )
+    def post(self, request: Request, webhook_id: int, project_id: int | None = None) -> Response:
+        webhook = self.get_webhook(request, project_id, webhook_id)
+        parse_query_parameters(request)
+        return Response({"secret": services.rotate_secret(webhook=webhook, by=request.user)})
+
+
+class WebhookTestView(WebhookView):
+    @describe_write("testWebhook", "Send a test", body=None, response=DeliveryOut, status=202)
+    def post(self, request: Request, webhook_id: int, project_id: int | None = None) -> Response:
+        """A worker sends it at once; its answer is in the list of deliveries."""
+        webhook = self.get_webhook(request, project_id, webhook_id)
+        parse_query_parameters(request)
+        try:
+            delivery = services.send_test(webhook=webhook, by=request.user)
+        except InvalidWebhook as error:
+            raise BadRequest("No test was sent.", fields=error.fields) from None
+        return Response(_serialize_delivery(delivery), status=202)
+
+
+class DeliveryListView(WebhookView):
+    @describe_get(
+        "listWebhookDeliveries",
+        "What was sent to a webhook, and its answers, newest first",
+        build_page_serializer("WebhookDelivery", DeliveryOut),
+        PAGE_PARAMETERS,
+    )
+    def get(self, request: Request, webhook_id: int, project_id: int | None = None) -> Response:
+        """Deliveries that are over are kept for 30 days."""
+        webhook = self.get_webhook(request, project_id, webhook_id)
+        query = parse_query_parameters(request, PAGE_PARAMETER_NAMES)
+        deliveries = webhook.deliveries.select_related("event").order_by("-pk")
+
+        def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
+            rows = deliveries.filter(pk__lt=-after[0]) if after else deliveries
+            return [((-row.pk,), _serialize_delivery(row)) for row in rows[:size]]
+
+        return Response(paginate(request, query, key_length=1, read=read))
+
+
+class DeliveryRetryView(ApiView):
+    @describe_write(
+        "retryWebhookDelivery",
+        "Send a delivery again, with the same `webhook-id`",
+        body=None,
+        response=DeliveryOut,
+        status=202,
+    )
+    def post(self, request: Request, delivery_id: int, project_id: int | None = None) -> Response:
+        project = services.get_scope(request.user, project_id, token=request.auth)
+        parse_query_parameters(request)
+        deliveries = Delivery.objects.filter(webhook__in=services.list_webhooks(project))
+        delivery = deliveries.select_related("webhook").filter(pk=delivery_id).first()
+        if delivery is None:
+            raise Http404("No such delivery.")
+        try:
+            delivery = services.resend(delivery=delivery, by=request.user)
+        except InvalidWebhook as error:
+            raise BadRequest("It was not sent again.", fields=error.fields) from None
+        return Response(_serialize_delivery(delivery), status=202)
+
+
+def _validate(serializer_class: Any, request: Request) -> dict[str, Any]:
+    serializer = serializer_class(data=request.data)
+    serializer.is_valid(raise_exception=True)
+    return dict(serializer.validated_data)
+
+
+def _serialize_delivery(delivery: Delivery) -> dict[str, Any]:
+    return {
+        "id": delivery.pk,
+        "event": None if delivery.event is None else delivery.event.number,
+        "message_id": delivery.message_id,
+        "state": delivery.state,
+        "next_at": delivery.next_at,
+        "created_at": delivery.created_at,
+        "attempts": delivery.log,
+    }

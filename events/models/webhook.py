@@ -1,0 +1,117 @@
+"""Webhooks: addresses that get events, and each delivery of one."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
+
+from core.jobs.lease import Leased
+from projects.models import Project
+
+from .event import Event
+
+
+class Webhook(Leased):
+    """An address that gets the events of a project, or of the whole site.
+
+    The worker that delivers to it holds its lease, so it gets one request at a time.
+    """
+
+    class PauseReason(models.TextChoices):
+        PERSON = "person", _("paused")
+        GONE = "gone", _("paused: the address answered that it is gone (410)")
+        FAILING = "failing", _("paused: it failed for five days")
+
+    # Null: all projects; such webhooks are the administrators'.
+    project = models.ForeignKey(
+        Project, models.CASCADE, null=True, blank=True, related_name="webhooks"
+    )
+    url = models.CharField(max_length=500)
+    # Names in events.kinds.KINDS; empty: all.
+    kinds = models.JSONField(default=list, blank=True)
+    # Whether the items that an event names are sent with their contents.
+    with_items = models.BooleanField(default=False)
+    # What its secret is derived from (events.webhooks.signing); the secret itself is not stored.
+    nonce = models.CharField(max_length=32)
+    previous_nonce = models.CharField(max_length=32, blank=True)
+    rotated_at = models.DateTimeField(null=True, blank=True)
+    paused_at = models.DateTimeField(null=True, blank=True)
+    pause_reason = models.CharField(max_length=7, choices=PauseReason.choices, blank=True)
+    # Since when every attempt failed; null after a success.
+    failing_since = models.DateTimeField(null=True, blank=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(paused_at=None, pause_reason="")
+                | Q(paused_at__isnull=False, pause_reason__in=["person", "gone", "failing"]),
+                name="webhook_pause_has_reason",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.host
+
+    @property
+    def is_paused(self) -> bool:
+        return self.paused_at is not None
+
+    @property
+    def host(self) -> str:
+        """Host of the address: logs and lists never show the rest, which may be a secret."""
+        return urlsplit(self.url).hostname or ""
+
+
+class Delivery(models.Model):
+    """An event for a webhook: what is left to send, and every answer."""
+
+    class State(models.TextChoices):
+        PENDING = "pending", _("not delivered yet")
+        DELIVERED = "delivered", _("delivered")
+        FAILED = "failed", _("not delivered")
+
+    webhook = models.ForeignKey(Webhook, models.CASCADE, related_name="deliveries", db_index=False)
+    # Null: a test.
+    event = models.ForeignKey(Event, models.CASCADE, null=True, blank=True, related_name="+")
+    state = models.CharField(max_length=9, choices=State.choices, default=State.PENDING)
+    attempts = models.PositiveSmallIntegerField(default=0)  # of the current round
+    next_at = models.DateTimeField(null=True)  # of the next attempt; null when there is none
+    created_at = models.DateTimeField()
+    # [{"at", "status", "error", "answer", "seconds"}, ...], the oldest attempt first.
+    log = models.JSONField(default=list)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["webhook", "event"], name="delivery_unique"),
+            models.CheckConstraint(
+                condition=Q(state="pending", next_at__isnull=False)
+                | Q(state__in=["delivered", "failed"], next_at=None),
+                name="delivery_pending_has_time",
+            ),
+        ]
+        indexes = [
+            # The next ones to send.
+            models.Index(
+                F("webhook"), F("next_at"), condition=Q(state="pending"), name="delivery_due"
+            ),
+            # The log of a webhook, newest first.
+            models.Index(fields=["webhook", "-id"], name="delivery_by_webhook"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.message_id}: {self.state}"
+
+    @property
+    def message_id(self) -> str:
+        """Value of webhook-id: the same for each attempt, so that a receiver knows a repetition."""
+        return f"test-{self.pk}" if self.event is None else str(self.event.number)

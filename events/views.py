@@ -1,0 +1,171 @@
+"""Pages of the webhooks of a project, and of those of the site."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_http_methods, require_POST
+
+from projects.models import Project
+
+from .forms import WebhookForm
+from .models import Delivery, Webhook
+from .webhooks import services
+
+DELIVERIES_PER_PAGE = 50
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+@sensitive_variables("secret")
+def list_webhooks(request: HttpRequest, project_id: int | None = None) -> HttpResponse:
+    """List the webhooks; a POST creates one and shows its secret once."""
+    project = services.get_scope(request.user, project_id)
+    form = WebhookForm(request.POST or None)
+    secret = ""
+    if request.method == "POST" and form.is_valid():
+        try:
+            _webhook, secret = services.create_webhook(
+                project=project, by=request.user, **form.cleaned_data
+            )
+        except services.InvalidWebhook as error:
+            _add_errors(form, error)
+        else:
+            form = WebhookForm()
+    webhooks = list(services.list_webhooks(project))
+    context = {
+        "project": project,
+        "form": form,
+        "secret": secret,
+        "webhooks": [(webhook, _get_url("webhook", webhook)) for webhook in webhooks],
+        "address": _get_list_url(project),
+    }
+    status = 400 if form.errors else 200
+    return render(request, "events/webhooks.html", context, status=status)
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+@sensitive_variables("secret")
+def show_webhook(
+    request: HttpRequest, webhook_id: int, project_id: int | None = None
+) -> HttpResponse:
+    """Show a webhook with its log; a POST changes it."""
+    webhook = _get_webhook(request, project_id, webhook_id)
+    initial = {"url": webhook.url, "kinds": webhook.kinds, "with_items": webhook.with_items}
+    form = WebhookForm(request.POST or None, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        try:
+            services.change_webhook(webhook=webhook, by=request.user, **form.cleaned_data)
+        except services.InvalidWebhook as error:
+            _add_errors(form, error)
+        else:
+            messages.success(request, _("Saved."))
+            return redirect(_get_url("webhook", webhook))
+    return _render_webhook(request, webhook, form)
+
+
+@never_cache
+@login_required
+@require_POST
+@sensitive_variables("secret")
+def act_on_webhook(
+    request: HttpRequest, webhook_id: int, project_id: int | None = None
+) -> HttpResponse:
+    """Test, pause, resume or delete a webhook, make a new secret, or send a delivery again."""
+    webhook = _get_webhook(request, project_id, webhook_id)
+    action = request.POST.get("do")
+    by: Any = request.user
+    if action == "rotate":
+        secret = services.rotate_secret(webhook=webhook, by=by)
+        return _render_webhook(request, webhook, WebhookForm(initial=vars(webhook)), secret=secret)
+    try:
+        if action == "test":
+            services.send_test(webhook=webhook, by=by)
+            messages.success(request, _("A test is on its way; its answer is in the log soon."))
+        elif action == "again":
+            services.resend(delivery=_get_delivery(request, webhook), by=by)
+            messages.success(request, _("It is sent again; the answer is in the log soon."))
+        elif action in ("pause", "resume"):
+            services.change_webhook(webhook=webhook, by=by, paused=action == "pause")
+        elif action == "delete":
+            services.delete_webhook(webhook=webhook, by=by)
+            messages.success(request, _("The webhook is deleted."))
+            return redirect(_get_list_url(webhook.project))
+        else:
+            raise Http404
+    except services.InvalidWebhook as error:
+        messages.error(request, " ".join(error.fields.values()))
+    return redirect(_get_url("webhook", webhook))
+
+
+def _render_webhook(
+    request: HttpRequest, webhook: Webhook, form: WebhookForm, *, secret: str = ""
+) -> HttpResponse:
+    deliveries = webhook.deliveries.select_related("event").order_by("-pk")
+    page = Paginator(deliveries, DELIVERIES_PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "project": webhook.project,
+        "webhook": webhook,
+        "form": form,
+        "secret": secret,
+        "page": page,
+        "address": _get_url("webhook", webhook),
+        "action_address": _get_url("webhook_action", webhook),
+        "list_address": _get_list_url(webhook.project),
+        "errors": {
+            "url": _("the address is not acceptable any more"),
+            "not_found": _("the host has no address"),
+            "not_allowed": _("the host is in a private network"),
+            "certificate": _("the certificate is not valid"),
+            "timeout": _("no answer within 10 seconds"),
+            "connection": _("the connection failed"),
+        },
+    }
+    status = 400 if form.errors else 200
+    return render(request, "events/webhook.html", context, status=status)
+
+
+def _get_webhook(request: HttpRequest, project_id: int | None, webhook_id: int) -> Webhook:
+    project = services.get_scope(request.user, project_id)
+    webhook = services.list_webhooks(project).filter(pk=webhook_id).first()
+    if webhook is None:
+        raise Http404
+    webhook.project = project  # with the role of the user
+    return webhook
+
+
+def _get_delivery(request: HttpRequest, webhook: Webhook) -> Delivery:
+    number = request.POST.get("delivery", "")
+    delivery = None
+    if number.isascii() and number.isdigit() and len(number) < 19:
+        delivery = webhook.deliveries.filter(pk=int(number)).first()
+    if delivery is None:
+        raise Http404
+    return delivery
+
+
+def _get_url(name: str, webhook: Webhook) -> str:
+    if webhook.project_id is None:
+        return reverse(f"site_{name}", args=[webhook.pk])
+    return reverse(name, args=[webhook.project_id, webhook.pk])
+
+
+def _get_list_url(project: Project | None) -> str:
+    return reverse("site_webhooks") if project is None else reverse("webhooks", args=[project.pk])
+
+
+def _add_errors(form: WebhookForm, error: services.InvalidWebhook) -> None:
+    for name, message in error.fields.items():
+        form.add_error(name, message)

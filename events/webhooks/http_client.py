@@ -1,0 +1,139 @@
+"""One HTTP request of a webhook: to a checked address, without redirects, within limits."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import urllib3
+from urllib3.connection import HTTPConnection, HTTPSConnection
+
+from . import addresses
+from .addresses import AddressNotAllowed, AddressNotFound, InvalidUrl, Target
+
+TIMEOUT_SECONDS = 10.0  # for the whole request
+MAX_ANSWER_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Outcome of a request.
+
+    ``status`` is None where there was no answer; ``error`` then says why: url, not_found,
+    not_allowed, certificate, timeout or connection.
+    """
+
+    status: int | None
+    text: str
+    seconds: float
+    error: str = ""
+
+    @property
+    def is_success(self) -> bool:
+        return self.status is not None and 200 <= self.status < 300
+
+
+class _Abortable(HTTPConnection):
+    """A connection that another thread can end in any phase.
+
+    A timeout of the socket alone would start again with each byte of a slow server.
+    """
+
+    _second_handle: socket.socket | None = None
+
+    def _new_conn(self) -> socket.socket:
+        new_socket = super()._new_conn()
+        self._second_handle = new_socket.dup()  # TLS takes the first one over
+        return new_socket
+
+    def abort(self) -> None:
+        if self._second_handle is not None:
+            with suppress(OSError):
+                self._second_handle.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        super().close()
+        if self._second_handle is not None:
+            self._second_handle.close()
+            self._second_handle = None
+
+
+class _AbortableTls(_Abortable, HTTPSConnection):
+    pass
+
+
+def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+    """Send a POST request and return the outcome; never raises for what the other side does."""
+    started = time.monotonic()
+
+    def fail(error: str) -> Answer:
+        return Answer(None, "", time.monotonic() - started, error)
+
+    try:
+        target = addresses.parse_url(url)
+        address = addresses.resolve(target)
+    except InvalidUrl:
+        return fail("url")
+    except AddressNotFound:
+        return fail("not_found")
+    except AddressNotAllowed:
+        return fail("not_allowed")
+    connection = _build_connection(target, address)
+    has_timed_out = threading.Event()
+
+    def abort() -> None:
+        has_timed_out.set()
+        connection.abort()
+
+    timer = threading.Timer(TIMEOUT_SECONDS, abort)
+    timer.daemon = True
+    timer.start()
+    try:
+        connection.request(
+            "POST",
+            target.path,
+            body=body,
+            headers={**headers, "Host": target.host_header},
+            preload_content=False,
+            decode_content=False,
+        )
+        response = connection.getresponse()
+        content = response.read(MAX_ANSWER_BYTES)
+        if has_timed_out.is_set():
+            return fail("timeout")
+        text = content.decode("utf-8", "replace").replace("\0", "\ufffd")
+        return Answer(response.status, text, time.monotonic() - started)
+    except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError, ValueError) as error:
+        return fail("timeout" if has_timed_out.is_set() else _name_error(error))
+    finally:
+        timer.cancel()
+        connection.close()
+
+
+def _build_connection(target: Target, address: str) -> _Abortable:
+    if not target.is_https:
+        return _Abortable(address, target.port, timeout=TIMEOUT_SECONDS)
+    options: dict[str, Any] = {
+        "ssl_context": ssl.create_default_context(),
+        # The certificate must be that of the name.
+        "server_hostname": target.host,
+        "assert_hostname": target.host,
+    }
+    return _AbortableTls(address, target.port, timeout=TIMEOUT_SECONDS, **options)
+
+
+def _name_error(error: Exception) -> str:
+    if isinstance(error, urllib3.exceptions.SSLError | ssl.SSLError):
+        return "certificate"
+    if isinstance(error, urllib3.exceptions.NewConnectionError):  # it counts as a timeout, too
+        return "connection"
+    if isinstance(error, urllib3.exceptions.TimeoutError | TimeoutError):
+        return "timeout"
+    return "connection"

@@ -1,0 +1,198 @@
+"""The outbox: deliveries are rows, created with the number of their event, sent by workers.
+
+A worker claims a webhook, sends what is due, and stores each answer under its lease. A worker that
+is killed between the request and its answer is the only reason why an event is sent again; it then
+has the same webhook-id.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import logging
+import random
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import transaction
+from django.utils import timezone
+
+from core.jobs.lease import (
+    LeaseLost,
+    build_unclaimed_filter,
+    claim_lease,
+    get_leased_rows,
+    release_lease,
+)
+from events.models import Delivery, Event, Webhook
+from projects.models import Item
+
+from . import http_client, services, signing
+from .http_client import Answer
+
+logger = logging.getLogger(__name__)
+
+State = Delivery.State
+# Pauses after a failed attempt; after the last one there is no further attempt.
+RETRY_DELAYS = tuple(
+    datetime.timedelta(seconds=seconds)
+    for seconds in (5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 14 * 3600)
+)
+MAX_JITTER = 0.1  # share of a delay that is added at random, so that not all come back at once
+FAILING_LIMIT = datetime.timedelta(days=5)
+GONE = 410
+# A worker sends to a webhook for this long, then others have their turn. The lease is longer by
+# more than one request takes.
+RUN_SECONDS = 20.0
+LEASE = datetime.timedelta(seconds=60)
+MAX_ANSWER_CHARACTERS = 2_000  # stored of each answer
+MAX_LOG_LENGTH = 50  # attempts in the log of a delivery
+KEEP_DELIVERIES = datetime.timedelta(days=30)
+
+
+def create_deliveries(events: Sequence[Event]) -> None:
+    """Create a delivery of each event for each webhook that wants it.
+
+    Runs in the transaction that publishes the events. A paused webhook gets none.
+    """
+    webhooks = list(Webhook.objects.filter(paused_at=None))
+    now = timezone.now()
+    rows = [
+        Delivery(webhook=webhook, event=event, next_at=now, created_at=now)
+        for webhook in webhooks
+        for event in events
+        if webhook.project_id in (None, event.project_id)
+        and (not webhook.kinds or event.kind in webhook.kinds)
+    ]
+    Delivery.objects.bulk_create(rows, batch_size=500)
+    # What fails is tried by the sweep alone, so that it takes no worker from the counting.
+    for webhook in {row.webhook for row in rows}:
+        if webhook.failing_since is None:
+            services.request_delivery(webhook)
+
+
+def deliver_due() -> int:
+    """Send what is due to every webhook; return the number of requests."""
+    due = Delivery.objects.filter(
+        state=State.PENDING, next_at__lte=timezone.now(), webhook__paused_at=None
+    )
+    n_sent = 0
+    for webhook_id in sorted(set(due.order_by().values_list("webhook", flat=True))):
+        try:
+            n_sent += deliver(webhook_id)
+        except Exception:
+            logger.exception("webhook %s failed; the next sweep tries again", webhook_id)
+    return n_sent
+
+
+def deliver(webhook_id: int) -> int:
+    """Send what is due to a webhook, the oldest first, until one request fails.
+
+    Returns the number of requests; 0 while another worker is sending.
+    """
+    unclaimed = Webhook.objects.filter(build_unclaimed_filter(), pk=webhook_id, paused_at=None)
+    lease = claim_lease(unclaimed, leased_until=timezone.now() + LEASE)
+    if lease is None:
+        return 0
+    webhook = Webhook.objects.get(pk=webhook_id)
+    webhook.lease = lease  # another worker may have claimed it since
+    n_sent, started = 0, time.monotonic()
+    try:
+        while time.monotonic() - started < RUN_SECONDS:
+            due = Delivery.objects.filter(
+                webhook=webhook, state=State.PENDING, next_at__lte=timezone.now()
+            )
+            delivery = due.select_related("event").order_by("next_at", "pk").first()
+            if delivery is None:
+                break
+            n_sent += 1
+            answer = _send(webhook, delivery)
+            webhook = _store_answer(webhook, delivery, answer)
+            if not answer.is_success or webhook.is_paused:
+                break
+    except LeaseLost:
+        logger.info("webhook %s was claimed by another worker", webhook_id)
+    finally:
+        release_lease(webhook)
+    return n_sent
+
+
+def _send(webhook: Webhook, delivery: Delivery) -> Answer:
+    body = json.dumps(build_body(webhook, delivery), cls=DjangoJSONEncoder, ensure_ascii=False)
+    headers = signing.build_headers(webhook, delivery.message_id, body, now=timezone.now())
+    return http_client.post(webhook.url, body.encode(), headers)
+
+
+def build_body(webhook: Webhook, delivery: Delivery) -> dict[str, Any]:
+    """Return the body of a request: ids and figures, and contents of items if it asks for them."""
+    event = delivery.event
+    if event is None:
+        return {
+            "type": "webhook.test",
+            "timestamp": delivery.created_at,
+            "data": {"id": None, "project": webhook.project_id},
+        }
+    data = {"id": event.number, "project": event.project_id, **event.data}
+    if webhook.with_items and "items" in event.data:
+        items = Item.objects.filter(project=event.project_id, key__in=event.data["items"])
+        data["bodies"] = dict(items.values_list("key", "body"))
+    return {"type": event.kind, "timestamp": event.at, "data": data}
+
+
+def get_retry_time(attempts: int, now: datetime.datetime) -> datetime.datetime | None:
+    """Return when to try again after this number of failed attempts; None: never."""
+    if attempts > len(RETRY_DELAYS):
+        return None
+    return now + RETRY_DELAYS[attempts - 1] * random.uniform(1, 1 + MAX_JITTER)  # noqa: S311
+
+
+@transaction.atomic
+def _store_answer(webhook: Webhook, delivery: Delivery, answer: Answer) -> Webhook:
+    """Store an answer and what follows from it, and return the webhook as it is now.
+
+    Raises LeaseLost, having stored nothing.
+    """
+    locked = get_leased_rows(webhook).select_for_update().first()
+    if locked is None:
+        raise LeaseLost
+    now = timezone.now()
+    delivery.attempts += 1
+    entry = {
+        "at": now.isoformat(),
+        "status": answer.status,
+        "error": answer.error,
+        "answer": answer.text[:MAX_ANSWER_CHARACTERS],
+        "seconds": round(answer.seconds, 3),
+    }
+    delivery.log = [*delivery.log, entry][-MAX_LOG_LENGTH:]
+    if answer.is_success:
+        delivery.state, delivery.next_at = State.DELIVERED, None
+    else:
+        delivery.next_at = None if answer.status == GONE else get_retry_time(delivery.attempts, now)
+        delivery.state = State.FAILED if delivery.next_at is None else State.PENDING
+    delivery.save(update_fields=["attempts", "log", "state", "next_at"])
+    _update_webhook(locked, answer, now)
+    return locked
+
+
+def _update_webhook(webhook: Webhook, answer: Answer, now: datetime.datetime) -> None:
+    """Note a success or a failure, and pause a webhook that is gone or failed for too long."""
+    failing_since = None if answer.is_success else webhook.failing_since or now
+    if failing_since != webhook.failing_since:
+        webhook.failing_since = failing_since
+        webhook.save(update_fields=["failing_since"])
+    if failing_since is None or webhook.is_paused:
+        return
+    if answer.status == GONE:
+        services.pause(webhook, Webhook.PauseReason.GONE)
+    elif now - failing_since >= FAILING_LIMIT:
+        services.pause(webhook, Webhook.PauseReason.FAILING)
+
+
+def delete_old_deliveries() -> int:
+    """Delete deliveries that are over for a month; return how many."""
+    old = Delivery.objects.filter(created_at__lt=timezone.now() - KEEP_DELIVERIES)
+    n_deleted, _models = old.exclude(state=State.PENDING).delete()
+    return n_deleted

@@ -1,0 +1,202 @@
+"""Create, change, pause and delete webhooks, and send deliveries again.
+
+Every change is in the audit log, with the host of the address alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from core import security_log
+from core.jobs.dispatch import start_task
+from events.kinds import KINDS
+from events.models import Delivery, Webhook
+from events.services import record_event
+from projects.models import Member, Project
+from projects.permissions import get_project
+
+from . import addresses, signing
+
+MAX_WEBHOOKS = 20  # of a project, and of the site
+
+
+class InvalidWebhook(ValueError):
+    """A webhook is not acceptable: ``fields`` maps names to what is wrong."""
+
+    def __init__(self, **fields: str) -> None:
+        super().__init__(str(fields))
+        self.fields = fields
+
+
+def get_scope(user: Any, project_id: int | None, *, token: Any = None) -> Project | None:
+    """Return the project whose webhooks the user may manage; None for those of the site.
+
+    Raises Http404 or PermissionDenied. The site's are for superusers, and not for a token that is
+    bound to a project.
+    """
+    if project_id is not None:
+        return get_project(user, project_id, role=Member.Role.LEAD, token=token)
+    if not user.is_superuser or (token is not None and token.project_id is not None):
+        raise PermissionDenied(_("The webhooks of the whole site are for administrators."))
+    return None
+
+
+def list_webhooks(project: Project | None) -> QuerySet[Webhook]:
+    return Webhook.objects.filter(project=project).order_by("pk")
+
+
+@transaction.atomic
+def create_webhook(
+    *, project: Project | None, url: str, kinds: Sequence[str], with_items: bool = False, by: Any
+) -> tuple[Webhook, str]:
+    """Create a webhook and return it with its secret, which is shown this once.
+
+    ``kinds``: names of kinds; all when empty. Raises InvalidWebhook.
+    """
+    _validate(url=url, kinds=kinds)
+    if project is not None:
+        Project.objects.select_for_update().get(pk=project.pk)
+    if list_webhooks(project).count() >= MAX_WEBHOOKS:
+        raise InvalidWebhook(
+            url=_("%(n)s webhooks at most; delete one first") % {"n": MAX_WEBHOOKS}
+        )
+    webhook = Webhook.objects.create(
+        project=project,
+        url=url,
+        kinds=list(dict.fromkeys(kinds)),
+        with_items=with_items,
+        nonce=signing.generate_nonce(),
+        created_by=by,
+        created_at=timezone.now(),
+    )
+    _log("webhook_created", webhook, by, after=_describe(webhook))
+    return webhook, signing.get_secret(webhook.nonce)
+
+
+@transaction.atomic
+def change_webhook(*, webhook: Webhook, by: Any, **changes: Any) -> Webhook:
+    """Set any of url, kinds, with_items and paused. Raises InvalidWebhook.
+
+    A webhook that goes on gets what had been waiting, and what happens from then on.
+    """
+    row = Webhook.objects.select_for_update().get(pk=webhook.pk)
+    before = _describe(row)
+    is_paused = changes.pop("paused", row.is_paused)
+    _validate(url=changes.get("url"), kinds=changes.get("kinds", ()))
+    for name, value in changes.items():
+        setattr(row, name, value)
+    if is_paused != row.is_paused:
+        row.paused_at = timezone.now() if is_paused else None
+        row.pause_reason = Webhook.PauseReason.PERSON if is_paused else ""
+        row.failing_since = None
+    row.save(update_fields=[*changes, "paused_at", "pause_reason", "failing_since"])
+    after = _describe(row)
+    if before != after or "url" in changes:
+        _log("webhook_changed", row, by, before=before, after=after)
+    return row
+
+
+@transaction.atomic
+def rotate_secret(*, webhook: Webhook, by: Any) -> str:
+    """Return a new secret, shown this once; the old one stays valid for 24 hours."""
+    row = Webhook.objects.select_for_update().get(pk=webhook.pk)
+    row.previous_nonce, row.nonce = row.nonce, signing.generate_nonce()
+    row.rotated_at = timezone.now()
+    row.save(update_fields=["previous_nonce", "nonce", "rotated_at"])
+    _log("webhook_secret_changed", row, by)
+    return signing.get_secret(row.nonce)
+
+
+@transaction.atomic
+def delete_webhook(*, webhook: Webhook, by: Any) -> None:
+    """Delete a webhook with its log."""
+    _log("webhook_deleted", webhook, by, before=_describe(webhook))
+    webhook.delete()
+
+
+@transaction.atomic
+def send_test(*, webhook: Webhook, by: Any) -> Delivery:
+    """Create a test delivery, which a worker sends at once. Raises InvalidWebhook if paused."""
+    _require_active(webhook)
+    now = timezone.now()
+    delivery = Delivery.objects.create(webhook=webhook, next_at=now, created_at=now)
+    _log("webhook_sent", webhook, by, delivery=delivery.pk)
+    request_delivery(webhook)
+    return delivery
+
+
+@transaction.atomic
+def resend(*, delivery: Delivery, by: Any) -> Delivery:
+    """Send a delivery again, with the attempts of a new one. Raises InvalidWebhook if paused."""
+    _require_active(delivery.webhook)
+    row = Delivery.objects.select_for_update(of=("self",)).get(pk=delivery.pk)
+    row.state, row.attempts, row.next_at = Delivery.State.PENDING, 0, timezone.now()
+    row.save(update_fields=["state", "attempts", "next_at"])
+    _log("webhook_sent", delivery.webhook, by, delivery=row.pk)
+    request_delivery(delivery.webhook)
+    return row
+
+
+def request_delivery(webhook: Webhook) -> None:
+    """Start the task of a webhook after the commit; without it, a sweep finds what is due."""
+    webhook_id = webhook.pk
+    transaction.on_commit(lambda: start_task("events.tasks.deliver", webhook_id), robust=True)
+
+
+def pause(webhook: Webhook, reason: str) -> None:
+    """Pause a webhook for its answers, in the caller's transaction, and tell its project."""
+    webhook.paused_at, webhook.pause_reason = timezone.now(), reason
+    webhook.save(update_fields=["paused_at", "pause_reason"])
+    _log("webhook_paused", webhook, None, reason=reason)
+    if webhook.project_id is not None:
+        record_event(
+            project_id=webhook.project_id,
+            kind="webhook.paused",
+            subject=f"webhook/{webhook.pk}",
+            data={"webhook": webhook.pk, "host": webhook.host, "reason": reason},
+        )
+
+
+def _validate(*, url: str | None, kinds: Sequence[str]) -> None:
+    unknown = [kind for kind in kinds if kind not in KINDS]
+    if unknown:
+        raise InvalidWebhook(
+            kinds=_("unknown kind “%(kind)s”; one of %(known)s")
+            % {"kind": unknown[0][:60], "known": ", ".join(KINDS)}
+        )
+    if url is not None:
+        try:
+            addresses.validate_url(url)
+        except addresses.InvalidUrl as error:
+            raise InvalidWebhook(url=str(error)) from None
+
+
+def _require_active(webhook: Webhook) -> None:
+    if webhook.is_paused:
+        raise InvalidWebhook(paused=_("The webhook is paused; let it go on first."))
+
+
+def _describe(webhook: Webhook) -> dict[str, Any]:
+    return {
+        "host": webhook.host,
+        "kinds": list(webhook.kinds),
+        "with_items": webhook.with_items,
+        "paused": webhook.is_paused,
+    }
+
+
+def _log(action: str, webhook: Webhook, by: Any, **fields: Any) -> None:
+    security_log.log_event(
+        action,
+        project_id=webhook.project_id,
+        by=None if by is None else by.pk,
+        webhook=webhook.pk,
+        **fields,
+    )

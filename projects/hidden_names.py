@@ -1,0 +1,60 @@
+"""Names of raters that a page hides from its reader, in whatever way it loads the raters.
+
+While a page is built under ``hide_names``, people loaded from the database (Rater.from_db) have a
+number instead of their key and name. Nothing must be saved meanwhile.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class HiddenNames:
+    """The names that are shown instead, by the id of the rater and by its key."""
+
+    by_id: Mapping[int, str]
+    by_key: Mapping[str, str]
+
+
+_NOTHING_HIDDEN = HiddenNames({}, {})
+_current: ContextVar[HiddenNames] = ContextVar("hidden_names", default=_NOTHING_HIDDEN)
+
+
+def get_shown_key(key: str) -> str:
+    """Return the key as the reader of the current page may see it."""
+    return _current.get().by_key.get(key, key)
+
+
+def hide_name(rater: Any) -> None:
+    """Replace key and name of a loaded rater where the current page hides them."""
+    shown = _current.get().by_id.get(rater.pk)
+    if shown is not None:
+        for field, value in (("key", shown), ("name", "")):
+            if field in rater.__dict__:  # not deferred
+                rater.__dict__[field] = value
+
+
+@contextmanager
+def hide_names(rows: Mapping[int, str], *, seed: str) -> Iterator[None]:
+    """Hide these raters, {id: key}, in the block; their numbers follow from ``seed``."""
+
+    def compute_order(rater_id: int) -> bytes:
+        return hashlib.sha256(f"{seed}:{rater_id}".encode()).digest()
+
+    width = len(str(len(rows)))
+    by_id = {
+        rater_id: f"rater-{number:0{width}}"
+        for number, rater_id in enumerate(sorted(rows, key=compute_order), start=1)
+    }
+    by_key = {key: by_id[rater_id] for rater_id, key in rows.items()}
+    token = _current.set(HiddenNames(by_id, by_key))
+    try:
+        yield
+    finally:
+        _current.reset(token)

@@ -1,0 +1,71 @@
+"""Recompute a question's labels when their input has changed.
+
+A hundred thousand ratings take about a second. Scheduling and leases: quality.recomputation.
+"""
+
+from __future__ import annotations
+
+import datetime
+import time
+
+from django.db import transaction
+from django.utils import timezone
+
+from core.jobs.lease import get_leased_rows, update_leased_row
+from metrics.scale import QuestionScale
+from projects.models import Question
+from quality.models import Consensus
+from quality.recomputation import Recomputation
+
+from . import input_version, label_events, storage, votes
+from .fit import fit_labels
+
+MAX_PAUSE = datetime.timedelta(minutes=10)
+
+
+def _compute_and_store_labels(consensus: Consensus) -> None:
+    """Compute and store the labels of a question, then release the lease with the result."""
+    started = time.monotonic()
+    questions = Question.objects.select_related("project").prefetch_related("categories")
+    question = questions.get(pk=consensus.question_id)
+    # Read the input version first: later changes must make the labels outdated again.
+    current_version = input_version.get_input_versions(question.pk).get(question.pk, {})
+    with transaction.atomic():
+        scale = QuestionScale.for_question(question)
+        fixed = votes.get_fixed_codes(question)
+        ratings = votes.load_votes(question, with_models=consensus.with_models)
+    labels = fit_labels(ratings, scale, fixed, method=consensus.method)
+    storage.store_labels(
+        consensus, labels, fixed, scale, last_decision_id=current_version.get("decision", 0)
+    )
+    with transaction.atomic():
+        # Not the whole row: settings that the lead changed meanwhile must stay.
+        update_leased_row(
+            consensus,
+            get_leased_rows(consensus),
+            codes=scale.codes.tolist(),
+            n_items=int(labels.item.size),
+            n_ratings=int(labels.ratings.sum()),
+            expected_errors=labels.expected_errors,
+            certainty_levels=labels.list_certainty_levels(),
+            model=labels.model,
+            calibration=labels.calibration,
+            reason=labels.reason,
+            input_version=current_version,
+            duration_seconds=time.monotonic() - started,
+            computed_at=timezone.now(),
+        )
+        label_events.record_completion(consensus, question)
+
+
+RECOMPUTATION = Recomputation(
+    "labels",
+    Consensus,
+    _compute_and_store_labels,
+    input_version.list_outdated_questions,
+    pause_factor=1.0,
+    max_pause=MAX_PAUSE,
+    lease=datetime.timedelta(minutes=10),
+)
+sweep = RECOMPUTATION.sweep
+recompute_question = RECOMPUTATION.recompute

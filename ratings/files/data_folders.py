@@ -1,0 +1,91 @@
+"""Record which hosts share the folders `imports` and `media` of DATA_DIR.
+
+Each folder has a file with a random token. Web servers and workers record the token that they see:
+hosts that see different tokens do not share the folder.
+"""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import os
+import secrets
+import socket
+from pathlib import Path
+
+from django.conf import settings
+from django.db import DatabaseError
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from ratings.models import DataFolder
+
+logger = logging.getLogger(__name__)
+
+TOKEN_FILE = ".folder"  # noqa: S105 - a name
+IN_USE = datetime.timedelta(days=2)  # a process records its folders at its start and every hour
+
+IMPORTS, MEDIA = DataFolder.Kind.IMPORTS, DataFolder.Kind.MEDIA
+WARNINGS = {
+    IMPORTS: (
+        "%s does not share DATA_DIR/imports with %s: imports pass their file through the database. "
+        "An archive with media is imported by a worker of the host that received it."
+    ),
+    MEDIA: (
+        "%s does not share DATA_DIR/media with %s: images, audio and video that one host stores "
+        "are missing on the other. Mount the same folder on both (docs/operations.md, Scaling out)."
+    ),
+}
+
+
+def get_token(kind: str) -> str:
+    """Return the token of this host's folder; creates both if they do not exist."""
+    folder = Path(settings.DATA_DIR) / kind
+    folder.mkdir(mode=0o700, exist_ok=True)
+    path = folder / TOKEN_FILE
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_hex(16))
+    except FileExistsError:
+        pass
+    return path.read_text()
+
+
+def record_folders() -> None:
+    """Record the folders of this host, and forget hosts that were not seen for IN_USE."""
+    now = timezone.now()
+    for kind in DataFolder.Kind.values:
+        DataFolder.objects.update_or_create(
+            kind=kind, host=socket.gethostname(), token=get_token(kind), defaults={"seen_at": now}
+        )
+    DataFolder.objects.filter(seen_at__lt=now - IN_USE).delete()
+
+
+def get_separate_folders(kind: str) -> QuerySet[DataFolder]:
+    """Return the folders of this kind that other hosts use, and this host does not."""
+    recent = DataFolder.objects.filter(kind=kind, seen_at__gte=timezone.now() - IN_USE)
+    return recent.exclude(token=get_token(kind)).exclude(host=socket.gethostname())
+
+
+def list_separate_hosts(kind: str) -> list[str]:
+    """Return the hosts with another folder of this kind, sorted."""
+    return sorted(set(get_separate_folders(kind).values_list("host", flat=True)))
+
+
+def describe_separate_folders() -> list[str]:
+    """Return a sentence for each folder that this host does not share with another one."""
+    return [
+        WARNINGS[kind] % (socket.gethostname(), ", ".join(hosts))
+        for kind in DataFolder.Kind
+        if (hosts := list_separate_hosts(kind))
+    ]
+
+
+def record_at_start() -> None:
+    """Record the folders of this host at the start of a program, and log what is not shared."""
+    try:
+        record_folders()
+        for sentence in describe_separate_folders():
+            logger.warning(sentence)
+    except DatabaseError as error:  # the workers' housekeeping tries again
+        logger.warning("the folders of this host were not recorded: %s", error)

@@ -1,0 +1,268 @@
+"""Interpretation of a file: column roles, questions, skipped parts; for wizard and commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext as _
+
+from .decoding.table_times import needs_no_zone
+from .mapping.column_cells import TableHead
+from .mapping.column_texts import COLUMN_REASONS, DOUBTS, LAYOUT_TEXTS, ROLE_TEXTS
+from .mapping.import_mapping import FIRST_SHEET, ImportMapping
+from .mapping.rater_columns import get_item_name
+from .problems import MAX_SHOWN_LINES, quote_argument
+from .readers import SOURCES
+from .skipped_rows import SKIPPED_RECORD_REASONS
+
+MAX_LISTED_COLUMNS = 10  # columns that a doubt lists
+
+
+class InterpretedColumn(NamedTuple):
+    """A column of the file with its role and the reason for it.
+
+    ``role`` is a key of ROLE_TEXTS, ``detail`` the rater, question, item or label that it stands
+    for.
+    """
+
+    name: str
+    role: str
+    reason: str
+    detail: str = ""
+
+    @property
+    def role_text(self) -> str:
+        """The meaning of the column, in the user's language."""
+        return f"{ROLE_TEXTS[self.role]} {self.detail}".rstrip()
+
+    @property
+    def reason_text(self) -> str:
+        """The reason for the meaning, in the user's language."""
+        return str(COLUMN_REASONS[self.reason])
+
+    def format(self) -> str:
+        """Return the line on the column in the user's language."""
+        return f"{self.name}: {self.role_text} ({self.reason_text})"
+
+
+@dataclass
+class InterpretedQuestion:
+    """A question: its labels with numbers of ratings; scale and order if it is new."""
+
+    labels: dict[str, int] = field(default_factory=dict)
+    scale: str = ""
+    order: list[str] = field(default_factory=list)
+    order_basis: str = ""
+
+
+@dataclass
+class Repeats:
+    """Ratings that repeat an earlier one of the same rater and item.
+
+    ``examples`` are [item, rater, line, label, later line, later label].
+    """
+
+    count: int = 0
+    examples: list[list[Any]] = field(default_factory=list)
+
+
+@dataclass
+class SkippedParts:
+    """Parts of the file that are skipped for one reason, with first lines and values."""
+
+    count: int
+    lines: list[int] = field(default_factory=list)
+    values: list[str] = field(default_factory=list)
+
+
+@dataclass
+class FileInterpretation:
+    """Layout, columns, questions, numbers and skipped parts of a file.
+
+    ``sheets`` are those that are read. ``default_rater`` is the rater of all ratings of a table
+    without raters. ``zone`` is that of times that name none, empty if each does. ``questions`` has
+    for each question its labels in their order, the scale and what else is known. ``counts`` are
+    numbers of items, raters and ratings, ``left_out`` has reason -> {"count", "lines"}.
+    """
+
+    source: str
+    sheets: list[str] = field(default_factory=list)
+    layout: str = ""
+    columns: list[InterpretedColumn] = field(default_factory=list)
+    rows_are_items: bool = False
+    default_rater: str = ""
+    zone: str = ""
+    questions: dict[str, InterpretedQuestion] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    repeats: Repeats = field(default_factory=Repeats)
+    left_out: dict[str, SkippedParts] = field(default_factory=dict)
+
+    @classmethod
+    def from_mapping(cls, mapping: ImportMapping, head: TableHead | None) -> FileInterpretation:
+        """Return the interpretation of the columns; ``head`` is None for the export of a tool."""
+        if head is None:
+            return cls(mapping.source)
+        return cls(
+            mapping.source,
+            mapping.sheet_titles[: 1 if mapping.sheets in ("", FIRST_SHEET) else None],
+            mapping.layout,
+            list_columns(mapping, head),
+            rows_are_items=mapping.rows_are_items,
+            default_rater=_get_only_rater(mapping),
+            zone=_get_zone(mapping, head),
+        )
+
+    def add_skipped_records(self, skipped_records: Mapping[str, Mapping[str, Any]]) -> None:
+        """Add the records that a check or a reader skipped (see `SkippedRecordCounts.to_json`)."""
+        self.left_out = {reason: SkippedParts(**parts) for reason, parts in skipped_records.items()}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the value of ``understood`` in JSON, with the texts of all codes."""
+        columns = [
+            {
+                "name": column.name,
+                "role": column.role,
+                "detail": column.detail,
+                "reason": str(COLUMN_REASONS[column.reason]),
+            }
+            for column in self.columns
+        ]
+        left_out = {
+            reason: {**asdict(parts), "reason": str(SKIPPED_RECORD_REASONS[reason])}
+            for reason, parts in self.left_out.items()
+        }
+        return {**asdict(self), "columns": columns, "left_out": left_out}
+
+    def format_lines(self) -> list[str]:
+        """Return the lines of text in the user's language."""
+        lines = [str(SOURCES[self.source].name)]
+        if self.sheets:
+            lines.append(
+                _("sheets that are read: %(sheets)s") % {"sheets": _list_first(self.sheets)}
+            )
+        if self.layout:
+            lines.append(str(LAYOUT_TEXTS[self.layout]))
+        lines += [column.format() for column in self.columns]
+        if self.rows_are_items:
+            lines.append(
+                _("no column of raters: rows are raters, numbered from 1")
+                if self.layout == "raters"
+                else _("no column of items: rows are items, numbered from 1")
+            )
+        if self.default_rater:
+            lines.append(
+                _("no column of raters: all ratings are by %(rater)s")
+                % {"rater": self.default_rater}
+            )
+        if self.zone:
+            lines.append(_("times without a zone are times of %(zone)s") % {"zone": self.zone})
+        lines += [_format_question(key, question) for key, question in self.questions.items()]
+        if self.counts:
+            lines.append(
+                _("items: %(items)s; raters: %(raters)s; ratings: %(ratings)s") % self.counts
+            )
+        if self.repeats.count:
+            lines.append(_format_repeats(self.repeats))
+        lines += [_format_left_out(reason, parts) for reason, parts in self.left_out.items()]
+        return lines
+
+
+def list_columns(mapping: ImportMapping, head: TableHead) -> list[InterpretedColumn]:
+    """Return what each column is taken for."""
+    role_by_index = {index: role for role, index in mapping.columns.items()}
+    role_by_index |= dict.fromkeys(mapping.label_columns, "label")
+    role_by_index |= dict.fromkeys(mapping.content_columns, "content")
+    role_by_index |= dict.fromkeys(mapping.attribute_columns, "attribute")
+    value_role = {"wide": "rater_column", "counts": "count_column", "raters": "item_column"}
+    columns = []
+    for index, name in enumerate(head.names):
+        role = role_by_index.get(index, "ignored")
+        detail = ""
+        is_value = index not in role_by_index and index not in mapping.excluded_columns
+        if is_value and mapping.layout in value_role:
+            role = value_role[mapping.layout]
+            detail = _get_value_detail(mapping, index, name)
+        reason = mapping.reasons.get(str(index), "no_role")
+        columns.append(InterpretedColumn(name, role, reason, detail))
+    return columns
+
+
+def _get_value_detail(mapping: ImportMapping, index: int, name: str) -> str:
+    own_name = get_item_name(name) if mapping.layout == "raters" else name
+    value, question = mapping.value_columns.get(str(index), (own_name, ""))
+    return f"{value}, {question}" if question else value
+
+
+def _get_only_rater(mapping: ImportMapping) -> str:
+    """Return the rater of a table that names none, else an empty text."""
+    has_raters = "rater" in mapping.columns or mapping.key_separator
+    return mapping.default_rater if mapping.layout == "long" and not has_raters else ""
+
+
+def _get_zone(mapping: ImportMapping, head: TableHead) -> str:
+    """Return the zone for times in the file that name none, empty if all times name theirs."""
+    index = mapping.columns.get("rated_at")
+    if index is None or all(needs_no_zone(text) for text in head.columns[index].filled):
+        return ""
+    return mapping.zone or mapping.time_zone
+
+
+def format_doubt(mapping: ImportMapping, head: TableHead) -> tuple[str, str]:
+    """Return (what a person has to decide, options of the command that decide it)."""
+    columns = [head.names[index] for index in mapping.doubtful_columns]
+    text, options = DOUBTS[mapping.doubt]
+    values = {
+        "columns": _list_first(columns),
+        "labels": " ".join(
+            f"label={quote_argument(name)}" for name in columns[:MAX_LISTED_COLUMNS]
+        ),
+        "raters": " ".join(
+            f"rater={quote_argument(name)}" for name in columns[:MAX_LISTED_COLUMNS]
+        ),
+        "n_sheets": len(mapping.sheet_titles),
+        "sheets": _list_first(mapping.sheet_titles),
+    }
+    return str(text) % values, options % values
+
+
+def _list_first(names: list[str]) -> str:
+    """Return the first names of columns or sheets."""
+    shown = names[:MAX_LISTED_COLUMNS]
+    return ", ".join(shown) + ("" if shown == names else ", …")
+
+
+def _format_repeats(repeats: Repeats) -> str:
+    """Return the line on raters who rated an item twice."""
+    examples = "; ".join(
+        _("%(rater)s on %(item)s in lines %(first)s and %(second)s")
+        % {"item": item, "rater": rater, "first": first, "second": second}
+        for item, rater, first, _label, second, _other in repeats.examples[:MAX_SHOWN_LINES]
+    )
+    return _("ratings that repeat an earlier one: %(count)s (%(examples)s)") % {
+        "count": repeats.count,
+        "examples": examples,
+    }
+
+
+def _format_question(key: str, question: InterpretedQuestion) -> str:
+    return _("question %(key)s: %(scale)s; labels in this order: %(labels)s") % {
+        "key": key,
+        "scale": question.scale or _("the scale of the project"),
+        "labels": ", ".join(question.order or question.labels),
+    }
+
+
+def _format_left_out(reason: str, parts: SkippedParts) -> str:
+    text = _("left out: %(count)s, %(reason)s") % {
+        "count": parts.count,
+        "reason": SKIPPED_RECORD_REASONS[reason],
+    }
+    if parts.values:
+        text += _(": %(values)s") % {"values": ", ".join(parts.values)}
+    # The numbers of sheets are no lines; sheets are quoted by name.
+    if parts.lines and reason != "other_sheets":
+        lines = ", ".join(map(str, parts.lines[:MAX_SHOWN_LINES]))
+        text += _(" (lines %(lines)s)") % {"lines": lines}
+    return text

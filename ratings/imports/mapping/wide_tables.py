@@ -1,0 +1,300 @@
+"""Tables with a row for each item or each rater, and columns of ratings."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from . import rater_columns
+from .column_names import (
+    RATER_STEMS,
+    RESPONDENT_ROLES,
+    compact_name,
+    is_respondent_name,
+    is_survey_name,
+    split_number,
+)
+from .label_and_item_columns import LabelAndItemColumns
+from .table_shapes import find_count_columns
+
+# Roles that ratings of a wide table do not have.
+LONG_ROLES = ("rated_at", "comment", "question", "seconds", "guidelines", "label", "rater")
+
+
+@dataclass
+class ColumnGuess:
+    """Guessed layout and column roles of a table; the fields are those of `ImportMapping`.
+
+    ``reasons`` has the reason (a key of COLUMN_REASONS) of each column by its index. ``doubt`` is
+    empty or a key of DOUBTS: what a person has to decide before anything is stored.
+    """
+
+    layout: str = "long"
+    columns: dict[str, int] = field(default_factory=dict)  # role -> column index
+    # Columns of the wide layout that are not raters.
+    excluded_columns: list[int] = field(default_factory=list)
+    content_columns: list[int] = field(default_factory=list)
+    attribute_columns: list[int] = field(default_factory=list)
+    label_columns: list[int] = field(default_factory=list)
+    value_columns: dict[str, list[str]] = field(default_factory=dict)
+    rows_are_items: bool = False
+    key_separator: str = ""
+    reasons: dict[int, str] = field(default_factory=dict)
+    doubt: str = ""
+    doubtful_columns: list[int] = field(default_factory=list)
+    has_exact_labels: bool = False  # the columns are those of this program's own exports
+
+
+class WideTables(LabelAndItemColumns):
+    """Guesses the layouts that have several ratings in a row."""
+
+    def _release_long_roles(self) -> list[int]:
+        """Free the columns of roles that wide tables do not have, and return them."""
+        indexes = [self.columns.pop(role) for role in LONG_ROLES if role in self.columns]
+        for index in indexes:
+            self.reasons.pop(index, None)
+        return indexes
+
+    def _guess_wide_by_names(self) -> ColumnGuess | None:
+        """Return the wide guess if columns are named like raters, or None."""
+        free = self.list_free_columns()
+        single_rater = self.columns.get("rater")
+        values = rater_columns.find_patterned_columns(self.head, free)
+        if values is None or "question" in self.columns:
+            return None
+        stems = {
+            number[0] for index in values.places if (number := split_number(self.head.names[index]))
+        }
+        if single_rater is not None:
+            # A column of raters beside label1, label2: these are questions.
+            return None
+        if "label" in self.columns and not values.is_certain:
+            return None
+        if "label" in self.columns and stems and not stems <= RATER_STEMS:
+            return None
+        self._release_long_roles()
+        return self._build_wide(values)
+
+    def _build_wide(self, values: rater_columns.ValueColumns) -> ColumnGuess:
+        """Return the wide guess with these columns of ratings."""
+        for index in values.places:
+            self.reasons[index] = values.reason
+        guess = ColumnGuess("wide", {})
+        self._set_wide_item_column(guess, values.places)
+        rest = [
+            index
+            for index in range(len(self.head.names))
+            if index not in values.places
+            and index not in self.columns.values()
+            and index not in self.content
+        ]
+        self._exclude_columns(
+            rest, guess, "not_alike" if values.reason == "pattern" else "other_values"
+        )
+        has_own_names = all(
+            place == (self.head.names[index].strip(), "") for index, place in values.places.items()
+        )
+        if not has_own_names:
+            guess.value_columns = {
+                str(index): list(place) for index, place in values.places.items()
+            }
+        if not values.is_certain:
+            guess.doubt = "raters_or_questions"
+            guess.doubtful_columns = list(values.places)
+        return guess
+
+    def _set_wide_item_column(self, guess: ColumnGuess, places: Collection[int]) -> None:
+        """Set the item column: by name, else a first column of unique keys, else the row number."""
+        if "item" in self.columns or self.has_content:
+            return
+        columns = self.head.columns
+        used = {*places, *self.columns.values(), *self.content}
+        free = [index for index in range(len(self.head.names)) if index not in used]
+        unique = [
+            index
+            for index in free
+            if columns[index].is_unique and self.reasons.get(index) in (None, "row_numbers")
+        ]
+        named = [index for index in unique if self.is_item_name(index)]
+        # Without a name, the key is the first column, and it stands before the ratings.
+        first = [index for index in unique if index == free[0] < min(places)]
+        if named or first:
+            self.columns["item"] = (named or first)[0]
+            self.reasons[self.columns["item"]] = "name" if named else "first_keys"
+            return
+        guess.rows_are_items = True
+
+    def _exclude_columns(self, indexes: Sequence[int], guess: ColumnGuess, reason: str) -> None:
+        """Exclude columns, or keep them as attributes of items that have content."""
+        for index in indexes:
+            is_attribute = self.has_content and self.reasons.get(index) != "row_numbers"
+            (guess.attribute_columns if is_attribute else guess.excluded_columns).append(index)
+            self.reasons.setdefault(index, "attribute" if is_attribute else reason)
+
+    def _guess_survey(self) -> ColumnGuess | None:
+        """Return the guess for a table with columns that only responses to a survey have, or None.
+
+        Each row is a respondent, who is the rater, and the columns of answers are items.
+        """
+        names, columns = self.head.names, self.head.columns
+        item = self.columns.get("item")
+        if not any(map(is_survey_name, names)) or {"rater", "label"} <= self.columns.keys():
+            return None
+        if item is not None and (columns[item].has_repeats or not is_respondent_name(names[item])):
+            return None
+        if "rater" in self.columns and columns[self.columns["rater"]].has_repeats:
+            return None
+        saved = dict(self.columns), dict(self.reasons)
+        self.columns.pop("item", None)
+        self._release_long_roles()
+        self.columns |= {role: saved[0][role] for role in RESPONDENT_ROLES if role in saved[0]}
+        self.reasons = dict(saved[1])
+        if "rater" not in self.columns:
+            people = [
+                index
+                for index, name in enumerate(names)
+                if is_respondent_name(name) and columns[index].is_unique
+            ]
+            people.sort(key=lambda index: index != item)
+            if people:
+                self.columns["rater"] = people[0]
+                self.reasons[people[0]] = "name"
+        answers = [i for i in self.list_free_columns() if columns[i].has_short_texts]
+        answers = [i for i in answers if compact_name(names[i]) and not is_survey_name(names[i])]
+        if len(answers) < 2:
+            self.columns, self.reasons = saved
+            return None
+        return self._build_raters_in_rows(answers)
+
+    def _guess_respondents(
+        self, candidates: Sequence[int], *, has_keys: bool
+    ) -> ColumnGuess | None:
+        """Return the guess for a survey whose rows are responses, or None."""
+        names = [self.head.names[index] for index in candidates]
+        if has_keys or not rater_columns.differ_only_in_number(names):
+            return None
+        for index, name in enumerate(self.head.names):
+            if is_respondent_name(name) and self.head.columns[index].is_unique:
+                self.columns["rater"] = index
+                self.reasons[index] = "name"
+                return self._guess_raters_in_rows(candidates)
+        return None
+
+    def _guess_raters_in_rows(self, candidates: Sequence[int]) -> ColumnGuess | None:
+        """Return the guess for a table with a row for each rater and a column for each item."""
+        columns = self.head.columns
+        if columns[self.columns["rater"]].has_repeats:
+            return None
+        shared = rater_columns.find_columns_with_shared_values(
+            self.head, candidates, self.labels, sure=True
+        )
+        names = [self.head.names[index] for index in candidates]
+        if len(shared) >= 2 and rater_columns.differ_only_in_number(names):
+            shared = list(candidates)
+        if len(shared) < 2:
+            return None
+        self.columns = {role: self.columns[role] for role in RESPONDENT_ROLES & set(self.columns)}
+        return self._build_raters_in_rows(shared)
+
+    def _build_raters_in_rows(self, answers: Sequence[int]) -> ColumnGuess:
+        """Return the guess with a row for each rater, and these columns as items."""
+        guess = ColumnGuess("raters", {}, rows_are_items="rater" not in self.columns)
+        for index in answers:
+            self.reasons[index] = "item_column"
+        rest = [
+            index
+            for index in range(len(self.head.names))
+            if index not in answers and index not in self.columns.values()
+        ]
+        self.content = []
+        self._exclude_columns(rest, guess, "no_role")
+        names = [self.head.names[index] for index in answers]
+        pairs = rater_columns.split_grid_names(names)
+        if pairs[0][1]:
+            guess.value_columns = {
+                str(index): list(pair) for index, pair in zip(answers, pairs, strict=True)
+            }
+        elif not rater_columns.differ_only_in_number(names):
+            guess.doubt, guess.doubtful_columns = "raters_in_rows", list(answers)
+        return guess
+
+    def _guess_wide_or_items(self) -> ColumnGuess:
+        """Return the guess for a table without names of raters and labels."""
+        self._release_long_roles()
+        free = self.list_free_columns()
+        if counts := find_count_columns(self.head, free):
+            for index in counts:
+                self.reasons[index] = "count"
+            guess = ColumnGuess("counts", {}, doubt="counts", doubtful_columns=counts)
+            self._set_wide_item_column(guess, counts)
+            used = {*counts, *self.columns.values(), *self.content}
+            self._exclude_columns(
+                [index for index in range(len(self.head.names)) if index not in used],
+                guess,
+                "no_role",
+            )
+            return guess
+        has_keys = "item" in self.columns or self.has_content
+        first = 0 if not has_keys else None
+        if first is not None and (
+            first not in free
+            or not self.head.columns[first].is_unique
+            or self._shares_values_with(first, free)
+        ):
+            first = None
+        candidates = [index for index in free if index != first]
+        shared = rater_columns.find_columns_with_shared_values(
+            self.head, candidates, self.labels, sure=self.has_content
+        )
+        doubtful = self._list_doubtful_raters(shared)
+        if len(shared) >= 2:
+            if guess_in_rows := self._guess_respondents(candidates, has_keys=has_keys):
+                return guess_in_rows
+            values = rater_columns.ValueColumns(
+                {index: (self.head.names[index], "") for index in shared}, "shared"
+            )
+            if len(shared) > 2 or has_keys or first is not None or len(self.head.names) == 2:
+                guess = self._build_wide(values)
+                if doubtful:
+                    guess.doubt, guess.doubtful_columns = "raters_unclear", shared
+                return guess
+        guess = ColumnGuess("items", {})
+        self._exclude_columns(free, guess, "no_role")
+        if not self.has_content:
+            guess.excluded_columns, guess.attribute_columns = [], list(guess.excluded_columns)
+            guess.doubt = "no_labels"
+            guess.doubtful_columns = free
+        else:
+            guess.attribute_columns = [
+                index
+                for index in range(len(self.head.names))
+                if index not in self.columns.values()
+                and index not in self.content
+                and self.reasons.get(index) != "row_numbers"
+            ]
+        return guess
+
+    def _list_doubtful_raters(self, indexes: Sequence[int]) -> list[int]:
+        """Return those of the columns that share no values with the others, if they may be raters.
+
+        Columns of numbers may be measurements, which need not have common values.
+        """
+        columns = self.head.columns
+        if all(columns[index].is_numeric for index in indexes):
+            return []
+        shared = rater_columns.find_columns_with_shared_values(
+            self.head, indexes, self.labels, sure=True
+        )
+        return [index for index in indexes if index not in shared and columns[index].filled]
+
+    def _shares_values_with(self, index: int, others: Sequence[int]) -> bool:
+        """Return whether the column has only values of the other columns, as a rater's has."""
+        values = self.head.columns[index].values
+        return (
+            any(
+                2 * len(values & self.head.columns[other].values) > len(values)
+                for other in others
+                if other != index
+            )
+            and self.head.columns[index].has_repeats
+        )

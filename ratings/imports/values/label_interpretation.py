@@ -1,0 +1,227 @@
+"""Interpret the label texts of a question: join spellings, find missing values, add notes.
+
+Everything that reads labels from a file uses this: imports of any format, the wizard and `manage.py
+agreement`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import label_notes
+from .label_normalization import (
+    TRUTH_VALUES,
+    get_normal_form,
+    get_similar_forms,
+    has_decimal_commas,
+    normalize_text,
+    parse_decimal,
+    select_spelling,
+)
+from .label_notes import LabelNote
+from .label_order import ALPHABET, guess_order
+from .missing_codes import CodeStatus, classify_codes
+from .multi_label_cells import join_labels, split_labels
+
+JOIN, KEEP = "join", "keep"  # what to do with similar labels; an empty text is undecided
+MAX_QUOTED_LABELS = 8
+
+
+@dataclass(frozen=True)
+class LabelOptions:
+    """Decisions on the labels of a file.
+
+    ``missing`` are further codes for missing values, ``not_missing`` labels that are no such codes.
+    ``similar`` is JOIN, KEEP or empty. ``is_exact``: every text is a label as it stands, but for
+    those of ``missing``, as in an export of this program.
+    """
+
+    missing: Sequence[str] = ()
+    not_missing: Sequence[str] = ()
+    similar: str = ""
+    is_exact: bool = False
+
+
+@dataclass
+class LabelInterpretation:
+    """Label of each text in the file, None for a missing value; with notes for the lead."""
+
+    labels: dict[str, str | None] = field(default_factory=dict)
+    notes: list[LabelNote] = field(default_factory=list)
+
+    @property
+    def undecided(self) -> list[LabelNote]:
+        """The notes that the lead has to decide about."""
+        return [note for note in self.notes if note.kind in label_notes.UNDECIDED_KINDS]
+
+
+def interpret_labels(
+    counts: Mapping[str, int], options: LabelOptions, *, existing: Sequence[str] = ()
+) -> LabelInterpretation:
+    """Return the label of each text in the label column, from the texts and their counts.
+
+    ``counts`` is text -> number of ratings, for all texts of one question. ``existing`` are the
+    labels that the question has already: they are no codes for missing values, and other spellings
+    of them become theirs.
+    """
+    if options.is_exact:
+        missing = set(options.missing)
+        return LabelInterpretation({text: None if text in missing else text for text in counts})
+    return _LabelInterpreter(counts, options, existing).read()
+
+
+class _LabelInterpreter:
+    """Reads the labels of one question."""
+
+    def __init__(
+        self, counts: Mapping[str, int], options: LabelOptions, existing: Sequence[str]
+    ) -> None:
+        self.counts = counts
+        self.options = options
+        self.existing = existing
+        self.existing_labels = {get_normal_form(label): label for label in existing}
+        self.reading = LabelInterpretation()
+        self.texts: dict[str, str] = {}  # text of the file -> text in Unicode's composed form
+        self.parts: dict[str, tuple[str, ...]] = {}  # text -> the several labels that it holds
+
+    def read(self) -> LabelInterpretation:
+        self._split_lists()
+        self._mark_missing_codes()
+        forms = self._get_normal_forms()
+        self._note_other_labels(forms)
+        names = self._select_spellings(forms)
+        joined = self._join_similar_labels(list(dict.fromkeys(names.values())))
+        for raw, form in forms.items():
+            self.reading.labels[raw] = joined.get(names[form], names[form])
+        return self.reading
+
+    def _split_lists(self) -> None:
+        """Find the texts that hold several labels; a list of one label is this label."""
+        self.texts = {raw: normalize_text(raw) for raw in self.counts}
+        candidates = [
+            text
+            for text in dict.fromkeys(self.texts.values())
+            if get_normal_form(text) not in self.existing_labels
+        ]
+        lists = split_labels(candidates)
+        self.parts = {text: parts for text, parts in lists.items() if len(parts) > 1}
+        single = {text: "".join(parts) for text, parts in lists.items() if len(parts) < 2}
+        self.texts = {raw: single.get(text, text) for raw, text in self.texts.items()}
+
+    def _mark_missing_codes(self) -> None:
+        """Mark the codes for missing values, and note those that may be one."""
+        missing = [code.strip() for code in self.options.missing]
+        labels = [label for label in self.existing if label not in missing]
+        statuses = classify_codes(
+            {text for text in self.texts.values() if text not in self.parts},
+            missing=missing,
+            not_missing=[*self.options.not_missing, *labels],
+        )
+        for status, kind in (
+            (CodeStatus.MISSING, label_notes.MISSING),
+            (CodeStatus.SUSPECTED, label_notes.MAYBE_MISSING),
+        ):
+            raws = [raw for raw, text in self.texts.items() if statuses.get(text) is status]
+            if status is CodeStatus.MISSING:
+                self.reading.labels.update(dict.fromkeys(raws))
+            if codes := sorted({self.texts[raw] for raw in raws} - {""}):
+                self._add_note(kind, codes, raws=raws, codes=codes)
+
+    def _get_normal_forms(self) -> dict[str, str]:
+        """Return text of the file -> normal form of its label, for all that are not missing."""
+        texts = {raw: text for raw, text in self.texts.items() if raw not in self.reading.labels}
+        has_commas = has_decimal_commas(set(texts.values()))
+        if has_commas:
+            self.parts = {}
+            commas = sorted({text for text in texts.values() if "," in text})
+            self._add_note(label_notes.DECIMAL_COMMAS, commas)
+        forms: dict[str, str] = {}
+        several = [raw for raw, text in texts.items() if text in self.parts]
+        for raw, text in texts.items():
+            forms[raw] = get_normal_form(text, decimal_comma=has_commas)
+        for raw in several:
+            parts = {get_normal_form(part) for part in self.parts[texts[raw]]}
+            forms[raw] = join_labels(sorted(parts))
+        if several:
+            self._add_note(
+                label_notes.SEVERAL_LABELS, sorted({texts[raw] for raw in several}), raws=several
+            )
+        return forms
+
+    def _note_other_labels(self, forms: Mapping[str, str]) -> None:
+        """Note labels such as '2*' and '3 (unsure)' where most labels are numbers."""
+        others = {raw: form for raw, form in forms.items() if parse_decimal(form) is None}
+        new = {form for form in others.values() if form not in self.existing_labels}
+        if not new - set(TRUTH_VALUES) or 2 * len(new) > len(set(forms.values())):
+            return
+        if guess_order(set(forms.values())).basis == ALPHABET:
+            self._add_note(label_notes.BESIDE_NUMBERS, sorted(new), raws=others)
+
+    def _select_spellings(self, forms: Mapping[str, str]) -> dict[str, str]:
+        """Return normal form -> label, and note the spellings that are joined."""
+        spellings: dict[str, set[str]] = {}
+        for raw, form in forms.items():
+            if self.texts[raw] in self.parts:
+                spellings.setdefault(form, set())
+            else:
+                spellings.setdefault(form, set()).add(self.texts[raw])
+        names = {
+            form: self.existing_labels.get(form) or select_spelling(group, form)
+            for form, group in spellings.items()
+        }
+        groups = [
+            " = ".join([names[form], *sorted(group - {names[form]})])
+            for form, group in spellings.items()
+            if len(group) > 1 or (form in self.existing_labels and names[form] not in group)
+        ]
+        if groups:
+            self._add_note(label_notes.EQUAL, groups)
+        return names
+
+    def _join_similar_labels(self, labels: Sequence[str]) -> dict[str, str]:
+        """Return label -> label that it is joined with; note labels that are similar."""
+        similar: dict[str, list[str]] = {}
+        for label, form in get_similar_forms(dict.fromkeys([*self.existing, *labels])).items():
+            similar.setdefault(form, []).append(label)
+        groups = [
+            group
+            for group in similar.values()
+            if len(group) > 1 and any(label not in self.existing for label in group)
+        ]
+        if not groups or self.options.similar == KEEP:
+            return {}
+        kind = label_notes.JOINED if self.options.similar == JOIN else label_notes.SIMILAR
+        self._add_note(kind, [" / ".join(group) for group in groups], groups=groups)
+        if self.options.similar != JOIN:
+            return {}
+        joined: dict[str, str] = {}
+        for group in groups:
+            existing = [label for label in group if label in self.existing]
+            # Without a label of the question, the plainest spelling: Positive, not POSITIVE.
+            target = existing[0] if existing else min(group, key=_build_spelling_sort_key)
+            joined |= {label: target for label in group if label not in (target, *existing)}
+        return joined
+
+    def _add_note(
+        self, kind: str, labels: Sequence[str], *, raws: Iterable[str] = (), **values: Any
+    ) -> None:
+        """Add a note that quotes labels, with the number of ratings of ``raws``."""
+        count = sum(self.counts[raw] for raw in raws)
+        self.reading.notes.append(
+            LabelNote(kind, {"labels": quote_labels(labels), "count": count, **values})
+        )
+
+
+def _build_spelling_sort_key(label: str) -> tuple[bool, int, str]:
+    """Return a key that sorts plain spellings first: no capitals throughout, few blanks."""
+    return (label.isupper() and len(label) > 1, len(label), label)
+
+
+def quote_labels(labels: Collection[str]) -> str:
+    """Return labels for a message, the first ones and their number if there are many."""
+    quoted = [f"'{label}'" for label in list(labels)[:MAX_QUOTED_LABELS]]
+    if len(labels) > MAX_QUOTED_LABELS:
+        quoted.append(f"… ({len(labels)})")
+    return ", ".join(quoted)

@@ -1,0 +1,119 @@
+"""Normalize labels, so that spellings of one label in a file become equal.
+
+Equal numbers are one label (1, 1.0, +1), so are the spellings of a truth value (True, TRUE) and of
+a character in Unicode. Labels that differ in case or in blanks are only similar: whoever imports
+the file decides whether they are one label.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection
+from decimal import Decimal
+
+TRUTH_VALUES = ("true", "false")
+MINUS_SIGNS = str.maketrans({"\u2212": "-", "\uff0d": "-"})  # the sign for minus, and its wide form
+MAX_EXPONENT = 20  # a number with a greater one is left as it is written
+
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+_THOUSANDS = re.compile(r"[+-]?\d{1,3},\d{3}", re.ASCII)
+_WHOLE_NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
+# Long and short forms of two answers, which one file may mix.
+_SHORT_FORMS = (
+    (("yes", "no"), ("y", "n")),
+    (("true", "false"), ("t", "f")),
+    (("true", "false"), ("1", "0")),
+    (("yes", "no"), ("1", "0")),
+    (("ja", "nein"), ("j", "n")),
+    (("oui", "non"), ("o", "n")),
+    (("sí", "no"), ("s", "n")),
+)
+_BLANKS = re.compile(r"[\s\u200b\ufeff]+")
+
+
+def normalize_text(label: str) -> str:
+    """Return a label in Unicode's composed form (NFC), without blanks at its ends."""
+    return (
+        label.strip()
+        if label.isascii()
+        else unicodedata.normalize("NFC", label).strip(" \u200b\ufeff\t\r\n\u00a0")
+    )
+
+
+def parse_decimal(label: str, *, decimal_comma: bool = False) -> Decimal | None:
+    """Return the label as an exact number, or None. ``decimal_comma``: 2,5 is a number, too."""
+    text = label.strip().translate(MINUS_SIGNS)
+    if decimal_comma and _DECIMAL_COMMA.fullmatch(text):
+        text = text.replace(",", ".")
+    return Decimal(text) if _NUMBER.fullmatch(text) else None
+
+
+def parse_number(label: str) -> float | None:
+    """Return the label as a finite number, or None."""
+    number = parse_decimal(label)
+    if number is None:
+        return None
+    value = float(number)
+    return value if abs(value) != float("inf") else None
+
+
+def format_number(number: Decimal) -> str:
+    """Return the plainest spelling of a number: 1 for 1.0, +1 and 1e0."""
+    if number == 0:
+        return "0"
+    normal = number.normalize()
+    return f"{normal:f}" if abs(normal.adjusted()) <= MAX_EXPONENT else str(normal)
+
+
+def has_decimal_commas(labels: Collection[str]) -> bool:
+    """Return whether the commas in these labels are decimal commas.
+
+    All labels must be numbers then. 1,000 may be a thousand, so at least one label must have
+    another number of digits behind its comma; and 2.5 beside 2,5 is no way to write numbers.
+    """
+    commas = [label for label in labels if _DECIMAL_COMMA.fullmatch(label)]
+    others = [label for label in labels if not _DECIMAL_COMMA.fullmatch(label)]
+    return any(not _THOUSANDS.fullmatch(label) for label in commas) and all(
+        _WHOLE_NUMBER.fullmatch(label) for label in others
+    )
+
+
+def get_normal_form(label: str, *, decimal_comma: bool = False) -> str:
+    """Return the text that all spellings of a label share."""
+    text = normalize_text(label)
+    number = parse_decimal(text, decimal_comma=decimal_comma)
+    if number is not None:
+        return format_number(number)
+    return text.casefold() if text.casefold() in TRUTH_VALUES else text
+
+
+def get_similar_forms(labels: Collection[str]) -> dict[str, str]:
+    """Return label -> text that it shares with labels that are probably the same.
+
+    These differ in case and blanks only, or are the long and short form of yes and no: Yes and Y,
+    TRUE and 1. Of short forms alone, none is the same as another.
+    """
+    forms = {label: _BLANKS.sub(" ", get_normal_form(label)).strip().casefold() for label in labels}
+    present = set(forms.values())
+    for long_forms, short_forms in _SHORT_FORMS:
+        has_both = present & set(long_forms) and present & set(short_forms)
+        if has_both and present <= {*long_forms, *short_forms}:
+            names = dict(zip(short_forms, long_forms, strict=True))
+            forms = {label: names.get(form, form) for label, form in forms.items()}
+    return forms
+
+
+def select_spelling(spellings: Collection[str], normal_form: str) -> str:
+    """Return the spelling to show, out of those that the file has for one label.
+
+    A spelling that the file uses throughout is kept where it may be meant: 01, +1, 1e3, TRUE. A
+    whole number written as a decimal (1.0) is what a data frame makes of a column with an empty
+    cell.
+    """
+    normalized = {normalize_text(spelling) for spelling in spellings}
+    if len(normalized) != 1 or normal_form in normalized:
+        return normal_form
+    (spelling,) = normalized
+    return normal_form if "." in spelling or "," in spelling else spelling

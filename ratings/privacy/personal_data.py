@@ -1,0 +1,230 @@
+"""Personal data of raters: export, and pseudonymization that keeps the ratings.
+
+To delete the ratings as well, see ``ratings.items.purge``.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from core import security_log
+from events.models import Event
+from projects.models import Category, Deletion, Project, Rater, RaterIdentity
+from ratings.models import (
+    Assignment,
+    CheckAnswer,
+    Exam,
+    ImportRun,
+    JudgementBase,
+    RaterMessage,
+    Rating,
+    Revision,
+)
+from ratings.services.judgement import STORED_TEXTS
+
+PSEUDONYM_PREFIX = "former"
+# Fields of an import's summary that show single rows.
+ROW_EXAMPLE_FIELDS = (
+    "preview",
+    "repeat_examples",
+    "duplicate_examples",
+    "unmatched_raters",
+    "suggested_members",
+)
+
+
+def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[bytes]:
+    """Yield JSON Lines of all data about the rater.
+
+    These are their identity, ratings with history, check answers, exams, assignments, and messages
+    from leads. ``as_shown``: with the pseudonym, where the project hides its raters.
+    """
+    identity = None if as_shown else RaterIdentity.objects.filter(rater=rater).first()
+    user = None if as_shown and rater.project.hides_raters else rater.user
+    identity_fields = {
+        "project": rater.project.name,
+        "rater": identity.key if identity else rater.key,
+        "name": identity.name if identity else rater.name,
+        "kind": rater.kind,
+        "group": rater.group,
+        "paused": rater.paused,
+        "account": user.get_username() if user else None,
+    }
+    yield _encode_line(identity_fields)
+    labels: dict[int, dict[int, str]] = defaultdict(dict)
+    categories = Category.objects.filter(question__project=rater.project_id)
+    for question, code, label in categories.values_list("question_id", "code", "label"):
+        labels[question][code] = label
+    ratings = Rating.objects.filter(rater=rater).select_related("question", "item").order_by("pk")
+    for rating in ratings.prefetch_related("revisions").iterator(chunk_size=1_000):
+        question_labels = labels[rating.question_id]
+        yield _encode_line(
+            {
+                "item": rating.item.key,
+                "question": rating.question.key,
+                "label": question_labels.get(rating.code),
+                "rated_at": rating.rated_at,
+                **_get_texts(rating),
+                "seconds": rating.seconds,
+                "guidelines": rating.guidelines,
+                "item_version": rating.item_version,
+                "history": [
+                    {
+                        "label": question_labels.get(entry.code),
+                        "rated_at": entry.rated_at,
+                        "recorded_at": entry.recorded_at,
+                        "source": entry.source,
+                        **_get_texts(entry),
+                    }
+                    for entry in rating.revisions.all()
+                ],
+            }
+        )
+    check_answers = (
+        CheckAnswer.objects.filter(rater=rater).select_related("question", "item").order_by("pk")
+    )
+    for entry in check_answers.iterator(chunk_size=1_000):
+        yield _encode_line(
+            {
+                "check": entry.kind,
+                "item": entry.item.key,
+                "question": entry.question.key,
+                "label": labels[entry.question_id].get(entry.code),
+                "rated_at": entry.rated_at,
+                "recorded_at": entry.changed_at,
+                **_get_texts(entry),
+                "seconds": entry.seconds,
+                "guidelines": entry.guidelines,
+                "item_version": entry.item_version,
+                "current": entry.is_current,
+            }
+        )
+    for exam in Exam.objects.filter(rater=rater).select_related("question"):
+        yield _encode_line(
+            {
+                "exam": exam.question.key,
+                "attempt": exam.number,
+                "state": exam.state,
+                "started_at": exam.started_at,
+                "ended_at": exam.ended_at,
+                "answers": len(exam.scored_answers),
+                "right": exam.right,
+                "reason": exam.reason,
+            }
+        )
+    assignments = Assignment.objects.filter(rater=rater).select_related("item").order_by("pk")
+    for assignment in assignments.iterator(chunk_size=1_000):
+        yield _encode_line(
+            {
+                "assigned_item": assignment.item.key,
+                "state": assignment.state,
+                "leased_until": assignment.leased_until,
+                "skip_reason": assignment.skip_reason,
+                "flagged": assignment.flagged,
+            }
+        )
+
+    for message in RaterMessage.objects.filter(rater=rater).select_related("sender"):
+        yield _encode_line(
+            {
+                "message": message.text,
+                "sender": message.sender_name,
+                "sent_at": message.sent_at,
+                "read_at": message.read_at,
+            }
+        )
+
+
+def _encode_line(data: dict[str, Any]) -> bytes:
+    return (json.dumps(data, ensure_ascii=False, default=_format_value) + "\n").encode()
+
+
+def _get_texts(judgement: JudgementBase) -> dict[str, str]:
+    return {name: getattr(judgement, name) for name in STORED_TEXTS}
+
+
+def _clear_texts(rows: QuerySet[Any]) -> int:
+    """Clear the texts that a person wrote in these rows; return the number of cleared texts."""
+    return sum(rows.exclude(**{name: ""}).update(**{name: ""}) for name in STORED_TEXTS)
+
+
+def _format_value(value: Any) -> str:
+    return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
+
+
+@transaction.atomic
+def pseudonymize_rater(*, rater: Rater, by: Any, comments: bool) -> Rater:
+    """Remove key, name, account and messages of the rater's person; keep ratings and counts.
+
+    The texts that they wrote are cleared unless ``comments`` is True. A Deletion row records the
+    numbers.
+    """
+    locked_rater = Rater.objects.select_for_update().get(pk=rater.pk)
+    ratings = Rating.objects.filter(rater=locked_rater)
+    counts = {"ratings": ratings.current().count(), "comments": 0}
+    if not comments:
+        revisions = Revision.objects.filter(rating__rater=locked_rater)
+        check_answers = CheckAnswer.objects.filter(rater=locked_rater)
+        counts["comments"] = sum(map(_clear_texts, (ratings, revisions, check_answers)))
+        Assignment.objects.filter(rater=locked_rater).exclude(skip_reason="").update(skip_reason="")
+    RaterMessage.objects.filter(rater=locked_rater).delete()
+    pseudonym = f"{PSEUDONYM_PREFIX}-{secrets.token_hex(4)}"
+    # Where the project hides its raters, the current pseudonym stays.
+    identities = RaterIdentity.objects.filter(rater=locked_rater)
+    shown_key = locked_rater.key if identities.exists() else pseudonym
+    replace_names(locked_rater, shown_key)
+    identities.update(key=pseudonym, name="")
+    locked_rater.key, locked_rater.name, locked_rater.user, locked_rater.paused = (
+        shown_key,
+        "",
+        None,
+        True,
+    )
+    locked_rater.save(update_fields=["key", "name", "user", "paused"])
+    Project.objects.filter(pk=locked_rater.project_id).increment_items_and_raters_version()
+    now = timezone.now()
+    Deletion.objects.create(
+        kind=Deletion.Kind.PERSON,
+        target=locked_rater.pk,
+        project_id=locked_rater.project_id,
+        by=by,
+        requested_at=now,
+        finished_at=now,
+        counts=counts,
+    )
+    security_log.log_event(
+        "rater_pseudonymized",
+        project_id=locked_rater.project_id,
+        by=by.pk if by else None,
+        rater=locked_rater.pk,
+        pseudonym=pseudonym,
+    )
+    return locked_rater
+
+
+def replace_names(rater: Rater, replacement: str) -> None:
+    """Remove the rater's name from other rows of the project: finished imports and events."""
+    runs = ImportRun.objects.filter(
+        project=rater.project_id, state__in=(ImportRun.State.DONE, ImportRun.State.FAILED)
+    )
+    identity_keys = RaterIdentity.objects.filter(rater=rater).values_list("key", flat=True)
+    for run in runs.select_for_update():
+        run.summary = {
+            name: value for name, value in run.summary.items() if name not in ROW_EXAMPLE_FIELDS
+        }
+        members = run.mapping.get("members", {})
+        keys = (rater.key, *identity_keys)
+        run.mapping["members"] = {
+            key: user for key, user in members.items() if key not in keys and user != rater.user_id
+        }
+        run.save(update_fields=["summary", "mapping"])
+    for event in Event.objects.filter(project=rater.project_id, data__rater=rater.key):
+        Event.objects.filter(pk=event.pk).update(data={**event.data, "rater": replacement})
