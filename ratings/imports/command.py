@@ -141,7 +141,7 @@ def _apply_options_and_check(run: ImportRun, result: FileResult, options: Import
     if head is not None and mapping.doubt:
         result.add_problem("{} ({})".format(*format_doubt(mapping, head)))
         return False
-    services.start_check_with_columns(run=run, mapping=mapping)
+    services.start_check(run=run, mapping=mapping)
     _run_worker_step(run)
     _recheck_with_suggested_members(run, options)
     _add_check_results(run, result)
@@ -187,7 +187,7 @@ def _recheck_with_suggested_members(run: ImportRun, options: ImportOptions) -> N
     }
     if new_members and run.state == ImportRun.State.CHECKED:
         mapping.members |= new_members
-        services.start_check_with_matches(run=run, mapping=mapping)
+        services.start_check(run=run, mapping=mapping)
         _run_worker_step(run)
 
 

@@ -128,22 +128,9 @@ def reread_file(
     return _update_run_in_state(run, (State.MAPPING,), mapping=mapping.to_json())
 
 
-def start_check_with_columns(*, run: ImportRun, mapping: ImportMapping) -> bool:
-    """Start the check of the file with these columns; return False if the run has moved on."""
-    return _restart_check(run, mapping=mapping.to_json())
-
-
-def start_check_with_matches(*, run: ImportRun, mapping: ImportMapping) -> bool:
-    """Start the check with matched raters and questions; False if the run has moved on."""
-    return _restart_check(run, mapping=mapping.to_json())
-
-
-def start_check_again(*, run: ImportRun) -> bool:
-    """Start the check of the file again; return False if the run has moved on."""
-    return _restart_check(run)
-
-
-def _restart_check(run: ImportRun, **changes: Any) -> bool:
+def start_check(*, run: ImportRun, mapping: ImportMapping | None = None) -> bool:
+    """Start the check of the file, with another mapping; return False if the run has moved on."""
+    changes = {} if mapping is None else {"mapping": mapping.to_json()}
     restartable_states = (State.MAPPING, State.INVALID, State.CHECKED, State.FAILED)
     reset_fields = {
         "bytes_read": 0,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 from pathlib import PurePath
 from typing import IO, Any
 
@@ -18,10 +20,9 @@ from ratings.imports.mapping.import_mapping import SHEET_CHOICES, ImportMapping
 from ratings.imports.readers import SOURCES, list_extensions
 from ratings.models import ImportRun
 
-from .pasted_text import LINES, TABLE, build_file
-
 MAX_PASTED_LENGTH = 1_000_000  # characters; a longer text has to be uploaded as a file
 PASTED_NAME = "pasted"
+LINES, TABLE = "lines", "table"  # one text per line, each an item; or a table
 DELIMITER_CHOICES = [
     (",", gettext_lazy("comma ,")),
     (";", gettext_lazy("semicolon ;")),
@@ -75,8 +76,12 @@ class UploadForm(forms.Form):
         file = self.cleaned_data["file"]
         if file is not None:
             return file, file.name
-        pasted_format = self.cleaned_data["pasted_format"] or LINES
-        return build_file(self.cleaned_data["pasted"], pasted_format), PASTED_NAME
+        text = self.cleaned_data["pasted"]
+        if self.cleaned_data["pasted_format"] != TABLE:
+            lines = (line.strip() for line in text.splitlines())
+            records = (json.dumps({"text": line}) for line in dict.fromkeys(lines) if line)
+            text = "".join(f"{record}\n" for record in records)
+        return io.BytesIO(text.encode()), PASTED_NAME
 
 
 class ReadingForm(forms.Form):

@@ -94,9 +94,7 @@ def render_columns_page(request: HttpRequest, run: ImportRun, *, data: Any = Non
                 *mapping.reasons.values()
             }
         if data is not None and form.is_valid() and is_readable:
-            warn_if_not_applied(
-                request, services.start_check_with_columns(run=run, mapping=form.get_mapping())
-            )
+            warn_if_not_applied(request, services.start_check(run=run, mapping=form.get_mapping()))
             return redirect(get_run_url(run))
         context |= {"form": form, "head": head}
         context["zones"] = list_time_zones()

@@ -135,9 +135,7 @@ def _check_with_matches(request: HttpRequest, run: ImportRun) -> HttpResponse:
     form = MatchingForm(request.POST, run=run, mapping=mapping)
     if not form.is_valid():
         return render_check_page(request, run, matching_form=form)
-    warn_if_not_applied(
-        request, services.start_check_with_matches(run=run, mapping=form.get_mapping(mapping))
-    )
+    warn_if_not_applied(request, services.start_check(run=run, mapping=form.get_mapping(mapping)))
     return redirect(get_run_url(run))
 
 
@@ -149,14 +147,12 @@ def _check_with_labels(request: HttpRequest, run: ImportRun) -> HttpResponse:
     form = LabelsForm(request.POST, run=run, mapping=mapping)
     if not form.is_valid():
         return render_check_page(request, run, labels_form=form)
-    warn_if_not_applied(
-        request, services.start_check_with_matches(run=run, mapping=form.get_mapping(mapping))
-    )
+    warn_if_not_applied(request, services.start_check(run=run, mapping=form.get_mapping(mapping)))
     return redirect(get_run_url(run))
 
 
 def _check_again(request: HttpRequest, run: ImportRun) -> HttpResponse:
-    warn_if_not_applied(request, services.start_check_again(run=run))
+    warn_if_not_applied(request, services.start_check(run=run))
     return redirect(get_run_url(run))
 
 
