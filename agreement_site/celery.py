@@ -54,7 +54,7 @@ class Sweeper(bootsteps.StartStopStep):
     SWEEPS = {
         "metrics.tasks.sweep_all": Pace(),
         "ratings.tasks.resume_stalled": Pace(),
-        "metrics.jobs.deletions.process_deletions": Pace(),
+        "metrics.jobs.deletions.process_pending_deletions": Pace(),
         "quality.tasks.sweep_all": Pace(0.4, 3.0),
         "quality.tasks.sweep_gold": Pace(0.4, 3.0),
         "quality.tasks.sweep_raters": Pace(0.4, 3.0),

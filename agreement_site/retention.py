@@ -8,15 +8,17 @@ from __future__ import annotations
 import datetime
 import logging
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from allauth.socialaccount.models import SocialAccount
 from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib.sessions.models import Session
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from agreement_site.models import AuditLogEntry
+from projects import authentication, legal_hold
 from projects.models import ApiToken
 from projects.services.members import role_offers
 
@@ -34,14 +36,14 @@ class RetentionRule(NamedTuple):
 
 
 def delete_old_audit_log_entries(before: Moment) -> int:
-    return AuditLogEntry.objects.filter(created_at__lt=before).delete()[0]
+    entries = AuditLogEntry.objects.filter(created_at__lt=before)
+    return _exclude_held(entries).delete()[0]
 
 
 def clear_old_audit_log_addresses(before: Moment) -> int:
     """Clear the addresses of old entries; the entries stay."""
-    return (
-        AuditLogEntry.objects.filter(created_at__lt=before).exclude(address="").update(address="")
-    )
+    entries = AuditLogEntry.objects.filter(created_at__lt=before).exclude(address="")
+    return _exclude_held(entries).update(address="")
 
 
 def delete_dead_tokens(before: Moment) -> int:
@@ -50,7 +52,15 @@ def delete_dead_tokens(before: Moment) -> int:
     They open nothing, but tell who had them and when they were used.
     """
     dead = Q(revoked_at__lt=before) | Q(expires_at__lt=before)
-    return ApiToken.objects.filter(dead).delete()[0]
+    return _exclude_held(ApiToken.objects.filter(dead)).delete()[0]
+
+
+def _exclude_held(rows: QuerySet[Any]) -> QuerySet[Any]:
+    """Return the rows without those of projects under legal hold."""
+    if legal_hold.is_site_held():
+        return rows.none()
+    # Not by exclude(), which would leave out rows of no project, too.
+    return rows.filter(Q(project_id=None) | ~Q(project_id__in=legal_hold.list_held_projects()))
 
 
 RULES = [
@@ -69,8 +79,23 @@ def apply_retention_rules() -> None:
         if days and (n_removed := rule.remove(now - datetime.timedelta(days=days))):
             logger.info("Removed %s %s after %s days", n_removed, rule.description, days)
     remove_ended_user_sessions()
+    revoke_tokens_of_provider_accounts()
     if n_removed := role_offers.delete_expired_offers():
         logger.info("Removed %s role offers that nobody accepted", n_removed)
+
+
+def revoke_tokens_of_provider_accounts() -> None:
+    """Revoke tokens whose owner signs in by a provider and has not done so for some time.
+
+    The provider may have disabled the account, which it would not say to a token.
+    """
+    if not settings.PROVIDER_TOKEN_DAYS:
+        return
+    before = timezone.now() - datetime.timedelta(days=settings.PROVIDER_TOKEN_DAYS)
+    owners = SocialAccount.objects.filter(user__last_login__lt=before).values("user")
+    tokens = ApiToken.objects.filter(user__in=owners, created_at__lt=before)
+    if n_revoked := authentication.revoke_tokens(tokens):
+        logger.info("Revoked %s tokens of people who no longer sign in", n_revoked)
 
 
 def remove_ended_user_sessions() -> None:

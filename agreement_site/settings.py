@@ -288,6 +288,27 @@ OIDC_SECOND_FACTOR = env_bool("OIDC_SECOND_FACTOR", False)
 _oidc = urlsplit(OIDC_SERVER_URL)
 if OIDC_SERVER_URL and _oidc.scheme != "https" and _oidc.hostname not in ("localhost", "127.0.0.1"):
     raise ImproperlyConfigured(f"OIDC_SERVER_URL={OIDC_SERVER_URL!r}: it starts with https://")
+# Whether the provider's back-channel logout also revokes the account's API tokens.
+OIDC_LOGOUT_REVOKES_TOKENS = env_bool("OIDC_LOGOUT_REVOKES_TOKENS", False)
+# Days after the last sign-in until API tokens of accounts of a provider are revoked; 0: never.
+PROVIDER_TOKEN_DAYS = env_int("PROVIDER_TOKEN_DAYS", 0)
+if PROVIDER_TOKEN_DAYS < 0:
+    raise ImproperlyConfigured("PROVIDER_TOKEN_DAYS: days, or 0 for never")
+# Roles by groups of the provider: (group, number of a project or None for the site, role).
+OIDC_GROUPS_CLAIM = os.environ.get("OIDC_GROUPS_CLAIM") or "groups"
+OIDC_GROUP_ROLES: list[tuple[str, int | None, str]] = []
+for _entry in env_list("OIDC_GROUP_ROLES"):
+    _match = re.fullmatch(
+        r"(.+)=(?:(\d+):(lead|adjudicator|viewer|annotator)|site:administrator)", _entry
+    )
+    if not _match:
+        raise ImproperlyConfigured(
+            f"OIDC_GROUP_ROLES: {_entry!r} is no entry like group=12:annotator (lead, adjudicator, "
+            "viewer) or group=site:administrator"
+        )
+    OIDC_GROUP_ROLES.append(
+        (_match[1], int(_match[2]) if _match[2] else None, _match[3] or "administrator")
+    )
 SOCIALACCOUNT_PROVIDERS: dict = {}
 if OIDC_SERVER_URL:
     SOCIALACCOUNT_PROVIDERS["openid_connect"] = {
@@ -417,6 +438,12 @@ if MAY_CREATE_PROJECTS not in ("everybody", "leads", "staff"):
 
 # A file that gets each entry of the audit log as a line of JSON, chained by hashes; empty: none.
 AUDIT_LOG_FILE = os.environ.get("AUDIT_LOG_FILE", "")
+# A syslog server that gets each entry, too: udp://host:514, tcp://host:601 or unix:///dev/log.
+AUDIT_LOG_SYSLOG = os.environ.get("AUDIT_LOG_SYSLOG", "")
+if AUDIT_LOG_SYSLOG and not re.fullmatch(r"(udp|tcp)://[\w.:\[\]-]+|unix:///\S+", AUDIT_LOG_SYSLOG):
+    raise ImproperlyConfigured(
+        f"AUDIT_LOG_SYSLOG={AUDIT_LOG_SYSLOG!r}: udp://host:514, tcp://host:601 or unix:///dev/log"
+    )
 
 # Retention in days (retention.py); 0 keeps the data for good.
 KEEP_AUDIT_LOG_DAYS = env_int("KEEP_AUDIT_LOG_DAYS", 0)
@@ -427,6 +454,12 @@ KEEP_IMPORTS_DAYS = env_int("KEEP_IMPORTS_DAYS", 7)
 for _days in (KEEP_AUDIT_LOG_DAYS, KEEP_ADDRESSES_DAYS, KEEP_TOKENS_DAYS, KEEP_IMPORTS_DAYS - 1):
     if _days < 0:
         raise ImproperlyConfigured("KEEP_..._DAYS: days, 0 for ever; of imports 1 or more")
+
+# Projects of which nothing is deleted, by their numbers, or "all" (projects/legal_hold.py).
+LEGAL_HOLD = env_list("LEGAL_HOLD")
+for _text in LEGAL_HOLD:
+    if _text != "all" and not _text.isdecimal():
+        raise ImproperlyConfigured(f"LEGAL_HOLD: {_text!r} is neither a project's number nor all")
 
 # Time after which an item assigned to an annotator may go to somebody else.
 LEASE_SECONDS = env_int("LEASE_SECONDS", 30 * 60)

@@ -139,7 +139,7 @@ class RatingFilter:
         return {name: value for name, value in parameters.items() if value}
 
     def validate(self, choices: Mapping[str, Any]) -> None:
-        """Raise BadRequest if nothing can match; the message lists the available values."""
+        """Raise BadRequest if the filter names values that do not occur; the message lists them."""
         if self.group and self.group not in choices["groups"]:
             raise build_invalid_value_error("group", self.group, choices["groups"])
         newest = choices.get("versions", 1)

@@ -1,4 +1,4 @@
-"""Listeners that are called, after the commit, when results of a question changed.
+"""Listeners that are called after a commit that changed results of a question.
 
 Mails about targets and alerts begin with a listener. Whatever a listener reacts to must also be
 found without it later, as the sweep does with counts: a worker that is killed announces nothing.

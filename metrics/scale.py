@@ -1,4 +1,4 @@
-"""A question's scale as arrays for the agreement library, and the coefficients that suit it."""
+"""QuestionScale: categories, values and weights of a question as arrays."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["QuestionScale", "get_weighted_name", "list_headline_coefficients"]
 
 @dataclass(frozen=True)
 class QuestionScale:
-    """The scale of a question.
+    """Scale of a question: declared order of codes, values and weight matrices.
 
     ``codes`` (k,): the active categories' codes in declared order; ``width``: number of codes ever
     assigned; ``values`` (k,) or None; ``matrix`` (k, k) of weights or None.
@@ -79,13 +79,13 @@ class QuestionScale:
         """The type of scale: whether the categories have an order, and numbers."""
         return get_scale_type(self.kind)
 
-    def reorder(self, counts: np.ndarray, *, axes: int = 1) -> np.ndarray:
+    def reorder_to_declared(self, counts: np.ndarray, *, axes: int = 1) -> np.ndarray:
         """Reorder the last ``axes`` axes from codes to categories in declared order."""
         for axis in range(-axes, 0):
             counts = np.take(counts, self.codes, axis=axis)
         return counts
 
-    def code_indices(self, codes: np.ndarray) -> np.ndarray:
+    def get_code_indices(self, codes: np.ndarray) -> np.ndarray:
         """Return indices of codes among the declared categories; -1 for other codes."""
         index_of_code = np.full(max(self.width, codes.max(initial=-1) + 1), -1, np.int64)
         index_of_code[self.codes] = np.arange(self.k)
@@ -176,7 +176,7 @@ class QuestionScale:
         Weighting -> (P, 3): value, low, high; NaN where undefined or where the weighting is
         unsupported.
         """
-        ordered = self.reorder(tables, axes=2)
+        ordered = self.reorder_to_declared(tables, axes=2)
         matrices = self.build_weight_matrices()
         estimates = {name: cohen.kappa(ordered, matrix) for name, matrix in matrices.items()}
         solve_together([kappa.limits for kappa in estimates.values()])

@@ -33,11 +33,11 @@ def count_question(question_id: int) -> None:
     if not question_updates.has_pending_work(question_id):
         pacing.record_run(question_id, started)
         return
-    n_items, remaining = question_updates.work_on_question(
+    n_items, remaining = question_updates.update_question_for_seconds(
         question_id, seconds=question_updates.TURN_SECONDS
     )
     if remaining is question_updates.RemainingWork.NOTHING and not n_items:
-        refresh.finish_cumulative_results(
+        refresh.compute_deferred_cumulative_results(
             question_id
         )  # deferred until no rating arrives for a moment
     if remaining is question_updates.RemainingWork.MORE or (
@@ -55,9 +55,9 @@ def compute_attribution(attribution_id: int) -> None:
 
 
 @shared_task(ignore_result=True)
-def compute_filtered_result(slice_id: int) -> None:
+def compute_filtered_result(result_id: int) -> None:
     """Compute a requested filtered result; one that was computed meanwhile is left alone."""
-    filtered_jobs.FILTERED_RESULT_JOB.compute(slice_id)
+    filtered_jobs.FILTERED_RESULT_JOB.compute(result_id)
 
 
 @shared_task(ignore_result=True)

@@ -6,7 +6,7 @@ from allauth.socialaccount import views as social_views
 from django.urls import path, re_path
 
 from . import password_reset, second_factor, sign_in
-from .identity_providers import oidc, saml
+from .identity_providers import backchannel_logout, oidc, saml
 from .preferences import language, theme
 from .sessions import views
 
@@ -77,6 +77,11 @@ urlpatterns = [
         "oidc/<slug:provider_id>/login/callback/",
         oidc.oidc_callback,
         name="openid_connect_callback",
+    ),
+    path(
+        "oidc/<slug:provider_id>/logout/",
+        backchannel_logout.receive_logout,
+        name="oidc_backchannel_logout",
     ),
     path("saml/login/", saml.SamlSignIn.as_view(), name="saml_login"),
     path("saml/acs/", saml.receive_saml_response, name="saml_acs"),

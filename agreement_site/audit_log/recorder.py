@@ -17,7 +17,7 @@ from django.db import transaction
 from agreement_site.models import AuditLogEntry
 from agreement_site.monitoring import logs
 
-from . import stream
+from . import stream, syslog
 
 # Anybody can cause any number of these, so they are only logged.
 UNRECORDED_EVENTS = ("rate_limited", "token_rejected", "too_many_requests")
@@ -49,6 +49,8 @@ def record_event(event: str, fields: dict[str, Any]) -> None:
     )
     if settings.AUDIT_LOG_FILE:
         transaction.on_commit(functools.partial(stream.append_entry, entry))
+    if settings.AUDIT_LOG_SYSLOG:
+        transaction.on_commit(functools.partial(syslog.send_entry, entry))
 
 
 def _to_json(values: dict[str, Any] | None) -> Any:

@@ -43,14 +43,14 @@ def append_entry(entry: AuditLogEntry) -> None:
         with os.fdopen(handle, "rb+") as file:
             fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed
             previous = _read_last_hash(file)
-            file.write(format_line(_get_values(entry), previous))
+            file.write(format_line(get_values(entry), previous))
     except (OSError, ValueError):
         logger.exception("The audit log could not be appended to %s", path)
 
 
 def format_line(values: Mapping[str, Any], previous: str) -> bytes:
     """Return the line of an entry: its values, the hash of the line before, and its own hash."""
-    content = _encode({**values, "previous": previous})
+    content = encode({**values, "previous": previous})
     digest = hashlib.sha256(content.encode()).hexdigest()
     return f'{content[:-1]}, "hash": "{digest}"}}\n'.encode()
 
@@ -87,17 +87,19 @@ def _differs_from_database(values: Mapping[str, Any]) -> bool:
     entry = AuditLogEntry.objects.filter(pk=values["id"]).first()
     if entry is None:
         return not settings.KEEP_AUDIT_LOG_DAYS
-    stored = json.loads(_encode(_get_values(entry)))
+    stored = json.loads(encode(get_values(entry)))
     if settings.KEEP_ADDRESSES_DAYS and not stored["address"]:
         stored["address"] = values["address"]
     return bool(stored != values)
 
 
-def _get_values(entry: AuditLogEntry) -> Mapping[str, Any]:
+def get_values(entry: AuditLogEntry) -> Mapping[str, Any]:
+    """Return the values of an entry as the file and syslog have them."""
     return {name: getattr(entry, name) for name in COLUMNS}
 
 
-def _encode(values: Mapping[str, Any]) -> str:
+def encode(values: Mapping[str, Any]) -> str:
+    """Return the values as JSON, in their order."""
     return json.dumps(values, cls=DjangoJSONEncoder, ensure_ascii=False)
 
 

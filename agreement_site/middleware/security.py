@@ -70,13 +70,14 @@ class NulCharacterMiddleware(BaseMiddleware):
 class PrivateResponsesMiddleware(BaseMiddleware):
     """Keep API responses, and the pages of signed-in users, out of every cache.
 
-    An API client that speaks http where https is required gets an error, not a redirect: its token
-    was readable on the way.
+    A client of the API or of /metrics that speaks http where https is required gets an error, not a
+    redirect: its token was readable on the way.
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         is_api = request.path_info.startswith("/api/")
-        if is_api and settings.HTTPS and not request.is_secure():
+        has_token = is_api or request.path_info == "/metrics"
+        if has_token and settings.HTTPS and not request.is_secure():
             return JsonResponse(build_error_body(403, "Use https."), status=403)
         response = self.get_response(request)
         if is_api:

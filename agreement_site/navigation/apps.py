@@ -5,3 +5,9 @@ from django.contrib.admin import apps
 
 class AdminConfig(apps.AdminConfig):
     default_site = "agreement_site.navigation.admin_site.ConcordAdminSite"
+
+    def ready(self) -> None:
+        from .model_names import set_model_names
+
+        super().ready()
+        set_model_names()

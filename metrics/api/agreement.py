@@ -152,7 +152,7 @@ def _build_filtered_response(
         {
             "question": question.key,
             "counted_at": computed_at,
-            "uncounted": filtered.count_pending(question),
+            "uncounted": filtered.count_pending_ratings(question),
             **_describe_basis(result, body.get("n_items", count_items(project))),
             **_build_headline(result, None, question, scale),
             "coefficients": body["coefficients"],

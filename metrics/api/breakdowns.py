@@ -103,7 +103,7 @@ class CategoryAgreementView(filtered.ResultsView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=VIEWER)
-        params, rating_filter = filtered.parse_request(request, ("question",))
+        params, rating_filter = filtered.parse_filtered_request(request, ("question",))
         question = get_question(project, params.get("question"))
         question.project = project
         if rating_filter:
@@ -128,7 +128,7 @@ class DisputedItemsView(filtered.ResultsView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=VIEWER)
-        params, rating_filter = filtered.parse_request(request, ("question", "weights"))
+        params, rating_filter = filtered.parse_filtered_request(request, ("question", "weights"))
         question = get_question(project, params.get("question"))
         question.project = project
         scale = QuestionScale.for_question(question)

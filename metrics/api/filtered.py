@@ -51,7 +51,7 @@ FILTER_PARAMETERS = [
         "item.NAME", "Ratings of items whose attribute NAME has this value; three at most"
     ),
 ]
-# A value of a trend (compact_values.to_point); SHORT_FIELDS for a cumulative one.
+# A value of a trend (compact_values.to_trend_point); SHORT_FIELDS for a cumulative one.
 POINT_FIELDS = (*SHORT_FIELDS, "n_items", "n_ratings", "se")
 EMPTY_VALUE = dict.fromkeys(
     ("value", "low", "high", "se", "observed", "expected", "n_items", "n_ratings", "reason")
@@ -63,7 +63,9 @@ class ResultPending(Exception):
     """A worker has not computed the result yet."""
 
 
-def parse_request(request: Request, allowed: Iterable[str]) -> tuple[dict[str, str], RatingFilter]:
+def parse_filtered_request(
+    request: Request, allowed: Iterable[str]
+) -> tuple[dict[str, str], RatingFilter]:
     """Return the parameters of a request, and its filter. Raises BadRequest."""
     item_parameters = [name for name in request.query_params if name.startswith(ITEM_PREFIX)]
     params = parse_query_parameters(request, [*allowed, *FILTER_NAMES, *item_parameters])
@@ -144,7 +146,7 @@ def build_result(question: Question, body: Body) -> Result:
     )
 
 
-def count_pending(question: Question) -> int:
+def count_pending_ratings(question: Question) -> int:
     """Return how many ratings are not in the question's results yet."""
     state = CountState.objects.filter(question=question).first()
     return question_updates.count_pending_ratings(question, state)
@@ -154,7 +156,7 @@ def count_pending(question: Question) -> int:
 
 
 def list_pairs(question: Question, body: Body, scale: QuestionScale, weights: str) -> list[Body]:
-    """Return values and tables of the pairs among the raters with the most of these ratings."""
+    """Return values and tables of pairs among the raters with the most ratings."""
     rows = body["pairs"]
     if not rows:
         return []
@@ -173,7 +175,7 @@ def list_pairs(question: Question, body: Body, scale: QuestionScale, weights: st
 
 
 def list_raters(body: Body) -> list[Body]:
-    """Return the values of the raters with these ratings, by id."""
+    """Return the values of each rater in the body of a filtered dashboard, by id."""
     raters_by_id = Rater.objects.in_bulk([row["id"] for row in body["raters"]])
     entries = []
     for row in sorted(body["raters"], key=lambda row: row["id"]):
@@ -188,7 +190,7 @@ def list_raters(body: Body) -> list[Body]:
 def build_list_reader(
     rows: list[Body],
 ) -> Callable[[CursorKey | None, int], list[tuple[CursorKey, Any]]]:
-    """Return a reader of an existing list, page by page."""
+    """Return a function that reads one page of an existing list after a cursor key."""
 
     def read_page(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
         start = after[0] if after else 0
@@ -204,7 +206,7 @@ def build_list_reader(
 def build_trend_reader(
     body: Body, span: str, name: str, *, cumulative: bool
 ) -> Callable[[datetime.date, int], Iterable[tuple[Any, ...]]]:
-    """Return a reader of (start, value[, cumulative value]) of the newest periods.
+    """Return a function that reads (start, value) of the periods after a date.
 
     Fields that a trend does not store are null.
     """
@@ -236,7 +238,7 @@ def parse_results_request(
     The project is fetched with the permission check.
     """
     project = view.get_project(request, project_id, role=Member.Role.VIEWER)
-    params, rating_filter = parse_request(request, ("question", *allowed))
+    params, rating_filter = parse_filtered_request(request, ("question", *allowed))
     question = get_question(project, params.get("question"))
     question.project = project
     return project, question, params, rating_filter

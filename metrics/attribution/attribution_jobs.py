@@ -1,4 +1,4 @@
-"""Attributions: explanations of a change between two periods.
+"""On-demand jobs that explain a change of agreement between two periods.
 
 Requested by a page, computed by a worker and stored in a row (core.jobs.on_demand).
 """

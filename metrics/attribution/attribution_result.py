@@ -1,4 +1,4 @@
-"""The explanation of a change between two periods.
+"""Compute the explanation of a change between two periods, as plain JSON.
 
 Computed by a worker, because it needs all ratings of both periods.
 """
@@ -44,12 +44,12 @@ ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8"), ("day", "i8")])
 
 
 def compute_attribution(row: Attribution, scale: QuestionScale) -> dict[str, Any]:
-    """Return both values, the change, and what explains it.
+    """Return both values, their change, and contributions of raters, categories and items.
 
     The contributions of raters, of categories and of the values of item attributes.
     """
-    items = _list_items(row)
-    ratings, period = _read_ratings(row, scale)
+    items = _filter_items_of_periods(row)
+    ratings, period = _load_ratings(row, scale)
     weights = scale.build_weight_matrices()[row.weights]
     two_periods = TwoPeriods.from_ratings(
         ratings["item"],
@@ -71,7 +71,7 @@ def compute_attribution(row: Attribution, scale: QuestionScale) -> dict[str, Any
         for entry in by_rater:
             rater = entry["name"]
             entry["bias"] = [biases.get((rater, 0)), biases.get((rater, 1))]
-        found_shifts = _find_shifts(ratings, period, scale)
+        found_shifts = _list_bias_shifts(ratings, period, scale)
     before_patterns, after_patterns = _count_patterns(ratings, period, scale)
     attributes = []
     for name, values, group in _group_by_attributes(items, ratings["item"]):
@@ -117,7 +117,7 @@ def _compute_bounds(row: Attribution) -> list[tuple[int, int]]:
     return bounds
 
 
-def _list_items(row: Attribution) -> Any:
+def _filter_items_of_periods(row: Attribution) -> Any:
     """Return ids of the items with a rating in either period; it need not be the second one."""
     within = Q()
     for first, end in _compute_bounds(row):
@@ -125,13 +125,13 @@ def _list_items(row: Attribution) -> Any:
     return _filter_counted(row).filter(within).values("item_id")
 
 
-def _read_ratings(row: Attribution, scale: QuestionScale) -> tuple[np.ndarray, np.ndarray]:
+def _load_ratings(row: Attribution, scale: QuestionScale) -> tuple[np.ndarray, np.ndarray]:
     """Return all ratings (M,) of the items of both periods, and the period of each (M,).
 
     Codes are indices in declared order. An item belongs to the day of its second rating, as in the
     trend. Read by one statement, so that all are of the same moment.
     """
-    columns = _filter_counted(row).filter(item_id__in=_list_items(row))
+    columns = _filter_counted(row).filter(item_id__in=_filter_items_of_periods(row))
     columns = columns.values_list("item_id", "rater_id", "counted", "counted_day")
     rows = np.fromiter(columns.iterator(chunk_size=20_000), dtype=ROW)
     items, index = np.unique(rows["item"], return_inverse=True)
@@ -188,7 +188,7 @@ def _build_entries(
 
 
 def _get_sort_key(entry: dict[str, Any]) -> float:
-    """Sort what explains most first, and what is undefined last."""
+    """Return a sort key: the largest contribution first, undefined ones last."""
     return 1.0 if entry["contribution"] is None else -abs(entry["contribution"])
 
 
@@ -252,7 +252,7 @@ def _compute_biases(
     return dict(zip(keys, bias.to_values(), strict=True))
 
 
-def _find_shifts(
+def _list_bias_shifts(
     ratings: np.ndarray, period: np.ndarray, scale: QuestionScale
 ) -> list[dict[str, Any]]:
     """Return the pairs of raters whose bias against each other changed most clearly."""

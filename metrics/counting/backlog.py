@@ -1,4 +1,4 @@
-"""Counting a backlog: ranges of items that many workers on many machines count in parallel.
+"""Backlog of a question: ranges of items that workers on many machines count in parallel.
 
 The workers communicate through database rows only. A worker claims a range (a row with its lease),
 reads and tallies the items of the range without any lock, and then, in one transaction, marks the
@@ -80,7 +80,7 @@ def count_ranges(question_id: int, *, seconds: float = 0.0) -> int | None:
     while item_range is not None:
         next_range = None
         try:
-            change = read_range(item_range)
+            change = tally_range(item_range)
             started = time.monotonic()
             if started < deadline:
                 is_saved, next_range = save_and_claim_next(item_range, change)
@@ -139,12 +139,12 @@ def _list_next_items(question_id: int, after: int, last: int) -> np.ndarray:
     return items[: n_before + 1]
 
 
-def read_range(item_range: BacklogRange) -> CountChange:
+def tally_range(item_range: BacklogRange) -> CountChange:
     """Tally the range's items as they are now, without any lock."""
     noted = uncounted.get_batch(
         item_range.question_id, first=item_range.first_item_id, last=item_range.last_item_id
     )
-    rows = rating_rows.read_ratings_of_items(item_range.question_id, noted.item_ids)
+    rows = rating_rows.load_ratings_of_items(item_range.question_id, noted.item_ids)
     # Read after the rows, so that the scale has every code in them.
     scale = QuestionScale.for_question(Question.objects.get(pk=item_range.question_id))
     state = CountState.objects.get(pk=item_range.question_id)
@@ -159,7 +159,7 @@ def read_range(item_range: BacklogRange) -> CountChange:
 
 @transaction.atomic
 def save_range(item_range: BacklogRange, change: CountChange) -> bool:
-    """Mark what was read as counted and add it to the counts; False without the lease.
+    """Add a range's counts to the stored counts and mark its ratings; False without the lease.
 
     Without the lease nothing is done. The ratings are marked before the question's lock is
     acquired, so that workers mark in parallel and take turns only for the short part.
@@ -170,10 +170,10 @@ def save_range(item_range: BacklogRange, change: CountChange) -> bool:
         return False
     question_counting.mark_change_counted(change)
     state = question_counting.lock_count_state(item_range.question_id)
-    state.backlog_done += int(question_counting.uncounted_mask(change.rows).sum())
+    state.backlog_done += int(question_counting.build_uncounted_mask(change.rows).sum())
     scale = QuestionScale.for_question(Question.objects.get(pk=item_range.question_id))
     question_counting.add_change(
-        state, change.adapt(scale.width, RaterKinds.for_rows(state, change.rows)), scale
+        state, change.adapt_to(scale.width, RaterKinds.for_rows(state, change.rows)), scale
     )
     leased.delete()
     return True
@@ -225,7 +225,7 @@ def lock_ranges_exclusive(question_id: int) -> None:
 
 
 def discard_backlog(state: CountState) -> None:
-    """End the backlog and discard its ranges; what the workers have read for them is lost.
+    """Close the backlog and delete its ranges; ranges that workers are tallying are lost.
 
     Call it under the question's lock, in a transaction that called `lock_ranges_exclusive`.
     """

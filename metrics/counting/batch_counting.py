@@ -1,4 +1,4 @@
-"""Counting many small questions in one pass.
+"""Batch counting: count many questions with few uncounted ratings in one pass.
 
 The cost of a small question is its statements and calls, not its ratings. The questions belong to
 different projects, so an item identifies its question, and so does a rater. Everything is tallied
@@ -34,7 +34,7 @@ DAYS_PER_QUESTION = 1 << 40  # offset between the days of two questions; larger 
 
 @dataclass
 class BatchCounts:
-    """Questions whose scales differ in labels only, and what counting changed.
+    """Changes of counts of several questions, whose scales differ in labels only.
 
     ``days``: the changed days of each question; ``raters``: the changed raters.
     """
@@ -52,7 +52,7 @@ class BatchCounts:
         return list(self.days)
 
 
-def list_small_uncounted(skip: Collection[int]) -> list[int]:
+def list_small_uncounted_questions(skip: Collection[int]) -> list[int]:
     """Return ids of questions with few uncounted ratings, one per project, last rated first."""
     numbers = uncounted.count_by_question(MAX_NOTES)
     small = [pk for pk, number in numbers.items() if number <= MAX_RATINGS and pk not in skip]
@@ -66,7 +66,7 @@ def list_small_uncounted(skip: Collection[int]) -> list[int]:
     return list(by_project.values())
 
 
-def lock_small_states(question_ids: Sequence[int], limit: int) -> dict[int, CountState]:
+def lock_small_count_states(question_ids: Sequence[int], limit: int) -> dict[int, CountState]:
     """Lock and return the CountState of up to ``limit`` small questions that no other worker has.
 
     A question that needs more than counting and results is not included: `question_counting` does
@@ -126,7 +126,7 @@ def _update_items_and_raters_versions(question_ids: Sequence[int]) -> None:
     )
 
 
-def add_uncounted(
+def count_uncounted_items(
     states: Mapping[int, CountState],
 ) -> tuple[list[BatchCounts], np.ndarray, list[int]]:
     """Count the uncounted items of the questions, under their locks.
@@ -136,7 +136,7 @@ def add_uncounted(
     that a model has rated, is left out.
     """
     items_by_question, notes_by_question = uncounted.get_batches(states, MAX_NOTES)
-    rows = rating_rows.read_ratings_of_keys(
+    rows = rating_rows.load_ratings_of_keys(
         [(pk, item) for pk, items in items_by_question.items() for item in items]
     )
     question_of_item = {item: pk for pk, items in items_by_question.items() for item in items}
@@ -165,7 +165,7 @@ def add_uncounted(
         if pk not in skipped
         for note in note_list
     ]
-    return groups, rows[question_counting.uncounted_mask(rows)], note_ids
+    return groups, rows[question_counting.build_uncounted_mask(rows)], note_ids
 
 
 def _find_questions_with_models(rows: np.ndarray, question_ids: np.ndarray) -> set[int]:
@@ -179,7 +179,7 @@ def _find_questions_with_models(rows: np.ndarray, question_ids: np.ndarray) -> s
 def _group_by_scale(
     question_ids: Iterable[int],
 ) -> Iterable[tuple[QuestionScale, dict[int, list[str]]]]:
-    """Return groups of questions that are declared alike except for their labels.
+    """Return groups of questions with equal scales apart from labels, with their labels.
 
     Each group: its scale, and the labels by question id.
     """
@@ -224,14 +224,14 @@ def _add_group(group: BatchCounts, rows: np.ndarray, question_ids: np.ndarray) -
     store.add_patterns_of_questions(
         {(pk, Population.ALL): change for pk, change in changes.items()}, width, stale=False
     )
-    store.add_pairs(group.scope, pairs, scale, sums)
-    rater_steps = peer_rows.add_peers(group.scope, peers, own_counts, stale=False)
+    store.add_pair_tables(group.scope, pairs, scale, sums)
+    rater_steps = peer_rows.add_peer_counts(group.scope, peers, own_counts, stale=False)
     _record_changes(group, changes, pairs, np.concatenate([peers.rater, own_counts[:, 0]]))
     for rater_id, step in rater_steps.items():
         states[group.scope.get_question_id(rater_id)].n_people += step
     for pk, state in states.items():
         in_question = question_ids == pk
-        uncounted = question_counting.uncounted_mask(rows[in_question])
+        uncounted = question_counting.build_uncounted_mask(rows[in_question])
         if uncounted.any():
             state.pair_sums = sums[pk]
             state.ratings += int((rows["code"][in_question] > NO_CODE).sum())
@@ -285,7 +285,7 @@ def _record_changes(
         group.days.setdefault(group.scope.get_question_id(int(rater)), [])
 
 
-def mark_counted(rows: np.ndarray, notes: list[int]) -> None:
-    """Store what was read of each rating as counted, and delete the notes."""
-    rating_rows.mark_few_counted(rows)
+def mark_ratings_counted(rows: np.ndarray, notes: list[int]) -> None:
+    """Mark the ratings as counted as they were read, and delete their notes."""
+    rating_rows.mark_rows_of_questions_counted(rows)
     uncounted.delete_notes(notes)

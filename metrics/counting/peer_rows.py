@@ -1,4 +1,4 @@
-"""The stored counts of raters against their peers.
+"""Write the stored peer tables: counts of raters against their peers.
 
 One row for each rater and day, and one for each rater over all days. Always under the question's
 lock (question_counting.lock_count_state).
@@ -16,10 +16,10 @@ from metrics.agreement.counts import tally
 from metrics.agreement.counts.grouping import rank_rows
 from metrics.models import ALL_DAYS, PeerTally
 
-from .store import CountScope, compact_blobs, decode_stack, iter_chunks
+from .store import CountScope, decode_arrays, encode_arrays, iter_chunks
 
 
-def add_peers(
+def add_peer_counts(
     scope: CountScope, change: tally.PeerTables, own_counts: np.ndarray, *, stale: bool = True
 ) -> dict[int, int]:
     """Add tables, moments and numbers of own ratings; mark the raters' rows of all days stale.
@@ -102,10 +102,10 @@ def _save_peers(
     """Add the change to the stored rows of these (rater, day) and write the sums."""
     width = change.tables.shape[-1]
     _add_stored_rows(scope, keys, change)
-    moment_blobs = [b""] * len(keys) if change.moments is None else compact_blobs(change.moments)
+    moment_blobs = [b""] * len(keys) if change.moments is None else encode_arrays(change.moments)
     records = zip(
         keys,
-        compact_blobs(change.tables),
+        encode_arrays(change.tables),
         moment_blobs,
         change.n_items.tolist(),
         change.n_ratings.tolist(),
@@ -146,8 +146,8 @@ def _add_stored_rows(
     raters, days, widths, n_items, n_ratings, tables, moments = zip(*rows, strict=True)
     indices = [key_index[key] for key in zip(raters, days, strict=True)]
     width = change.tables.shape[-1]
-    change.tables[indices] += decode_stack(tables, widths, width, axes=2)
+    change.tables[indices] += decode_arrays(tables, widths, width, axes=2)
     if change.moments is not None:
-        change.moments[indices] += decode_stack(moments, widths, width, axes=3)
+        change.moments[indices] += decode_arrays(moments, widths, width, axes=3)
     change.n_items[indices] += n_items
     change.n_ratings[indices] += n_ratings

@@ -1,4 +1,4 @@
-"""Counting of one question: uncounted ratings become counts.
+"""Count the uncounted ratings of one question into its stored counts.
 
 Nothing here is approximate, and running it twice changes nothing. An item is counted by adding the
 tally of its current ratings and subtracting the tally that the counts contain of them, in one
@@ -58,7 +58,7 @@ def lock_count_state(question_id: int) -> CountState:
 
 @dataclass(frozen=True)
 class CountChange:
-    """The change that counting some items makes to the counts, and the ratings as they were read.
+    """Change of a question's counts by some items, with their ratings as they were read.
 
     ``rows``: array of rating_rows.ROW. ``notes``: ids of the notes that marked these items as
     uncounted (ratings.services.uncounted). ``own_counts`` (n, 3): rater, day, change in the number
@@ -99,8 +99,8 @@ class CountChange:
             kinds,
         )
 
-    def adapt(self, width: int, kinds: RaterKinds) -> CountChange:
-        """Return the change for this width and these kinds, tallied again where they differ.
+    def adapt_to(self, width: int, kinds: RaterKinds) -> CountChange:
+        """Return the change for another width or other rater kinds, tallying it again if needed.
 
         They differ when categories were added, or the first models or people were counted, since
         the change was tallied.
@@ -126,8 +126,8 @@ def count_items(question_id: int, *, limit: int | None = None) -> CountingProgre
     if state.backlog_from is not None:
         return CountingProgress(0, has_more=True)
     limit = limit or ITEMS_AT_ONCE
-    rows, notes = read_uncounted_items(question_id, limit)
-    if not uncounted_mask(
+    rows, notes = load_ratings_of_uncounted_items(question_id, limit)
+    if not build_uncounted_mask(
         rows
     ).any():  # the noted ratings were counted by another worker, or undone
         uncounted.delete_notes(notes)
@@ -151,20 +151,20 @@ def add_change(state: CountState, change: CountChange, scale: QuestionScale) -> 
     or a newer one.
     """
     if change.kinds.separates_models and not state.separates_models:
-        store.separate_people(state.question_id)
-    change.kinds.write_to(state)
+        store.copy_counts_to_people(state.question_id)
+    change.kinds.copy_to_state(state)
     sums = store.create_pair_sums() | state.pair_sums
     store.add_patterns(state.question_id, change.patterns, scale.width)
     scope = store.CountScope.for_question(state.question_id)
-    store.add_pairs(scope, change.pairs, scale, {state.question_id: sums})
-    rater_steps = peer_rows.add_peers(scope, change.peers, change.own_counts)
+    store.add_pair_tables(scope, change.pairs, scale, {state.question_id: sums})
+    rater_steps = peer_rows.add_peer_counts(scope, change.peers, change.own_counts)
     for rater_id, step in rater_steps.items():
         if rater_id in change.kinds.models:
             state.n_models += step
         else:
             state.n_people += step
     _mark_pair_changes_stale(change)
-    state.unrefreshed += int(uncounted_mask(change.rows).sum())
+    state.unrefreshed += int(build_uncounted_mask(change.rows).sum())
     state.version += 1
     state.pair_sums = sums
     state.ratings += change.n_ratings
@@ -189,10 +189,10 @@ def _mark_pair_changes_stale(change: CountChange) -> None:
         store.mark_project_stale(change.question_id)
 
 
-def read_uncounted_items(question_id: int, limit: int) -> tuple[np.ndarray, list[int]]:
+def load_ratings_of_uncounted_items(question_id: int, limit: int) -> tuple[np.ndarray, list[int]]:
     """Return all ratings of the next ``limit`` uncounted items (rating_rows.ROW) and note ids."""
     noted = uncounted.get_batch(question_id, limit=limit)
-    return rating_rows.read_ratings_of_items(question_id, noted.item_ids), noted.note_ids
+    return rating_rows.load_ratings_of_items(question_id, noted.item_ids), noted.note_ids
 
 
 def tally_patterns(
@@ -221,7 +221,7 @@ def _get_day_column(code_column: str) -> str:
 
 
 def compute_own_counts(rows: np.ndarray) -> np.ndarray:
-    """Return CountChange.own_counts of the rows."""
+    """Return each rater's change of counted ratings by day, from the rows."""
     current, counted = rows[rows["code"] > NO_CODE], rows[rows["counted"] > NO_CODE]
     rater = np.concatenate([current["rater"], counted["rater"]])
     if not rater.size:
@@ -236,12 +236,14 @@ def compute_own_counts(rows: np.ndarray) -> np.ndarray:
     return np.stack([rater[changed], day[changed], change[change != 0]], axis=1)
 
 
-def uncounted_mask(rows: np.ndarray) -> np.ndarray:
+def build_uncounted_mask(rows: np.ndarray) -> np.ndarray:
     """Return a mask of the rows that were uncounted when they were read."""
     return (rows["code"] != rows["counted"]) | (rows["day"] != rows["counted_day"])
 
 
 def mark_change_counted(change: CountChange) -> None:
-    """Store what was read of each rating as counted, and delete the notes."""
-    rating_rows.mark_rows_counted(change.question_id, change.rows[uncounted_mask(change.rows)])
+    """Mark the change's ratings as counted as they were read, and delete their notes."""
+    rating_rows.mark_rows_counted(
+        change.question_id, change.rows[build_uncounted_mask(change.rows)]
+    )
     uncounted.delete_notes(change.notes)

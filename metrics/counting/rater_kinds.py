@@ -1,4 +1,4 @@
-"""Separate counts of people and models.
+"""Kinds of raters (people, models) by which ratings are counted separately.
 
 Where both people and models rate a question, its patterns hold the people's counts of categories
 and, after them, those of the models; and every rater is compared with the people only. Where all
@@ -30,7 +30,7 @@ PatternsByPopulation = dict[str, tally.PatternCounts]
 
 @dataclass(frozen=True)
 class RaterKinds:
-    """The rater kinds by which ratings are tallied.
+    """Ids of model raters, and whether ratings of models are tallied separately.
 
     `separates_models`: whether models are separate from people; `models`: the raters at hand that
     are models. `model_raters` and `needs_recount` are the values for the
@@ -40,7 +40,7 @@ class RaterKinds:
     separates_models: bool = False
     models: frozenset[int] = frozenset()
     model_raters: tuple[int, ...] = field(default=(), compare=False)
-    needs_recount: bool = field(default=False, compare=False)
+    has_changed_kinds: bool = field(default=False, compare=False)
 
     @classmethod
     def for_rows(cls, state: CountState, rows: np.ndarray) -> RaterKinds:
@@ -76,19 +76,19 @@ class RaterKinds:
         models = frozenset(state.model_raters) if state.separates_models else frozenset()
         return cls(state.separates_models, models, tuple(state.model_raters), state.needs_recount)
 
-    def write_to(self, state: CountState) -> None:
+    def copy_to_state(self, state: CountState) -> None:
         """Set the kinds on the state, which the caller saves."""
         state.separates_models = self.separates_models
         state.model_raters = list(self.model_raters)
         state.needs_recount = self.needs_recount
 
-    def model_mask(self, rater: np.ndarray) -> np.ndarray:
+    def build_model_mask(self, rater: np.ndarray) -> np.ndarray:
         """Return a mask of the ratings that models gave."""
         return np.isin(rater, list(self.models))
 
     # --- tallies
 
-    def pattern_width(self, width: int) -> int:
+    def compute_pattern_width(self, width: int) -> int:
         """Return the number of columns of patterns on a scale of that width."""
         return 2 * width if self.separates_models else width
 
@@ -100,7 +100,7 @@ class RaterKinds:
         item, rater, code, day = ratings
         if not self.separates_models:
             return {Population.ALL: tally.count_patterns(item, code, width, day=day)}
-        is_model = self.model_mask(rater)
+        is_model = self.build_model_mask(rater)
         code = code + width * is_model
         day_between = _compute_days_between(item, day, is_model)
         selections = {
@@ -119,7 +119,7 @@ class RaterKinds:
     def tally_peers(self, ratings: RatingColumns, width: int) -> tally.PeerTables:
         """Tally peer tables, against the people only where models are separate."""
         item, rater, code, day = ratings
-        is_peer = ~self.model_mask(rater) if self.separates_models else None
+        is_peer = ~self.build_model_mask(rater) if self.separates_models else None
         day = tally.compute_comparison_days(item, day, others=is_peer)
         return tally.count_peer_tables(item, rater, code, width, day=day, others=is_peer)
 
@@ -172,8 +172,8 @@ def build_kinds_stale_filter() -> Q:
     )
 
 
-def needs_recount(question_id: int) -> bool:
-    """Return True if raters with counted ratings have changed kind.
+def has_changed_kinds(question_id: int) -> bool:
+    """Return True if raters with counted ratings changed their kind since they were counted.
 
     Checked again only when the project's raters have changed.
     """
@@ -196,7 +196,7 @@ def needs_recount(question_id: int) -> bool:
 
 
 def reset_kinds(state: CountState, question: Question) -> None:
-    """Set the state's kinds for a count from scratch, by the raters of the ratings.
+    """Set the kinds on the state before a recount, from all raters with ratings.
 
     The caller saves the state.
     """

@@ -1,4 +1,4 @@
-"""Ratings read from the database into an array, and marked as counted in the database."""
+"""Load ratings from the database into arrays, and mark them as counted."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _COPY_ROW = np.dtype(
 )
 
 
-def read_ratings_of_items(question_id: int, items: Sequence[int]) -> np.ndarray:
+def load_ratings_of_items(question_id: int, items: Sequence[int]) -> np.ndarray:
     """Return all ratings of the items as an array of ROW, read by one statement."""
     if not items:
         return np.zeros(0, ROW)
@@ -82,7 +82,7 @@ def read_ratings_of_items(question_id: int, items: Sequence[int]) -> np.ndarray:
         return np.fromiter(itertools.chain.from_iterable(batches), dtype=ROW)
 
 
-def read_ratings_of_keys(keys: Sequence[tuple[int, int]]) -> np.ndarray:
+def load_ratings_of_keys(keys: Sequence[tuple[int, int]]) -> np.ndarray:
     """Return all ratings of these (question, item) as an array of ROW, read by one statement."""
     if not keys:
         return np.zeros(0, ROW)
@@ -101,7 +101,7 @@ def read_ratings_of_keys(keys: Sequence[tuple[int, int]]) -> np.ndarray:
         return np.array(cursor.fetchall(), ROW)
 
 
-def mark_few_counted(rows: np.ndarray) -> None:
+def mark_rows_of_questions_counted(rows: np.ndarray) -> None:
     """Mark rows of several questions, each of a different project, as counted.
 
     One statement each, which locks the row, in the order in which writers of one project lock
@@ -116,7 +116,7 @@ def mark_few_counted(rows: np.ndarray) -> None:
 
 
 def mark_rows_counted(question_id: int, rows: np.ndarray) -> None:
-    """Store what was read of each rating as counted; ``rows``: array of ROW, of this question.
+    """Mark a question's ratings (array of ROW) as counted as they were read.
 
     Call it inside a transaction. The rows are locked in the order in which writers of ratings lock
     them. Otherwise a rater and a counting worker that want the same two rows could deadlock, and

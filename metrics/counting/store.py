@@ -1,4 +1,4 @@
-"""The stored counts: add changes to them, and read them.
+"""Read and write stored counts: encoded arrays of patterns, pair tables and kappas.
 
 Always under the question's lock (question_counting.lock_count_state).
 """
@@ -26,7 +26,7 @@ ROWS_AT_ONCE = 2_000
 
 @dataclass(frozen=True)
 class CountScope:
-    """The questions whose counts are updated: one, or several of different projects.
+    """Scope of an update of counts: one question, or several of different projects.
 
     A rater belongs to one project, so with several questions ``question_of_rater`` maps a rater to
     the question.
@@ -54,7 +54,7 @@ class CountScope:
 encode_json = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
-def compact_blobs(values: np.ndarray) -> list[bytes]:
+def encode_arrays(values: np.ndarray) -> list[bytes]:
     """Return each values[i] of (n, ...) as bytes, in the narrowest integers that hold its cells.
 
     A cell has 1, 2, 4 or 8 bytes.
@@ -79,7 +79,7 @@ def decode_array(data: bytes | memoryview, *shape: int) -> np.ndarray:
     return np.frombuffer(data, dtype=f"<i{cell_bytes}").reshape(shape).astype(np.int64)
 
 
-def decode_stack(
+def decode_arrays(
     blobs: Sequence[bytes | memoryview], widths: Sequence[int], width: int, *, axes: int
 ) -> np.ndarray:
     """Return the arrays of many blobs as one array (n, width, ...), padded with zeros.
@@ -189,8 +189,8 @@ def _get_pattern_rows(keys: Sequence[PatternKey]) -> dict[PatternKey, PatternTal
     return {(row.question_id, row.population, row.day): row for row in rows}
 
 
-def separate_people(question_id: int) -> None:
-    """Store the counts of a question as those of people, too, when its first model rates.
+def copy_counts_to_people(question_id: int) -> None:
+    """Copy the counts of a question to the population of people, when its first model rates.
 
     Until then all raters were people. All results of the periods are to be recomputed, because they
     have values of people from now on.
@@ -210,7 +210,7 @@ def separate_people(question_id: int) -> None:
 
 
 def _merge_patterns(counts: np.ndarray, n_items: np.ndarray) -> np.ndarray:
-    """Return (P, width + 1): distinct patterns in lexical order with their summed numbers of items.
+    """Return distinct patterns with summed item numbers (P, width + 1), in lexical order.
 
     Patterns without items are left out.
     """
@@ -245,7 +245,7 @@ def add_kappas_to_sums(sums: PairSums, kappas: dict[str, np.ndarray], sign: int 
         sums[name][1] += sign * len(defined)
 
 
-def add_pairs(
+def add_pair_tables(
     scope: CountScope, change: tally.PairTables, scale: QuestionScale, sums: Mapping[int, PairSums]
 ) -> None:
     """Add the change to the tables of its pairs and recompute their kappas.
@@ -325,7 +325,7 @@ def _save_pairs(
     _add_kappas_by_question(scope, [a for a, _b in pairs], values, sums)
     kappa_columns = np.concatenate([kappas[name] for name in KAPPA_WEIGHTINGS], axis=1)
     columns = [nan_to_none(column) for column in kappa_columns.T]
-    records = zip(pairs, compact_blobs(tables), n_items, *columns, strict=True)
+    records = zip(pairs, encode_arrays(tables), n_items, *columns, strict=True)
     rows = [(scope.get_question_id(a), a, b, width, *fields) for (a, b), *fields in records]
     key = ("question_id", "rater_a_id", "rater_b_id")
     column_names = (*key, "width", "table", "n_items", *KAPPA_COLUMNS)
@@ -358,7 +358,7 @@ def recompute_pair_kappas(question_id: int, scale: QuestionScale) -> PairSums:
             return sums
         raters_a, raters_b, widths, blobs = zip(*rows, strict=True)
         pairs = list(zip(raters_a, raters_b, strict=True))
-        tables = decode_stack(blobs, widths, scale.width, axes=2)
+        tables = decode_arrays(blobs, widths, scale.width, axes=2)
         scope = CountScope.for_question(question_id)
         _save_pairs(scope, pairs, tables, scale=scale, sums={question_id: sums})
         last_pair = pairs[-1]

@@ -1,4 +1,4 @@
-"""Loads the example projects into the database, by the ordinary services."""
+"""Create the example projects in the database by the ordinary services."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def load_examples(*, owner: Any, count: bool = True, worked: bool = False) -> li
     if count:
         for question in Question.objects.filter(project__in=created):
             question_updates.update_question(question.pk)
-            refresh.finish_cumulative_results(question.pk)
+            refresh.compute_deferred_cumulative_results(question.pk)
     return created
 
 
@@ -90,7 +90,7 @@ def _load_if_missing(
 
 
 def get_missing_examples(project_names: Collection[str]) -> tuple[bool, bool]:
-    """Return whether a lead of projects with these names lacks the example, and a worked one."""
+    """Return whether the example, and the worked examples, are missing among these projects."""
     return TRANSLATIONS_PROJECT not in project_names, not {
         example.name for example in WORKED_EXAMPLES
     } <= {*project_names}

@@ -99,7 +99,7 @@ class Simulation:
 
 
 def simulate_project(seed: int = SEED) -> Simulation:
-    """Return the same items, ratings and corrections for the same seed."""
+    """Return simulated items, ratings and corrections; the same for the same seed."""
     rng = np.random.default_rng(seed)
     languages = rng.integers(len(LANGUAGES), size=N_ITEMS)
     sources = rng.integers(len(SOURCES), size=N_ITEMS)
@@ -142,7 +142,7 @@ def _sample_raters(rng: np.random.Generator) -> list[int]:
 
 
 def compute_answer_probabilities(rater: int) -> np.ndarray:
-    """Return (true severity, answer): correct with the rater's accuracy, otherwise a neighbour.
+    """Return the probabilities (true severity, answer) of a simulated rater's answers.
 
     The neighbour is milder or harsher according to the rater's leniency.
     """

@@ -166,7 +166,7 @@ def _validate_drift(drift: SimulatedDrift, *, ordered: bool) -> None:
 
 
 def simulate_stream(plan: StreamPlan, seed: int) -> SimulatedStream:
-    """Return the same stream for the same plan and seed. ValueError if the plan is invalid."""
+    """Return a simulated stream of ratings with the drifts and cheats of the plan."""
     validate_plan(plan)
     rng = np.random.default_rng(seed)
     shares = _compute_shares(plan)

@@ -21,7 +21,7 @@ HALF_WEIGHTS = ((1, 0.5, 0, 0), (0.5, 1, 0.5, 0), (0, 0.5, 1, 0.5), (0, 0, 0.5, 
 
 @dataclass(frozen=True)
 class WorkedExample:
-    """A worked example.
+    """Example from a publication: its ratings, and the printed value of a coefficient.
 
     ``codes``: a row for each item, a column for each rater, indices of labels; ``description``:
     what it shows, and what the text prints; ``values``: of the categories; ``gold``: scores of the

@@ -1,4 +1,4 @@
-"""Bodies of filtered results, computed by a worker from the ratings that the filter selects.
+"""Compute the bodies of filtered results from the ratings that the filter selects.
 
 Memory: about 40 bytes a rating, and tables of bounded size (MAX_CELLS), for any number of raters
 and days.
@@ -43,7 +43,7 @@ def compute_body(row: FilteredResult) -> dict[str, Any]:
     if row.kind == FilteredResult.Kind.PAIR:
         rater_a, rater_b = row.spec["raters"]
         return pair_bodies.compute_pair_body(
-            _read_ratings(rows.filter(rater__in=[rater_a, rater_b]), scale), rater_a, rater_b, scale
+            _load_ratings(rows.filter(rater__in=[rater_a, rater_b]), scale), rater_a, rater_b, scale
         )
     of_models = question.project.raters.filter(kind="model")
     models = list(of_models.values_list("pk", flat=True))
@@ -52,10 +52,10 @@ def compute_body(row: FilteredResult) -> dict[str, Any]:
         own_items = Rating.objects.filter(
             question=question, rater=rater, counted__gt=NO_CODE
         ).values("item_id")
-        ratings = _read_ratings(rows.filter(item_id__in=own_items), scale)
+        ratings = _load_ratings(rows.filter(item_id__in=own_items), scale)
         return rater_bodies.compute_rater_body(ratings, rater, scale, models=models)
     if row.kind == FilteredResult.Kind.COEFFICIENTS:
-        ratings = _read_ratings(rows, scale)
+        ratings = _load_ratings(rows, scale)
         body = coefficient_body.compute_coefficients(ratings, scale, models=models)
         if score_source := row.spec.get("scores"):
             displayed = coefficient_body.select_displayed(ratings, scale, models=models)
@@ -63,10 +63,10 @@ def compute_body(row: FilteredResult) -> dict[str, Any]:
                 displayed, scale, question.project, score_source
             )
         return body
-    ratings = _read_ratings(rows, scale)
+    ratings = _load_ratings(rows, scale)
     if row.kind == FilteredResult.Kind.ITEM_ORDER:
         return dashboard_body.compute_item_order(ratings, scale)
-    is_excluded = random_sample.targeted_mask(question.project_id, ratings) & (
+    is_excluded = random_sample.build_targeted_mask(question.project_id, ratings) & (
         not rating_filter.sample
     )
     body = dashboard_body.compute_dashboard(ratings, scale, models=models, is_excluded=is_excluded)
@@ -77,7 +77,7 @@ def compute_body(row: FilteredResult) -> dict[str, Any]:
     return body
 
 
-def _read_ratings(rows: Any, scale: QuestionScale) -> np.ndarray:
+def _load_ratings(rows: Any, scale: QuestionScale) -> np.ndarray:
     """Return the ratings (M,) as ROW, with ``code`` as the index in declared order.
 
     Those of retired categories are left out. One statement, so that all are of the same moment.
@@ -90,7 +90,7 @@ def _read_ratings(rows: Any, scale: QuestionScale) -> np.ndarray:
         for *ints, seconds in columns.iterator(chunk_size=20_000)
     )
     ratings = np.fromiter(records, dtype=ROW)
-    ratings["code"] = scale.code_indices(ratings["code"])
+    ratings["code"] = scale.get_code_indices(ratings["code"])
     return ratings[ratings["code"] >= 0]
 
 

@@ -88,7 +88,7 @@ def compute_coefficients(
 def select_displayed(
     ratings: np.ndarray, scale: QuestionScale, *, models: Sequence[int]
 ) -> np.ndarray:
-    """Return the ratings of people where models rate too and are not pooled, else all ratings."""
+    """Return the ratings that coefficients display: without models, unless they are pooled."""
     is_model = np.isin(ratings["rater"], models)
     separate = bool(is_model.any() and not is_model.all()) and not scale.pooled
     return ratings[~is_model] if separate else ratings

@@ -1,4 +1,4 @@
-"""Shared by the bodies of filtered results: limits of memory, and values as short lists."""
+"""Compact forms of values in the bodies of filtered results, and limits of memory."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def to_short_list(value: Mapping[str, Any]) -> list[Any]:
     return [value[name] for name in SHORT_FIELDS]
 
 
-def to_point(value: Mapping[str, Any]) -> list[Any]:
-    """Return a Value of a trend as a list; metrics.views reads it."""
+def to_trend_point(value: Mapping[str, Any]) -> list[Any]:
+    """Return a Value as a short list for a trend in a stored body."""
     return [*to_short_list(value), value["n_items"], value["n_ratings"], value["se"]]
 
 
-def to_points(estimates: dict[str, Estimate]) -> Body:
+def to_trend_points(estimates: dict[str, Estimate]) -> Body:
     """Return name -> [[point], ...] of estimates (T,)."""
     points = {}
     for name, estimate in estimates.items():
-        points[name] = [[to_point(value)] for value in estimate.to_values()]
+        points[name] = [[to_trend_point(value)] for value in estimate.to_values()]
     return points
 
 

@@ -17,13 +17,13 @@ from metrics.results import bootstrap, question_results
 from metrics.results.disagreement import disputed_items, findings
 from metrics.results.grouped_patterns import GroupedPatterns
 from metrics.results.headline import random_sample
-from metrics.results.headline.headline_computation import build_from_ratings
+from metrics.results.headline.headline_computation import build_headline_from_ratings
 from metrics.results.values import copy_sample_sizes
 from metrics.scale import QuestionScale, list_headline_coefficients
 from ratings.services.rating_times import date_from_day
 
 from . import pair_bodies, rater_bodies
-from .compact_values import MAX_CELLS, MAX_POINTS, Body, to_point, to_short_list
+from .compact_values import MAX_CELLS, MAX_POINTS, Body, to_short_list, to_trend_point
 
 MAX_HEATMAP_RATERS = 40
 MAX_TABLE_RATERS = 500  # those with the most ratings
@@ -41,7 +41,7 @@ def compute_dashboard(
     """
     is_model = np.isin(ratings["rater"], models)
     separate = bool(is_model.any() and not is_model.all())
-    builder, row = build_from_ratings(ratings, is_model, scale)
+    builder, row = build_headline_from_ratings(ratings, is_model, scale)
     headline, coefficients = builder.build_headline(row), row.pooled
     displayed = ratings[~is_model] if separate and not scale.pooled else ratings
     patterns = tally.count_patterns(displayed["item"], displayed["code"], scale.k)
@@ -55,7 +55,7 @@ def compute_dashboard(
     if separate:
         intervals = bootstrap.compute_intervals(patterns.counts, patterns.n_items, scale)
         headline["coefficients"] = bootstrap.add_intervals(headline["coefficients"], intervals)
-    headline = random_sample.apply_sample_headline(
+    headline = random_sample.replace_by_sample_headline(
         headline, ratings, is_model=is_model, is_excluded=is_excluded, scale=scale
     )
     raters, n_ratings = np.unique(ratings["rater"], return_counts=True)
@@ -143,7 +143,9 @@ def compute_trend(ratings: np.ndarray, scale: QuestionScale) -> Body:
                 for period_value, cumulative_value in zip(
                     period_values, cumulative_values, strict=True
                 ):
-                    points[name].append([to_point(period_value), to_short_list(cumulative_value)])
+                    points[name].append(
+                        [to_trend_point(period_value), to_short_list(cumulative_value)]
+                    )
         starts = [
             date_from_day(start_day).isoformat() for start_day in start_days[-MAX_POINTS:].tolist()
         ]

@@ -1,4 +1,4 @@
-"""The available filter values. A worker collects them; pages and the API read them."""
+"""Available filter values of a question, which a worker collects."""
 
 from __future__ import annotations
 

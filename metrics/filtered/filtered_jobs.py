@@ -1,4 +1,4 @@
-"""Filtered results: requested by a page, and computed by a worker from the ratings.
+"""On-demand jobs that compute results of a filter from the ratings.
 
 They are stored in rows (core.jobs.on_demand).
 """

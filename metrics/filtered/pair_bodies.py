@@ -1,4 +1,4 @@
-"""Pairs of raters of filtered ratings: kappas, their means, and two raters over time."""
+"""Compute pairs of raters of filtered ratings: kappas, mean kappas and trends."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from metrics.results.values import build_pair_mean_value
 from metrics.scale import QuestionScale
 from ratings.services.rating_times import date_from_day
 
-from .compact_values import MAX_CELLS, MAX_POINTS, Body, to_points, to_short_list
+from .compact_values import MAX_CELLS, MAX_POINTS, Body, to_short_list, to_trend_points
 
 
 def compute_mean_pairwise(
@@ -73,7 +73,7 @@ def compute_means_by_items(
     pairs = np.concatenate(pair_columns, axis=1)
     kappa_values = np.concatenate([np.stack(values) for values in kappas], axis=1)
     by_shared_items = np.argsort(-pairs[2], kind="stable")[: mean_kappas.MAX_PAIRS]
-    return mean_kappas.compute_means(
+    return mean_kappas.compute_mean_kappas(
         pairs[:, by_shared_items],
         list(kappa_values[:, by_shared_items]),
         (patterns.counts, patterns.n_items),
@@ -167,4 +167,4 @@ def _compute_pair_trend(day: np.ndarray, cell: np.ndarray, span: str, scale: Que
     ]
     tables = tables.reshape(-1, scale.k, scale.k)
     starts = [date_from_day(start_day).isoformat() for start_day in start_days[first:].tolist()]
-    return {"starts": starts, **to_points(scale.estimate_pair_trend(tables))}
+    return {"starts": starts, **to_trend_points(scale.estimate_pair_trend(tables))}

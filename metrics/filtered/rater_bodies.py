@@ -1,4 +1,4 @@
-"""Raters of filtered ratings against their peers: all raters, or one over time."""
+"""Compute raters against their peers from filtered ratings: all raters, or one over time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from metrics.results.values import copy_sample_sizes
 from metrics.scale import QuestionScale
 from ratings.services.rating_times import date_from_day
 
-from .compact_values import MAX_CELLS, MAX_POINTS, Body, compute_median_seconds, to_points
+from .compact_values import MAX_CELLS, MAX_POINTS, Body, compute_median_seconds, to_trend_points
 from .pair_bodies import build_mean, build_pair_rows
 
 MAX_SPARK_RATERS = 100
@@ -143,7 +143,7 @@ def _estimate_by_day(
 def compute_rater_body(
     ratings: np.ndarray, rater_id: int, scale: QuestionScale, *, models: Sequence[int] = ()
 ) -> Body:
-    """Return one rater's values, table, trend and pairs against the others on the own items.
+    """Return values, table, trend and pairs of one rater, on items that the rater rated.
 
     The others are people where both people and ``models`` rate.
     """
@@ -192,7 +192,7 @@ def _compute_rater_trend(
     day = np.where(is_own & (day >= newest[0]), day, PEERS_ONLY)
     _raters, start_days, estimates = _estimate_by_day(ratings, day, scale, is_peer)
     starts = [date_from_day(start_day).isoformat() for start_day in start_days.tolist()]
-    return {"starts": starts, **to_points(estimates)}
+    return {"starts": starts, **to_trend_points(estimates)}
 
 
 def _build_pairs_of_rater(ratings: np.ndarray, rater_id: int, scale: QuestionScale) -> list[Body]:

@@ -1,4 +1,4 @@
-"""The audit: compares the stored counts and results with a recount from the ratings in memory.
+"""Audit: compare stored counts and results of a question with a recount in memory.
 
 Counts are compared integer for integer with a tally of the codes that the ratings' ``counted``
 stores; uncounted ratings are therefore no difference. Results are compared with the library's
@@ -24,8 +24,8 @@ from projects.models import Question
 from ratings.models import Rating
 from ratings.services import uncounted as services_uncounted
 
-from .expected_results import get_period_results, get_rater_results
-from .recount import PeerRows, Recount, read_snapshot
+from .expected_results import get_expected_and_stored_periods, get_expected_and_stored_raters
+from .recount import PeerRows, Recount, open_snapshot
 
 # Of results: the same formula on arrays of another shape may round its sums differently.
 TOLERANCE = 1e-9
@@ -46,8 +46,10 @@ class AuditFindings:
     results_compared: bool = True  # False: results are stale, so they were not compared
     differences: list[str] = field(default_factory=list)
 
-    def compare(self, description: str, stored: dict[Any, Any], expected: dict[Any, Any]) -> None:
-        """Append a difference for every key whose values are not equal."""
+    def add_differences(
+        self, description: str, stored: dict[Any, Any], expected: dict[Any, Any]
+    ) -> None:
+        """Add a finding for every key whose stored and expected values differ."""
         for key in sorted(stored.keys() | expected.keys(), key=str):
             actual, wanted_value = stored.get(key), expected.get(key)
             if not _is_equal(actual, wanted_value):
@@ -58,8 +60,8 @@ class AuditFindings:
 
 
 def audit_question(question_id: int, *, rater_id: int | None = None) -> AuditFindings:
-    """Compare everything stored of a question, or only of one rater; nothing is changed."""
-    with read_snapshot():
+    """Return findings on all stored data of a question, or of one rater; changes nothing."""
+    with open_snapshot():
         question = Question.objects.get(pk=question_id)
         state = CountState.objects.filter(pk=question_id).first() or CountState(question=question)
         scale = QuestionScale.for_question(question)
@@ -70,15 +72,15 @@ def audit_question(question_id: int, *, rater_id: int | None = None) -> AuditFin
         findings.n_ratings = recount.n_ratings
         if rater_id is None:
             n_uncounted = Rating.objects.filter(question=question).uncounted().count()
-            findings.compare(
+            findings.add_differences(
                 "number of uncounted ratings that a worker finds",
                 {"": findings.n_uncounted},
                 {"": n_uncounted},
             )
-            findings.compare(
+            findings.add_differences(
                 "number of counted ratings", {"": state.ratings}, {"": recount.n_ratings}
             )
-            findings.compare(
+            findings.add_differences(
                 "people and models who rated", _get_stored_raters(state), recount.count_raters()
             )
             _compare_patterns(findings, question_id, recount, scale)
@@ -89,13 +91,13 @@ def audit_question(question_id: int, *, rater_id: int | None = None) -> AuditFin
             is_current and state.cumulative_from is None and not _is_stale(question_id)
         )
         if findings.results_compared and rater_id is None:
-            expected, stored = get_period_results(state, recount, scale)
-            findings.compare("result of the period", stored, expected)
+            expected, stored = get_expected_and_stored_periods(state, recount, scale)
+            findings.add_differences("result of the period", stored, expected)
             if state.deferred_version == state.version and not state.unrefreshed:
                 _compare_diagnosis(findings, recount, question_id, scale)
         if findings.results_compared:
-            expected, stored = get_rater_results(question_id, recount, scale)
-            findings.compare("result of the rater", stored, expected)
+            expected, stored = get_expected_and_stored_raters(question_id, recount, scale)
+            findings.add_differences("result of the rater", stored, expected)
         return findings
 
 
@@ -134,7 +136,7 @@ def _compare_patterns(
         all_time = by_day.sum_over_days()
         for pattern, count in zip(all_time.counts.tolist(), all_time.n_items.tolist(), strict=True):
             expected[population, ALL_DAYS, *pattern] = count
-    findings.compare("items by population, day and pattern", stored, expected)
+    findings.add_differences("items by population, day and pattern", stored, expected)
 
 
 def _compare_pairs(
@@ -149,14 +151,14 @@ def _compare_pairs(
         for row in stored.values():
             row[2:] = [None] * len(store.KAPPA_COLUMNS)
     description = "table and kappas of the pair of raters"
-    findings.compare(description, stored, _compute_expected_pairs(recount.pairs, scale))
+    findings.add_differences(description, stored, _compute_expected_pairs(recount.pairs, scale))
     if scale is not None and recount.rater is None:
         # From the stored kappas: a kappa computed in another batch may differ in its last bit.
         kappas = [row[2 :: len(store.KAPPA_PARTS)] for row in stored.values()]
         columns = np.array(kappas, float).reshape(-1, len(store.KAPPA_WEIGHTINGS)).T
         sums = store.create_pair_sums()
         store.add_kappas_to_sums(sums, dict(zip(store.KAPPA_WEIGHTINGS, columns, strict=True)))
-        findings.compare(
+        findings.add_differences(
             "sum of the stored kappas", store.create_pair_sums() | state.pair_sums, sums
         )
 
@@ -183,7 +185,7 @@ def _compute_expected_pairs(pairs: PairTables, scale: QuestionScale | None) -> R
 def _get_stored_pairs(question_id: int, recount: Recount) -> RowsByKey:
     """Return the stored pairs in the same form as `_compute_expected_pairs`."""
     pairs = PairTally.objects.filter(question_id=question_id)
-    rows = recount.filter_stored(pairs, "rater_a", "rater_b").iterator(
+    rows = recount.filter_stored_rows(pairs, "rater_a", "rater_b").iterator(
         chunk_size=store.ROWS_AT_ONCE
     )
     stored: RowsByKey = {}
@@ -204,7 +206,9 @@ def _compare_peers(
         table = _get_nonzero_cells(rows.tables[index])
         expected[key] = [rows.n_items[index], recount.own_counts.get(key, 0), table, moments]
     stored: RowsByKey = {}
-    of_raters = recount.filter_stored(PeerTally.objects.filter(question_id=question_id), "rater")
+    of_raters = recount.filter_stored_rows(
+        PeerTally.objects.filter(question_id=question_id), "rater"
+    )
     for row in of_raters.iterator(chunk_size=store.ROWS_AT_ONCE):
         moments = None
         if rows.moments is not None:
@@ -215,7 +219,7 @@ def _compare_peers(
         stored_row = [row.n_items, row.n_ratings, table, moments]
         if any(stored_row):
             stored[row.rater_id, row.day] = stored_row
-    findings.compare("rater and day against the others", stored, expected)
+    findings.add_differences("rater and day against the others", stored, expected)
 
 
 def _compare_diagnosis(
@@ -233,7 +237,7 @@ def _compare_diagnosis(
     expected_findings = findings.find_question_findings(
         all_time, _get_stored_mean_kappas(question_id)
     )
-    audit_findings.compare(
+    audit_findings.add_differences(
         "finding", stored, {finding["name"]: finding["figures"] for finding in expected_findings}
     )
     expected_confusions = {
@@ -245,9 +249,11 @@ def _compare_diagnosis(
     stored_confusions = {
         (category_a, category_b): share for category_a, category_b, share in row.confusions
     }
-    audit_findings.compare("confusion of two categories", stored_confusions, expected_confusions)
+    audit_findings.add_differences(
+        "confusion of two categories", stored_confusions, expected_confusions
+    )
     expected = disputed_items.find_newest_disputed(question_id, scale)
-    audit_findings.compare("most disputed items", row.disputes, expected)
+    audit_findings.add_differences("most disputed items", row.disputes, expected)
 
 
 def _get_stored_mean_kappas(question_id: int) -> dict[str, Any]:

@@ -24,7 +24,7 @@ ResultsByKey = dict[Any, Any]
 # --- results of periods
 
 
-def get_period_results(
+def get_expected_and_stored_periods(
     state: CountState, recount: Recount, scale: QuestionScale
 ) -> tuple[ResultsByKey, ResultsByKey]:
     """Return the expected and the stored results, by (span, first day).
@@ -103,7 +103,7 @@ def _join_populations(
 # --- results of raters
 
 
-def get_rater_results(
+def get_expected_and_stored_raters(
     question_id: int, recount: Recount, scale: QuestionScale
 ) -> tuple[ResultsByKey, ResultsByKey]:
     """Return the expected and the stored results: rater -> [number of own ratings, values].
@@ -112,11 +112,13 @@ def get_rater_results(
     themselves.
     """
     expected = _compute_rater_results(PeerRows.from_recount(recount, scale.width), recount, scale)
-    means = rater_results.get_mean_pairwise_by_rater([question_id], sorted(expected))
+    means = rater_results.compute_mean_pairwise_by_rater([question_id], sorted(expected))
     for rater, (_n_ratings, values) in expected.items():
         values.update(rater_results.add_sample_sizes(values, means[rater]))
     stored = {}
-    of_raters = recount.filter_stored(RaterResult.objects.filter(question_id=question_id), "rater")
+    of_raters = recount.filter_stored_rows(
+        RaterResult.objects.filter(question_id=question_id), "rater"
+    )
     for row in of_raters.iterator(chunk_size=store.ROWS_AT_ONCE):
         stored[row.rater_id] = [row.n_ratings, row.coefficients]
     return expected, stored
@@ -126,10 +128,10 @@ def _compute_rater_results(rows: PeerRows, recount: Recount, scale: QuestionScal
     indices = [index for index, (_rater, day) in enumerate(rows.keys) if day == ALL_DAYS]
     if not indices:
         return {}
-    tables = scale.reorder(rows.tables[indices], axes=2)
+    tables = scale.reorder_to_declared(rows.tables[indices], axes=2)
     moments = None
     if rows.moments is not None:
-        moments = scale.reorder(rows.moments[indices], axes=3)
+        moments = scale.reorder_to_declared(rows.moments[indices], axes=3)
     n_items = np.array(rows.n_items, np.int64)[indices]
     values_by_rater = iter_values_by_name(scale.estimate_peers(tables, moments, n_items))
     keys = [rows.keys[index] for index in indices]

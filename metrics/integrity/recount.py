@@ -1,4 +1,4 @@
-"""All counts of a question computed from scratch in memory, to compare the stored counts with."""
+"""Recount of a question in memory, from all its ratings, for audits."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("counted", "i8"), ("counted_da
 
 
 @contextmanager
-def read_snapshot() -> Iterator[None]:
-    """Read one consistent state of the database in many queries, without blocking writers.
+def open_snapshot() -> Iterator[None]:
+    """Context manager in which all queries read one consistent snapshot of the database.
 
     Inside a transaction: the state of that one.
     """
@@ -72,7 +72,7 @@ class Recount:
             rater_id,
         )
         for rows in _iter_complete_items(question_id, rater_id):
-            recount._add(rows, width)
+            recount._add_batch(rows, width)
         return recount if rater_id is None else recount._restrict_to(rater_id)
 
     def _restrict_to(self, rater_id: int) -> Recount:
@@ -103,8 +103,8 @@ class Recount:
         n_models = len(self.kinds.models.intersection(rated))
         return {"people": len(rated) - n_models, "models": n_models}
 
-    def filter_stored(self, rows: QuerySet, *rater_columns: str) -> QuerySet:
-        """Return the stored rows to compare these counts with.
+    def filter_stored_rows(self, rows: QuerySet, *rater_columns: str) -> QuerySet:
+        """Return the stored rows that belong to this recount: all, or those of one rater.
 
         ``rater_columns``: names of the columns of ``rows`` that hold raters.
         """
@@ -114,7 +114,7 @@ class Recount:
             functools.reduce(operator.or_, (Q(**{name: self.rater}) for name in rater_columns))
         )
 
-    def _add(self, rows: np.ndarray, width: int) -> None:
+    def _add_batch(self, rows: np.ndarray, width: int) -> None:
         item, rater, code, day = (rows[name] for name in ROW.names or ())
         self.n_ratings += len(rows)
         for population, counts in self.kinds.tally_patterns(

@@ -1,4 +1,4 @@
-"""Automatic audits by the workers.
+"""Scheduled audits: workers audit a few questions a day.
 
 Every few minutes they audit the questions whose last audit is oldest: one large question or several
 small ones. The work is bounded: of a question with more than MAX_RATINGS ratings, only the pairs,

@@ -1,4 +1,4 @@
-"""Updates of many small questions: counted and refreshed in one transaction.
+"""Batch jobs: count and refresh many small questions in one transaction.
 
 Questions that need more (a backlog, models, a changed scale, a failure) are left to
 `metrics.jobs.question_updates`, which processes one question after the other.
@@ -38,7 +38,7 @@ def update_small_questions(*, excluded: set[int]) -> int:
     ``excluded``: the questions that imports are filling. A failure changes nothing.
     """
     try:
-        candidates = counting.list_small_uncounted(excluded)
+        candidates = counting.list_small_uncounted_questions(excluded)
         updated = _update_candidates(candidates) if len(candidates) > 1 else []
     except Exception:
         logger.exception("counting small questions in a batch failed; each is counted separately")
@@ -50,14 +50,14 @@ def update_small_questions(*, excluded: set[int]) -> int:
 
 @transaction.atomic
 def _update_candidates(candidates: list[int]) -> list[int]:
-    states = counting.lock_small_states(candidates, QUESTIONS_AT_ONCE[connection.vendor])
+    states = counting.lock_small_count_states(candidates, QUESTIONS_AT_ONCE[connection.vendor])
     versions = {pk: state.version for pk, state in states.items()}
-    groups, rows, notes = counting.add_uncounted(states)
+    groups, rows, notes = counting.count_uncounted_items(states)
     for batch in groups:
         batch_results.compute_batch_results(batch)
     changed = [pk for pk, state in states.items() if state.version > versions[pk]]
     _save_states([states[pk] for pk in changed])
-    counting.mark_counted(rows, notes)
+    counting.mark_ratings_counted(rows, notes)
     return changed
 
 

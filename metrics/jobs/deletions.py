@@ -1,4 +1,4 @@
-"""Permanent deletions, processed step by step.
+"""Background work of permanent deletions, in steps.
 
 The steps are those of `ratings.items.purge`, with counting in between.
 """
@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import time
 
+from projects import legal_hold
 from projects.models import Deletion
 from ratings.items import purge
 
-from .question_updates import work_on_question
+from .question_updates import update_question_for_seconds
 
 TURN_SECONDS = 2.0  # for one deletion while others are pending
 
 
-def process_deletions() -> int:
-    """Continue all deletions in progress and return how many were finished."""
-    return sum(process_deletion(deletion) for deletion in purge.list_open_deletions())
+def process_pending_deletions() -> int:
+    """Continue all deletions except under legal hold; return how many were finished."""
+    return sum(
+        process_deletion(deletion)
+        for deletion in purge.list_open_deletions()
+        if not legal_hold.is_held(deletion.project_id)
+    )
 
 
 def process_deletion(deletion: Deletion, *, seconds: float = TURN_SECONDS) -> bool:
@@ -30,7 +35,7 @@ def process_deletion(deletion: Deletion, *, seconds: float = TURN_SECONDS) -> bo
         if time.monotonic() > deadline:
             return False
     for question_id in purge.list_questions_to_count(deletion):
-        work_on_question(question_id, seconds=seconds)
+        update_question_for_seconds(question_id, seconds=seconds)
     while purge.remove_next_rows(deletion):
         if time.monotonic() > deadline:
             return False

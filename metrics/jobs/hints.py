@@ -1,4 +1,4 @@
-"""Hints to the workers that a question has something to count.
+"""Hints: queue messages that tell workers that a question has uncounted ratings.
 
 A hint may be lost, late or duplicated; it must never delay a rater. One hint a question is enough:
 while one is pending (a key in the broker's database says so), no other is sent. The worker deletes
@@ -25,7 +25,7 @@ def _build_key(question_id: int) -> str:
 
 
 def send_hint(question_id: int) -> None:
-    """Ask a worker to count the question; bounded in time, silent on failure."""
+    """Queue a hint to count the question, unless one is pending; silent on failure."""
     start_task(
         "metrics.tasks.count_question", question_id, skip_if=lambda: _is_pending(question_id)
     )

@@ -1,4 +1,4 @@
-"""Limits how often one question is counted while ratings arrive.
+"""Pacing: how often a question is counted while ratings arrive.
 
 Counting takes locks that raters need too (on SQLite: the single lock of all writers). So after a
 question was counted, it pauses for nine times as long as that took, at most LONGEST_PAUSE_SECONDS.

@@ -1,4 +1,4 @@
-"""Counting and refreshing of questions: from a task, from the sweep, or from a command."""
+"""Count and refresh questions: from tasks, sweeps and commands."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ REFRESH_INTERVAL = datetime.timedelta(seconds=60)  # while a backlog is counted
 
 
 class RemainingWork(enum.Enum):
-    """The work that remains on a question when a worker leaves it."""
+    """Work left on a question when the time of a worker is over: counting or refreshing."""
 
     NOTHING = "nothing"
     MORE = "more"  # the time was up
@@ -56,7 +56,7 @@ def update_question(question_id: int) -> int:
     """
     n_items = 0
     while True:
-        n_counted, remaining = work_on_question(question_id)
+        n_counted, remaining = update_question_for_seconds(question_id)
         n_items += n_counted
         if remaining is RemainingWork.NOTHING:
             deferred_results.recompute_deferred_results(question_id)
@@ -64,11 +64,13 @@ def update_question(question_id: int) -> int:
         time.sleep(POLL_SECONDS)
 
 
-def work_on_question(question_id: int, *, seconds: float = math.inf) -> tuple[int, RemainingWork]:
-    """Work on a question for about ``seconds``; return items counted and remaining work."""
+def update_question_for_seconds(
+    question_id: int, *, seconds: float = math.inf
+) -> tuple[int, RemainingWork]:
+    """Count and refresh a question for about ``seconds``; return items counted and the rest."""
     deadline = time.monotonic() + seconds
     n_items, in_parallel = 0, False
-    if rater_kinds.needs_recount(question_id):
+    if rater_kinds.has_changed_kinds(question_id):
         reset_counts(Question.objects.get(pk=question_id))
     while True:
         progress = question_counting.count_items(question_id)
@@ -95,7 +97,7 @@ def work_on_question(question_id: int, *, seconds: float = math.inf) -> tuple[in
 
 
 def _refresh_if_due(question_id: int) -> None:
-    """Refresh the results from time to time, so that a long backlog shows progress."""
+    """Refresh the results during a long backlog from time to time, so that pages show progress."""
     if CountState.objects.filter(
         pk=question_id, refreshed_at__lt=timezone.now() - REFRESH_INTERVAL
     ).exists():
@@ -202,9 +204,9 @@ def _update_batch() -> int:
 
 def _update_with_time_limit(question_id: int) -> RemainingWork:
     try:
-        _n_items, remaining = work_on_question(question_id, seconds=TURN_SECONDS)
+        _n_items, remaining = update_question_for_seconds(question_id, seconds=TURN_SECONDS)
         if remaining is RemainingWork.NOTHING:
-            refresh.finish_cumulative_results(question_id)
+            refresh.compute_deferred_cumulative_results(question_id)
     except Exception:
         logger.exception("counting question %s failed; the next sweep will retry", question_id)
         return RemainingWork.OTHER_WORKERS

@@ -1,4 +1,4 @@
-"""The headline of a file of ratings, as on the pages and in the API."""
+"""Headline of a file of ratings for `manage.py agreement`, by the rules of the pages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ import numpy as np
 
 from metrics.agreement.weights import CUSTOM
 from metrics.management.rating_file import RatingFile
-from metrics.results.headline.headline_computation import MODELS, PEOPLE, build_from_ratings
+from metrics.results.headline.headline_computation import (
+    MODELS,
+    PEOPLE,
+    build_headline_from_ratings,
+)
 from metrics.results.values import build_undefined_value
 from metrics.scale import QuestionScale
 
@@ -25,7 +29,7 @@ ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8")])
 
 
 def build_scale(ratings: RatingFile, *, scale: str, weights: str, matrix: Any) -> QuestionScale:
-    """Return the scale as a question would have it.
+    """Return the scale that a question with these settings would have.
 
     Raises ValueError for custom weights without a matrix.
     """
@@ -59,7 +63,9 @@ def compute_file_headline(
     rows = np.empty(len(ratings.item), ROW)
     rows["item"], rows["rater"], rows["code"] = ratings.item, ratings.rater, ratings.code
     model_indices = [ratings.raters.index(model) for model in models]
-    builder, row = build_from_ratings(rows, np.isin(rows["rater"], model_indices), question_scale)
+    builder, row = build_headline_from_ratings(
+        rows, np.isin(rows["rater"], model_indices), question_scale
+    )
     headline = builder.build_headline(row)
     undefined_value = build_undefined_value("no_pairable_items")
     choice = {name: headline[name] for name in ("name", "why", "population")}

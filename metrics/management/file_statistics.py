@@ -1,4 +1,4 @@
-"""Further statistics of a file of ratings: rules about missing ratings, pairs, and scores."""
+"""Statistics of a file for `manage.py agreement`: missing ratings, pairs, and scores."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from metrics.results.pairs.pair_details import PairDetails
 from metrics.scale import QuestionScale
 
 
-def compute_missing_rules(ratings: RatingFile, scale: QuestionScale) -> list[dict[str, Any]]:
-    """Return each rule about missing ratings: its coefficient, Value, and what it leaves out."""
+def compute_missing_data_policies(
+    ratings: RatingFile, scale: QuestionScale
+) -> list[dict[str, Any]]:
+    """Return the coefficient of a file under each policy for missing ratings."""
     patterns = tally.count_patterns(ratings.item, ratings.code, scale.k)
     n_raters = len(ratings.raters)
     results = compute_by_policy(
@@ -34,7 +36,7 @@ def compute_missing_rules(ratings: RatingFile, scale: QuestionScale) -> list[dic
     return [asdict(rule) for rule in results]
 
 
-def compute_pair(ratings: RatingFile, text: str, scale: QuestionScale) -> dict[str, Any]:
+def compute_pair_statistics(ratings: RatingFile, text: str, scale: QuestionScale) -> dict[str, Any]:
     """Return all statistics of the two raters in `text`; ValueError unless it names two raters."""
     names = [part.strip() for part in text.split(",")]
     unknown = [name for name in names if name not in ratings.raters]
@@ -105,7 +107,7 @@ def _read_gold_scores(path: Path, items: list[str]) -> list[float]:
     return [score_by_item.get(item, float("nan")) for item in items]
 
 
-def format_scored(scored: dict[str, Any], categories: list[str]) -> list[str]:
+def format_score_agreement(scored: dict[str, Any], categories: list[str]) -> list[str]:
     """Return the lines of text on agreement on scores."""
     if scored["reason"]:
         return ["", f"agreement on scores: undefined: {scored['reason']}"]
@@ -120,7 +122,7 @@ def format_scored(scored: dict[str, Any], categories: list[str]) -> list[str]:
     return lines
 
 
-def format_rules(rules: list[dict[str, Any]]) -> list[str]:
+def format_missing_data_policies(rules: list[dict[str, Any]]) -> list[str]:
     """Return a line for each rule; none if no ratings are missing."""
     if not any(rule["left_out_items"] or rule["single_items"] for rule in rules):
         return []
@@ -132,7 +134,7 @@ def format_rules(rules: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def format_pair(pair: dict[str, Any]) -> list[str]:
+def format_pair_statistics(pair: dict[str, Any]) -> list[str]:
     """Return the lines of text on two raters: table, kappas with chance agreement, and others."""
     lines = ["", f"{pair['raters'][0]} (rows) and {pair['raters'][1]}"]
     lines += ["  " + " ".join(f"{cell:>6}" for cell in row) for row in pair["table"]]

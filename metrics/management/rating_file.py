@@ -1,4 +1,4 @@
-"""A file of ratings as arrays for the agreement library.
+"""Read a file of ratings into arrays for the agreement library.
 
 No project and no database is needed.
 """

@@ -1,4 +1,4 @@
-"""Ratings of a file for `manage.py agreement`, read as an import reads them, without a database."""
+"""Read ratings from a file like an import does, without a database."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ def read_file_rows(path: Path, question: str | None, options: TableOptions) -> F
     ``path`` is an unpacked file.
     """
     try:
-        return _read(path, question, options)
+        return _read_rows(path, question, options)
     except UnreadableFileError as error:
         raise RatingFileError(format_error(error)) from None
     except InvalidImportOptions as error:
         raise RatingFileError(f"{error}.") from None
 
 
-def _read(path: Path, question: str | None, options: TableOptions) -> FileRows:
+def _read_rows(path: Path, question: str | None, options: TableOptions) -> FileRows:
     encoding = options.encoding or _detect_encoding(path)
     mapping = ImportMapping(
         source=detect_source(read_sample(path, encoding=encoding)),

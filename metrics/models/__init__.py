@@ -1,9 +1,9 @@
-"""Models: the stored counts, and the results computed from them.
+"""Models of stored counts, results, on-demand jobs and saved views.
 
 Counts are exact integers and the only input of every result. Blobs are little-endian integer
 arrays in C order, with columns by category *code* (so that re-ordering or adding categories moves
 nothing); ``width`` is the number of codes. Patterns are int64; tables and moments use as many
-bytes a cell as their length implies (counting.store.compact_blobs).
+bytes a cell as their length implies (counting.store.encode_arrays).
 """
 
 from .counts import (

@@ -1,4 +1,4 @@
-"""The stored counts of a question, and the progress of counting."""
+"""Models of the stored counts of a question, and of the progress of counting."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class CountState(models.Model):
     # number of pairs.
     pair_sums = models.JSONField(default=dict)
     # Cumulative results of the periods from this day on are still to be computed
-    # (metrics.results.refresh.finish_cumulative_results).
+    # (metrics.results.refresh.compute_deferred_cumulative_results).
     cumulative_from = models.IntegerField(null=True, blank=True)
     # A backlog is counted in ranges of items (metrics.counting.backlog): the items after
     # backlog_from, up to backlog_to, are not assigned to a worker yet. Null: there is no backlog.

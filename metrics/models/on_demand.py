@@ -1,4 +1,4 @@
-"""Results that a page requests and a worker computes."""
+"""Models of on-demand jobs: attributions, filtered results and reports."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Attribution(OnDemandResult):
 
 
 class FilteredResult(OnDemandResult):
-    """A result of a selection of ratings, or of two raters by day.
+    """Result of the ratings that a filter selects, computed on demand.
 
     The stored counts do not hold it.
     Computed from the ratings, and kept while pages request it (metrics.filtered.filtered_jobs).

@@ -1,4 +1,4 @@
-"""Results: the coefficients computed from the stored counts."""
+"""Models of results, which are computed from the stored counts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ALL_START = datetime.date(1970, 1, 1)
 
 
 class Result(models.Model):
-    """The project's coefficients over one period.
+    """Coefficients of all raters of a question over one period, or over all time.
 
     ``coefficients`` maps a name to a Value (metrics.agreement.estimate; docs/api.md).
     """
@@ -91,7 +91,7 @@ class Result(models.Model):
 
 
 class RaterResult(models.Model):
-    """A rater's agreement with peers, over all days, in the same format.
+    """Agreement of a rater with the peers over all time.
 
     Nothing is stored for days, weeks and months (results.raters.rater_periods).
     """

@@ -1,4 +1,4 @@
-"""Status rows of the workers: their last sweep, and their last audits."""
+"""Models of workers: the last sweep of each, and results of audits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ratings as they were at a moment, from the history, from which nothing is ever deleted.
+"""Reconstruct the ratings of a question at a past moment, from their history.
 
 A rating is as its newest revision recorded by then says; an earlier revision of the same import is
 superseded and never counts. Every writer sets the time after it has acquired the question's lock,

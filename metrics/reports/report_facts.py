@@ -1,4 +1,4 @@
-"""The contents of a report: names and figures as plain JSON, turned into text when it is read.
+"""Compute the facts of a report: names and figures as plain JSON, without text.
 
 Everything is based on the ratings at a moment, on the scale declared then, and on which raters were
 models, so the same moment always gives the same facts. Current settings are stored with it: the
@@ -20,7 +20,7 @@ from metrics.results import bootstrap
 from metrics.results.disagreement import findings
 from metrics.results.grouped_patterns import GroupedPatterns
 from metrics.results.headline import random_sample
-from metrics.results.headline.headline_computation import build_from_ratings
+from metrics.results.headline.headline_computation import build_headline_from_ratings
 from metrics.results.question_results import compute_details
 from metrics.scale import QuestionScale
 from projects.models import Item, Question, ScaleVersion
@@ -48,8 +48,8 @@ def compute_report_facts(question: Question, moment: datetime.datetime) -> Repor
         "guidelines": _get_guidelines_version(question, moment),
         "band_scheme": project.band_scheme,
         "bar": project.target_agreement,
-        **_describe_basis(question, moment, ratings),
-        **_compute_numbers(ratings, scale, project.pk),
+        **_build_basis_facts(question, moment, ratings),
+        **_compute_result_facts(ratings, scale, project.pk),
     }
 
 
@@ -60,7 +60,7 @@ def _get_guidelines_version(question: Question, moment: datetime.datetime) -> in
     return number
 
 
-def _describe_basis(
+def _build_basis_facts(
     question: Question, moment: datetime.datetime, ratings: HistoricalRatings
 ) -> ReportFacts:
     """Return how many ratings of how many raters the report is based on, and their time range."""
@@ -83,13 +83,13 @@ def _describe_basis(
     }
 
 
-def _compute_numbers(
+def _compute_result_facts(
     ratings: HistoricalRatings, scale: QuestionScale, project_id: int
 ) -> ReportFacts:
     """Return the headline, all coefficients of its group of raters, details and findings."""
     rows = _convert_codes(ratings.rows, scale)
     is_model = np.isin(rows["rater"], list(ratings.models))
-    builder, row = build_from_ratings(rows, is_model, scale)
+    builder, row = build_headline_from_ratings(rows, is_model, scale)
     headline = builder.build_headline(row)
     headline.pop("coefficients", None)
     if row.people is None or scale.pooled:
@@ -106,8 +106,8 @@ def _compute_numbers(
     pattern_findings = findings.diagnose_patterns(
         patterns.counts, patterns.n_items, _build_empty_pairs(scale), scale
     )
-    is_excluded = random_sample.targeted_mask(project_id, rows)
-    headline = random_sample.apply_sample_headline(
+    is_excluded = random_sample.build_targeted_mask(project_id, rows)
+    headline = random_sample.replace_by_sample_headline(
         headline, rows, is_model=is_model, is_excluded=is_excluded, scale=scale
     )
     if "sample" in headline:
@@ -128,7 +128,7 @@ def _compute_numbers(
 def _convert_codes(rows: np.ndarray, scale: QuestionScale) -> np.ndarray:
     """Return the ratings of declared categories, with codes as indices in declared order."""
     converted = rows.copy()
-    converted["code"] = scale.code_indices(rows["code"])
+    converted["code"] = scale.get_code_indices(rows["code"])
     return converted[converted["code"] >= 0]
 
 

@@ -1,4 +1,4 @@
-"""The counted ratings of a question over all days, as patterns."""
+"""Patterns of a question over all days, loaded from the stored counts."""
 
 from __future__ import annotations
 

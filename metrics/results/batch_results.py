@@ -1,4 +1,4 @@
-"""Results of several small questions of one scale, computed by one call of each formula.
+"""Compute results of several small questions of one scale together.
 
 See metrics.counting.batch_counting.
 """

@@ -1,4 +1,4 @@
-"""Results that the sweep computes after the others.
+"""Deferred results, which a sweep computes later: findings, bootstrap intervals, sample.
 
 Bootstrap intervals, mean pairwise kappas, findings on disagreement, and the headline of the random
 sample where items were selected because of earlier ratings. All need more data than a changed
@@ -70,7 +70,7 @@ def recompute_deferred_results(question_id: int) -> None:
     version = state.version
     all_time = AllTimePatterns.load(question_id, scale)
     all_intervals, people_intervals = bootstrap.compute_question_intervals(all_time)
-    mean_pairwise_kappas = mean_kappas.compute_question_means(all_time)
+    mean_pairwise_kappas = mean_kappas.compute_question_mean_kappas(all_time)
     diagnosis = findings.build_diagnosis(all_time, mean_pairwise_kappas)
     all_time_result = (
         Result.objects.filter(question=question_id, period_unit=PeriodUnit.ALL)
@@ -78,7 +78,7 @@ def recompute_deferred_results(question_id: int) -> None:
         .first()
     )
     full_headline = (
-        sample_headline.get_full_headline(all_time_result.headline)
+        sample_headline.get_all_ratings_headline(all_time_result.headline)
         if all_time_result is not None
         else {}
     )

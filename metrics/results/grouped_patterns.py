@@ -56,7 +56,7 @@ class GroupedPatterns:
         """Convert counts by code, (P, width) or (P, 2 width)."""
         n_groups = counts.shape[1] // scale.width if scale.width else 1
         by_code = counts.reshape(len(counts), n_groups, scale.width)
-        reordered = scale.reorder(by_code).reshape(len(counts), n_groups * scale.k)
+        reordered = scale.reorder_to_declared(by_code).reshape(len(counts), n_groups * scale.k)
         return cls(reordered, scale.k, population)
 
     def select_items(self, n_items: np.ndarray, population: str) -> np.ndarray:

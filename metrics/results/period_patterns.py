@@ -1,4 +1,4 @@
-"""The items of the periods of one span, by pattern."""
+"""Numbers of items by pattern in each day, week or month."""
 
 from __future__ import annotations
 

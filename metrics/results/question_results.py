@@ -1,4 +1,4 @@
-"""Recomputing and writing the stored results of questions.
+"""Compute and write the stored results of questions.
 
 For one question, or for several small ones in one pass: the formulas then cost as much as for one.
 """
@@ -41,7 +41,7 @@ from .values import build_pair_mean_value, copy_sample_sizes
 
 @dataclass(frozen=True)
 class QuestionUpdate:
-    """The results of one question that must be recomputed.
+    """Periods of a question whose results are to be computed, with their patterns.
 
     ``headline``: its headline, with the items by pattern over all days (P,); ``changed``: the
     periods that changed; ``cumulative``: the periods whose cumulative results must be recomputed,
@@ -274,7 +274,7 @@ def load_patterns(
 def compute_details(
     patterns: GroupedPatterns, n_items: np.ndarray, scale: QuestionScale
 ) -> dict[str, Any]:
-    """Return details for items (P,).
+    """Return the details of a result: items by number of ratings, categories, and more.
 
     Items by number of ratings of all raters; ratings by category and agreement on each category
     versus the others of the raters shown: of people, unless the lead pooled models with them.

@@ -1,11 +1,11 @@
-"""Refreshing stored results from the counts; only what changed is read and computed again.
+"""Refresh stored results from changed counts.
 
 Rows of counts that changed are marked ``stale`` in the transaction that changed them.
 ``refresh_results`` computes the results that are based on them and clears the marks in one
 transaction under the same lock, so that after a crash the rows still say what is left to do. A
 change on an old day affects every later cumulative result. Where these are many, it stores the day
-in ``CountState.cumulative_from``, and the sweep computes them with ``finish_cumulative_results``,
-seconds later.
+in ``CountState.cumulative_from``, and seconds later the sweep computes them
+(``compute_deferred_cumulative_results``).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAX_CUMULATIVE_DAYS = 62  # days of cumulative results that are computed at once
 
 
 def refresh_results(question_id: int) -> bool:
-    """Refresh the results of a question from its counts; True when something was stale.
+    """Compute the stale results of a question from its counts; return True if any was stale.
 
     In transactions of bounded length, so that no rater waits long for the database.
     """
@@ -63,7 +63,7 @@ def _refresh_batch(question_id: int) -> bool | None:
     scale = QuestionScale.for_question(question)
     rescaled = state.scale_version != question.scale_version
     if rescaled:
-        _recompute_all(state, scale)
+        _recompute_kappas_and_mark_stale(state, scale)
         state.scale_version = question.scale_version
     stale = PatternTally.objects.filter(question_id=question_id, stale=True)
     days = sorted(set(stale.values_list("day", flat=True)))
@@ -107,12 +107,12 @@ def _refresh_raters_in_parallel(question_id: int) -> bool:
 
 
 def has_deferred_results(question_id: int) -> bool:
-    """Return True if cumulative results must still be computed by ``finish_cumulative_results``."""
+    """Return True if cumulative results of the question are still to be computed."""
     return CountState.objects.filter(pk=question_id, cumulative_from__isnull=False).exists()
 
 
 @transaction.atomic
-def finish_cumulative_results(question_id: int) -> bool:
+def compute_deferred_cumulative_results(question_id: int) -> bool:
     """Compute the cumulative results that ``refresh_results`` deferred; False if none."""
     if not has_deferred_results(question_id):
         return False
@@ -149,7 +149,7 @@ def finish_cumulative_results(question_id: int) -> bool:
     return True
 
 
-def _recompute_all(state: CountState, scale: QuestionScale) -> None:
+def _recompute_kappas_and_mark_stale(state: CountState, scale: QuestionScale) -> None:
     """Recompute all pairs' kappas and mark every result stale, after the scale changed."""
     state.pair_sums = store.recompute_pair_kappas(state.question_id, scale)
     PatternTally.objects.filter(question_id=state.question_id).update(stale=True)

@@ -1,4 +1,4 @@
-"""Values of coefficients as they are stored, displayed and returned by the API.
+"""Value: the stored form of a coefficient with interval and reason, and its builders.
 
 For values that no Estimate provides.
 """

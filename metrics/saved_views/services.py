@@ -147,7 +147,7 @@ def _validate_name(project: Project, name: str, *, exclude_id: int | None = None
 def create_share_link(
     *, view: SavedView, until: datetime.date, by: Any, shows_names: bool = False
 ) -> str:
-    """Create a link to the view, valid through the day ``until``, and return its secret.
+    """Create a link to the view, valid through the day ``until``; return its secret.
 
     Without ``shows_names`` people have numbers instead of names on its page. The day is in the
     project's time zone. The secret cannot be shown again. Raises

@@ -1,4 +1,4 @@
-"""Tags and filters that show numbers as people read them, with texts for undefined values."""
+"""Template tags and filters that render estimates, names and reasons."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def exact_time(moment: datetime.datetime) -> str:
 
 @register.filter
 def undefined_reason(estimate: Estimate | None) -> str | Promise:
-    """Return why an estimate has no value, in plain words."""
+    """Return in plain words why an estimate has no value."""
     return display_names.get_undefined_reason(estimate.get("reason") if estimate else None)
 
 
@@ -99,7 +99,7 @@ def band_badge(estimate: Estimate | None, scheme: str) -> SafeString:
 
 @register.filter
 def total(counts: Iterable[int]) -> int:
-    """Return the sum."""
+    """Return the sum of the counts."""
     return sum(counts)
 
 
@@ -120,7 +120,7 @@ def safe_band(estimate: Estimate | None, scheme: str) -> str:
 
 @register.filter
 def fits_scheme(name: str, scheme: str) -> bool:
-    """Return True if the scheme was made for this coefficient."""
+    """Return True if the band scheme was designed for this coefficient."""
     return bands.is_designed_for(name, scheme)
 
 

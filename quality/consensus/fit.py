@@ -88,7 +88,7 @@ def fit_labels(
     the model cannot be estimated: the labels are then those of a majority, without confidence,
     and ``reason`` says so.
     """
-    indexes = scale.code_indices(votes["code"])
+    indexes = scale.get_code_indices(votes["code"])
     votes, indexes = votes[indexes >= 0], indexes[indexes >= 0]
     if not votes.size:
         empty = np.zeros(0, np.int64)
@@ -147,7 +147,7 @@ def _to_fixed_arrays(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the fixed items and the indexes of their categories, two arrays (M,)."""
     items = np.array(sorted(codes), np.int64)
-    indexes = scale.code_indices(np.array([codes[item] for item in items.tolist()], np.int64))
+    indexes = scale.get_code_indices(np.array([codes[item] for item in items.tolist()], np.int64))
     return items[indexes >= 0], indexes[indexes >= 0]
 
 

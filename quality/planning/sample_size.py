@@ -62,7 +62,7 @@ def plan_sample_size(
     name = get_weighted_name(FLEISS, weights)
     unfiltered = Result.objects.filter(question=question, period_unit=PeriodUnit.ALL).first()
     value = unfiltered.displayed_coefficients.get(name) if unfiltered else None
-    headline = sample_headline.get_full_headline(unfiltered.headline) if unfiltered else {}
+    headline = sample_headline.get_all_ratings_headline(unfiltered.headline) if unfiltered else {}
     if headline and headline["name"].startswith(COHEN):
         name, value = headline["name"], headline["value"]
     se, n = (value.get("se"), value.get("n_items") or 0) if value else (None, 0)

@@ -31,6 +31,11 @@ def render_page(
         page_context |= build_empty_context(request, rater)
     if is_sheet_request(request):
         return render(request, "ratings/_rate_sheet.html", page_context, status=status)
+    page_context["begins"] = (
+        bool(rater.project.guidelines and rater.project.guidelines_version)
+        and not page_context["progress"].rated
+        and not page_context.get("exam_status")
+    )
     page_context["last_guidelines_version"] = rater_work.get_last_guidelines_version(rater)
     return render(request, "ratings/rate.html", page_context, status=status)
 

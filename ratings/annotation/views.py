@@ -252,9 +252,10 @@ def _parse_id(text: str | None) -> int | None:
 
 
 def _parse_ids(text: str | None) -> list[int]:
-    """Return the different ids of a list with commas; parts that are no ids are left out."""
-    parts = dict.fromkeys((text or "").split(",", MAX_SHOWN_ITEMS)[:MAX_SHOWN_ITEMS])
-    return [item_id for part in parts if (item_id := _parse_id(part)) is not None]
+    """Return the ids of a list with commas; parts that are no ids are left out."""
+    parts = (text or "").split(",", MAX_SHOWN_ITEMS)[:MAX_SHOWN_ITEMS]
+    ids = [item_id for part in parts if (item_id := _parse_id(part)) is not None]
+    return list(dict.fromkeys(ids))
 
 
 def _render_prefetched(

@@ -19,6 +19,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from core import security_log
+from projects import legal_hold
 from projects.models import Deletion, GoldAnswer, Item, Project, Question, Rater
 from projects.services.projects import archive_project
 from ratings.files import media
@@ -86,6 +87,7 @@ def start_deletion(*, kind: str, target: Any, by: Any) -> Deletion:
     Starting it twice creates one deletion.
     """
     project = target if kind == Kind.PROJECT else target.project
+    legal_hold.raise_if_held(project.pk)
     if kind == Kind.ITEM:
         withdrawal.withdraw_items(project=project, item_ids=[target.pk], withdrawn=True, by=by)
     elif kind == Kind.RATER:

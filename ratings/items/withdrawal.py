@@ -9,6 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from core import security_log
+from projects import legal_hold
 from projects.models import Item, Project, Rater
 from projects.services.raters import updates
 from ratings.models import Assignment, CheckAnswer, Rating
@@ -28,6 +29,7 @@ def delete_or_withdraw_item(*, item: Item, by: Any) -> bool:
     if is_open or any(rows.filter(item=item).exists() for rows in ANSWER_MANAGERS):
         withdraw_items(project=item.project, item_ids=[item.pk], withdrawn=True, by=by)
         return False
+    legal_hold.raise_if_held(item.project_id)
     Item.objects.filter(pk=item.pk).delete()
     Project.objects.filter(pk=item.project_id).increment_items_and_raters_version()
     security_log.log_event(
@@ -57,6 +59,7 @@ def delete_or_pause_rater(*, rater: Rater, by: Any) -> bool:
     if is_open or any(rows.filter(rater=rater).exists() for rows in ANSWER_MANAGERS):
         updates.set_rater_paused(rater=rater, paused=True, by=by)
         return False
+    legal_hold.raise_if_held(rater.project_id)
     Rater.objects.filter(pk=rater.pk).delete()
     Project.objects.filter(pk=rater.project_id).increment_items_and_raters_version()
     security_log.log_event(

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from core import security_log
 from events.models import Event
+from projects import legal_hold
 from projects.models import Category, Deletion, Project, Rater, RaterIdentity
 from ratings.models import (
     Assignment,
@@ -167,6 +168,7 @@ def pseudonymize_rater(*, rater: Rater, by: Any, comments: bool) -> Rater:
     The texts that they wrote are cleared unless ``comments`` is True. A Deletion row records the
     numbers.
     """
+    legal_hold.raise_if_held(rater.project_id)
     locked_rater = Rater.objects.select_for_update().get(pk=rater.pk)
     ratings = Rating.objects.filter(rater=locked_rater)
     counts = {"ratings": ratings.current().count(), "comments": 0}

@@ -875,7 +875,7 @@
   arrange(sheet());
   showReady();
   if (document.activeElement === document.body) focusItem();
-  if ("begins" in desk.dataset && goneBy !== "0") tellGuidelines(texts.textBegin);
+  if ("begins" in desk.dataset) tellGuidelines(texts.textBegin);
   // Changed while the rater was away: told until they have answered under the new ones.
   if (texts.lastGuidelines && Number(texts.lastGuidelines) < Number(goneBy)) tellGuidelines(texts.textGuidelines.replace("%s", goneBy));
   sendRestored();

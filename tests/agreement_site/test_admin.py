@@ -12,13 +12,20 @@ from django.utils import timezone
 from agreement_site.models import AttemptCounter, PasswordChangeRequired, Preference, StaleQuestion
 from metrics.jobs.question_updates import update_question
 from projects.models import ApiToken, Category, Item, Question
-from ratings.models import Assignment, Rating, Revision
+from ratings.models import Assignment, DataFolder, ImportFilePart, Rating, Revision
 
 pytestmark = pytest.mark.django_db
 
 PROJECT_APPS = ("agreement_site", "events", "metrics", "projects", "quality", "ratings")
-# Internal bookkeeping: attempts, stale questions, passwords to change, preferences.
-INTERNAL_MODELS = (PasswordChangeRequired, Preference, AttemptCounter, StaleQuestion)
+# Internal bookkeeping: attempts, stale questions, passwords to change, preferences, folders, parts of files.
+INTERNAL_MODELS = (
+    PasswordChangeRequired,
+    Preference,
+    AttemptCounter,
+    StaleQuestion,
+    DataFolder,
+    ImportFilePart,
+)
 MODELS: list[Any] = [
     model
     for app in PROJECT_APPS
@@ -121,3 +128,26 @@ def test_confusable_usernames_are_rejected(client_for, admin, make_user, name):
         assert response.status_code == status
     names = set(type(admin).objects.values_list("username", flat=True))
     assert names == {"admin", "coco", "other-2"}
+
+
+def test_models_are_named_in_both_languages(client_for: Any, admin: Any) -> None:
+    from agreement_site.navigation.model_names import MODEL_NAMES
+
+    registered = {
+        model._meta.label
+        for model in django_admin.site._registry
+        if model._meta.label in MODEL_NAMES
+    }
+    assert registered == set(MODEL_NAMES)
+    unnamed = {model._meta.label for model in MODELS} - set(MODEL_NAMES)
+    assert not unnamed
+    client = client_for(admin)
+    english = client.get("/admin/").content.decode()
+    assert "Revisions of ratings" in english
+    chinese = client.get("/admin/", headers={"Accept-Language": "zh-hans"}).content.decode()
+    assert "评分的修订" in chinese
+    assert "Revisions of ratings" not in chinese
+    rating_list = client.get(
+        "/admin/ratings/revision/", headers={"Accept-Language": "zh-hans"}
+    ).content.decode()
+    assert "评分的修订" in rating_list

@@ -101,13 +101,13 @@ def test_rating_saved_between_read_and_mark_stays_uncounted(
     question_updates.update_question(question.pk)
     save_ratings(question, (item, rater_1, 2))
     gate = Gate()
-    add_peers = peer_rows.add_peers
+    add_peers = peer_rows.add_peer_counts
 
     def wait_and_add_peers(*args: Any) -> dict[int, int]:
         gate.wait()
         return add_peers(*args)
 
-    monkeypatch.setattr(peer_rows, "add_peers", wait_and_add_peers)
+    monkeypatch.setattr(peer_rows, "add_peer_counts", wait_and_add_peers)
     futures = start_threads(lambda: counting.count_items(question.pk))
     gate.wait_until_reached()
     save_ratings(question, (item, rater_1, 0), (item, rater_3, 3))
@@ -215,7 +215,7 @@ def test_a_recount_waits_for_a_worker_that_finishes_a_share(
     backlog.open_backlog(question.pk)
     share = backlog.claim_range(question.pk)
     assert share is not None
-    change = backlog.read_range(share)
+    change = backlog.tally_range(share)
     gate = Gate()
     mark = counting.mark_change_counted
 
@@ -245,7 +245,7 @@ def test_the_second_counter_waits_for_the_first(
     CountState.objects.create(question=question, scale_version=question.scale_version)
     gate = Gate()
     read_count = itertools.count()
-    read = counting.read_uncounted_items
+    read = counting.load_ratings_of_uncounted_items
 
     def read_and_wait(*args: Any) -> Any:
         rows = read(*args)
@@ -253,7 +253,7 @@ def test_the_second_counter_waits_for_the_first(
             gate.wait()
         return rows
 
-    monkeypatch.setattr(counting, "read_uncounted_items", read_and_wait)
+    monkeypatch.setattr(counting, "load_ratings_of_uncounted_items", read_and_wait)
     first = start_threads(lambda: counting.count_items(question.pk))
     gate.wait_until_reached()
     second = start_threads(lambda: counting.count_items(question.pk))
@@ -309,14 +309,14 @@ def test_waiting_counter_holds_no_row_that_the_rater_needs(
     """Otherwise the two deadlock, and PostgreSQL cancels one of them: perhaps the rater."""
     (first, second, *_), (rater, *_) = ids
     save_ratings(question, (first, rater, 1), (second, rater, 1))
-    read = counting.read_uncounted_items
+    read = counting.load_ratings_of_uncounted_items
 
     def read_backwards(*args: Any) -> Any:
         """Return the rows in the worst order; PostgreSQL promises none."""
         rows, notes = read(*args)
         return np.sort(rows, order="item")[::-1], notes
 
-    monkeypatch.setattr(counting, "read_uncounted_items", read_backwards)
+    monkeypatch.setattr(counting, "load_ratings_of_uncounted_items", read_backwards)
     with transaction.atomic():
         save_ratings(question, (first, rater, 2))
         futures = start_threads(lambda: counting.count_items(question.pk))

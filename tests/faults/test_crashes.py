@@ -135,7 +135,7 @@ def test_finishing_a_share_of_a_backlog_is_atomic(
     backlog.open_backlog(question.pk)
     share = backlog.claim_range(question.pk)
     assert share is not None
-    change = backlog.read_range(share)
+    change = backlog.tally_range(share)
     assert crash_at_each_statement(lambda: finish(share, change)) > 8
 
 
@@ -148,7 +148,10 @@ def test_finishing_deferred_results_is_atomic(question: Any, ids: Any) -> None:
     question_counting.count_items(question.pk)
     refresh.refresh_results(question.pk)
     CountState.objects.update(cumulative_from=0)
-    assert crash_at_each_statement(lambda: refresh.finish_cumulative_results(question.pk)) > 3
+    assert (
+        crash_at_each_statement(lambda: refresh.compute_deferred_cumulative_results(question.pk))
+        > 3
+    )
 
 
 def test_refreshing_results_after_a_scale_change_is_atomic(

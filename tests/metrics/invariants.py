@@ -49,12 +49,12 @@ def check_pairs(question: Question, scale: QuestionScale) -> None:
     pairs."""
     sums = store.create_pair_sums()
     for row in PairTally.objects.filter(question=question):
-        table = store.decode_stack([row.table], [row.width], scale.width, axes=2)[0]
+        table = store.decode_arrays([row.table], [row.width], scale.width, axes=2)[0]
         for name in store.KAPPA_WEIGHTINGS:
             matrix = scale.build_weight_matrices().get(name)
             expected: Mapping[str, object] = {}
             if matrix is not None:
-                expected = cohen.kappa(scale.reorder(table, axes=2), matrix).to_value()
+                expected = cohen.kappa(scale.reorder_to_declared(table, axes=2), matrix).to_value()
             for prefix, key in (("kappa", "value"), ("low", "low"), ("high", "high")):
                 stored_value = getattr(row, f"{prefix}_{name}")
                 assert is_close(stored_value, expected.get(key)), (
@@ -213,8 +213,10 @@ def list_comparison_starts(ratings: list[Rating], span: str) -> list[datetime.da
 def compute_peer_coefficients(
     tables: tally.PeerTables, row: int, scale: QuestionScale
 ) -> dict[str, Any]:
-    table = scale.reorder(tables.tables[row], axes=2)
-    moments = None if tables.moments is None else scale.reorder(tables.moments[row], axes=3)
+    table = scale.reorder_to_declared(tables.tables[row], axes=2)
+    moments = (
+        None if tables.moments is None else scale.reorder_to_declared(tables.moments[row], axes=3)
+    )
     n_items = tables.n_items[row]
     estimates = {}
     for name, matrix in scale.build_weight_matrices().items():

@@ -35,6 +35,8 @@ from agreement_site.accounts import attempt_limits
 from agreement_site.accounts.mixins import InvalidFormStatusMixin
 from core import security_log
 
+from . import group_roles
+
 OIDC, SAML = "oidc", "saml"  # the provider IDs that allauth stores with an account
 MAX_REASON_LENGTH = 200
 NONCES_SESSION_KEY = "oidc_nonces"  # session key
@@ -75,7 +77,10 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         claims = sociallogin.account.extra_data
         if sociallogin.account.provider != SAML and _has_mismatched_subject(claims):
             raise PermissionDenied
-        if sociallogin.is_existing or sociallogin.state.get("process") == "connect":
+        if sociallogin.state.get("process") == "connect":
+            return
+        if sociallogin.is_existing:
+            group_roles.apply_groups(sociallogin.user, claims)
             return
         user = (
             _find_matching_user(sociallogin)
@@ -87,6 +92,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
             security_log.log_event(
                 "sign_in_connected", by=user.pk, after=_build_audit_values(sociallogin.account)
             )
+            group_roles.apply_groups(user, claims)
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
         """Return True where unknown users get an account.
@@ -103,6 +109,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         user = super().save_user(request, sociallogin, form)
         after = {"name": user.get_username(), **_build_audit_values(sociallogin.account)}
         security_log.log_event("account_created", by=user.pk, after=after)
+        group_roles.apply_groups(user, sociallogin.account.extra_data)
         return user
 
     def on_authentication_error(

@@ -15,6 +15,7 @@ from django.db.models import ProtectedError
 
 from agreement_site.models import AuditLogEntry
 from core import security_log
+from projects import legal_hold
 from projects.models import Deletion, Member, MemberOffer, Rater
 from ratings.items import purge
 from ratings.privacy import personal_data
@@ -108,6 +109,10 @@ def _forget_person(user: User, options: dict[str, Any]) -> dict[str, Any]:
             f"They lead projects {', '.join(map(str, only_lead_of))} alone:"
             " another lead is needed first."
         )
+    projects = {rater.project_id for rater in _list_raters(user)}
+    held = [str(project_id) for project_id in sorted(projects) if legal_hold.is_held(project_id)]
+    if held or legal_hold.is_site_held():
+        raise CommandError(f"Legal hold forbids it: LEGAL_HOLD={','.join(held) or 'all'}.")
     removed = []
     with transaction.atomic():
         for rater in _list_raters(user):

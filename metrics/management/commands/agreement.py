@@ -135,10 +135,12 @@ class Command(BaseCommand):
             question_scale = build_scale(
                 ratings, scale=options["scale"], weights=options["weights"], matrix=matrix
             )
-            rules = file_statistics.compute_missing_rules(ratings, question_scale)
+            rules = file_statistics.compute_missing_data_policies(ratings, question_scale)
             pair = None
             if options["pair"]:
-                pair = file_statistics.compute_pair(ratings, options["pair"], question_scale)
+                pair = file_statistics.compute_pair_statistics(
+                    ratings, options["pair"], question_scale
+                )
             scored = None
             if options["scores"]:
                 scored = file_statistics.compute_score_agreement(ratings, options["scores"])
@@ -168,9 +170,11 @@ class Command(BaseCommand):
         for message in messages:
             self.stdout.write(f"note: {message}")
         lines = _format_report(ratings, report, options, file_headline, custom=matrix is not None)
-        lines += file_statistics.format_rules(rules)
-        lines += file_statistics.format_pair(pair) if pair else []
-        lines += file_statistics.format_scored(scored, ratings.categories) if scored else []
+        lines += file_statistics.format_missing_data_policies(rules)
+        lines += file_statistics.format_pair_statistics(pair) if pair else []
+        lines += (
+            file_statistics.format_score_agreement(scored, ratings.categories) if scored else []
+        )
         for line in lines:
             self.stdout.write(line)
 

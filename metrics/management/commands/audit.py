@@ -38,7 +38,7 @@ class Command(BaseCommand):
             for question in different:
                 question_updates.reset_counts(question)
                 question_updates.update_question(question.pk)
-                refresh.finish_cumulative_results(question.pk)
+                refresh.compute_deferred_cumulative_results(question.pk)
                 for registered in audit_hooks.REGISTERED_AUDITS:
                     registered.repair(question.pk)
             self.stdout.write("Recounted:")

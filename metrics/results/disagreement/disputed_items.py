@@ -62,7 +62,9 @@ def find_newest_disputed(question_id: int, scale: QuestionScale) -> dict[str, An
     items, item_index = np.unique(ratings["item"], return_inverse=True)
     counts = np.zeros((len(items), scale.width), np.int64)
     np.add.at(counts, (item_index, ratings["code"]), 1)
-    return find_most_disputed(items, scale.reorder(counts), scale) | {"is_complete": is_complete}
+    return find_most_disputed(items, scale.reorder_to_declared(counts), scale) | {
+        "is_complete": is_complete
+    }
 
 
 def find_most_disputed(
@@ -211,7 +213,7 @@ def list_recent_differences(
         counts = others[rating.item_id]
         total, n_equal = int(counts.sum()), int(counts[rating.code])
         if total and 2 * n_equal < total:
-            other_counts = label_counts(scale.reorder(counts), scale)
+            other_counts = label_counts(scale.reorder_to_declared(counts), scale)
             differences.append(
                 PeerDifference(
                     rating, get_label(rating.code, scale), other_counts, total - n_equal, total

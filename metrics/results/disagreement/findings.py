@@ -119,7 +119,7 @@ def _read_newest_ratings(all_time: AllTimePatterns) -> np.ndarray:
     if len(ratings) > MAX_RATINGS_READ:  # the last item may be incomplete
         ratings = ratings[ratings["item"] != ratings["item"][-1]]
     ratings = ratings[ratings["code"] > NO_CODE]
-    ratings["code"] = all_time.scale.code_indices(ratings["code"])
+    ratings["code"] = all_time.scale.get_code_indices(ratings["code"])
     ratings = ratings[ratings["code"] >= 0]
     if all_time.people_only:
         ratings = ratings[~np.isin(ratings["rater"], all_time.model_raters)]
@@ -146,8 +146,8 @@ def find_outlying_raters(
     return [{"name": OUTLYING_RATERS, "figures": {"raters": rows}}]
 
 
-def has_wordless_value(findings: Findings) -> bool:
-    """Return True if no word for the value would hold, by stored findings (WORDLESS)."""
+def is_band_withheld(findings: Findings) -> bool:
+    """Return True if stored findings forbid to name a band for the value (WORDLESS)."""
     return any(finding["name"] in WORDLESS for finding in findings)
 
 
@@ -187,7 +187,7 @@ def compare_coefficients(result: Result, means: dict[str, Any], scale: QuestionS
     would depend on the order of declaration, and two categories have no weights.
     """
     headline, coefficients = (
-        sample_headline.get_full_headline(result.headline),
+        sample_headline.get_all_ratings_headline(result.headline),
         result.all_coefficients,
     )
     if not headline:

@@ -1,4 +1,4 @@
-"""The headline of a question: which coefficient, of which raters, and its values.
+"""Choose the headline coefficient of a question, and compute its values.
 
 Also the same coefficient of people, of models and between them. Computed with the results, from
 the counts only.
@@ -192,7 +192,9 @@ def _load_first_rater_tables(pairs: QuerySet[PairTally], scale: QuestionScale) -
         return np.zeros((0, scale.k, scale.k), np.int64)
     rows = pairs.filter(rater_a=first_pair.rater_a_id).order_by("rater_b_id")
     widths, blobs = zip(*rows.values_list("width", "table"), strict=True)
-    return scale.reorder(store.decode_stack(blobs, widths, scale.width, axes=2), axes=2)
+    return scale.reorder_to_declared(
+        store.decode_arrays(blobs, widths, scale.width, axes=2), axes=2
+    )
 
 
 def _load_first_rater_tables_by_question(
@@ -209,14 +211,14 @@ def _load_first_rater_tables_by_question(
     tables = {}
     for question_id, stored in blobs_by_question.items():
         widths, blobs = zip(*stored, strict=True)
-        stack = store.decode_stack(blobs, widths, scale.width, axes=2)
-        tables[question_id] = scale.reorder(stack, axes=2)
+        stack = store.decode_arrays(blobs, widths, scale.width, axes=2)
+        tables[question_id] = scale.reorder_to_declared(stack, axes=2)
     return tables
 
 
 @dataclass(frozen=True)
 class HeadlineBuilder:
-    """Choice of a question's headline from its counts of all days, and the stored values of it."""
+    """Builds a question's headline: chooses the coefficient, and collects its values."""
 
     raters: CountedRaters
     patterns: GroupedPatterns
@@ -319,7 +321,7 @@ class HeadlineBuilder:
         }
 
 
-def build_from_ratings(
+def build_headline_from_ratings(
     ratings: np.ndarray, is_model: np.ndarray, scale: QuestionScale
 ) -> tuple[HeadlineBuilder, GroupValues]:
     """Return the headline builder and values of ratings in memory.

@@ -1,4 +1,4 @@
-"""The trend of the headline: the coefficient itself, where stored counts hold it by period.
+"""Trend of the headline by period, also of coefficients of two raters.
 
 Patterns hold the coefficients of all raters together. The agreement of two raters is that of either
 with the others, of whom there is one; so their trend is computed from the peer counts of the first
@@ -43,7 +43,7 @@ HEADLINE_KEYS = (
 
 
 def get_headline(question: Question, scale: QuestionScale) -> Mapping[str, Any]:
-    """Return the stored headline, or the choice for no raters before there are results.
+    """Return the stored headline; before there are results, the choice by the rules.
 
     `displayed_coefficient`: the coefficient of its trend; `n_models`: number of models that
     are counted separately.
@@ -169,8 +169,8 @@ def _compute_icc_points(
     start_days, first_indices = np.unique(
         periods.compute_start_days(np.array(days), span), return_index=True
     )
-    daily = store.decode_stack(blobs, widths, scale.width, axes=2)
-    tables = scale.reorder(np.add.reduceat(daily, first_indices), axes=2)
+    daily = store.decode_arrays(blobs, widths, scale.width, axes=2)
+    tables = scale.reorder_to_declared(np.add.reduceat(daily, first_indices), axes=2)
     points = []
     for start_day, table in zip(start_days.tolist(), tables, strict=True):
         n_items = int(table.sum())
@@ -182,7 +182,7 @@ def _compute_icc_points(
 
 
 def get_trend_rater(question: Question) -> Rater | None:
-    """Return the rater whose values give the trend of Cohen's kappa; None without shared items.
+    """Return the one of two raters whose stored periods give the trend of Cohen's kappa.
 
     Of two people the first. Of a person and a model the model, because every rater is compared with
     people.

@@ -1,4 +1,4 @@
-"""The headline of the random sample, where some ratings were requested because of earlier ratings.
+"""Headline of the random sample: without ratings requested because of earlier ones.
 
 Planned assignments for reliable labels, and slots beyond the overlap, select uncertain items; such
 items lower every coefficient. So the headline is then based on the other ratings only
@@ -25,7 +25,7 @@ from metrics.results.values import build_undefined_value
 from metrics.scale import QuestionScale
 from ratings.models import NO_CODE, Assignment, Rating
 
-from .headline_computation import ALL, MODELS, PEOPLE, build_from_ratings
+from .headline_computation import ALL, MODELS, PEOPLE, build_headline_from_ratings
 from .sample_headline import SAMPLE_PARTS, merge_sample_headline
 
 QUICK_SECONDS = 0.5  # a computation that takes no longer needs no pause
@@ -33,8 +33,8 @@ PAUSE_FACTOR = 10  # length of the pause, relative to the time that the computat
 ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8")])
 
 
-def targeted_mask(project_id: int, ratings: np.ndarray) -> np.ndarray:
-    """Return a mask (M,) of the ratings that were requested because of what others had rated.
+def build_targeted_mask(project_id: int, ratings: np.ndarray) -> np.ndarray:
+    """Return a mask (M,) of ratings that were requested because an item was uncertain.
 
     ``ratings`` (M,): array with item and rater.
     """
@@ -51,7 +51,7 @@ def targeted_mask(project_id: int, ratings: np.ndarray) -> np.ndarray:
     return mask
 
 
-def apply_sample_headline(
+def replace_by_sample_headline(
     headline: dict[str, Any],
     ratings: np.ndarray,
     *,
@@ -107,7 +107,7 @@ def compute_sample_headline(
     # The same coefficient; but an intraclass correlation only if the sample is complete, too.
     by_table = headline["name"] in ICCS and headline["why"] != LEAD_CHOICE
     sample_scale = scale if by_table else replace(scale, chosen_headline=headline["name"])
-    builder, row = build_from_ratings(sample, sample_is_model, sample_scale)
+    builder, row = build_headline_from_ratings(sample, sample_is_model, sample_scale)
     sample_headline = builder.build_headline(row)
     patterns = tally.count_patterns(group_ratings["item"], group_ratings["code"], scale.k)
     intervals = bootstrap.compute_intervals(patterns.counts, patterns.n_items, scale)
@@ -154,7 +154,7 @@ def compute_sample_fields(
     started = time.monotonic()
     ratings = _read_counted_ratings(question.pk, scale)
     is_model = np.isin(ratings["rater"], state.model_raters)
-    is_excluded = targeted_mask(question.project_id, ratings)
+    is_excluded = build_targeted_mask(question.project_id, ratings)
     sample_headline = compute_sample_headline(
         headline, ratings, is_model=is_model, is_excluded=is_excluded, scale=scale
     )
@@ -172,5 +172,5 @@ def _read_counted_ratings(question_id: int, scale: QuestionScale) -> np.ndarray:
     rows = Rating.objects.filter(question=question_id, counted__gt=NO_CODE).order_by()
     columns = rows.values_list("item_id", "rater_id", "counted")
     ratings = np.fromiter(columns.iterator(chunk_size=20_000), dtype=ROW)
-    ratings["code"] = scale.code_indices(ratings["code"])
+    ratings["code"] = scale.get_code_indices(ratings["code"])
     return ratings[ratings["code"] >= 0]

@@ -1,4 +1,4 @@
-"""Two variants of a headline: of all ratings, and of the random sample in its place.
+"""Merge the headline of all ratings with that of the random sample, and separate them.
 
 See results.headline.random_sample.
 """
@@ -25,7 +25,7 @@ SAMPLE_PARTS = (
 
 
 def merge_sample_headline(headline: dict[str, Any], sample: dict[str, Any]) -> dict[str, Any]:
-    """Return the headline of all ratings with the SAMPLE_PARTS of the sample in their place.
+    """Return a headline with the values of the random sample, keeping those of all ratings.
 
     ``sample``: the result of random_sample.compute_sample_headline. The replaced parts are kept as
     `pooled`. The headline is returned unchanged where there is no sample, or only that of another
@@ -42,8 +42,8 @@ def merge_sample_headline(headline: dict[str, Any], sample: dict[str, Any]) -> d
     )
 
 
-def get_full_headline(headline: dict[str, Any]) -> dict[str, Any]:
-    """Return the headline of all ratings that `merge_sample_headline` was given."""
+def get_all_ratings_headline(headline: dict[str, Any]) -> dict[str, Any]:
+    """Return the headline of all ratings from one that was merged with the sample's."""
     if "pooled" not in headline:
         return headline
     replaced = {"sample", "pooled", *SAMPLE_PARTS}

@@ -1,4 +1,4 @@
-"""The mean pairwise kappa weighted by shared items, with an interval.
+"""Mean pairwise kappa, weighted by shared items, with an interval.
 
 It needs all pairs, so it is computed after the other results (results.deferred_results).
 """
@@ -19,8 +19,8 @@ from metrics.scale import QuestionScale
 MAX_PAIRS = 20_000  # those with the most shared items; the others have almost no weight
 
 
-def compute_question_means(all_time: AllTimePatterns) -> dict[str, Any]:
-    """Return name -> Value, for each weighting.
+def compute_question_mean_kappas(all_time: AllTimePatterns) -> dict[str, Any]:
+    """Return name -> mean pairwise kappa of a question under each weighting.
 
     Of people where models are separate, unless the lead pooled them.
     """
@@ -36,18 +36,18 @@ def compute_question_means(all_time: AllTimePatterns) -> dict[str, Any]:
         return {}
     raters_a, raters_b, shared, *kappas = zip(*rows, strict=True)
     patterns = all_time.displayed_counts, all_time.n_items
-    return compute_means(
+    return compute_mean_kappas(
         np.array([raters_a, raters_b, shared], np.int64), kappas, patterns, all_time.scale
     )
 
 
-def compute_means(
+def compute_mean_kappas(
     pairs: np.ndarray,
     kappas: list[Any],
     patterns: tuple[np.ndarray, np.ndarray],
     scale: QuestionScale,
 ) -> dict[str, Any]:
-    """Return name -> Value, for each weighting.
+    """Return name -> mean of these pairs' kappas under each weighting, with intervals.
 
     ``pairs`` (3, P): rater a, rater b and shared items; ``kappas``: their kappas under each
     weighting, None where undefined; ``patterns``: counts (P, k) and numbers of items (P,).

@@ -1,4 +1,4 @@
-"""Details of one pair of raters, from the stored table.
+"""All statistics of one pair of raters, from the stored table.
 
 Kappa under every weighting, other coefficients, and whether both use the categories alike.
 """

@@ -1,4 +1,4 @@
-"""Pairs of raters with their stored kappas and intervals, for pages and the API."""
+"""Stored kappas of pairs of raters, selected and sorted for pages and API."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def list_pairs_of_rater(question: Question, rater: Rater, weights: str) -> list[
 
 
 def list_pair_ids(question: Question, weights: str, sort: str) -> list[int]:
-    """Return the ids of the pairs with the most shared items, sorted by these or by kappa.
+    """Return ids of the pairs with the most shared items, sorted by shared items or kappa.
 
     At most MAX_LISTED_PAIRS; undefined kappas last. Among half a million pairs, those with the
     lowest and highest kappa share two items by chance: a list of them would need a sort of all
@@ -204,4 +204,6 @@ def decode_tables(
     Categories in declared order.
     """
     widths, tables = [row[0] for row in rows], [row[1] for row in rows]
-    return scale.reorder(store.decode_stack(tables, widths, scale.width, axes=2), axes=2)
+    return scale.reorder_to_declared(
+        store.decode_arrays(tables, widths, scale.width, axes=2), axes=2
+    )

@@ -1,4 +1,4 @@
-"""Peer counts of raters, by day, of all days, or summed over periods, as the formulas take them."""
+"""Peer tables of raters as arrays, by day or summed over periods."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class PeerSums:
             [row[4] for row in rows],
             intervals and width <= MAX_MOMENT_CATEGORIES,
         )
-        tables = store.decode_stack([row[5] for row in rows], widths, width, axes=2)
+        tables = store.decode_arrays([row[5] for row in rows], widths, width, axes=2)
         moments = (
-            store.decode_stack([row[6] for row in rows], widths, width, axes=3)
+            store.decode_arrays([row[6] for row in rows], widths, width, axes=3)
             if with_moments
             else None
         )
@@ -75,6 +75,6 @@ class PeerSums:
         self, scale: QuestionScale, names: Collection[str] | None = None
     ) -> dict[str, Estimate]:
         """Return name -> Estimate (G,), of all coefficients or of those named."""
-        tables = scale.reorder(self.tables, axes=2)
-        moments = None if self.moments is None else scale.reorder(self.moments, axes=3)
+        tables = scale.reorder_to_declared(self.tables, axes=2)
+        moments = None if self.moments is None else scale.reorder_to_declared(self.moments, axes=3)
         return scale.estimate_peers(tables, moments, self.n_items, names=names)

@@ -1,4 +1,4 @@
-"""A rater's agreement with the peers by day, week and month.
+"""Results of raters against their peers by day, week and month.
 
 A rating counts in the period in which it can first be compared: that of the rating itself, or of
 the first rating of a peer where that came later.

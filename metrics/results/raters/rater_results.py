@@ -1,4 +1,4 @@
-"""Each rater's agreement with peers, over all days, computed from the peer counts.
+"""Compute and store each rater's agreement with the peers over all time.
 
 The values of days, weeks and months are computed from the counts on request (rater_periods).
 """
@@ -79,7 +79,7 @@ def compute_rater_results(scope: CountScope, raters: Collection[int], scale: Que
     ids = list(raters)
     tallies = PeerTally.objects.filter(day=ALL_DAYS, question__in=scope.questions, rater__in=ids)
     sums = PeerSums.from_rows(tallies.values_list(*COLUMNS), scale)
-    pairwise_means = get_mean_pairwise_by_rater(scope.questions, ids)
+    pairwise_means = compute_mean_pairwise_by_rater(scope.questions, ids)
     _save_results(scope, sums, scale=scale, pairwise_means=pairwise_means)
     _save_seconds(scope, ids)
 
@@ -127,7 +127,7 @@ def _save_results(
             continue
         values = dict(zip(estimates, estimates_of_rater, strict=True))
         values |= add_sample_sizes(values, pairwise_means[rater_id])
-        details = {"table": scale.reorder(sums.tables[index], axes=2).tolist()}
+        details = {"table": scale.reorder_to_declared(sums.tables[index], axes=2).tolist()}
         texts = store.encode_json(values), store.encode_json(details)
         rows.append((scope.get_question_id(rater_id), rater_id, n_ratings, *texts, computed_at))
     key = ("question_id", "rater_id")
@@ -144,7 +144,7 @@ def add_sample_sizes(values: dict[str, Any], means: dict[str, Any]) -> dict[str,
     return copy_sample_sizes(means, values["vs_peers"])
 
 
-def get_mean_pairwise_by_rater(
+def compute_mean_pairwise_by_rater(
     questions: Sequence[int], raters: list[int]
 ) -> dict[int, dict[str, Any]]:
     """Return rater -> {"mean_pairwise_kappa": Value, ...}.

@@ -1,4 +1,4 @@
-"""The stored explanation of a change, with names: contributions of raters, categories and items."""
+"""Stored explanation of a change, with raters' names, for the page and its chart."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Contribution:
 
 @dataclass(frozen=True)
 class ChangeExplanation:
-    """An attribution as the page shows it."""
+    """Explanation of a change: contributions of raters, categories and items."""
 
     result: Mapping[str, Any]
     raters: list[Contribution]

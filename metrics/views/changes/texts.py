@@ -23,7 +23,7 @@ MIN_SHARE = 0.2  # contributions with a smaller share of the change get no sente
 
 
 def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation) -> list[str]:
-    """Return what happened, whether it is more than chance, and what explains most of it."""
+    """Return sentences on the change, whether it is more than chance, and what explains it."""
     before, after, move = (
         explanation.result["before"],
         explanation.result["after"],

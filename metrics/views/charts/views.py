@@ -127,7 +127,7 @@ def _build_rater_trend(request: HttpRequest, selection: Selection) -> ChartData:
 def _build_model_versions(request: HttpRequest, selection: Selection) -> ChartData:
     """Build a line for each prompt version of a model, of all ratings."""
     rater = _get_rater(request, selection, "rater")
-    versions = model_versions.list_versions(selection.question, rater)
+    versions = model_versions.list_prompt_versions(selection.question, rater)
     period = model_versions.choose_period(selection.period)
     rows = model_versions.build_chart_rows(selection.question, versions, period, selection.vs_peers)
     names = list(dict.fromkeys(version.label for version in versions))

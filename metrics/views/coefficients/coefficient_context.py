@@ -77,7 +77,7 @@ def build_context(selection: Selection, source: CoefficientSource) -> dict[str, 
         "loose": any(coefficient_row.has_band_mismatch for coefficient_row in coefficient_rows),
         "iccs": _list_iccs(estimates),
         "policies": body["policies"],
-        "scored": build_scored(selection, body),
+        "scored": build_score_context(selection, body),
         "pair": pair,
         "details": details,
         "some_raters": list_rater_keys(selection),
@@ -85,7 +85,7 @@ def build_context(selection: Selection, source: CoefficientSource) -> dict[str, 
     }
 
 
-def build_scored(selection: Selection, body: dict[str, Any]) -> dict[str, Any] | None:
+def build_score_context(selection: Selection, body: dict[str, Any]) -> dict[str, Any] | None:
     """Return agreement on scores with the labels of the categories, or None if not requested."""
     scored_agreement = body.get("scored")
     if scored_agreement is None:

@@ -1,4 +1,4 @@
-"""The pairs of categories that raters confuse most, and links to the items concerned."""
+"""Pairs of categories that raters confuse most, with links to the items."""
 
 from __future__ import annotations
 

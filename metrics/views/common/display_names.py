@@ -157,7 +157,7 @@ def get_explanation(name: str) -> tuple[str | Promise, str]:
 
 
 def strip_weights(name: str) -> str:
-    """Return the name of a coefficient without its weights: the key of its explanation."""
+    """Return a coefficient's name without its weights, which is the key of its explanation."""
     name = name.removesuffix(".chi2")
     if name in registry.COEFFICIENT_TEXTS or name in glossary.TERMS:
         return name

@@ -1,4 +1,4 @@
-"""Freshness of a page: how far counting is, and the version that an open page compares."""
+"""Freshness of a results page: progress of counting, and the version that is shown."""
 
 from __future__ import annotations
 

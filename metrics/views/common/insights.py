@@ -1,4 +1,4 @@
-"""Insights: the stored findings of metrics.agreement as sentences in the reader's language.
+"""Insights: sentences on stored findings in the reader's language.
 
 Also the raters whose agreement with peers is clearly below that of all.
 """
@@ -33,7 +33,7 @@ from .number_formats import format_count, format_number, format_percent
 def build_sentences(
     findings: Findings, raters: list[Rater], scale: QuestionScale, *, scheme: str
 ) -> list[str]:
-    """Return the sentences of stored findings, in the words of a band scheme.
+    """Return the insights on stored findings, in the words of a band scheme.
 
     Each finding is {"name", "figures"}.
     """

@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 
 from metrics.agreement.explain import bands
 from metrics.models import CountState, Diagnosis, PeriodUnit, Result
-from metrics.results.disagreement.findings import has_wordless_value
+from metrics.results.disagreement.findings import is_band_withheld
 from projects.models import Project, Question
 
 from .confused_categories import CategoryConfusion, build_confusions
@@ -24,7 +24,7 @@ from .trends import recent_weeks
 
 
 class InboxLink(Protocol):
-    """A task that is waiting for somebody: text and URL."""
+    """Link to a task in the inbox: text and URL."""
 
     @property
     def words(self) -> str: ...
@@ -50,7 +50,7 @@ class QuestionRow:
     top_confusion: CategoryConfusion | None = None
     attention: list[SafeString] = field(default_factory=list)
     inbox_entries: list[InboxLink] = field(default_factory=list)
-    is_wordless: bool = False  # no word for the value would hold
+    is_band_withheld: bool = False  # no word for the value would hold
 
     @property
     def headline(self) -> dict[str, Any] | None:
@@ -130,7 +130,7 @@ def build_project_rows(
                 outliers.get(question.pk, []), project.pk, urlencode({"question": question.key})
             ),
             [entry for inbox in inboxes for entry in inbox.get(question.pk, ())],
-            has_wordless_value(findings.get(question.pk, [])),
+            is_band_withheld(findings.get(question.pk, [])),
         )
         for question in questions
     ]

@@ -1,4 +1,4 @@
-"""Selection of a results page: question, weights, period and coefficient of its URL.
+"""Selection: question, weights, period, coefficient and filter from a page's URL.
 
 Unknown values raise Http404.
 """

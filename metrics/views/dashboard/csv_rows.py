@@ -1,4 +1,4 @@
-"""Rows of the dashboard's tables as CSV: the complete tables, not only the page that is shown."""
+"""Rows of the complete tables of the dashboard, for CSV files."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ LIVE = LiveSettings(
 def build_context(
     request: HttpRequest, selection: Selection, source: ProjectSource
 ) -> dict[str, Any]:
-    """Return everything that the dashboard shows below its header."""
+    """Return the template context of the dashboard's sections."""
     result = source.question_result
     trend = source.get_table_trend(selection.coefficient)
     busiest = source.list_heat_map_raters()
@@ -103,7 +103,7 @@ def build_context(
         "moves": changes,
         "findings": insights,
         # "Too early to say" is no word for the value, and is shown all the same.
-        "wordless": source.has_wordless_value
+        "is_band_withheld": source.is_band_withheld
         and not (headline and is_inconclusive(selection, headline)),
         "compared_statistics": compare_statistics(selection, result),
         "said": all_insights[:MAX_INSIGHTS],
@@ -137,7 +137,7 @@ def build_context(
 
 @dataclass(frozen=True)
 class ComparedStatistics:
-    """Kappa, alpha and AC1 without weights, and whether they lie in neighbouring bands."""
+    """Kappa, alpha and AC1 without weights, and whether they lie in adjacent bands."""
 
     kappa: float | None
     alpha: float | None
@@ -146,7 +146,7 @@ class ComparedStatistics:
 
 
 def compare_statistics(selection: Selection, result: Result | None) -> ComparedStatistics:
-    """Return how far statistics that treat chance differently agree."""
+    """Return kappa, alpha and AC1, which treat chance differently, and whether they agree."""
     coefficients = result.displayed_coefficients if result else {}
     names = "fleiss_kappa", "krippendorff_alpha_nominal", "gwet_ac1"
     kappa, alpha, ac1 = (coefficients.get(name, {}).get("value") for name in names)

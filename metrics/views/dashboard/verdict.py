@@ -1,4 +1,4 @@
-"""The summary above a dashboard: one sentence, one number, and one next step.
+"""Verdict of a dashboard: sentences on the headline, and the next action.
 
 Every noun links to its part of the page. Read from stored results.
 """
@@ -59,7 +59,7 @@ def build_verdict(
                 selection,
                 headline,
                 has_issues=bool(issues),
-                has_wordless_value=source.has_wordless_value,
+                is_band_withheld=source.is_band_withheld,
             ),
         )
     return DashboardVerdict(sentences, *(_find_priority_action(selection) or action))
@@ -84,7 +84,7 @@ def _describe_agreement(
 def _describe_doubt(
     selection: Selection, source: ProjectSource, name: str, headline: Mapping[str, Any]
 ) -> SafeString | None:
-    """Return the sentence in place of a word for the agreement, or None where a word holds."""
+    """Return a sentence on why no band is named, or None where one can be named."""
     if name == "percent_agreement" or is_inconclusive(selection, headline):
         return None
     number = _render_estimate_link(headline)
@@ -116,7 +116,7 @@ def _describe_doubt(
 
 
 def is_inconclusive(selection: Selection, headline: Mapping[str, Any]) -> bool:
-    """Return True if the interval is too wide, or the items too few, for any statement."""
+    """Return True if the interval is too wide, or the items too few, for a verdict."""
     scheme = selection.project.band_scheme
     low, high = headline.get("low"), headline.get("high")
     return bands.is_inconclusive(headline["n_items"], low, high, scheme)
@@ -195,13 +195,13 @@ def _choose_next_action(
     headline: Mapping[str, Any],
     *,
     has_issues: bool,
-    has_wordless_value: bool,
+    is_band_withheld: bool,
 ) -> tuple[str, str]:
     project: Any = selection.project
     scheme_bands = bands.get_bands(project.band_scheme)
     if (
         not has_issues
-        and not has_wordless_value
+        and not is_band_withheld
         and bands.find_band(headline["value"], project.band_scheme) is scheme_bands[-1]
     ):
         return _("Get the labels"), _build_question_url("labels", selection)

@@ -111,7 +111,11 @@ def dashboard(request: HttpRequest, project_id: int) -> HttpResponse:
     """
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     selection = find_selection(request, project, filtered=True)
-    if selection is not None and len(selection.questions) > 1 and overview.is_requested(request):
+    if (
+        selection is not None
+        and len(selection.questions) > 1
+        and overview.is_overview_requested(request)
+    ):
         return overview.render_overview(request, project, selection.questions)
     return _render_dashboard(request, project, selection)
 

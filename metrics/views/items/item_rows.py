@@ -1,4 +1,4 @@
-"""Items and their ratings as the pages show them."""
+"""Items with their ratings and counts, for the list and the page of an item."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def build_rows(
     ratings = Rating.objects.filter(question=question, item__in=list(index_by_id), code__gte=0)
     for item, code in ratings.values_list("item_id", "code"):
         counts[index_by_id[item], code] += 1
-    counts = scale.reorder(counts)
+    counts = scale.reorder_to_declared(counts)
     distances = compute_disagreement(counts, scale.build_weight_matrices()[weights])
     item_rows = []
     for listed_item, row, distance in zip(items, counts, distances.tolist(), strict=True):
@@ -56,7 +56,7 @@ def build_rows(
     return item_rows
 
 
-def list_orders() -> list[tuple[str, str]]:
+def list_sort_orders() -> list[tuple[str, str]]:
     """Return (value, label) of the sort orders."""
     return [
         ("", _("in the order they were added")),

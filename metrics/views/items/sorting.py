@@ -1,4 +1,4 @@
-"""Items sorted by disagreement, by number of ratings, or by time of the last rating."""
+"""Pages of items sorted by disagreement, number of ratings, or time."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _rank_by_counts(
     ids, index = np.unique(rows_read["item"], return_inverse=True)
     counts = np.zeros((len(ids), scale.width), np.int64)
     np.add.at(counts, (index, rows_read["code"]), 1)
-    counts = scale.reorder(counts)
+    counts = scale.reorder_to_declared(counts)
     total = counts.sum(axis=1)
     distances = disputed_items.compute_disagreement(counts, scale.build_weight_matrices()[weights])
     ranking = disputed_items.rank_items(ids, total, distances if order == "disagreement" else total)

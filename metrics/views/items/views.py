@@ -85,7 +85,7 @@ def _build_list_context(request: HttpRequest, selection: Selection) -> dict[str,
         "states": item_rows.list_states(with_gold=_is_lead(selection)),
         "answers": item_rows.list_answer_filters(),
         "sort": order,
-        "orders": item_rows.list_orders(),
+        "orders": item_rows.list_sort_orders(),
         "numbers": range(10),
         "beside": f"{list_url}{'&' if '?' in list_url else '?'}item=",
     }

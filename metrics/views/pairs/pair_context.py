@@ -1,4 +1,4 @@
-"""Template context of the page of two raters, and a sentence on drift between them."""
+"""Template context of the page of two raters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from metrics.views.common.number_formats import format_number
 from metrics.views.common.selection import Selection
 from metrics.views.common.sources.base import PairSource
 from metrics.views.common.trends.recent_changes import find_level_shift
-from metrics.views.common.trends.trend_points import TrendPoint, cut_to_table, is_drawable
+from metrics.views.common.trends.trend_points import TrendPoint, is_drawable, limit_to_table
 from projects.models import Rater
 
 LIVE = LiveSettings(
@@ -33,15 +33,15 @@ LIVE = LiveSettings(
 
 
 def build_context(selection: Selection, a: Rater, b: Rater, source: PairSource) -> dict[str, Any]:
-    """Return what the source knows of the pair. The trend may be pending while the table is not."""
+    """Return the template context of a pair's page; the trend may still be pending."""
     details = PairDetails.from_table(source.get_table(), selection.scale)
     names = [get_weighted_name("cohen_kappa", selection.weights)]
     if selection.ordered:
         names.append("mean_difference")
     trend = source.get_trend(*names)
-    points, n_older = cut_to_table(trend.lines[0])
+    points, n_older = limit_to_table(trend.lines[0])
     all_differences = trend.lines[1] if selection.ordered else []
-    differences, _n_older = cut_to_table(all_differences)
+    differences, _n_older = limit_to_table(all_differences)
     can_draw = is_drawable(points)
     return {
         "details": details,

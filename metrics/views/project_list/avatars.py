@@ -44,7 +44,7 @@ class AvatarGroup:
 
 
 def get_avatars(projects: Sequence[Project]) -> dict[int, AvatarGroup]:
-    """Return {project id: its people}, without projects that have none; one query."""
+    """Return {project id: avatars of the people who rate in it}; one query."""
     raters = Rater.objects.filter(project__in=projects, kind=Rater.Kind.HUMAN)
     position = Window(RowNumber(), partition_by=F("project"), order_by="key")
     number = Window(Count("pk"), partition_by=F("project"))

@@ -1,4 +1,4 @@
-"""The list of projects: one row a project, in a fixed number of queries.
+"""Build the list of projects, with a fixed number of queries.
 
 The rows are complete enough to search, sort and group them.
 """
@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from metrics.agreement.explain import bands
-from metrics.results.disagreement.findings import has_wordless_value
+from metrics.results.disagreement.findings import is_band_withheld
 from metrics.views.common.getting_started import build_steps, is_card_shown
 from metrics.views.common.insights import (
     build_outlier_sentences,
@@ -71,7 +71,7 @@ def build_rows(
 
 
 def _fill_rows(filled_rows: list[ProjectRow]) -> None:
-    """Fill the rows, in a fixed number of queries for all of them."""
+    """Load the results, counts and notes of the rows, with a fixed number of queries."""
     projects = [row.project for row in filled_rows]
     all_questions = list(Question.objects.filter(project__in=projects))
     n_items = count_items_by_project(projects)
@@ -93,7 +93,7 @@ def _fill_rows(filled_rows: list[ProjectRow]) -> None:
     findings = get_stored_findings(row.question.pk for row in shown_rows.values())
     outliers = list_outlier_raters(findings)
     for shown_row in shown_rows.values():
-        shown_row.is_wordless = has_wordless_value(findings.get(shown_row.question.pk, []))
+        shown_row.is_band_withheld = is_band_withheld(findings.get(shown_row.question.pk, []))
     visible_roles = {row.project.pk: row.role for row in filled_rows if row.sees_results}
     inboxes = [get_entries(visible_roles) for get_entries in INBOX_SOURCES]
     for row in filled_rows:
@@ -135,7 +135,7 @@ def _get_first_rated_question(questions: list[QuestionRow]) -> QuestionRow:
 
 
 def load_page_details(page_rows: list[ProjectRow]) -> None:
-    """Load what only the rows of a page need.
+    """Load the details that only the rows of the shown page need.
 
     The weekly trends, the raters, and the time of the last change of a rating.
     """

@@ -1,4 +1,4 @@
-"""Rows of the list of projects."""
+"""Row of a project in the list of projects."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ class ProjectRow:
         return self.shown_question.name if self.shown_question else ""
 
     @property
-    def is_wordless(self) -> bool:
+    def is_band_withheld(self) -> bool:
         """True if no word for the shown value would hold."""
-        return self.shown_question is not None and self.shown_question.is_wordless
+        return self.shown_question is not None and self.shown_question.is_band_withheld
 
     @property
     def has_band_mismatch(self) -> bool:

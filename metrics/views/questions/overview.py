@@ -1,4 +1,4 @@
-"""The overview of a project's questions: shown where there are several and the URL names none."""
+"""Overview of a project's questions, which the dashboard shows where there are several."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FRAGMENT_KEY_PREFIX = "questions"  # prefix of the key of the page's fragments (
 LIVE = LiveSettings(seconds=2, summary=True, fragments=("questions", "getting-started"))
 
 
-def is_requested(request: HttpRequest) -> bool:
+def is_overview_requested(request: HttpRequest) -> bool:
     """Return True if the URL names nothing but the project.
 
     Any other parameter is one of the dashboard of a question. False also for an open dashboard of

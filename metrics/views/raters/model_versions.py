@@ -1,4 +1,4 @@
-"""Comparison of the prompt versions of a model: each is a rater with its own line."""
+"""Prompt versions of a model, each of which is a rater, for their comparison."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ModelVersion:
         return self.rater.prompt_version or _("no version")
 
 
-def list_versions(question: Question, rater: Rater) -> list[ModelVersion]:
+def list_prompt_versions(question: Question, rater: Rater) -> list[ModelVersion]:
     """Return the newest versions of the rater's model, oldest first; empty with fewer than two."""
     if not rater.model:
         return []

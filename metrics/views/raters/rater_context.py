@@ -1,4 +1,4 @@
-"""Template context of the page of a rater, and the rater's use of categories against the peers'."""
+"""Template context of the page of a rater."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LIVE = LiveSettings(
 
 
 def build_context(selection: Selection, source: RaterSource) -> dict[str, Any]:
-    """Return what the source knows of the rater."""
+    """Return the template context of a rater's page from the source."""
     result = source.rater_result
     trend = source.get_table_trend(selection.vs_peers, "vs_peers_bias")
     points, bias_points = trend.lines

@@ -1,4 +1,4 @@
-"""Views of the pages behind the dashboard: rater, coefficients, recommendation, pairs and pair."""
+"""Views of the pages of a rater, the coefficients, the recommendation, and pairs."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def rater(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
         "without": join_keys([selected_rater.key]),
         "versions": []
         if selection.filter
-        else model_versions.list_versions(selection.question, selected_rater),
+        else model_versions.list_prompt_versions(selection.question, selected_rater),
         "table_size": _get_table_class(selection),
         "differences": differences,
     }

@@ -1,4 +1,4 @@
-"""A report as sections of paragraphs, points and tables, built from its facts.
+"""Document of a report: sections of paragraphs, lists and tables, built from its facts.
 
 In the reader's language; the page and the Markdown file show the same.
 """
@@ -17,7 +17,7 @@ from django.utils.translation import ngettext
 
 from metrics.agreement.explain import bands
 from metrics.agreement.headline import LEAD_CHOICE
-from metrics.results.disagreement.findings import has_wordless_value
+from metrics.results.disagreement.findings import is_band_withheld
 from metrics.scale import QuestionScale
 from metrics.views.common import display_names, insights
 from metrics.views.common.number_formats import format_count, format_number
@@ -115,7 +115,7 @@ def _describe_bands(facts: Facts) -> str:
     value = headline["value"]
     if value["value"] is None or headline["name"] == "percent_agreement":
         return ""
-    if has_wordless_value(facts["findings"]):
+    if is_band_withheld(facts["findings"]):
         return ""  # the insights say why
     params = {
         "band": display_names.get_band_name(bands.find_band(value["value"], scheme)),

@@ -1,4 +1,4 @@
-"""Text of a report on the ratings that are not in the random sample of the headline."""
+"""Text of a report on ratings outside of the random sample."""
 
 from __future__ import annotations
 

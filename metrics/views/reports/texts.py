@@ -1,4 +1,4 @@
-"""Texts of a report: limits of its claims, a methods paragraph in each language, and references."""
+"""Texts of a report: cautions, methods paragraph and references."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def get_registry_entry(name: str) -> Any:
 
 
 def list_cautions(facts: Facts) -> list[str]:
-    """Return what must not be claimed from these facts, the most important first."""
+    """Return what readers must not conclude from these facts, the most important first."""
     value = facts["headline"]["value"]
     if value["value"] is None:
         why = display_names.get_undefined_reason(value["reason"])

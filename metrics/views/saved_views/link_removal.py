@@ -1,4 +1,4 @@
-"""Removal of links and controls from a page, for readers who may see only this page.
+"""Remove links and controls from the HTML of a page, for guests with a share link.
 
 Works on the rendered HTML, so that no template can be forgotten.
 """

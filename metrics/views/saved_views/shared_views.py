@@ -1,4 +1,4 @@
-"""Shared views: a saved view for anybody with its link, without an account, until the link expires.
+"""Views of share links: a saved view for readers without an account.
 
 Only this page is accessible.
 """

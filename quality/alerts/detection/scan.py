@@ -10,7 +10,7 @@ import numpy as np
 from django.db.models.functions import Coalesce
 
 from metrics.agreement import drift, outliers
-from metrics.results.headline.random_sample import targeted_mask
+from metrics.results.headline.random_sample import build_targeted_mask
 from metrics.scale import QuestionScale
 from projects.models import GuidelineVersion, Question, Rater
 from quality.alerts import sensitivity
@@ -134,9 +134,9 @@ def _load_ratings(question: Question, scale: QuestionScale) -> np.ndarray:
     seconds = Coalesce("seconds", MISSING_SECONDS)
     rows = current_ratings.order_by().values_list("item_id", "rater_id", "code", "day", seconds)
     ratings = np.fromiter(rows.iterator(chunk_size=CHUNK_SIZE), dtype=RATING_DTYPE)
-    ratings["code"] = scale.code_indices(ratings["code"])
+    ratings["code"] = scale.get_code_indices(ratings["code"])
     ratings = ratings[ratings["code"] >= 0]
-    return ratings[~targeted_mask(question.project_id, ratings)]
+    return ratings[~build_targeted_mask(question.project_id, ratings)]
 
 
 def _count_pairs(item_ids: np.ndarray) -> int:

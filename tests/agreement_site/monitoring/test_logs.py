@@ -207,7 +207,7 @@ def test_log_lines_of_a_task_contain_its_id(
         raise RuntimeError("broken on purpose")
 
     monkeypatch.setattr(question_updates, "has_pending_work", lambda question_id: True)
-    monkeypatch.setattr(question_updates, "work_on_question", fail)
+    monkeypatch.setattr(question_updates, "update_question_for_seconds", fail)
     count_question.apply(args=[question.pk], task_id="0b7e")
     lines_by_message = {line["message"]: line for line in lines()}
     assert (

@@ -53,6 +53,14 @@ def get_value(samples: dict[Any, float], name: str, **labels: str) -> float:
     return samples.get((f"concord_{name}", frozenset(labels.items())), 0.0)
 
 
+def test_metrics_are_not_sent_without_tls(client: Client, settings: Any) -> None:
+    settings.METRICS_TOKEN, settings.HTTPS = TOKEN, True
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    response = client.get("/metrics", headers=headers)
+    assert (response.status_code, b"concord_" in response.content) == (403, False)
+    assert client.get("/metrics", headers=headers, secure=True).status_code == 200
+
+
 @pytest.mark.parametrize("authorization", [None, "Bearer wrong", TOKEN, "Bearer ä"])
 def test_metrics_require_their_token(
     client: Client, settings: Any, authorization: str | None

@@ -12,7 +12,7 @@ from events.kinds import KINDS
 from events.services import record_event
 from projects.models import Member, Project
 from projects.services.projects import change_project
-from projects.services.raters.updates import pause_rater
+from projects.services.raters.updates import set_rater_paused
 
 pytestmark = pytest.mark.django_db
 
@@ -110,8 +110,8 @@ def test_changes_of_projects_are_events(api_for: Any, lead: Any, project: Projec
     rater = project.raters.get()
     with transaction.atomic():
         change_project(project=project, by=lead, guidelines="Be kind.")
-        pause_rater(rater=rater, paused=True, by=lead)
-        pause_rater(rater=rater, paused=False, by=lead)
+        set_rater_paused(rater=rater, paused=True, by=lead)
+        set_rater_paused(rater=rater, paused=False, by=lead)
     feed.publish_events()
     rows = get_results(api_for(lead), f"/api/v1/projects/{project.pk}/events/")
     assert [(row["kind"], row["data"]) for row in rows] == [

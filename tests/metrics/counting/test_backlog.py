@@ -72,13 +72,13 @@ def test_backlog_is_counted_in_ranges_and_closed(
     question: Any, backlog_ids: Ids, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ranges = []
-    original = backlog.read_range
+    original = backlog.tally_range
 
     def read_and_record(share: BacklogRange) -> Any:
         ranges.append((share.first_item_id, share.last_item_id))
         return original(share)
 
-    monkeypatch.setattr(backlog, "read_range", read_and_record)
+    monkeypatch.setattr(backlog, "tally_range", read_and_record)
     assert question_updates.update_question(question.pk) == 9
     items = backlog_ids[0]
     assert ranges == [
@@ -97,7 +97,7 @@ def test_backlog_is_counted_in_ranges_and_closed(
 def test_worker_that_lost_its_range_claims_the_next(question: Any, backlog_ids: Ids) -> None:
     backlog.open_backlog(question.pk)
     expired_range = claim_range(question)
-    change = backlog.read_range(expired_range)
+    change = backlog.tally_range(expired_range)
     expire_leases()
     new_range = claim_range(question)
     is_saved, next_range = backlog.save_and_claim_next(expired_range, change)
@@ -110,7 +110,10 @@ def test_workers_count_concurrently(question: Any, backlog_ids: Ids) -> None:
     backlog.open_backlog(question.pk)
     first_range, second_range = claim_range(question), claim_range(question)
     assert second_range.first_item_id > first_range.last_item_id
-    first_change, second_change = backlog.read_range(first_range), backlog.read_range(second_range)
+    first_change, second_change = (
+        backlog.tally_range(first_range),
+        backlog.tally_range(second_range),
+    )
     assert backlog.save_range(second_range, second_change)
     assert backlog.save_range(first_range, first_change)
     question_updates.update_question(question.pk)
@@ -121,14 +124,14 @@ def test_worker_continues_with_the_next_range(question: Any, backlog_ids: Ids) -
     """The worker claims it while it holds the lock; the last worker closes the backlog."""
     backlog.open_backlog(question.pk)
     share = claim_range(question)
-    is_saved, next_range = backlog.save_and_claim_next(share, backlog.read_range(share))
+    is_saved, next_range = backlog.save_and_claim_next(share, backlog.tally_range(share))
     assert is_saved
     assert next_range is not None
     assert next_range.first_item_id > share.last_item_id
     assert list(BacklogRange.objects.all()) == [next_range]
     # the other worker holds two items
     assert backlog.count_ranges(question.pk, seconds=60) == 5
-    assert backlog.save_and_claim_next(next_range, backlog.read_range(next_range)) == (True, None)
+    assert backlog.save_and_claim_next(next_range, backlog.tally_range(next_range)) == (True, None)
     assert CountState.objects.get().backlog_from is None
     question_updates.update_question(question.pk)
     invariants.check(question.pk)
@@ -140,14 +143,14 @@ def test_worker_with_expired_lease_adds_nothing(
 ) -> None:
     backlog.open_backlog(question.pk)
     expired_range = claim_range(question)
-    expired_change = backlog.read_range(expired_range)
+    expired_change = backlog.tally_range(expired_range)
     expire_leases()
     new_range = claim_range(question)
     assert (new_range.first_item_id, new_range.last_item_id) == (
         expired_range.first_item_id,
         expired_range.last_item_id,
     )
-    new_change = backlog.read_range(new_range)
+    new_change = backlog.tally_range(new_range)
     turns = [(expired_range, expired_change, False), (new_range, new_change, True)]
     for share, change, is_saved in turns if late_first else reversed(turns):
         assert backlog.save_range(share, change) is is_saved
@@ -160,7 +163,7 @@ def test_sweep_counts_range_after_its_lease_expired(question: Any, backlog_ids: 
     claim_range(question)
     question_updates.sweep_questions()
     assert Rating.objects.uncounted().count() == 6
-    assert question_updates.work_on_question(question.pk) == (
+    assert question_updates.update_question_for_seconds(question.pk) == (
         0,
         question_updates.RemainingWork.OTHER_WORKERS,
     )
@@ -183,7 +186,7 @@ def test_rating_changed_while_range_is_counted_stays_uncounted(
     )
     backlog.open_backlog(question.pk)
     share = claim_range(question)
-    change = backlog.read_range(share)
+    change = backlog.tally_range(share)
     record_codes(question, (items[0], raters[2], NO_CODE), (items[0], raters[0], 0))
     assert question_counting.count_items(question.pk) == question_counting.CountingProgress(
         0, has_more=True
@@ -199,7 +202,7 @@ def test_recount_revokes_ranges_of_workers(question: Any, backlog_ids: Ids) -> N
     record_codes(question, *((item, backlog_ids[1][0], 3) for item in backlog_ids[0]))
     backlog.open_backlog(question.pk)
     share = claim_range(question)
-    change = backlog.read_range(share)
+    change = backlog.tally_range(share)
     question_updates.reset_counts(question)
     assert not backlog.save_range(share, change)
     backlog.open_backlog(question.pk)
@@ -215,7 +218,7 @@ def test_category_added_meanwhile_widens_tally(question: Any, backlog_ids: Ids) 
     record_codes(question, *((item, backlog_ids[1][0], 3) for item in backlog_ids[0][:4]))
     backlog.open_backlog(question.pk)
     shares = [claim_range(question), claim_range(question)]
-    changes = [backlog.read_range(share) for share in shares]
+    changes = [backlog.tally_range(share) for share in shares]
     Category.objects.create(question=question, code=4, label="fatal", position=4, value=4)
     Question.objects.filter(pk=question.pk).update(scale_version=2)
     record_codes(question, (backlog_ids[0][8], backlog_ids[1][0], 4))
@@ -276,13 +279,13 @@ def test_sweep_gives_each_question_a_turn(
     small_question = make_project().questions.get()
     rate(small_question, "item", "ann", "minor")
     question_ids: list[int] = []
-    original = question_updates.work_on_question
+    original = question_updates.update_question_for_seconds
 
     def work_and_record(question_id: int, **kwargs: Any) -> Any:
         question_ids.append(question_id)
         return original(question_id, **kwargs)
 
-    monkeypatch.setattr(question_updates, "work_on_question", work_and_record)
+    monkeypatch.setattr(question_updates, "update_question_for_seconds", work_and_record)
     monkeypatch.setattr(question_updates, "TURN_SECONDS", 0)
     monkeypatch.setattr(
         question_updates.batch_jobs, "update_small_questions", lambda **_options: 0
@@ -313,10 +316,10 @@ def test_results_of_long_backlog_are_computed_meanwhile(
         return original(question_id)
 
     monkeypatch.setattr(results_refresh, "refresh_results", refresh_and_record)
-    question_updates.work_on_question(question.pk, seconds=0)
+    question_updates.update_question_for_seconds(question.pk, seconds=0)
     assert not refreshes
     CountState.objects.update(refreshed_at=timezone.now() - 2 * question_updates.REFRESH_INTERVAL)
-    question_updates.work_on_question(question.pk, seconds=0)
+    question_updates.update_question_for_seconds(question.pk, seconds=0)
     assert refreshes
     assert (
         Result.objects.get(question=question, period_unit="all").coefficients["percent_agreement"][
@@ -324,7 +327,7 @@ def test_results_of_long_backlog_are_computed_meanwhile(
         ]
         == 5
     )
-    question_updates.work_on_question(question.pk, seconds=0)
+    question_updates.update_question_for_seconds(question.pk, seconds=0)
     assert len(refreshes) == 1
 
 

@@ -70,14 +70,14 @@ def test_rating_changed_while_counted_stays_uncounted(
 ) -> None:
     rate(question, "a", "r1", "minor")
     rate(question, "a", "r2", "minor")
-    original = question_counting.read_uncounted_items
+    original = question_counting.load_ratings_of_uncounted_items
 
     def read_then_change(*args: Any) -> Any:
         rows = original(*args)
         Rating.objects.filter(rater__key="r1").update(code=3)
         return rows
 
-    monkeypatch.setattr(question_counting, "read_uncounted_items", read_then_change)
+    monkeypatch.setattr(question_counting, "load_ratings_of_uncounted_items", read_then_change)
     question_counting.count_items(question.pk)
     monkeypatch.undo()
     assert Rating.objects.uncounted().get().rater.key == "r1"
@@ -86,7 +86,7 @@ def test_rating_changed_while_counted_stays_uncounted(
 
 
 @pytest.mark.parametrize(
-    "target", [(store, "add_patterns"), (store, "add_pairs"), (peer_rows, "add_peers")]
+    "target", [(store, "add_patterns"), (store, "add_pair_tables"), (peer_rows, "add_peer_counts")]
 )
 def test_crash_in_counting_leaves_everything_uncounted(
     question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch, target: tuple[Any, str]

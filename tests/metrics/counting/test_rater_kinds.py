@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db
 
 def update_and_finish(question: Any) -> None:
     question_updates.update_question(question.pk)
-    refresh.finish_cumulative_results(question.pk)
+    refresh.compute_deferred_cumulative_results(question.pk)
 
 
 def create_ratings(question: Any, rate: Any, *, items: int = 40, seed: int = 1) -> None:

@@ -242,7 +242,7 @@ class CountingMachine(RuleBasedStateMachine):
         elif claimed:
             backlog_range, change = claimed.pop(index % len(claimed))
             if step == "read":
-                claimed.append((backlog_range, backlog.read_range(backlog_range)))
+                claimed.append((backlog_range, backlog.tally_range(backlog_range)))
             elif change is not None:
                 backlog.save_range(backlog_range, change)
 

@@ -19,10 +19,10 @@ from metrics.models import PairTally, PeerTally
 )
 def test_cell_uses_fewest_possible_bytes(largest: int, size: int) -> None:
     tables = np.array([[[1, 2], [3, largest]], [[0, 0], [0, 1]]])
-    first, second = store.compact_blobs(tables)
+    first, second = store.encode_arrays(tables)
     assert (len(first), len(second)) == (4 * size, 4)
     assert store.decode_array(first, 2, 2).tolist() == tables[0].tolist()
-    assert store.decode_stack([second, b"", first], [2, 2, 2], 3, axes=2).tolist() == [
+    assert store.decode_arrays([second, b"", first], [2, 2, 2], 3, axes=2).tolist() == [
         [[0, 0, 0], [0, 1, 0], [0, 0, 0]],
         np.zeros((3, 3)).tolist(),
         [[1, 2, 0], [3, largest, 0], [0, 0, 0]],

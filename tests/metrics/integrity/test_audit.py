@@ -220,7 +220,7 @@ def test_rounding_error_of_zero_variance_is_no_difference() -> None:
 
     def is_different(first: Any, second: Any) -> bool:
         findings = auditing.AuditFindings()
-        findings.compare("reading", {1: [5, first]}, {1: [5, second]})
+        findings.add_differences("reading", {1: [5, first]}, {1: [5, second]})
         return bool(findings.differences)
 
     assert not is_different(stored_estimates, recomputed)

@@ -78,7 +78,7 @@ def test_any_history_is_counted_exactly_in_one_pass(
         assert batch_jobs.update_small_questions(excluded=set()) == len(questions)
         for question in questions:
             invariants.check(question.pk)
-            refresh.finish_cumulative_results(question.pk)
+            refresh.compute_deferred_cumulative_results(question.pk)
         assert batch_jobs.update_small_questions(excluded=set()) == 0
     categories = Result.objects.get(question=questions[3], period_unit="all").details["categories"]
     assert categories[0]["label"] == "nothing at all"
@@ -103,7 +103,7 @@ def test_failed_batch_changes_nothing_and_questions_are_counted_singly(
 ) -> None:
     for question in questions:
         rate_randomly(question, random.Random(1), 5)
-    monkeypatch.setattr(counting, "mark_counted", lambda *args: 1 / 0)
+    monkeypatch.setattr(counting, "mark_ratings_counted", lambda *args: 1 / 0)
     assert question_updates.sweep_questions() == len(questions)
     assert "in a batch failed" in caplog.text
     assert not Rating.objects.uncounted().exists()

@@ -15,7 +15,7 @@ from django.test import Client
 
 from metrics import tasks
 from metrics.filtered import filtered_jobs
-from metrics.jobs.question_updates import update_question, work_on_question
+from metrics.jobs.question_updates import update_question, update_question_for_seconds
 from metrics.models import CountState
 from metrics.results import deferred_results
 from metrics.views.charts import views
@@ -758,7 +758,7 @@ def test_up_to_date_includes_deferred_results(
     assert "up to date" not in get_freshness()
     CountState.objects.update(sample_is_stale=False)
     cast.rate(question, "i4", "b", "minor")
-    work_on_question(question.pk)
+    update_question_for_seconds(question.pk)
     assert "up to date" not in get_freshness()
     assert "sentences and intervals follow" in get_freshness()
     deferred_results.recompute_deferred_results(question.pk)
@@ -772,7 +772,7 @@ def test_no_insight_is_shown_before_findings_are_computed(
     get_findings = partial(get_dashboard_part, client_for(lead), project, "findings", "</section>")
     for item, rater, label in RATINGS:
         cast.rate(question, item, rater, label)
-    work_on_question(question.pk)
+    update_question_for_seconds(question.pk)
     assert "Whether anything stands out is being worked out." in get_findings()
     deferred_results.recompute_deferred_results(question.pk)
     assert "being worked out" not in get_findings()

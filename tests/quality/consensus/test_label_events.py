@@ -10,7 +10,7 @@ import pytest
 from events import feed
 from events.models import Event, EventBatch
 from projects.models import Item, Project, Question
-from quality.consensus import recompute
+from quality.consensus import recomputation
 from quality.review.decisions import create_decision
 
 pytestmark = pytest.mark.django_db
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 def recompute_and_list(question: Question) -> list[tuple[str, dict[str, Any]]]:
     """Recompute the labels, and return the new events (label changes as if a minute had passed)."""
-    assert recompute.recompute_question(question.pk, at_once=True)
+    assert recomputation.recompute_question(question.pk, at_once=True)
     EventBatch.objects.update(next_at="2020-01-01T00:00Z")
     last_number = Event.objects.exclude(number=None).count()
     feed.publish_events()

@@ -178,7 +178,7 @@ def test_exam_answers_are_listed_separately_and_read_only(
     )
     ratings_url = f"/projects/{project.pk}/my-ratings/"
     page = annotator_client.get(ratings_url)
-    assert "Items rated: 1, of them today: 1." in page.text
+    assert "Total rated: 1, today: 1." in page.text
     assert "11 answers of exams stand apart: they are no ratings" in page.text
     assert len(page.context["rows"]) == 1 and "Change</a>" in page.text
     page = annotator_client.get(f"{ratings_url}?show=exam")

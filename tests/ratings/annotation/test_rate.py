@@ -839,7 +839,7 @@ def test_delayed_answer_has_no_seconds(annotator_client, project, items, questio
     assert seconds["i1"] is not None
 
 
-@pytest.mark.parametrize("showing", ["1,x", ",,", "1," * 5_000, "9" * 40, "-1,٣"])
+@pytest.mark.parametrize("showing", ["999999,x", ",,", "999999," * 5_000, "9" * 40, "-1,٣"])
 def test_invalid_lists_of_shown_items_are_ignored(annotator_client, project, items, showing):
     response = annotator_client.get(get_rate_url(project, tail=f"next/?showing={showing}"), **SHEET)
     assert response.status_code == 200

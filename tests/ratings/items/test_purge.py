@@ -55,7 +55,7 @@ def assert_counts_are_exact(question: Any) -> None:
 
 def finish_deletions() -> None:
     for _turn in range(20):
-        deletions.process_deletions()
+        deletions.process_pending_deletions()
         if not purge.list_open_deletions().exists():
             return
     raise AssertionError("it does not come to an end")

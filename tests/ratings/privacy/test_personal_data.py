@@ -58,7 +58,7 @@ def rated_question(project: Project, question: Any, rate: Any) -> Any:
 
 def finish_deletions() -> None:
     for _turn in range(20):
-        deletions.process_deletions()
+        deletions.process_pending_deletions()
     assert not purge.list_open_deletions().exists()
 
 

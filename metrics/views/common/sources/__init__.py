@@ -1,4 +1,4 @@
-"""Sources of a page's results: of all ratings, or of a filter. `get_sources` chooses."""
+"""Sources of a page's results: stored ones, or those of a filter (`get_sources`)."""
 
 from metrics.views.common.selection import Selection
 

@@ -1,4 +1,4 @@
-"""Interface of the sources of a page's results.
+"""Interfaces of the sources from which pages get results.
 
 A page shows all ratings of a question, or those that match a filter. It reads from QuestionSources
 and does not know which: `stored` reads what workers keep up to date for all ratings, `filtered`
@@ -20,7 +20,7 @@ from django.db.models import QuerySet
 from metrics.agreement.explain import bands
 from metrics.models import RaterResult, Result
 from metrics.results.disagreement.disputed_items import DisputedItems
-from metrics.results.disagreement.findings import Confusions, Findings, has_wordless_value
+from metrics.results.disagreement.findings import Confusions, Findings, is_band_withheld
 from metrics.results.pairs.pair_results import PairAgreement
 from metrics.views.common.freshness import Freshness
 from metrics.views.common.insights import build_outlier_sentences, build_sentences
@@ -43,7 +43,7 @@ class TrendLines:
 
 
 class ResultSource(ABC):
-    """Common parts of all sources: freshness and trends."""
+    """Base of all sources: freshness and trends."""
 
     @property
     @abstractmethod
@@ -140,12 +140,12 @@ class ProjectSource(ResultSource):
         """Return the most confused pairs of categories."""
 
     @property
-    def has_wordless_value(self) -> bool:
+    def is_band_withheld(self) -> bool:
         """True if the value is based on a choice of definition, or on too few items of a category.
 
         No word for it would hold then.
         """
-        return has_wordless_value(self.get_findings())
+        return is_band_withheld(self.get_findings())
 
     def build_insights(self, raters: list[Rater]) -> list[str]:
         """Return the insights in the reader's language. ``raters``: those of the heat map."""
@@ -157,7 +157,7 @@ class ProjectSource(ResultSource):
             finding
             for finding in self.get_findings()
             if finding["name"] != "weightings"
-            or (self._has_enough_data() and not self.has_wordless_value)
+            or (self._has_enough_data() and not self.is_band_withheld)
         ]
         return [
             *outlier_sentences,

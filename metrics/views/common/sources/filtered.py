@@ -1,4 +1,4 @@
-"""Sources of filtered results: bodies of FilteredResult rows (metrics.filtered)."""
+"""Sources of filtered results, which workers compute as FilteredResult rows."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class FilteredResultSource(ResultSource):
 
     def get_table_trend(self, *names: str) -> TrendLines:
         trend_lines = self.get_trend(*names)
-        tables = [trend_points.cut_to_table(points) for points in trend_lines.lines]
+        tables = [trend_points.limit_to_table(points) for points in trend_lines.lines]
         return TrendLines(trend_lines.period, [points for points, _older in tables], tables[0][1])
 
     def _build_points(
@@ -220,7 +220,7 @@ class FilteredProjectSource(FilteredResultSource, ProjectSource):
 
 
 class CoefficientSource(FilteredResultSource):
-    """Every coefficient.
+    """Source of every coefficient of a question.
 
     Computed by a worker even without a filter: the stored counts do not hold all coefficients.
     """

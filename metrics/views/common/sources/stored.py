@@ -1,4 +1,4 @@
-"""Sources of the results of all ratings: stored results and counts."""
+"""Sources of stored results, which include all ratings."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class StoredProjectSource(ProjectSource):
         if headline_trend.is_two_rater_coefficient(
             coefficient
         ):  # the line of people is that of the headline
-            people_points, _n_older = trend_points.get_project_table(
+            people_points, _n_older = trend_points.get_project_table_points(
                 self.question, self._get_period(), coefficient
             )
             lines["people"] = [point.estimate.get("value") for point in people_points]
@@ -110,7 +110,9 @@ class StoredProjectSource(ProjectSource):
 
     def get_table_trend(self, *names: str) -> TrendLines:
         period = self._get_period()
-        tables = [trend_points.get_project_table(self.question, period, name) for name in names]
+        tables = [
+            trend_points.get_project_table_points(self.question, period, name) for name in names
+        ]
         return TrendLines(period, [points for points, _older in tables], tables[0][1])
 
     def _get_period(self) -> str:
@@ -196,7 +198,7 @@ class StoredRaterSource(RaterSource):
     def get_table_trend(self, *names: str) -> TrendLines:
         period = self._get_period()
         scale = self.selection.scale
-        tables = trend_points.get_rater_tables(
+        tables = trend_points.get_rater_table_points(
             self.question, self.rater, period, *names, scale=scale
         )
         return TrendLines(period, *tables)

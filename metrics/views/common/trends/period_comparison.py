@@ -1,4 +1,4 @@
-"""Comparison of two periods: the periods that the URL selects, and the stored explanation."""
+"""Two periods that a page compares: chosen by the URL, or with the latest clear change."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def find_latest_change(newest: Sequence[TrendPeriod]) -> tuple[TrendPeriod, Tren
 
 
 def compute_clear_change(before: dict[str, Any], after: dict[str, Any]) -> float | None:
-    """Return the difference of two estimates, or None when it is not clear.
+    """Return the difference of two estimates, or None if it may be chance.
 
     It is clear when the intervals are disjoint, or by more than CLEAR_STANDARD_ERRORS standard
     errors.

@@ -1,4 +1,4 @@
-"""Recent changes of agreement as sentences that link to their explanation.
+"""Sentences on recent changes of agreement, with links to their explanation.
 
 Read from stored results only.
 """

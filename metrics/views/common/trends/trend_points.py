@@ -1,4 +1,4 @@
-"""Points of trends, and the period that suits their density.
+"""Points of trends of a question or a rater, and the choice of their period.
 
 Read from stored results; trends of raters from the counts.
 """
@@ -156,7 +156,7 @@ def list_rater_points(
     return [add_guideline_marks(points, question.project) for points in lines]
 
 
-def cut_to_table(points: list[TrendPoint]) -> tuple[list[TrendPoint], int]:
+def limit_to_table(points: list[TrendPoint]) -> tuple[list[TrendPoint], int]:
     """Return the points that a table shows, and the number of older ones.
 
     ``points``: oldest first.
@@ -164,7 +164,7 @@ def cut_to_table(points: list[TrendPoint]) -> tuple[list[TrendPoint], int]:
     return points[-TABLE_PERIODS:], max(len(points) - TABLE_PERIODS, 0)
 
 
-def get_project_table(
+def get_project_table_points(
     question: Question, span: str, coefficient: str
 ) -> tuple[list[TrendPoint], int]:
     """Return the points that the table of a project's trend shows, and the number of older ones.
@@ -176,11 +176,13 @@ def get_project_table(
         rater := headline_trend.get_trend_rater(question)
     ):
         compared = rater_periods.COMPARED_DAYS
-        return _cut_and_count(points, partial(_count_periods, question, rater, span, compared))
-    return _cut_and_count(points, Result.objects.filter(question=question, period_unit=span).count)
+        return _limit_and_count(points, partial(_count_periods, question, rater, span, compared))
+    return _limit_and_count(
+        points, Result.objects.filter(question=question, period_unit=span).count
+    )
 
 
-def get_rater_tables(
+def get_rater_table_points(
     question: Question, rater: Rater, span: str, *coefficients: str, scale: QuestionScale
 ) -> tuple[list[list[TrendPoint]], int]:
     """Return the points of the tables of a rater's trends, and the number of older ones.
@@ -190,11 +192,11 @@ def get_rater_tables(
     lines = list_rater_points(
         question, rater, span, *coefficients, scale=scale, limit=TABLE_PERIODS + 1
     )
-    _points, older = _cut_and_count(lines[0], partial(_count_periods, question, rater, span))
+    _points, older = _limit_and_count(lines[0], partial(_count_periods, question, rater, span))
     return [points[-TABLE_PERIODS:] for points in lines], older
 
 
-def _cut_and_count(
+def _limit_and_count(
     points: list[TrendPoint], count_periods: Callable[[], int]
 ) -> tuple[list[TrendPoint], int]:
     """Return the newest points and the number of older ones.

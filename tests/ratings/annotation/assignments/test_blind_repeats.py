@@ -82,9 +82,9 @@ def test_repeat_is_stored_separately_from_the_rating(
     assert item in rated_items[:4]
     page = annotator_client.get(get_rate_url(project)).text
     assert "checked" not in page
-    assert "minor" in page and "Items rated" not in page
+    assert "minor" in page and "Total rated" not in page
     list_page = annotator_client.get(f"/projects/{project.pk}/my-ratings/").text
-    assert "Items rated: 14" in list_page
+    assert "Total rated: 14" in list_page
     assert f">{item.key}<" not in list_page and ">i13<" in list_page
     submit(annotator_client, project, item, question, 2, answer_version="")
     [check_answer] = CheckAnswer.objects.filter(is_current=True)
@@ -98,7 +98,7 @@ def test_repeat_is_stored_separately_from_the_rating(
     assert Revision.objects.count() == 14
     assert set(Item.objects.exclude(key="new").values_list("slots_taken", flat=True)) == {1}
     list_page = annotator_client.get(f"/projects/{project.pk}/my-ratings/").text
-    assert "Items rated: 15" in list_page
+    assert "Total rated: 15" in list_page
     assert "1 of them was asked twice: it counts twice and is listed once" in list_page
     assert list_page.count('class="own__row"') == 14
     assert list_page.count(f'small">{item.key}<') == 1

@@ -85,7 +85,7 @@ def test_share_of_the_queue_is_gold_and_stored_as_check_answers(
             == 302
         )
     assert (
-        "Items rated: 12, of them today: 12."
+        "Total rated: 12, today: 12."
         in annotator_client.get(f"/projects/{project_with_gold.pk}/my-ratings/").text
     )
     assert Assignment.objects.filter(state="done").count() == 12  # each item once

@@ -1,0 +1,85 @@
+"""Roles from the groups of an OpenID Connect provider (setting OIDC_GROUP_ROLES).
+
+At each sign-in the account gets the roles of its groups in the projects that the setting names, and
+loses those that it had there without a group. Other projects are not touched.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from core import security_log
+from projects.models import Member, Project
+from projects.services.members import membership
+from projects.services.members.joining import join_project
+from projects.services.project_validation import InvalidProjectChange
+
+logger = logging.getLogger(__name__)
+
+# Of several groups the first of these roles counts.
+ROLES = (Member.Role.LEAD, Member.Role.ADJUDICATOR, Member.Role.VIEWER, Member.Role.ANNOTATOR)
+
+
+def get_groups(claims: dict[str, Any]) -> set[str] | None:
+    """Return the groups of the ID token or the user info; None where neither has the claim."""
+    for part in (claims.get("userinfo"), claims.get("id_token")):
+        groups = part.get(settings.OIDC_GROUPS_CLAIM) if isinstance(part, dict) else None
+        if isinstance(groups, list):
+            return {group for group in groups if isinstance(group, str)}
+    return None
+
+
+@transaction.atomic
+def apply_groups(user: User, claims: dict[str, Any]) -> None:
+    """Give and take roles, as the groups of the claims say."""
+    groups = get_groups(claims)
+    if not settings.OIDC_GROUP_ROLES or groups is None:
+        return
+    entries = settings.OIDC_GROUP_ROLES
+    if any(target is None for _group, target, _role in entries):
+        _set_administrator(
+            user, any(target is None and group in groups for group, target, _role in entries)
+        )
+    for project in Project.objects.filter(pk__in={target for _group, target, _role in entries}):
+        roles = {
+            role for group, target, role in entries if target == project.pk and group in groups
+        }
+        wanted = next((role for role in ROLES if role in roles), None)
+        try:
+            _set_role(user, project, wanted)
+        except InvalidProjectChange as error:  # the last lead stays one
+            logger.warning("project %s keeps its member %s: %s", project.pk, user.pk, error)
+
+
+def _set_role(user: User, project: Project, role: str | None) -> None:
+    member = Member.objects.filter(project=project, user=user).first()
+    if member is None and role is not None:
+        join_project(project, user, role, user)
+    elif member is not None and role is None:
+        membership.remove_member(member=member, by=user)
+    elif member is not None and role is not None and member.role != role:
+        membership.change_role(member=member, role=role, by=user)
+
+
+def _set_administrator(user: User, wanted: bool) -> None:
+    """Give or take all rights; the last administrator keeps them."""
+    others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
+    if user.is_superuser == wanted or (not wanted and not others.exists()):
+        return
+    user.is_staff = user.is_superuser = wanted
+    user.save(update_fields=["is_staff", "is_superuser"])
+    security_log.log_event(
+        "admin_changed",
+        by=user.pk,
+        model=user._meta.label,
+        target=user.pk,
+        name=user.get_username(),
+        before={"is_superuser": not wanted},
+        after={"is_superuser": wanted},
+        how="provider",
+    )
