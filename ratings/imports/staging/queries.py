@@ -218,11 +218,10 @@ class StagedRows:
         """Yield the items with different contents in the file, by the lines of the first ones."""
         for item, key in self.db.execute(_CONFLICTING_CONTENT_SQL).fetchall():
             rows = self.db.execute(_DIFFERING_CONTENT_SQL, (item,)).fetchall()
-            lines, bodies, attributes, _rowids = zip(*rows, strict=True)
-            bodies, attributes = (
-                [json.loads(text or "{}") for text in part] for part in (bodies, attributes)
-            )
-            yield ConflictingItem(key, list(lines), bodies, attributes)
+            lines = [line for line, _body, _attributes, _rowid in rows]
+            bodies = [json.loads(body or "{}") for _line, body, _attributes, _rowid in rows]
+            attributes = [json.loads(text or "{}") for _line, _body, text, _rowid in rows]
+            yield ConflictingItem(key, lines, bodies, attributes)
 
     def count_duplicates(self) -> int:
         """Return the number of items whose content occurs under an earlier key, too."""

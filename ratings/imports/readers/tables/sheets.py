@@ -53,6 +53,9 @@ class MergedSheets:
 
     def _take_extra_records(self, lines: TidyLines, n_lines_before: int) -> None:
         for record in lines.extra_records:
-            line = record.line if record.line is None else record.line + n_lines_before
-            self.extra_records.append(record._replace(line=line))
+            self.extra_records.append(
+                record
+                if record.line is None
+                else record._replace(line=record.line + n_lines_before)
+            )
         lines.extra_records.clear()
