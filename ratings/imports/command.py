@@ -27,8 +27,8 @@ from .mapping.columns import TableHead
 from .mapping.import_mapping import ImportMapping
 from .problems import (
     UnreadableFileError,
+    build_error_group,
     describe_stop,
-    format_error,
     format_problem,
     group_problems,
 )
@@ -74,7 +74,7 @@ def import_file(
                     file=file, name=path.name, project=project, by=by, source=options.source
                 )
         except UnreadableFileError as error:
-            result.add_problem(format_error(error), line=error.problem.line)
+            result.add_problem(**build_error_group(error).to_json())
             return result
         try:
             _run_wizard_steps(run, result, options, by=by, show_understood=show_understood)
@@ -132,14 +132,16 @@ def _apply_options_and_check(run: ImportRun, result: FileResult, options: Import
     """Apply the options and check the file; return False after adding problems to the result."""
     try:
         mapping, head = _build_mapping(run, options)
-    except (InvalidImportOptions, UnreadableFileError) as error:
-        text = format_error(error) if isinstance(error, UnreadableFileError) else str(error)
-        result.add_problem(text)
+    except UnreadableFileError as error:
+        result.add_problem(**build_error_group(error).to_json())
+        return False
+    except InvalidImportOptions as error:
+        result.add_problem(str(error), kind="options")
         return False
     result.source = mapping.source
     result.understood = FileInterpretation.from_mapping(mapping, head)
     if head is not None and mapping.doubt:
-        result.add_problem("{} ({})".format(*format_doubt(mapping, head)))
+        result.add_problem("{} ({})".format(*format_doubt(mapping, head)), kind=mapping.doubt)
         return False
     services.start_check(run=run, mapping=mapping)
     _run_worker_step(run)
@@ -161,7 +163,8 @@ def _reject_repeated_rows(
     listed = ", ".join(
         f"{item} (lines {first} and {second})" for item, (first, second) in rows.items()
     )
-    result.add_problem(REPEATED_ROWS_TEXT.format(count=run.summary["repeats"], items=listed))
+    message = REPEATED_ROWS_TEXT.format(count=run.summary["repeats"], items=listed)
+    result.add_problem(message, kind="repeated_rows", count=run.summary["repeats"])
 
 
 def _describe_questions(
@@ -236,7 +239,7 @@ def _add_label_notes(run: ImportRun, result: FileResult) -> None:
         for note in notes:
             prefix = f"question '{key}': " if len(questions) > 1 else ""
             if note["kind"] in UNDECIDED_KINDS:
-                result.add_problem(prefix + note["message"])
+                result.add_problem(prefix + note["message"], kind=note["kind"])
             else:
                 result.notes.append(prefix + note["message"])
 

@@ -62,9 +62,7 @@ class FileResult:
     understood: FileInterpretation | None = None
     labels: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def add_problem(
-        self, message: str, *, line: int | None = None, column: str = "", **details: Any
-    ) -> None:
+    def add_problem(self, message: str, *, kind: str = "", **details: Any) -> None:
         """Add a problem because of which the file is not imported (see `ProblemGroup.to_json`)."""
-        problem = {"file": str(self.path), "line": line, "column": column, "message": message}
-        self.problems.append(problem | details)
+        problem = {"kind": kind, "line": None, "column": "", "count": 1, "lines": [], "columns": []}
+        self.problems.append({"file": str(self.path), **problem, **details, "message": message})

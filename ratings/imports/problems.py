@@ -93,10 +93,15 @@ def _format_skipped_records(skipped_records: dict[str, Any]) -> str:
     return "; ".join(parts) or gettext("no item and no rating")
 
 
+def build_error_group(error: UnreadableFileError) -> ProblemGroup:
+    """Return the one problem of a file that cannot be read, in the user's language."""
+    (group,) = group_problems([error.problem.to_json()], {})
+    return group
+
+
 def format_error(error: UnreadableFileError) -> str:
     """Return the message of an error, with its line if it has one, in the user's language."""
-    (group,) = group_problems([error.problem.to_json()], {})
-    return group.format()
+    return build_error_group(error).format()
 
 
 def describe_stop(kind: str, value: str) -> str:
