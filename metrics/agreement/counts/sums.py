@@ -103,7 +103,8 @@ class PatternSums:
             pattern, first, second = self._category_pairs
             products = counts.data[first] * counts.data[second]
             weights = matrix[counts.indices[first], counts.indices[second]]
-            total = np.bincount(pattern, products * weights, minlength=len(self.sizes))
+            credit = products * weights
+            total = np.bincount(pattern, credit, minlength=len(self.sizes)).astype(float)
         return total
 
     @cached_property
