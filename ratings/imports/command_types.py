@@ -64,12 +64,16 @@ class FileResult:
 
     def add_problem(self, message: str, *, kind: str = "", **details: Any) -> None:
         """Add a problem because of which the file is not imported (see `ProblemGroup.to_json`)."""
-        places: dict[str, Any] = {
-            "line": None,
-            "column": "",
-            "count": 1,
-            "lines": [],
-            "columns": [],
-        }
-        problem = {"file": str(self.path), "kind": kind, **places, **details, "message": message}
-        self.problems.append(problem)
+        self.problems.append(
+            {
+                "file": str(self.path),
+                "kind": kind,
+                "line": None,
+                "column": "",
+                "count": 1,
+                "lines": [],
+                "columns": [],
+                "message": message,
+                **details,
+            }
+        )

@@ -174,35 +174,35 @@ class ProblemGroup:
 
 
 def group_problems(
-    problems: Sequence[dict[str, Any]], counts: Mapping[str, int]
+    problems: Sequence[Mapping[str, Any]], counts: Mapping[str, int]
 ) -> list[ProblemGroup]:
     """Return the stored problems by kind, in the user's language; ``counts`` are by kind."""
-    by_kind: dict[str, list[dict[str, Any]]] = {}
+    by_kind: dict[str, list[ImportProblem]] = {}
     for problem in problems:
-        by_kind.setdefault(problem["kind"], []).append(problem)
+        by_kind.setdefault(problem["kind"], []).append(ImportProblem(**problem))
     return [_build_group(kind, group, counts) for kind, group in by_kind.items()]
 
 
 def _build_group(
-    kind: str, problems: list[dict[str, Any]], counts: Mapping[str, int]
+    kind: str, problems: list[ImportProblem], counts: Mapping[str, int]
 ) -> ProblemGroup:
     first = problems[0]
-    message = format_problem(first)
-    values = [problem["values"].get("value") for problem in problems]
+    message = format_problem(first.to_json())
+    values = [problem.values.get("value") for problem in problems]
     others = [str(value) for value in dict.fromkeys(values) if value not in (None, values[0])]
     if others:
         shown = ", ".join(f"'{value}'" for value in others[:MAX_SHOWN_VALUES])
         shown += ", …" if len(others) > MAX_SHOWN_VALUES else ""
         message += " " + gettext("Likewise %(values)s.") % {"values": shown}
-    next_step, options = NEXT_STEPS.get(first["values"].get("step", kind), ("", ""))
-    quoted = {name: quote_argument(str(value)) for name, value in first["values"].items()}
+    next_step, options = NEXT_STEPS.get(first.values.get("step", kind), ("", ""))
+    quoted = {name: quote_argument(str(value)) for name, value in first.values.items()}
     return ProblemGroup(
         kind,
         max(counts.get(kind, 0), len(problems)),
-        list(dict.fromkeys(problem["line"] for problem in problems if problem["line"])),
-        list(dict.fromkeys(problem["column"] for problem in problems if problem["column"])),
+        list(dict.fromkeys(problem.line for problem in problems if problem.line)),
+        list(dict.fromkeys(problem.column for problem in problems if problem.column)),
         message,
-        str(next_step) % first["values"],
+        str(next_step) % first.values,
         options % quoted,
     )
 

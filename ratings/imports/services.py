@@ -130,7 +130,7 @@ def reread_file(
 
 def start_check(*, run: ImportRun, mapping: ImportMapping | None = None) -> bool:
     """Start the check of the file, with another mapping; return False if the run has moved on."""
-    changes: dict[str, Any] = {} if mapping is None else {"mapping": mapping.to_json()}
+    changes = {} if mapping is None else {"mapping": mapping.to_json()}
     restartable_states = (State.MAPPING, State.INVALID, State.CHECKED, State.FAILED)
     reset_fields = {
         "bytes_read": 0,

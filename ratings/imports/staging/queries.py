@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,8 +72,8 @@ class ConflictingItem(NamedTuple):
 
     key: str
     lines: list[int]
-    bodies: list[dict[str, Any]]
-    attributes: list[dict[str, Any]]
+    bodies: list[Mapping[str, Any]]
+    attributes: list[Mapping[str, Any]]
 
 
 class StagedRating(NamedTuple):
