@@ -131,7 +131,7 @@ def measure_import(path: Path, user: Any, previous: Any) -> tuple[float, float, 
     mapping = ImportMapping.from_run(run)
     mapping.project_name, mapping.question_key, mapping.question_text = path.stem, "q", "Which?"
     mapping.question_id = previous and previous.question_id
-    services.start_check_with_columns(run=run, mapping=mapping)
+    services.start_check(run=run, mapping=mapping)
     check_seconds = measure_time(lambda: jobs.run_import(run.pk))[0]
     run.refresh_from_db()
     new_scales = {}

@@ -327,6 +327,8 @@ def _report_all_pairs(pairs: PairTables, scale: _Scale) -> ReportDict:
         if entry.reported_per_pair and (formula := entry.table_formula):
             for name, matrix in scale.iter_forms(entry, formula):
                 options = formula.build_options(matrix, scale.values)
+                if entry.report_format == "kappa":  # the others have no interval
+                    options["interval"] = False
                 columns[name] = formula.function(pairs.tables, **options)
         if formula := entry.pair_tables_formula:
             for name, matrix in scale.iter_forms(entry, formula):

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ratings.imports.interpretation import FileInterpretation, Repeats
-from ratings.imports.problems import UnreadableFileError, format_problem
+from ratings.imports.problems import ProblemList, UnreadableFileError, format_error
 from ratings.imports.uploads import open_unpacked
 from ratings.imports.values.label_interpretation import LabelOptions, interpret_labels
 from ratings.imports.values.label_normalization import parse_number
@@ -26,8 +26,8 @@ from .rating_rows import (
     FileRows,
     RatingFileError,
     TableOptions,
-    format_message,
     list_repeats,
+    raise_problems,
     read_file_rows,
     select_latest,
 )
@@ -83,9 +83,7 @@ def read_rating_file(
         with open_unpacked(path) as unpacked_path:
             file_rows = read_file_rows(unpacked_path, question, table or TableOptions())
     except UnreadableFileError as error:
-        raise RatingFileError(
-            format_message(error.problem.line, format_problem(error.problem.to_json()))
-        ) from None
+        raise RatingFileError(format_error(error)) from None
     rows = file_rows.rows
     if not rows:
         raise RatingFileError(
@@ -176,11 +174,11 @@ def _list_categories(rows: list[FileRow], order: Sequence[str] | None) -> tuple[
     if len(allowed) < len(order):
         duplicate = next(label for label in order if list(order).count(label) > 1)
         raise RatingFileError(f"The order names {duplicate!r} twice.")
+    problems = ProblemList()
     for row in rows:
         if row.label not in allowed:
-            raise RatingFileError(
-                format_message(row.line, f"Unknown label {row.label!r}; one of {', '.join(order)}.")
-            )
+            problems.add("label_unknown", row.line, value=row.label, allowed=", ".join(order))
+    raise_problems(problems)
     return list(order), OPTION
 
 

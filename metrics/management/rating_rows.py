@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from ratings.imports.decoding.encodings import detect_encoding
 from ratings.imports.decoding.sample import SIGNATURE_BYTES, read_sample
-from ratings.imports.decoding.table_times import guess_date_order, parse_table_time
+from ratings.imports.decoding.table_times import parse_table_time
 from ratings.imports.interpretation import FileInterpretation, format_doubt
 from ratings.imports.mapping.column_options import InvalidImportOptions, apply_column_options
 from ratings.imports.mapping.import_mapping import ImportMapping
-from ratings.imports.problems import UnreadableFileError, format_problem
-from ratings.imports.readers import SOURCES, TABLE_SOURCES, detect_source
+from ratings.imports.problems import ProblemList, UnreadableFileError, format_error
+from ratings.imports.readers import (
+    SOURCES,
+    TABLE_SOURCES,
+    FileReader,
+    detect_source,
+    guess_mapping,
+)
 from ratings.imports.records import RatingRecord, ReaderProblem, SkippedRecord
 from ratings.imports.skipped_rows import SkippedRecordCounts
 
@@ -42,6 +48,7 @@ class TableOptions:
     columns: Sequence[tuple[str, str]] = ()
     layout: str = ""
     encoding: str = ""
+    sheets: str = ""
 
 
 @dataclass
@@ -62,10 +69,7 @@ def read_file_rows(path: Path, question: str | None, options: TableOptions) -> F
     try:
         return _read_rows(path, question, options)
     except UnreadableFileError as error:
-        problem = error.problem
-        raise RatingFileError(
-            format_message(problem.line, format_problem(problem.to_json()))
-        ) from None
+        raise RatingFileError(format_error(error)) from None
     except InvalidImportOptions as error:
         raise RatingFileError(f"{error}.") from None
 
@@ -73,46 +77,53 @@ def read_file_rows(path: Path, question: str | None, options: TableOptions) -> F
 def _read_rows(path: Path, question: str | None, options: TableOptions) -> FileRows:
     encoding = options.encoding or _detect_encoding(path)
     mapping = ImportMapping(
-        source=detect_source(read_sample(path, encoding=encoding)), encoding=encoding
+        source=detect_source(read_sample(path, encoding=encoding)),
+        encoding=encoding,
+        sheets=options.sheets,
     )
-    source = SOURCES[mapping.source]
-    head = source.read_head(path, mapping)
+    head = guess_mapping(mapping, path, labels=set())
     if head is not None:
-        guess = source.guess_columns(head, labels=set())
-        mapping = replace(mapping, delimiter=head.delimiter, **vars(guess))
-        mapping.reasons = {str(index): reason for index, reason in guess.reasons.items()}
         apply_column_options(mapping, head, columns=options.columns, layout=options.layout)
         if mapping.doubt:
-            names = [head.names[index] for index in mapping.doubtful_columns]
-            text, advice = format_doubt(mapping.doubt, names)
+            text, advice = format_doubt(mapping, head)
             raise RatingFileError(f"{text} ({advice}) The columns are {', '.join(head.names)}.")
-        time_index = mapping.columns.get("rated_at")
-        if time_index is not None:
-            mapping.date_order = guess_date_order(head.columns[time_index].filled)
     file_rows = FileRows(
         FileInterpretation.from_mapping(mapping, head), mapping.label_options.is_exact
     )
-    reader = source.open_reader(path, mapping)
-    skipped = SkippedRecordCounts()
+    _read_records(SOURCES[mapping.source].open_reader(path, mapping), mapping, question, file_rows)
+    if question is None and len(file_rows.questions) > 1:
+        raise RatingFileError(
+            f"The file has several questions; name one of them by --question: "
+            f"{', '.join(file_rows.questions)}."
+        )
+    return file_rows
+
+
+def _read_records(
+    reader: FileReader, mapping: ImportMapping, question: str | None, file_rows: FileRows
+) -> None:
+    """Add the rows of a question, all questions and what is skipped. Raises RatingFileError."""
+    skipped, problems = SkippedRecordCounts(), ProblemList()
     questions: dict[str, None] = {}
     for record in reader.iter_records():
         if isinstance(record, ReaderProblem):
-            values = {"kind": record.kind, "line": record.line, "values": record.values}
-            raise RatingFileError(format_message(record.line, format_problem(values)))
-        if isinstance(record, SkippedRecord):
+            problems.add(record.kind, record.line, record.column, **record.values)
+        elif isinstance(record, SkippedRecord):
             skipped.add(record.line, record.reason, record.value)
         elif isinstance(record, RatingRecord) and record.label is not None:
             questions[record.question] = None
             if question in (None, record.question):
-                file_rows.rows.append(_build_row(record, record.label, mapping))
+                row = _build_row(record, mapping, reader.columns, problems)
+                file_rows.rows.extend([row] if row else [])
+    raise_problems(problems)
     file_rows.questions = list(questions)
-    if question is None and len(questions) > 1:
-        raise RatingFileError(
-            f"The file has several questions; name one of them by --question: "
-            f"{', '.join(questions)}."
-        )
     file_rows.understood.add_skipped_records(skipped.to_json())
-    return file_rows
+
+
+def raise_problems(problems: ProblemList) -> None:
+    """Raise RatingFileError with a sentence for each kind of problem, if there is any."""
+    if problems:
+        raise RatingFileError("\n".join(group.format() for group in problems.list_groups()))
 
 
 def _detect_encoding(path: Path) -> str:
@@ -120,33 +131,34 @@ def _detect_encoding(path: Path) -> str:
         return detect_encoding(file.read(SIGNATURE_BYTES)) or "utf-8-sig"
 
 
-def _build_row(record: RatingRecord, label: str, mapping: ImportMapping) -> FileRow:
-    """Return the row of a rating. Raises RatingFileError."""
-    line = record.line
+def _build_row(
+    record: RatingRecord,
+    mapping: ImportMapping,
+    columns: Mapping[str, str],
+    problems: ProblemList,
+) -> FileRow | None:
+    """Return the row of a rating, or None after adding a problem."""
     # An empty label is a missing value.
-    for name, text in (("item", record.item), ("rater", record.rater)):
+    for role, text in (("item", record.item), ("rater", record.rater)):
         is_table = mapping.source in TABLE_SOURCES
-        if not text and name == "rater" and is_table and "rater" not in mapping.columns:
+        if not text and role == "rater" and is_table and "rater" not in mapping.columns:
             raise RatingFileError(
                 "The file names no raters: all its ratings are by one person, and agreement needs "
                 "two or more. If a column has the raters, name it by --map rater=COLUMN."
             )
         if not text:
-            raise RatingFileError(format_message(line, f"The {name} is empty."))
+            problems.add("key_empty", record.line, columns.get(role, role))
+            return None
     time = record.rated_at or None
     if isinstance(time, str):
         time = parse_table_time(time, zone=ZoneInfo("UTC"), date_order=mapping.date_order)
     if isinstance(time, str):
-        raise RatingFileError(
-            format_message(
-                line,
-                f"{time!r} is no time such as 2026-03-01T12:30:00Z. To leave the column of times "
-                "away, use --map rated_at=",
-            )
-        )
+        column = columns.get("rated_at", "")
+        problems.add("time", record.line, column, why="shape", time=time)
+        return None
     if time is not None and time.tzinfo is None:
         time = time.replace(tzinfo=datetime.UTC)
-    return FileRow(line, record.item, record.rater, label, time)
+    return FileRow(record.line, record.item, record.rater, record.label or "", time)
 
 
 def select_latest(rows: Sequence[FileRow]) -> list[FileRow]:
@@ -176,8 +188,3 @@ def list_repeats(rows: Sequence[FileRow]) -> Iterator[tuple[FileRow, FileRow]]:
         if (row.item, row.rater) in earlier:
             yield earlier[row.item, row.rater], row
         earlier[row.item, row.rater] = row
-
-
-def format_message(line: int | None, text: str) -> str:
-    """Return a message with its line, where there is one."""
-    return text if line is None else f"Line {line}: {text}"

@@ -25,7 +25,13 @@ from .mapping import matching
 from .mapping.column_options import InvalidImportOptions, apply_column_options
 from .mapping.columns import TableHead
 from .mapping.import_mapping import ImportMapping
-from .problems import UnreadableFileError, describe_stop, format_error, format_problem
+from .problems import (
+    UnreadableFileError,
+    build_error_group,
+    describe_stop,
+    format_problem,
+    group_problems,
+)
 from .readers import SOURCES
 from .services import NewQuestionScale
 from .values.label_interpretation import quote_labels
@@ -72,7 +78,7 @@ def import_file(
                     file=file, name=path.name, project=project, by=by, source=options.source
                 )
         except UnreadableFileError as error:
-            result.add_problem(format_error(error), line=error.problem.line)
+            result.add_problem(**build_error_group(error).to_json())
             return result
         try:
             _run_wizard_steps(run, result, options, by=by, show_understood=show_understood)
@@ -130,17 +136,18 @@ def _apply_options_and_check(run: ImportRun, result: FileResult, options: Import
     """Apply the options and check the file; return False after adding problems to the result."""
     try:
         mapping, head = _build_mapping(run, options)
-    except (InvalidImportOptions, UnreadableFileError) as error:
-        text = format_error(error) if isinstance(error, UnreadableFileError) else str(error)
-        result.add_problem(text)
+    except UnreadableFileError as error:
+        result.add_problem(**build_error_group(error).to_json())
+        return False
+    except InvalidImportOptions as error:
+        result.add_problem(str(error), kind="options")
         return False
     result.source = mapping.source
     result.understood = FileInterpretation.from_mapping(mapping, head)
     if head is not None and mapping.doubt:
-        names = [head.names[index] for index in mapping.doubtful_columns]
-        result.add_problem("{} ({})".format(*format_doubt(mapping.doubt, names)))
+        result.add_problem("{} ({})".format(*format_doubt(mapping, head)), kind=mapping.doubt)
         return False
-    services.start_check_with_columns(run=run, mapping=mapping)
+    services.start_check(run=run, mapping=mapping)
     _run_worker_step(run)
     _recheck_with_suggested_members(run, options)
     _add_check_results(run, result)
@@ -160,7 +167,8 @@ def _reject_repeated_rows(
     listed = ", ".join(
         f"{item} (lines {first} and {second})" for item, (first, second) in rows.items()
     )
-    result.add_problem(REPEATED_ROWS_TEXT.format(count=run.summary["repeats"], items=listed))
+    message = REPEATED_ROWS_TEXT.format(count=run.summary["repeats"], items=listed)
+    result.add_problem(message, kind="repeated_rows", count=run.summary["repeats"])
 
 
 def _describe_questions(
@@ -186,7 +194,7 @@ def _recheck_with_suggested_members(run: ImportRun, options: ImportOptions) -> N
     }
     if new_members and run.state == ImportRun.State.CHECKED:
         mapping.members |= new_members
-        services.start_check_with_matches(run=run, mapping=mapping)
+        services.start_check(run=run, mapping=mapping)
         _run_worker_step(run)
 
 
@@ -224,8 +232,8 @@ def _add_check_results(run: ImportRun, result: FileResult) -> None:
     if summary.get("similar_raters"):
         result.notes.append(SIMILAR_RATERS_NOTE.format("; ".join(summary["similar_raters"])))
     _add_label_notes(run, result)
-    for problem in run.problems:
-        result.add_problem(format_problem(problem), line=problem["line"], column=problem["column"])
+    for group in group_problems(run.problems, summary["problem_counts"]):
+        result.add_problem(**group.to_json())
 
 
 def _add_label_notes(run: ImportRun, result: FileResult) -> None:
@@ -237,7 +245,7 @@ def _add_label_notes(run: ImportRun, result: FileResult) -> None:
         for note in notes:
             prefix = f"question '{key}': " if len(questions) > 1 else ""
             if note["kind"] in UNDECIDED_KINDS:
-                result.add_problem(prefix + note["message"])
+                result.add_problem(prefix + note["message"], kind=note["kind"])
             else:
                 result.notes.append(prefix + note["message"])
 
@@ -252,8 +260,13 @@ def _build_mapping(
 
     Raises InvalidImportOptions.
     """
-    if options.encoding:
-        services.reread_file(run=run, encoding=options.encoding, delimiter="")
+    if options.encoding or options.sheets:
+        services.reread_file(
+            run=run,
+            encoding=options.encoding or run.mapping["encoding"],
+            delimiter="",
+            sheets=options.sheets,
+        )
     mapping = ImportMapping.from_run(run)
     mapping.project_name = options.project_name
     mapping.zone = options.zone or mapping.zone

@@ -26,6 +26,7 @@ class ImportOptions:
     encoding: str = ""
     columns: Sequence[tuple[str, str]] = ()
     layout: str = ""
+    sheets: str = ""
     question: str = ""
     rater: str = ""
     match_raters: bool = False
@@ -61,7 +62,18 @@ class FileResult:
     understood: FileInterpretation | None = None
     labels: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def add_problem(self, message_text: str, *, line: int | None = None, column: str = "") -> None:
-        """Add a problem because of which the file is not imported."""
-        problem = {"file": str(self.path), "line": line, "column": column, "message": message_text}
-        self.problems.append(problem)
+    def add_problem(self, message: str, *, kind: str = "", **details: Any) -> None:
+        """Add a problem because of which the file is not imported (see `ProblemGroup.to_json`)."""
+        self.problems.append(
+            {
+                "file": str(self.path),
+                "kind": kind,
+                "line": None,
+                "column": "",
+                "count": 1,
+                "lines": [],
+                "columns": [],
+                "message": message,
+                **details,
+            }
+        )

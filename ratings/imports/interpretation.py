@@ -11,13 +11,13 @@ from django.utils.translation import gettext as _
 from .decoding.table_times import needs_no_zone
 from .mapping.column_cells import TableHead
 from .mapping.column_texts import COLUMN_REASONS, DOUBTS, LAYOUT_TEXTS, ROLE_TEXTS
-from .mapping.import_mapping import ImportMapping
+from .mapping.import_mapping import FIRST_SHEET, ImportMapping
 from .mapping.rater_columns import get_item_name
+from .problems import MAX_SHOWN_LINES, quote_argument
 from .readers import SOURCES
 from .skipped_rows import SKIPPED_RECORD_REASONS
 
 MAX_LISTED_COLUMNS = 10  # columns that a doubt lists
-MAX_SHOWN_LINES = 5
 
 
 class InterpretedColumn(NamedTuple):
@@ -81,13 +81,14 @@ class SkippedParts:
 class FileInterpretation:
     """Layout, columns, questions, numbers and skipped parts of a file.
 
-    ``default_rater`` is the rater of all ratings of a table without raters. ``zone`` is that of
-    times that name none, empty if each does. ``questions`` has for each question its labels in
-    their order, the scale and what else is known. ``counts`` are numbers of items, raters and
-    ratings, ``left_out`` has reason -> {"count", "lines"}.
+    ``sheets`` are those that are read. ``default_rater`` is the rater of all ratings of a table
+    without raters. ``zone`` is that of times that name none, empty if each does. ``questions`` has
+    for each question its labels in their order, the scale and what else is known. ``counts`` are
+    numbers of items, raters and ratings, ``left_out`` has reason -> {"count", "lines"}.
     """
 
     source: str
+    sheets: list[str] = field(default_factory=list)
     layout: str = ""
     columns: list[InterpretedColumn] = field(default_factory=list)
     rows_are_items: bool = False
@@ -105,6 +106,7 @@ class FileInterpretation:
             return cls(mapping.source)
         return cls(
             mapping.source,
+            mapping.sheet_titles[: 1 if mapping.sheets in ("", FIRST_SHEET) else None],
             mapping.layout,
             list_columns(mapping, head),
             rows_are_items=mapping.rows_are_items,
@@ -136,6 +138,10 @@ class FileInterpretation:
     def format_lines(self) -> list[str]:
         """Return the lines of text in the user's language."""
         lines = [str(SOURCES[self.source].name)]
+        if self.sheets:
+            lines.append(
+                _("sheets that are read: %(sheets)s") % {"sheets": _list_first(self.sheets)}
+            )
         if self.layout:
             lines.append(str(LAYOUT_TEXTS[self.layout]))
         lines += [column.format() for column in self.columns]
@@ -203,23 +209,28 @@ def _get_zone(mapping: ImportMapping, head: TableHead) -> str:
     return mapping.zone or mapping.time_zone
 
 
-def format_doubt(kind: str, columns: list[str]) -> tuple[str, str]:
-    """Return (decision that a person has to make, command options that make it)."""
-    shown = columns[:MAX_LISTED_COLUMNS]
-    text, options = DOUBTS[kind]
+def format_doubt(mapping: ImportMapping, head: TableHead) -> tuple[str, str]:
+    """Return (what a person has to decide, options of the command that decide it)."""
+    columns = [head.names[index] for index in mapping.doubtful_columns]
+    text, options = DOUBTS[mapping.doubt]
     values = {
-        "columns": ", ".join(shown) + ("" if shown == columns else ", …"),
-        "labels": " ".join(f"label={quote_argument(name)}" for name in shown),
-        "raters": " ".join(f"rater={quote_argument(name)}" for name in shown),
+        "columns": _list_first(columns),
+        "labels": " ".join(
+            f"label={quote_argument(name)}" for name in columns[:MAX_LISTED_COLUMNS]
+        ),
+        "raters": " ".join(
+            f"rater={quote_argument(name)}" for name in columns[:MAX_LISTED_COLUMNS]
+        ),
+        "n_sheets": len(mapping.sheet_titles),
+        "sheets": _list_first(mapping.sheet_titles),
     }
     return str(text) % values, options % values
 
 
-def quote_argument(text: str) -> str:
-    """Return a text as it can be typed in a shell."""
-    if text and not set(text) & set(" \"'\\$`()[]{}<>|&;*?!#"):
-        return text
-    return "'" + text.replace("'", "'\"'\"'") + "'"
+def _list_first(names: list[str]) -> str:
+    """Return the first names of columns or sheets."""
+    shown = names[:MAX_LISTED_COLUMNS]
+    return ", ".join(shown) + ("" if shown == names else ", …")
 
 
 def _format_repeats(repeats: Repeats) -> str:

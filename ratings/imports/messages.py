@@ -12,324 +12,196 @@ ALLOWED_FORMATS = _(
 
 MEDIA_KIND_NAMES = {"image": _("image"), "audio": _("audio file"), "video": _("video")}
 
-# Problem kind -> (short label shown beside the count, full message)
-MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
+# Problem kind -> message
+MESSAGES: dict[str, str | Promise] = {
     # The file as a whole
-    "empty": (
-        _("empty file"),
-        _("The file is empty. A line of column names and at least one rating or item are needed."),
+    "empty": _(
+        "The file is empty. A line of column names and at least one rating or item are needed."
     ),
-    "too_large": (
-        _("too large"),
-        _("The file has more than %(limit)s bytes (unpacked), the most that is allowed."),
-    ),
+    "too_large": _("The file has more than %(limit)s bytes (unpacked), the most that is allowed."),
     # ZIP archives
-    "zip": (
-        _("no manifest"),
-        _(
-            "This ZIP archive has no manifest. One table (CSV, Excel workbook, JSON) or export of "
-            "another tool is needed beside the images, audio and video that it names."
-        ),
+    "zip": _(
+        "This ZIP archive has no manifest. One table (CSV, Excel workbook, JSON) or export of "
+        "another tool is needed beside the images, audio and video that it names."
     ),
-    "zip_manifests": (
-        _("several manifests"),
-        _("This ZIP archive has more than one table; take out all but the manifest: %(found)s."),
+    "zip_manifests": _(
+        "This ZIP archive has more than one table; take out all but the manifest: %(found)s."
     ),
-    "zip_broken": (
-        _("broken archive"),
-        _("The ZIP archive cannot be unpacked: '%(value)s' is damaged or cut off."),
+    "zip_broken": _("The ZIP archive cannot be unpacked: '%(value)s' is damaged or cut off."),
+    "zip_cut": _("The ZIP archive or Excel workbook cannot be read: it is damaged or cut off."),
+    "zip_many": _("The ZIP archive holds too many files; %(limit)s at most are allowed."),
+    "zip_name": _("'%(value)s' in the ZIP archive leads out of it, or is no name of a file."),
+    "zip_duplicate_name": _("'%(value)s' stands twice in the ZIP archive."),
+    "zip_locked": _("'%(value)s' in the ZIP archive is protected by a password."),
+    "zip_kind": _(
+        "'%(value)s' in the ZIP archive is no image, audio or video of a kind that can be "
+        "shown. Take it out."
     ),
-    "zip_cut": (
-        _("broken archive"),
-        _("The ZIP archive or Excel workbook cannot be read: it is damaged or cut off."),
+    "zip_large": _(
+        "'%(value)s' in the ZIP archive has %(found)s bytes; %(limit)s at most are allowed."
     ),
-    "zip_many": (
-        _("too many files"),
-        _("The ZIP archive holds too many files; %(limit)s at most are allowed."),
+    "media_missing": _(
+        "The ZIP archive has no %(what)s '%(value)s', and none was uploaded before."
     ),
-    "zip_name": (
-        _("name not allowed"),
-        _("'%(value)s' in the ZIP archive leads out of it, or is no name of a file."),
-    ),
-    "zip_duplicate_name": (_("doubled name"), _("'%(value)s' stands twice in the ZIP archive.")),
-    "zip_locked": (
-        _("protected"),
-        _("'%(value)s' in the ZIP archive is protected by a password."),
-    ),
-    "zip_kind": (
-        _("kind not allowed"),
-        _(
-            "'%(value)s' in the ZIP archive is no image, audio or video of a kind that can be "
-            "shown. Take it out."
-        ),
-    ),
-    "zip_large": (
-        _("too large"),
-        _("'%(value)s' in the ZIP archive has %(found)s bytes; %(limit)s at most are allowed."),
-    ),
-    "media_missing": (
-        _("file not there"),
-        _("The ZIP archive has no %(what)s '%(value)s', and none was uploaded before."),
-    ),
-    "pdf": (_("no table"), _("This is a PDF document. %(allowed)s")),
-    "html": (_("no table"), _("This is an HTML or XML page. %(allowed)s")),
-    "binary": (_("no table"), _("This is no text file. %(allowed)s")),
-    "conll": (
-        _("labels of words"),
-        _(
-            "This is a CoNLL file: its labels belong to single words, and an answer is about a "
-            "whole item."
-        ),
+    "pdf": _("This is a PDF document. %(allowed)s"),
+    "html": _("This is an HTML or XML page. %(allowed)s"),
+    "binary": _("This is no text file. %(allowed)s"),
+    "conll": _(
+        "This is a CoNLL file: its labels belong to single words, and an answer is about a "
+        "whole item."
     ),
     # JSON
-    "json": (
-        _("broken JSON"),
-        _("This is not valid JSON: %(why)s. A list of objects, or one object a line, is needed."),
+    "json": _(
+        "This is not valid JSON: %(why)s. A list of objects, or one object a line, is needed."
     ),
-    "json_cut": (
-        _("JSON cut off"),
-        _("The JSON ends in the middle of a record: the file is cut off."),
+    "json_cut": _("The JSON ends in the middle of a record: the file is cut off."),
+    "json_object": _(
+        "%(found)s stands where an object, {...}, with the fields of a record is needed."
     ),
-    "json_object": (
-        _("no record"),
-        _("%(found)s stands where an object, {...}, with the fields of a record is needed."),
-    ),
-    "json_deep": (
-        _("nested too deeply"),
-        _("The record is nested too deeply; %(limit)s levels at most are allowed."),
-    ),
-    "json_long": (
-        _("record too long"),
-        _("The record has more than %(limit)s characters, the most that is allowed."),
-    ),
-    "columns_differ": (
-        _("other fields"),
-        _("No record has the fields that the first ones have."),
-    ),
+    "json_deep": _("The record is nested too deeply; %(limit)s levels at most are allowed."),
+    "json_long": _("The record has more than %(limit)s characters, the most that is allowed."),
+    "columns_differ": _("No record has the fields that the first ones have."),
     # Workbooks and XML
-    "xlsx": (
-        _("broken workbook"),
-        _("The Excel workbook cannot be read: it is damaged, or protected by a password."),
+    "xlsx": _("The Excel workbook cannot be read: it is damaged, or protected by a password."),
+    "xlsx_large": _("The workbook unpacks to more than %(limit)s bytes, the most that is allowed."),
+    "xlsx_rows": _(
+        "A row of the sheet has the number %(found)s; %(limit)s is the last one that is "
+        "allowed. Save the workbook once more with your spreadsheet program."
     ),
-    "xlsx_large": (
-        _("workbook too large"),
-        _("The workbook unpacks to more than %(limit)s bytes, the most that is allowed."),
+    "xlsx_gap": _(
+        "More than %(limit)s empty rows stand above this row. Delete them, or save the sheet "
+        "as CSV."
     ),
-    "xlsx_rows": (
-        _("a row that no spreadsheet has"),
-        _(
-            "A row of the sheet has the number %(found)s; %(limit)s is the last one that is "
-            "allowed. Save the workbook once more with your spreadsheet program."
-        ),
+    "xlsx_formula": _(
+        "The cell holds a formula whose value is not stored in the workbook. Open and save it "
+        "in a spreadsheet program, or paste the values."
     ),
-    "xlsx_gap": (
-        _("too many empty rows"),
-        _(
-            "More than %(limit)s empty rows stand above this row. Delete them, or save the sheet "
-            "as CSV."
-        ),
+    "xlsx_error": _(
+        "The cell holds the error '%(value)s' of a spreadsheet program; a value is needed."
     ),
-    "xlsx_formula": (
-        _("formula"),
-        _(
-            "The cell holds a formula whose value is not stored in the workbook. Open and save it "
-            "in a spreadsheet program, or paste the values."
-        ),
-    ),
-    "xlsx_error": (
-        _("error in a cell"),
-        _("The cell holds the error '%(value)s' of a spreadsheet program; a value is needed."),
-    ),
-    "parquet": (_("broken Parquet"), _("The Parquet file cannot be read further: it is damaged.")),
-    "parquet_missing": (
-        _("no Parquet here"),
-        _("This site cannot read Parquet: whoever runs it may install pyarrow."),
-    ),
-    "xml": (_("broken XML"), _("This is not valid XML: %(why)s.")),
-    "xml_entities": (
-        _("XML with entities"),
-        _("The XML declares a document type or entities, which are not allowed."),
-    ),
-    "gzip": (
-        _("broken archive"),
-        _("The gzip archive cannot be unpacked: it is damaged or cut off."),
-    ),
-    "file_missing": (
-        _("file gone"),
-        _("The uploaded file is not there any more. Upload it again."),
-    ),
+    "parquet": _("The Parquet file cannot be read further: it is damaged."),
+    "parquet_missing": _("This site cannot read Parquet: whoever runs it may install pyarrow."),
+    "xml": _("This is not valid XML: %(why)s."),
+    "xml_entities": _("The XML declares a document type or entities, which are not allowed."),
+    "gzip": _("The gzip archive cannot be unpacked: it is damaged or cut off."),
+    "file_missing": _("The uploaded file is not there any more. Upload it again."),
     # Text and lines
-    "bytes": (
-        _("wrong encoding"),
-        _(
-            "Byte %(byte)s does not belong into a text in %(encoding)s. Choose the encoding "
-            "that the file was saved in."
-        ),
+    "bytes": _(
+        "Byte %(byte)s does not belong into a text in %(encoding)s. Choose the encoding "
+        "that the file was saved in."
     ),
-    "nul": (
-        _("NUL character"),
-        _("There is a NUL character. Text of letters, digits and signs is needed."),
+    "nul": _("There is a NUL character. Text of letters, digits and signs is needed."),
+    "line_long": _("The line has more than %(limit)s characters, the most that is allowed."),
+    "cell_long": _("A cell has more than %(limit)s characters, the most that is allowed."),
+    "quote_open": _(
+        "A cell that begins with a quotation mark here is not closed. Quotation marks "
+        "inside a cell are doubled."
     ),
-    "line_long": (
-        _("line too long"),
-        _("The line has more than %(limit)s characters, the most that is allowed."),
+    "invalid_quote": _(
+        "After a closing quotation mark comes neither a delimiter nor the line's end. "
+        "Quotation marks inside a cell are doubled."
     ),
-    "cell_long": (
-        _("cell too long"),
-        _("A cell has more than %(limit)s characters, the most that is allowed."),
-    ),
-    "quote_open": (
-        _("open quote"),
-        _(
-            "A cell that begins with a quotation mark here is not closed. Quotation marks "
-            "inside a cell are doubled."
-        ),
-    ),
-    "invalid_quote": (
-        _("wrong quote"),
-        _(
-            "After a closing quotation mark comes neither a delimiter nor the line's end. "
-            "Quotation marks inside a cell are doubled."
-        ),
-    ),
-    "columns_many": (_("too many columns"), _("%(found)s columns; %(limit)s at most are allowed.")),
+    "columns_many": _("%(found)s columns; %(limit)s at most are allowed."),
     # Header line
-    "one_column": (
-        _("one column"),
-        _(
-            "There is one column only. Columns are separated by a comma, a semicolon, a tab "
-            "or a vertical bar."
-        ),
+    "one_column": _(
+        "There is one column only. Columns are separated by a comma, a semicolon, a tab "
+        "or a vertical bar."
     ),
-    "name_empty": (
-        _("column without a name"),
-        _("Column %(place)s has no name. The first line names every column."),
+    "name_empty": _("Column %(place)s has no name. The first line names every column."),
+    "duplicate_column_name": _(
+        "'%(name)s' names column %(first)s and column %(second)s. Each column needs a "
+        "name of its own."
     ),
-    "duplicate_column_name": (
-        _("doubled column name"),
-        _(
-            "'%(name)s' names column %(first)s and column %(second)s. Each column needs a "
-            "name of its own."
-        ),
+    "no_names": _(
+        "The column of labels is named '%(name)s', which is a label itself: "
+        "the line of column names seems to be missing."
     ),
-    "no_names": (
-        _("no column names"),
-        _(
-            "The column of labels is named '%(name)s', which is a label itself: "
-            "the line of column names seems to be missing."
-        ),
-    ),
-    "only_names": (_("no ratings"), _("There is a line of column names, but no rating below it.")),
+    "only_names": _("There is a line of column names, but no rating below it."),
     # Rows
-    "cells": (
-        _("wrong number of cells"),
-        _("%(found)s cells, where the line of names has %(wanted)s."),
+    "cells": _("%(found)s cells, where the line of names has %(wanted)s."),
+    "key_empty": _("The cell is empty. Each row needs an item, a rater and a label."),
+    "key_long": _("'%(value)s…' has %(found)s characters; %(limit)s at most are allowed."),
+    "surrogate": _("'%(value)s' holds half of a character (a lone surrogate), which is no text."),
+    "nul_text": _("A text holds a NUL character. Text of letters, digits and signs is needed."),
+    "invalid_item": _("The item cannot be stored: %(why)s."),
+    "conflicting_item": _(
+        "Item '%(value)s' has '%(found)s' as its '%(field)s', but another content in line "
+        "%(other)s: '%(wanted)s'. An item has one content."
     ),
-    "key_empty": (
-        _("empty cell"),
-        _("The cell is empty. Each row needs an item, a rater and a label."),
+    "question_key": _(
+        "'%(value)s' cannot be the key of a question: letters, digits, '_', '.' and '-' are "
+        "allowed, 64 at most."
     ),
-    "key_long": (
-        _("text too long"),
-        _("'%(value)s…' has %(found)s characters; %(limit)s at most are allowed."),
+    "questions_many": _(
+        "'%(value)s' is one question more than the %(limit)s that a project may have."
     ),
-    "surrogate": (
-        _("half a character"),
-        _("'%(value)s' holds half of a character (a lone surrogate), which is no text."),
+    "key_control": _(
+        "'%(value)s' holds a control character such as a line end, which is not allowed here."
     ),
-    "nul_text": (
-        _("NUL character"),
-        _("A text holds a NUL character. Text of letters, digits and signs is needed."),
+    "label_unknown": _("'%(value)s' is no label of this question; one of %(allowed)s."),
+    "labels_many": _(
+        "%(found)s different labels; a question may have %(limit)s. If these are scores or "
+        "measurements, `manage.py agreement FILE --scale interval` computes their agreement; "
+        "else choose another column of labels."
     ),
-    "invalid_item": (_("content not allowed"), _("The item cannot be stored: %(why)s.")),
-    "conflicting_item": (
-        _("doubled key"),
-        _(
-            "Item '%(value)s' has another content in line %(other)s. A key stands for one content; "
-            "give each its own key."
-        ),
+    "item_unknown": _("'%(value)s' is no item of this project, and new items are not to be made."),
+    "rater_unknown": _(
+        "'%(value)s' is no rater of this project, and new raters are not to be made."
     ),
-    "question_key": (
-        _("wrong question key"),
-        _(
-            "'%(value)s' cannot be the key of a question: letters, digits, '_', '.' and '-' are "
-            "allowed, 64 at most."
-        ),
+    "time": _("%(reason)s."),
+    "guidelines": _(
+        "'%(value)s' is no version of guidelines: a whole number from 1 to %(limit)s, or "
+        "nothing, is needed."
     ),
-    "questions_many": (
-        _("too many questions"),
-        _("'%(value)s' is one question more than the %(limit)s that a project may have."),
+    "repeats_many": _("Rater '%(rater)s' rates item '%(item)s' more than %(limit)s times."),
+    "nothing_usable": _("Nothing in the file can be imported. It holds %(reasons)s."),
+    "field_missing": _("The record has no '%(field)s'; it is needed in a file of this kind."),
+    "count": _(
+        "'%(value)s' is no number of ratings: a whole number from 0 to %(limit)s is needed."
     ),
-    "key_control": (
-        _("control character"),
-        _("'%(value)s' holds a control character such as a line end, which is not allowed here."),
+    "merged_labels": _(
+        "The file has labels that were merged from several raters, and no rater's own answers. "
+        "Import the answers of the single workers, such as the worker responses of the job."
+    ),
+    "prolific": _(
+        "This is Prolific's list of participants, which has no ratings. Import the file with "
+        "the answers, and map the column of the participant's ID as the rater."
+    ),
+    "question_missing": _("No row is of the question '%(question)s'; the file has %(found)s."),
+}
+
+# Problem kind, or the value "step" of a problem -> (what to do, options of the commands that do
+# it); for problems whose message does not say it.
+NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
+    "choose_item": (
+        _("Choose '%(field)s' as the item ID, or leave this column out."),
+        "--map item=%(field)s, or --map ignore=%(field)s",
+    ),
+    "leave_out": (
+        _("Leave the column '%(field)s' out, or choose another column as the item ID."),
+        "--map ignore=%(field)s, or --map item=COLUMN",
     ),
     "label_unknown": (
-        _("unknown label"),
-        _("'%(value)s' is no label of this question; one of %(allowed)s."),
+        _("Correct it, add it to the categories, or make it a code for a missing value."),
+        "--missing %(value)s",
     ),
-    "labels_many": (
-        _("too many labels"),
-        _(
-            "%(found)s different labels; a question may have %(limit)s. If these are scores or "
-            "measurements, `manage.py agreement FILE --scale interval` computes their agreement; "
-            "else choose another column of labels."
-        ),
+    "key_empty": (
+        _("Fill the cells in, delete these rows, or choose another column."),
+        "--map ROLE=COLUMN",
     ),
-    "item_unknown": (
-        _("unknown item"),
-        _("'%(value)s' is no item of this project, and new items are not to be made."),
-    ),
-    "rater_unknown": (
-        _("unknown rater"),
-        _("'%(value)s' is no rater of this project, and new raters are not to be made."),
-    ),
-    "time": (_("wrong time"), _("%(reason)s.")),
+    "key_long": (_("Choose another column."), "--map ROLE=COLUMN"),
+    "key_control": (_("Choose another column."), "--map ROLE=COLUMN"),
+    "cells": (_("Put a cell that contains the delimiter into quotation marks."), ""),
+    "no_names": (_("Add a first line with the names of the columns."), ""),
     "guidelines": (
-        _("wrong version"),
-        _(
-            "'%(value)s' is no version of guidelines: a whole number from 1 to %(limit)s, or "
-            "nothing, is needed."
-        ),
+        _("Choose no column as the version of the guidelines to leave it away."),
+        "--map guidelines=",
     ),
-    "repeats_many": (
-        _("too many repeats"),
-        _(
-            "Rater '%(rater)s' rates item '%(item)s' more than %(limit)s times. Are these "
-            "the right columns?"
-        ),
-    ),
+    "repeats_many": (_("Choose another column as the item ID."), "--map item=COLUMN"),
     "nothing_usable": (
-        _("nothing to import"),
-        _("Nothing in the file can be imported. It holds %(reasons)s."),
+        _("Choose the columns of the item, the rater and the label."),
+        "--map item=COLUMN rater=COLUMN label=COLUMN",
     ),
-    "field_missing": (
-        _("missing field"),
-        _("The record has no '%(field)s'; it is needed in a file of this kind."),
-    ),
-    "count": (
-        _("wrong count"),
-        _(
-            "'%(value)s' is no number of ratings: a whole number from 0 to %(limit)s is needed. If "
-            "the column is a rater, choose the layout with a column for each rater."
-        ),
-    ),
-    "merged_labels": (
-        _("merged labels"),
-        _(
-            "The file has labels that were merged from several raters, and no rater's own answers. "
-            "Import the answers of the single workers, such as the worker responses of the job."
-        ),
-    ),
-    "prolific": (
-        _("no ratings"),
-        _(
-            "This is Prolific's list of participants, which has no ratings. Import the file with "
-            "the answers, and map the column of the participant's ID as the rater."
-        ),
-    ),
-    "question_missing": (
-        _("no row of the question"),
-        _("No row is of the question '%(question)s'; the file has %(found)s."),
-    ),
+    "question_missing": (_("Choose one of these questions."), "--question KEY"),
+    "count": (_("Correct the number, or choose another layout."), "--layout wide"),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -12,11 +12,13 @@ from django.utils.translation import gettext
 from ratings.services.rating_times import TIME_ERRORS
 
 from .decoding.table_times import has_ambiguous_date_order
-from .messages import ALLOWED_FORMATS, MEDIA_KIND_NAMES, MESSAGES
+from .messages import ALLOWED_FORMATS, MEDIA_KIND_NAMES, MESSAGES, NEXT_STEPS
 from .records import ReaderProblem
 from .skipped_rows import SKIPPED_RECORD_REASONS
 
-MAX_LISTED = 1000  # problems listed; all of them are counted
+MAX_LISTED = 20  # problems of each kind that are listed; all of them are counted
+MAX_SHOWN_LINES = 5
+MAX_SHOWN_VALUES = 5
 MAX_TEXT_LENGTH = 300  # characters of the file's text quoted in a message
 
 
@@ -64,7 +66,7 @@ def format_problem(problem: dict[str, Any]) -> str:
         values = {"what": MEDIA_KIND_NAMES[values["what"]], "value": values["value"]}
     elif problem["kind"] == "nothing_usable":
         values = {"reasons": _format_skipped_records(values["skipped_records"])}
-    return str(MESSAGES[problem["kind"]][1]) % values
+    return str(MESSAGES[problem["kind"]]) % values
 
 
 def _format_time_error(values: Mapping[str, Any]) -> str:
@@ -91,13 +93,15 @@ def _format_skipped_records(skipped_records: dict[str, Any]) -> str:
     return "; ".join(parts) or gettext("no item and no rating")
 
 
+def build_error_group(error: UnreadableFileError) -> ProblemGroup:
+    """Return the one problem of a file that cannot be read, in the user's language."""
+    (group,) = group_problems([error.problem.to_json()], {})
+    return group
+
+
 def format_error(error: UnreadableFileError) -> str:
     """Return the message of an error, with its line if it has one, in the user's language."""
-    text = format_problem(error.problem.to_json())
-    line = error.problem.line
-    if line is None:
-        return text
-    return gettext("Line %(line)s: %(message)s") % {"line": line, "message": text}
+    return build_error_group(error).format()
 
 
 def describe_stop(kind: str, value: str) -> str:
@@ -118,17 +122,109 @@ def describe_stop(kind: str, value: str) -> str:
     return messages[kind] % {"value": value}
 
 
+@dataclass(frozen=True)
+class ProblemGroup:
+    """All problems of one kind: how many, the first lines and columns, and what to do.
+
+    ``message`` words the first of them, ``next_step`` and the ``options`` of the commands what to
+    do about it; they are empty where the message says it.
+    """
+
+    kind: str
+    count: int
+    lines: list[int]
+    columns: list[str]
+    message: str
+    next_step: str
+    options: str
+
+    @property
+    def places(self) -> str:
+        """The first lines and the number of times, in the user's language."""
+        lines = ", ".join(map(str, self.lines[:MAX_SHOWN_LINES]))
+        if not lines:
+            return ""
+        if self.count == 1:
+            return gettext("line %(lines)s") % {"lines": lines}
+        if self.count > len(self.lines[:MAX_SHOWN_LINES]):
+            lines += ", …"
+        return gettext("lines %(lines)s (%(count)s times)") % {"count": self.count, "lines": lines}
+
+    def format(self) -> str:
+        """Return the sentences for a command: places, message, and the options to use."""
+        text = self.message
+        if self.places:
+            text = f"{self.places[0].upper()}{self.places[1:]}: {text}"
+        if self.next_step:
+            text += " " + self.next_step.rstrip(".")
+            text += f" ({self.options})." if self.options else "."
+        return text
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the group for the output of a command."""
+        return {
+            "kind": self.kind,
+            "line": self.lines[0] if self.lines else None,
+            "column": self.columns[0] if self.columns else "",
+            "count": self.count,
+            "lines": self.lines,
+            "columns": self.columns,
+            "message": self.format(),
+        }
+
+
+def group_problems(
+    problems: Sequence[Mapping[str, Any]], counts: Mapping[str, int]
+) -> list[ProblemGroup]:
+    """Return the stored problems by kind, in the user's language; ``counts`` are by kind."""
+    by_kind: dict[str, list[ImportProblem]] = {}
+    for problem in problems:
+        by_kind.setdefault(problem["kind"], []).append(ImportProblem(**problem))
+    return [_build_group(kind, group, counts) for kind, group in by_kind.items()]
+
+
+def _build_group(
+    kind: str, problems: list[ImportProblem], counts: Mapping[str, int]
+) -> ProblemGroup:
+    first = problems[0]
+    message = format_problem(first.to_json())
+    values = [problem.values.get("value") for problem in problems]
+    others = [str(value) for value in dict.fromkeys(values) if value not in (None, values[0])]
+    if others:
+        shown = ", ".join(f"'{value}'" for value in others[:MAX_SHOWN_VALUES])
+        shown += ", …" if len(others) > MAX_SHOWN_VALUES else ""
+        message += " " + gettext("Likewise %(values)s.") % {"values": shown}
+    next_step, options = NEXT_STEPS.get(first.values.get("step", kind), ("", ""))
+    quoted = {name: quote_argument(str(value)) for name, value in first.values.items()}
+    return ProblemGroup(
+        kind,
+        max(counts.get(kind, 0), len(problems)),
+        list(dict.fromkeys(problem.line for problem in problems if problem.line)),
+        list(dict.fromkeys(problem.column for problem in problems if problem.column)),
+        message,
+        str(next_step) % first.values,
+        options % quoted,
+    )
+
+
+def quote_argument(text: str) -> str:
+    """Return a text as it can be typed in a shell."""
+    if text and not set(text) & set(" \"'\\$`()[]{}<>|&;*?!#"):
+        return text
+    return "'" + text.replace("'", "'\"'\"'") + "'"
+
+
 class ProblemList:
-    """Problems found in a file: all counted by kind, the first `MAX_LISTED` kept."""
+    """Problems found in a file: all counted by kind, the first `MAX_LISTED` of each kept."""
 
     def __init__(self) -> None:
         self.counts_by_kind: Counter[str] = Counter()
         self.listed: list[ImportProblem] = []
 
     def add(self, kind: str, line: int | None, column: str = "", **values: Any) -> None:
-        """Count a problem and list it while there is room."""
+        """Count a problem, and list it if it is among the first of its kind."""
         self.counts_by_kind[kind] += 1
-        if len(self.listed) < MAX_LISTED:
+        if self.counts_by_kind[kind] <= MAX_LISTED:
             short_values = {
                 name: truncate_text(value) if isinstance(value, str) else value
                 for name, value in values.items()
@@ -138,8 +234,11 @@ class ProblemList:
     def add_fatal(self, problem: ImportProblem) -> None:
         """Count and list a problem after which the file cannot be read further."""
         self.counts_by_kind[problem.kind] += 1
-        # Reading ends here, so this problem is listed even when the list is full.
-        self.listed = [*self.listed[: MAX_LISTED - 1], problem]
+        self.listed.append(problem)
+
+    def list_groups(self) -> list[ProblemGroup]:
+        """Return the problems by kind, in the user's language."""
+        return group_problems([problem.to_json() for problem in self.listed], self.counts_by_kind)
 
     def __bool__(self) -> bool:
         return bool(self.counts_by_kind)

@@ -23,10 +23,9 @@ from ratings.models import ImportRun
 
 from . import leases, shared_files
 from . import uploads as imports_uploads
-from .decoding.table_times import guess_date_order
 from .mapping import matching
 from .mapping.import_mapping import ImportMapping
-from .readers import SOURCES
+from .readers import guess_mapping
 from .values.label_normalization import parse_number
 
 logger = logging.getLogger(__name__)
@@ -91,22 +90,9 @@ def _save_run(**columns: Any) -> ImportRun:
 
 
 def _guess_mapping(mapping: ImportMapping, path: Path, project: Project | None) -> None:
-    """Read the head of the file and add the guessed roles of its columns to the mapping."""
-    source = SOURCES[mapping.source]
-    head = source.read_head(path, mapping)
-    if head is None:
-        mapping.use_file_questions = True
-        return
-    guess = source.guess_columns(head, labels=_get_project_labels(project))
-    mapping.delimiter = head.delimiter
-    for name, value in vars(guess).items():
-        setattr(mapping, name, value)
-    mapping.reasons = {str(index): reason for index, reason in guess.reasons.items()}
-    mapping.use_file_questions = mapping.has_column_questions
-    time_index = mapping.columns.get("rated_at")
-    if time_index is not None:
-        mapping.date_order = guess_date_order(head.columns[time_index].filled)
-    if project is not None:
+    """Add the guessed roles of the columns, and the project's zone for a table."""
+    head = guess_mapping(mapping, path, labels=_get_project_labels(project))
+    if head is not None and project is not None:
         mapping.zone = project.time_zone
 
 
@@ -126,35 +112,25 @@ def _get_project_labels(project: Project | None) -> set[str]:
     return set(categories.values_list("label", flat=True))
 
 
-def reread_file(*, run: ImportRun, encoding: str, delimiter: str, source: str = "") -> bool:
-    """Guess again with another encoding, delimiter or source; False if the run has moved on.
+def reread_file(
+    *, run: ImportRun, encoding: str, delimiter: str, source: str = "", sheets: str = ""
+) -> bool:
+    """Apply another way to read the file and guess again; return False if the run has moved on.
 
     Raises UnreadableFileError, having changed nothing, if the file cannot be read like this.
     """
     mapping = ImportMapping.from_run(run)
     mapping.encoding, mapping.delimiter = encoding, delimiter
+    mapping.sheets = sheets
     if source and source != mapping.source:
         mapping.source, mapping.delimiter = source, ""
     _guess_mapping(mapping, shared_files.get_local_path(run), run.project)
     return _update_run_in_state(run, (State.MAPPING,), mapping=mapping.to_json())
 
 
-def start_check_with_columns(*, run: ImportRun, mapping: ImportMapping) -> bool:
-    """Start the check of the file with these columns; return False if the run has moved on."""
-    return _restart_check(run, mapping=mapping.to_json())
-
-
-def start_check_with_matches(*, run: ImportRun, mapping: ImportMapping) -> bool:
-    """Start the check with matched raters and questions; False if the run has moved on."""
-    return _restart_check(run, mapping=mapping.to_json())
-
-
-def start_check_again(*, run: ImportRun) -> bool:
-    """Start the check of the file again; return False if the run has moved on."""
-    return _restart_check(run)
-
-
-def _restart_check(run: ImportRun, **changes: Any) -> bool:
+def start_check(*, run: ImportRun, mapping: ImportMapping | None = None) -> bool:
+    """Start the check of the file, with another mapping; return False if the run has moved on."""
+    changes = {} if mapping is None else {"mapping": mapping.to_json()}
     restartable_states = (State.MAPPING, State.INVALID, State.CHECKED, State.FAILED)
     reset_fields = {
         "bytes_read": 0,

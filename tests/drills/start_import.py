@@ -33,7 +33,7 @@ def main() -> None:
         run = services.create_run(file=file, name=path.name, project=question.project, by=lead)
     mapping = ImportMapping.from_run(run)
     mapping.question_id = question.pk
-    assert services.start_check_with_columns(run=run, mapping=mapping)
+    assert services.start_check(run=run, mapping=mapping)
     deadline = time.monotonic() + CHECK_TIMEOUT_SECONDS
     while run.state == "checking":
         assert time.monotonic() < deadline, "the check does not end"

@@ -43,7 +43,7 @@ def kappa(
     proportions = compute_proportions(tables)
     w = as_weight_matrix(weights, proportions.k)
     expected = bilinear_form(proportions.rows, w, proportions.columns)
-    slope = outer_sum(proportions.columns @ w.T, proportions.rows @ w)
+    slope = outer_sum(proportions.columns @ w.T, proportions.rows @ w) if interval else None
     # A rater who uses one category alone: kappa is 0 and its standard error 0 for any other rater.
     row_categories, column_categories = (
         (margin > 0).sum(axis=-1) for margin in (proportions.rows, proportions.columns)

@@ -76,7 +76,9 @@ def fleiss_kappa(
     )
     se = sums.compute_standard_error(spread)
     model = UrnModel.from_margins(
-        sums.build_pair_weights(pooled=True), w, Margins(share, expected, chance_gradient)
+        sums.build_pair_weights(pooled=True),
+        None if weights is None else w,
+        Margins(share, expected, chance_gradient),
     )
     smallest = sums.smallest_pairable_size
     lowest = 1 - divide_or_nan(sums.ratings, sums.n2 * (smallest - 1))
@@ -180,10 +182,9 @@ def estimate_with_item_chance(
         shift=None if sums.pairable.all() else (-scale * (point.observed - expected), point.value),
     )
     se, se_shown = sums.compute_standard_error(spreads[0]), sums.compute_standard_error(spreads[-1])
-    w = as_weight_matrix(weights, sums.k)
     model = UrnModel.from_margins(
         sums.build_pair_weights(pooled=False),
-        w,
+        None if weights is None else as_weight_matrix(weights, sums.k),
         Margins(sums.mean_shares, expected, chance.gradient),
     )
     limits = ScoreLimits(point, model, se_shown, sums.n2 - 1, lowest=lowest)

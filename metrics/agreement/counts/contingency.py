@@ -52,7 +52,7 @@ def compute_proportions(tables: npt.ArrayLike) -> TableProportions:
     """Return the proportions of tables (..., k, k)."""
     table = np.asarray(tables, float)
     n = table.sum(axis=(-2, -1))
-    p = divide_or_nan(table, n[..., None, None])
+    p = table / np.where(n == 0, np.nan, n)[..., None, None]
     return TableProportions(n, p, p.sum(axis=-1), p.sum(axis=-2))
 
 
@@ -72,7 +72,7 @@ def estimate_from_table(
     proportions: TableProportions,
     w: Floats,
     expected: Floats,
-    slope: Floats,
+    slope: Floats | None,
     *,
     lowest: float = -1.0,
     has_no_limits: npt.NDArray[np.bool_] | None = None,
@@ -80,7 +80,7 @@ def estimate_from_table(
 ) -> Estimate:
     """Return kappa = (P_o - P_e) / (1 - P_e) with its standard error and interval.
 
-    Slope (..., k, k) is dP_e / dp_jl; lowest: the least value possible;
+    Slope (..., k, k) is dP_e / dp_jl, None without the interval; lowest: the least value possible;
     has_no_limits (...): True for tables that tell nothing of the uncertainty.
 
     g_jl = w_jl - (1 - kappa) slope_jl,   se^2 = (sum p g^2 - (sum p g)^2) / (n (1 - P_e)^2)
@@ -88,7 +88,7 @@ def estimate_from_table(
     point = ChanceCorrected.from_agreement(
         mean_weight(proportions.p, w), expected, proportions.n > 0
     )
-    if not interval:
+    if not interval or slope is None:
         return build_estimate(point, None, proportions.build_basis())
     g = w - (1 - point.value)[..., None, None] * slope
     se = standard_error(proportions.p, g, proportions.n * (1 - expected) ** 2)

@@ -59,19 +59,23 @@ class PatternSums:
         return self.k >= _MIN_SPARSE_CATEGORIES
 
     @cached_property
-    def count_features(self) -> Floats | sparse.csr_array:
+    def _sparse_counts(self) -> sparse.csr_array:
+        return sparse.csr_array(self.counts)
+
+    @property
+    def count_features(self) -> Any:
         """The counts (P, k) for `sum_squared_influence`, sparse with many categories."""
-        return sparse.csr_array(self.counts) if self.is_sparse else self.counts
+        return self._sparse_counts if self.is_sparse else self.counts
 
     @cached_property
-    def share_features(self) -> Floats | sparse.csr_array:
+    def share_features(self) -> Any:
         """The shares n_ij / m_i of each pattern (P, k), as `count_features`."""
         return self.scale_features(1 / self.sizes)
 
-    def scale_features(self, factor: Floats) -> Floats | sparse.csr_array:
+    def scale_features(self, factor: Floats) -> Any:
         """Return `count_features` of each pattern times a factor (P,)."""
         if self.is_sparse:
-            return sparse.csr_array(self.count_features.multiply(factor[:, None]))
+            return sparse.csr_array(self._sparse_counts.multiply(factor[:, None]))
         return self.counts * factor[:, None]
 
     @property
@@ -90,22 +94,24 @@ class PatternSums:
 
     def sum_over_pairs(self, matrix: Floats) -> Floats:
         """Return sum_jl n_ij matrix_jl n_il of each pattern (P,) for a matrix (k, k)."""
-        if not self.is_sparse:
-            return ((self.counts @ matrix) * self.counts).sum(axis=1)
-        counts = self.count_features
-        n_used = np.diff(counts.indptr)
-        if (n_used**2).sum() > self.counts.size:  # items of many ratings in many categories
-            return ((counts @ matrix) * self.counts).sum(axis=1)
-        pattern, first, second = self._category_pairs
-        products = counts.data[first] * counts.data[second]
-        weights = matrix[counts.indices[first], counts.indices[second]]
-        return np.bincount(pattern, products * weights, minlength=len(self.sizes))
+        total: Floats
+        counts = self._sparse_counts if self.is_sparse else None
+        # Items of many ratings in many categories have more pairs than cells.
+        if counts is None or (np.diff(counts.indptr) ** 2).sum() > self.counts.size:
+            total = ((self.count_features @ matrix) * self.counts).sum(axis=1)
+        else:
+            pattern, first, second = self._category_pairs
+            products = counts.data[first] * counts.data[second]
+            weights = matrix[counts.indices[first], counts.indices[second]]
+            credit = products * weights
+            total = np.bincount(pattern, credit, minlength=len(self.sizes)).astype(float)
+        return total
 
     @cached_property
     def _category_pairs(self) -> tuple[npt.NDArray[np.int64], ...]:
         """Pattern and the places of two counts other than 0 of all ordered pairs of a pattern."""
-        starts = self.count_features.indptr[:-1].astype(np.int64)
-        n_used = np.diff(self.count_features.indptr).astype(np.int64)
+        starts = self._sparse_counts.indptr[:-1].astype(np.int64)
+        n_used = np.diff(self._sparse_counts.indptr).astype(np.int64)
         n_pairs = n_used**2
         pattern = np.repeat(np.arange(len(n_used)), n_pairs)
         rank = np.arange(n_pairs.sum()) - np.repeat(np.cumsum(n_pairs) - n_pairs, n_pairs)
@@ -127,7 +133,8 @@ class PatternSums:
     @cached_property
     def _n_agreeing_pairs(self) -> Floats:
         """The ordered pairs of ratings of a pattern that are of one category (P,)."""
-        return np.einsum("pk,pk->p", self.counts, self.counts) - self.sizes
+        squares: Floats = np.einsum("pk,pk->p", self.counts, self.counts)
+        return squares - self.sizes
 
     def compute_observed(self, agreement: Floats) -> Floats:
         """Return the observed agreement P_o (...), a mean over items with two or more ratings."""

@@ -128,11 +128,14 @@ class UrnModel:
         self.numbers = numbers
 
     @classmethod
-    def from_margins(cls, pairs: Floats, w: Floats, margins: Margins) -> "UrnModel":
-        """Build the model from numbers of pairs (7, ...), weights w (k, k) and margins."""
+    def from_margins(cls, pairs: Floats, w: Floats | None, margins: Margins) -> "UrnModel":
+        """Build the model from numbers of pairs (7, ...), weights w (k, k) or None, and margins."""
         shares, expected, h = margins
-        symmetric = (w + w.T) / 2
-        mean_weight = shares @ symmetric
+        if w is None:
+            mean_weight = mean_squared_weight = shares
+        else:
+            symmetric = (w + w.T) / 2
+            mean_weight, mean_squared_weight = shares @ symmetric, shares @ symmetric**2
         weighted_slope = shares * h
         numbers = np.empty((14, *pairs.shape[1:]))
         numbers[:7] = pairs
@@ -140,7 +143,7 @@ class UrnModel:
         # Of draws X, Y, Z from p: E w(X, Y), E w(X, Y)^2, E w(X, Y) w(X, Z), E h(X), E h(X)^2 and
         # E w(X, Y) h(X).
         numbers[8] = (shares * mean_weight).sum(axis=-1)
-        numbers[9] = ((shares @ symmetric**2) * shares).sum(axis=-1)
+        numbers[9] = (mean_squared_weight * shares).sum(axis=-1)
         numbers[10] = (shares * mean_weight**2).sum(axis=-1)
         numbers[11] = weighted_slope.sum(axis=-1)
         numbers[12] = (weighted_slope * h).sum(axis=-1)

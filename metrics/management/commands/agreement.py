@@ -23,6 +23,7 @@ from metrics.management.file_headline import REASON_TEXTS, build_scale, compute_
 from ratings.imports.decoding.encodings import ENCODINGS
 from ratings.imports.mapping.column_options import parse_column_roles
 from ratings.imports.mapping.column_texts import LAYOUT_TEXTS
+from ratings.imports.mapping.import_mapping import SHEET_CHOICES
 from ratings.imports.values.label_interpretation import quote_labels
 from ratings.imports.values.label_notes import NO_ORDER, LabelNote, format_command_note
 from ratings.imports.values.label_order import ALPHABET
@@ -59,6 +60,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--encoding", choices=list(ENCODINGS), help="encoding of text that is not UTF-8"
         )
+        parser.add_argument("--sheets", choices=list(SHEET_CHOICES), help="as for import_file")
         parser.add_argument("--question", help="use the rows with this value of column 'question'")
         parser.add_argument(
             "--scale", choices=SCALES, default="nominal", help="which coefficients are printed"
@@ -109,6 +111,7 @@ class Command(BaseCommand):
                     parse_column_roles(options["map"]),
                     options["layout"] or "",
                     options["encoding"] or "",
+                    options["sheets"] or "",
                 ),
             )
             if options["scale"] == "ratio" and min(ratings.values) < 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -25,11 +25,13 @@ class TableHead:
     """Column names and first rows of a table.
 
     ``delimiter`` is empty if it has none; ``sample_rows`` are the first rows as (line, cells).
+    ``sheet_titles`` are the sheets of a workbook that have these columns.
     """
 
     delimiter: str
     names: list[str]
     sample_rows: list[tuple[int, Sequence[Any]]]
+    sheet_titles: list[str] = field(default_factory=list)
 
     @cached_property
     def columns(self) -> list[ColumnCells]:

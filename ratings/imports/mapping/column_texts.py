@@ -88,6 +88,20 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
         ),
         "--map rater=COLUMN, or --rater NAME",
     ),
+    "sheets_of_raters": (
+        _(
+            "%(n_sheets)s sheets have the same columns, each of one rater: %(sheets)s. Choose"
+            " whether to read them all, each sheet a rater, or the first one only."
+        ),
+        "--sheets raters, or --sheets first",
+    ),
+    "sheets": (
+        _(
+            "%(n_sheets)s sheets have the same columns: %(sheets)s. Choose whether to read them"
+            " all, one after another, or the first one only."
+        ),
+        "--sheets rows, or --sheets first",
+    ),
     "counts": (
         _(
             "The numbers of %(columns)s add up to the same sum in all or most rows: they look like"

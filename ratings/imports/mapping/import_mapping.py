@@ -21,6 +21,13 @@ DUPLICATE_POLICIES = {
         " themselves"
     ),
 }
+# Which of the sheets of a workbook with the same columns are read, and what each of them is.
+SHEETS_ARE_RATERS, SHEETS_ARE_ROWS, FIRST_SHEET = "raters", "rows", "first"
+SHEET_CHOICES = {
+    SHEETS_ARE_RATERS: gettext_lazy("all sheets; each has the ratings of one rater"),
+    SHEETS_ARE_ROWS: gettext_lazy("all sheets, one after another"),
+    FIRST_SHEET: gettext_lazy("the first sheet with a table"),
+}
 # An additional policy, offered when the project already has ratings of the same items and raters.
 KEEP_EXISTING_POLICY = (
     "again",
@@ -58,6 +65,8 @@ class ImportMapping:
     source: str = "csv"
     encoding: str = ""
     delimiter: str = ""
+    sheets: str = ""  # a key of SHEET_CHOICES, or empty for a workbook with one table
+    sheet_titles: list[str] = field(default_factory=list)  # sheets with the same columns
     layout: str = "long"
     columns: dict[str, int] = field(default_factory=dict)
     excluded_columns: list[int] = field(default_factory=list)

@@ -7,7 +7,12 @@ validation, staging, writing.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from ratings.imports.decoding.sample import FileSample
+from ratings.imports.decoding.table_times import guess_date_order
+from ratings.imports.mapping.column_cells import TableHead
+from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
 
 from .crowds.appen import AppenSource
@@ -44,6 +49,7 @@ __all__ = [
     "FileReader",
     "FileSource",
     "detect_source",
+    "guess_mapping",
     "list_extensions",
 ]
 
@@ -92,6 +98,33 @@ def detect_source(sample: FileSample) -> str:
         if source.can_read(sample):
             return name
     raise UnreadableFileError({"zip": "zip", "xml": "html"}.get(sample.kind, "binary"))
+
+
+def guess_mapping(mapping: ImportMapping, path: Path, *, labels: set[str]) -> TableHead | None:
+    """Add the guessed roles of the columns to the mapping; return the head of a table.
+
+    None: the file is a tool's export without columns to map. ``labels`` are those of the project's
+    questions. Raises UnreadableFileError.
+    """
+    source = SOURCES[mapping.source]
+    head = source.read_head(path, mapping)
+    if head is None:
+        mapping.use_file_questions = True
+        return None
+    guess = source.guess_columns(head, labels=labels)
+    mapping.delimiter = head.delimiter
+    for name, value in vars(guess).items():
+        setattr(mapping, name, value)
+    mapping.reasons = {str(index): reason for index, reason in guess.reasons.items()}
+    mapping.use_file_questions = mapping.has_column_questions
+    mapping.sheet_titles = head.sheet_titles
+    if len(head.sheet_titles) > 1 and not mapping.sheets:
+        has_raters = "rater" in mapping.columns or "pattern" in mapping.reasons.values()
+        mapping.doubt = "sheets" if has_raters else "sheets_of_raters"
+    time_index = mapping.columns.get("rated_at")
+    if time_index is not None:
+        mapping.date_order = guess_date_order(head.columns[time_index].filled)
+    return head
 
 
 def list_extensions() -> list[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,10 +57,23 @@ _COUNT_SQL = {
     "skip": "SELECT count(*) FROM skip",
 }
 _CONFLICTING_CONTENT_SQL = (
-    "SELECT item.key, min(raw_content.line), max(raw_content.line) FROM raw_content"
+    "SELECT raw_content.item, item.key FROM raw_content"
     " JOIN item ON item.id = raw_content.item WHERE digest IS NOT NULL"
-    " GROUP BY raw_content.item HAVING count(DISTINCT digest) > 1 ORDER BY 2 LIMIT ?"
+    " GROUP BY raw_content.item HAVING count(DISTINCT digest) > 1 ORDER BY min(raw_content.line)"
 )
+_DIFFERING_CONTENT_SQL = (
+    "SELECT line, body, attributes, min(rowid) FROM raw_content"
+    " WHERE item = ? AND digest IS NOT NULL GROUP BY digest ORDER BY 4 LIMIT 2"
+)
+
+
+class ConflictingItem(NamedTuple):
+    """An item with two contents: its key, the two lines, bodies and attributes."""
+
+    key: str
+    lines: list[int]
+    bodies: list[Mapping[str, Any]]
+    attributes: list[Mapping[str, Any]]
 
 
 class StagedRating(NamedTuple):
@@ -200,9 +214,14 @@ class StagedRows:
         )
         return [StagedContent(*row) for row in rows]
 
-    def list_conflicting_items(self, limit: int) -> list[tuple[str, int, int]]:
-        """Return (key, first line, last line) of items with two different contents in the file."""
-        return self.db.execute(_CONFLICTING_CONTENT_SQL, (limit,)).fetchall()
+    def iter_conflicting_items(self) -> Iterator[ConflictingItem]:
+        """Yield the items with different contents in the file, by the lines of the first ones."""
+        for item, key in self.db.execute(_CONFLICTING_CONTENT_SQL).fetchall():
+            rows = self.db.execute(_DIFFERING_CONTENT_SQL, (item,)).fetchall()
+            lines = [line for line, _body, _attributes, _rowid in rows]
+            bodies = [json.loads(body or "{}") for _line, body, _attributes, _rowid in rows]
+            attributes = [json.loads(text or "{}") for _line, _body, text, _rowid in rows]
+            yield ConflictingItem(key, lines, bodies, attributes)
 
     def count_duplicates(self) -> int:
         """Return the number of items whose content occurs under an earlier key, too."""

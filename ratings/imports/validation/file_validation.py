@@ -6,6 +6,7 @@ The only database row written here is the run's own.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +19,7 @@ from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import ProblemList, UnreadableFileError, truncate_text
 from ratings.imports.readers import TABLE_SOURCES, FileReader
 from ratings.imports.staging.database import Heartbeat, StagingDatabase
-from ratings.imports.staging.queries import StagedRows
+from ratings.imports.staging.queries import ConflictingItem, StagedRows
 from ratings.imports.staging.timestamps import format_timestamp
 from ratings.imports.zip_archives import MediaArchive
 
@@ -133,7 +134,13 @@ def validate_file(
             ],
         )
         staged_rows = StagedRows(staging.db)
-        _add_statistics(report, staged_rows, project=project, create_missing=mapping.create_missing)
+        _add_statistics(
+            report,
+            staged_rows,
+            project=project,
+            create_missing=mapping.create_missing,
+            columns=reader.columns,
+        )
         _count_changed_items(report, staged_rows, project, archive=archive, heartbeat=heartbeat)
         _suggest_raters(report, staged_rows, project, by)
     return report
@@ -247,15 +254,20 @@ def _add_questions(report: FileReport, validator: RecordValidator) -> None:
 
 
 def _add_statistics(
-    report: FileReport, staged_rows: StagedRows, *, project: Project | None, create_missing: bool
+    report: FileReport,
+    staged_rows: StagedRows,
+    *,
+    project: Project | None,
+    create_missing: bool,
+    columns: Mapping[str, str],
 ) -> None:
     """Add counts, examples and a preview to the report, and problems of repeats and keys."""
     for rating in staged_rows.list_excess_repeats(MAX_REPEATS, limit=MAX_EXAMPLES):
         report.problems.add(
             "repeats_many", rating.line, item=rating.item, rater=rating.rater, limit=MAX_REPEATS
         )
-    for key, first_line, last_line in staged_rows.list_conflicting_items(MAX_EXAMPLES):
-        report.problems.add("conflicting_item", last_line, value=key, other=first_line)
+    for item in staged_rows.iter_conflicting_items():
+        _add_conflict(report.problems, item, columns)
     report.items, report.new_items = _count_keys(
         report.problems, staged_rows, project, Item, create_missing=create_missing
     )
@@ -285,6 +297,26 @@ def _add_statistics(
                 second_rating.label,
             ]
         )
+
+
+def _add_conflict(problems: ProblemList, item: ConflictingItem, columns: Mapping[str, str]) -> None:
+    """Add the problem of an item with two contents, and which column makes the difference."""
+    is_attribute = item.bodies[0] == item.bodies[1]
+    first, second = item.attributes if is_attribute else item.bodies
+    field_name = next(name for name in [*first, *second] if first.get(name) != second.get(name))
+    has_key = "item" in columns or not item.bodies[0]
+    problems.add(
+        "conflicting_item",
+        item.lines[1],
+        field_name,
+        # The key of an item without one is a digest, which the user has never seen.
+        value=item.key if has_key else str(next(iter(item.bodies[0].values()))),
+        field=field_name,
+        found=str(second.get(field_name, "")),
+        wanted=str(first.get(field_name, "")),
+        other=item.lines[0],
+        step=("leave_out" if has_key else "choose_item") if columns else "",
+    )
 
 
 def _count_changed_items(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 from pathlib import PurePath
 from typing import IO, Any
 
@@ -14,14 +16,13 @@ from projects.models import Project
 from projects.services import project_validation
 from projects.services.raters import fields
 from ratings.imports.decoding.encodings import get_encoding_choices
-from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.mapping.import_mapping import SHEET_CHOICES, ImportMapping
 from ratings.imports.readers import SOURCES, list_extensions
 from ratings.models import ImportRun
 
-from .pasted_text import LINES, TABLE, build_file
-
 MAX_PASTED_LENGTH = 1_000_000  # characters; a longer text has to be uploaded as a file
 PASTED_NAME = "pasted"
+LINES, TABLE = "lines", "table"  # one text per line, each an item; or a table
 DELIMITER_CHOICES = [
     (",", gettext_lazy("comma ,")),
     (";", gettext_lazy("semicolon ;")),
@@ -75,8 +76,12 @@ class UploadForm(forms.Form):
         file = self.cleaned_data["file"]
         if file is not None:
             return file, file.name
-        pasted_format = self.cleaned_data["pasted_format"] or LINES
-        return build_file(self.cleaned_data["pasted"], pasted_format), PASTED_NAME
+        text = self.cleaned_data["pasted"]
+        if self.cleaned_data["pasted_format"] != TABLE:
+            lines = (line.strip() for line in text.splitlines())
+            records = (json.dumps({"text": line}) for line in dict.fromkeys(lines) if line)
+            text = "".join(f"{record}\n" for record in records)
+        return io.BytesIO(text.encode()), PASTED_NAME
 
 
 class ReadingForm(forms.Form):
@@ -91,11 +96,14 @@ class ReadingForm(forms.Form):
         label=gettext_lazy("Columns are separated by"), choices=DELIMITER_CHOICES
     )
 
+    sheets = forms.ChoiceField(label=gettext_lazy("Sheets"), choices=list(SHEET_CHOICES.items()))
+
     def __init__(self, data: Any, *, mapping: ImportMapping) -> None:
         super().__init__(
             data,
             initial={
                 "source": mapping.source,
+                "sheets": mapping.sheets,
                 "encoding": mapping.encoding,
                 "delimiter": mapping.delimiter,
             },
@@ -109,6 +117,10 @@ class ReadingForm(forms.Form):
             del self.fields["encoding"]
         if not source.has_delimiter:
             del self.fields["delimiter"]
+        if len(mapping.sheet_titles) < 2:
+            del self.fields["sheets"]
+        elif not mapping.sheets:
+            self.fields["sheets"].choices = [("", _("choose one")), *SHEET_CHOICES.items()]  # type: ignore[attr-defined]
 
 
 class FileForm(forms.Form):

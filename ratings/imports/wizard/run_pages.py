@@ -19,12 +19,11 @@ from ratings.files.upload_limits import View
 from ratings.imports import services, shared_files
 from ratings.imports.interpretation import FileInterpretation, format_doubt
 from ratings.imports.mapping.import_mapping import ImportMapping
-from ratings.imports.messages import MESSAGES
 from ratings.imports.problems import (
     UnreadableFileError,
     describe_stop,
     format_error,
-    format_problem,
+    group_problems,
 )
 from ratings.imports.readers import SOURCES
 from ratings.imports.skipped_rows import SKIPPED_RECORD_REASONS
@@ -90,15 +89,12 @@ def render_columns_page(request: HttpRequest, run: ImportRun, *, data: Any = Non
             form = ColumnsForm(data, run=run, mapping=mapping, head=head)
             context["understood"] = FileInterpretation.from_mapping(mapping, head)
             if mapping.doubt:
-                names = [head.names[index] for index in mapping.doubtful_columns]
-                context["doubt"] = format_doubt(mapping.doubt, names)[0]
+                context["doubt"] = format_doubt(mapping, head)[0]
             context["has_no_guess"] = not {"name", "content", "pattern", "user"} & {
                 *mapping.reasons.values()
             }
         if data is not None and form.is_valid() and is_readable:
-            warn_if_not_applied(
-                request, services.start_check_with_columns(run=run, mapping=form.get_mapping())
-            )
+            warn_if_not_applied(request, services.start_check(run=run, mapping=form.get_mapping()))
             return redirect(get_run_url(run))
         context |= {"form": form, "head": head}
         context["zones"] = list_time_zones()
@@ -146,17 +142,12 @@ def render_check_page(
             return redirect("import_run", project.pk, run.pk)
     matching = matching_form or MatchingForm(None, run=run, mapping=ImportMapping.from_run(run))
     labels = labels_form or LabelsForm(None, run=run, mapping=ImportMapping.from_run(run))
-    problem_rows = [{**problem, "message": format_problem(problem)} for problem in run.problems]
-    problem_counts = [
-        (MESSAGES[kind][0], count) for kind, count in run.summary.get("problem_counts", {}).items()
-    ]
-    n_problems = sum(count for _kind, count in problem_counts)
+    problems = group_problems(run.problems, run.summary.get("problem_counts", {}))
     context = build_context(
         run,
         form=form,
-        problems=problem_rows,
-        problem_counts=problem_counts,
-        total=n_problems,
+        problems=problems,
+        total=sum(problem.count for problem in problems),
         questions=_list_question_counts(run),
         skipped_records=_list_skipped_records(run),
         items=preview.build_item_previews(run, get_url=partial(get_run_url, run, "file")),

@@ -96,6 +96,7 @@ def _reread_file(request: HttpRequest, run: ImportRun) -> HttpResponse:
             encoding=cleaned_data.get("encoding", mapping.encoding),
             delimiter=cleaned_data.get("delimiter", ""),
             source=cleaned_data.get("source", ""),
+            sheets=cleaned_data.get("sheets", mapping.sheets),
         )
     except UnreadableFileError as error:
         messages.error(request, format_error(error))
@@ -109,7 +110,7 @@ def _check_with_columns(request: HttpRequest, run: ImportRun) -> HttpResponse:
     if run.state != State.MAPPING:
         return redirect(get_run_url(run))
     mapping = ImportMapping.from_run(run)
-    current_values = {"source": mapping.source}
+    current_values = {"source": mapping.source, "sheets": mapping.sheets}
     # Not every source has a delimiter.
     if mapping.encoding and mapping.delimiter:
         current_values["delimiter"] = mapping.delimiter
@@ -134,9 +135,7 @@ def _check_with_matches(request: HttpRequest, run: ImportRun) -> HttpResponse:
     form = MatchingForm(request.POST, run=run, mapping=mapping)
     if not form.is_valid():
         return render_check_page(request, run, matching_form=form)
-    warn_if_not_applied(
-        request, services.start_check_with_matches(run=run, mapping=form.get_mapping(mapping))
-    )
+    warn_if_not_applied(request, services.start_check(run=run, mapping=form.get_mapping(mapping)))
     return redirect(get_run_url(run))
 
 
@@ -148,14 +147,12 @@ def _check_with_labels(request: HttpRequest, run: ImportRun) -> HttpResponse:
     form = LabelsForm(request.POST, run=run, mapping=mapping)
     if not form.is_valid():
         return render_check_page(request, run, labels_form=form)
-    warn_if_not_applied(
-        request, services.start_check_with_matches(run=run, mapping=form.get_mapping(mapping))
-    )
+    warn_if_not_applied(request, services.start_check(run=run, mapping=form.get_mapping(mapping)))
     return redirect(get_run_url(run))
 
 
 def _check_again(request: HttpRequest, run: ImportRun) -> HttpResponse:
-    warn_if_not_applied(request, services.start_check_again(run=run))
+    warn_if_not_applied(request, services.start_check(run=run))
     return redirect(get_run_url(run))
 
 

@@ -24,7 +24,11 @@ from ratings.imports.interpretation import FileInterpretation
 from ratings.imports.mapping.column_options import InvalidImportOptions, parse_column_roles
 from ratings.imports.mapping.column_texts import LAYOUT_TEXTS
 from ratings.imports.mapping.columns import MULTI_COLUMN_ROLES, ROLES
-from ratings.imports.mapping.import_mapping import DUPLICATE_POLICIES, KEEP_EXISTING_POLICY
+from ratings.imports.mapping.import_mapping import (
+    DUPLICATE_POLICIES,
+    KEEP_EXISTING_POLICY,
+    SHEET_CHOICES,
+)
 from ratings.imports.readers import SOURCES
 from ratings.management.label_arguments import (
     add_label_arguments,
@@ -67,6 +71,12 @@ class Command(BaseCommand):
             "Other roles are guessed; ROLE= removes a guess",
         )
         parser.add_argument("--layout", choices=list(LAYOUT_TEXTS))
+        parser.add_argument(
+            "--sheets",
+            choices=list(SHEET_CHOICES),
+            help="sheets of a workbook with the same columns: raters reads them all, each of one "
+            "rater, rows one after another, first only the first",
+        )
         parser.add_argument("--question", metavar="KEY", help="question of a table's labels")
         parser.add_argument("--rater", metavar="KEY", help="rater of a file that names none")
         parser.add_argument(
@@ -132,6 +142,7 @@ class Command(BaseCommand):
             encoding=options["encoding"] or "",
             columns=_parse_roles(options["map"]),
             layout=options["layout"] or "",
+            sheets=options["sheets"] or "",
             question=options["question"] or "",
             rater=options["rater"] or "",
             match_raters=options["match_raters"],

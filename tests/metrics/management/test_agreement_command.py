@@ -136,14 +136,14 @@ def test_rows_of_one_question(write_file, capsys):
         (
             "item,rater,label\na,b,x\na,c,mjor\n",
             ["--order", "x,y"],
-            "Line 3: Unknown label 'mjor'; one of x, y",
+            "Line 3: 'mjor' is no label of this question; one of x, y",
         ),
         ("item,rater,label\na,b,x\n", ["--order", "x,y,x"], "The order names 'x' twice"),
         ("item,rater,label\na,b,x\n", [], "at least two categories, not 1"),
         (
             "item,rater,label,timestamp\na,b,x,yesterday\n",
             [],
-            "Line 2: 'yesterday' is no time such as 2026-",
+            "Line 2: 'yesterday' is not an ISO-8601 time",
         ),
         ('item,rater,label\na,b,"x\n', [], "Line 2: A cell that begins with a quotation mark"),
         ("item,rater,label\na,b,x\0\n", [], "Line 2: There is a NUL character"),

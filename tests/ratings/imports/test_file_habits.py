@@ -11,10 +11,11 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import openpyxl
 import pytest
 from django.core.management import CommandError, call_command
 
-from projects.models import Project
+from projects.models import Item, Project
 from ratings.models import Rating
 from tests.ratings.imports.test_command import run_import_command
 from tests.ratings.imports.wizard_client import (
@@ -58,16 +59,19 @@ READABLE_FILES = {
     "column_about_the_item.csv": Expected(
         12, 2, 24, {"sex": "ignored", "rater_2": "rater_column"}, {"cohen_kappa": 0.5}
     ),
-    "raters_in_rows.csv": Expected(5, 3, 15, {}, {}),
+    "raters_in_rows.csv": Expected(5, 3, 15, {}, {"fleiss_kappa": 0.3662}),
     "three_lines_of_names.csv": Expected(
         4,
         3,
         12,
         {},
-        {},
-        {},
+        {"fleiss_kappa": 0.1220},
+        {"header_row": 2},
     ),
     "double_entry.csv": Expected(4, 2, 8, {}, {"cohen_kappa": 0.5}),
+    "tool_csv_id_first.csv": Expected(
+        3, 2, 4, {}, {"cohen_kappa": 0}, {"several_labels": 1, "no_label": 1}
+    ),
     "rater_twice_newest_first.csv": Expected(
         3, 2, 6, {"timestamp": "rated_at"}, {"cohen_kappa": 0.4}
     ),
@@ -161,8 +165,12 @@ def test_wizard_guesses_as_the_command(name: str, lead: Any, client_for: Any) ->
 
 
 DOUBTFUL_FILES = {
-    "table_of_counts.csv": ("add up to the same sum", "--layout counts"),
-    "item_in_two_rows_wide.csv": ("1 (lines 2 and 8), 2 (lines 3 and 9)", "--duplicates last"),
+    "table_of_counts.csv": ("counts", "add up to the same sum", "--layout counts"),
+    "item_in_two_rows_wide.csv": (
+        "repeated_rows",
+        "1 (lines 2 and 8), 2 (lines 3 and 9)",
+        "--duplicates last",
+    ),
 }
 
 
@@ -172,7 +180,9 @@ def test_doubtful_file_is_rejected_with_what_to_do(name: str, lead: Any) -> None
     status, report = run_import_command(FILES / name, name="N", owner=lead.username, json=True)
     assert status == 1
     (problem,) = report["problems"]
-    assert all(text in problem["message"] for text in DOUBTFUL_FILES[name])
+    kind, *texts = DOUBTFUL_FILES[name]
+    assert problem["kind"] == kind
+    assert all(text in problem["message"] for text in texts)
     assert (snapshot_import_tables(), list_stored_files()) == before
     # What was understood is there all the same.
     assert get_roles(report["understood"][str(FILES / name)])
@@ -290,3 +300,180 @@ def test_columns_page_shows_doubt_and_reasons(lead: Any, client_for: Any) -> Non
     page = get_page_text(wizard.get_page())
     assert "add up to the same sum in every row" in page
     assert "number of ratings with the label" in page
+
+
+def test_items_without_a_key_name_the_column_that_can_be_one(tmp_path: Path, lead: Any) -> None:
+    path = tmp_path / "posts.csv"
+    rows = [(1, "Hi", "a", "x"), (2, "Hi", "b", "y"), (3, "Bye", "a", "x"), (4, "Bye", "b", "x")]
+    path.write_text(
+        "post,text,rater,label\n" + "".join(f"{p},{t},{r},{lb}\n" for p, t, r, lb in rows)
+    )
+    roles = ["text=text", "rater=rater", "label=label", "attributes=post"]
+    options = {"name": "N", "owner": lead.username, "map": [*roles, "item="]}
+    status, report = run_import_command(path, **options)
+    (problem,) = report["problems"]
+    assert (status, problem["count"], problem["lines"]) == (1, 2, [3, 5])
+    assert problem["message"] == (
+        "Lines 3, 5 (2 times): Item 'Hi' has '2' as its 'post', but another content in line 2: "
+        "'1'. An item has one content. Likewise 'Bye'. Choose 'post' as the item ID, or leave this "
+        "column out (--map item=post, or --map ignore=post)."
+    )
+    for advised in ("item=post", "ignore=post"):
+        assert run_import_command(path, **options | {"map": [*roles[:3], advised]})[0] == 0
+
+
+def test_each_kind_of_fault_is_one_sentence_of_both_commands(tmp_path: Path, lead: Any) -> None:
+    path = tmp_path / "faults.csv"
+    path.write_text("item,rater,label\n" + "a,r,x\nb,,x\n,s,y\nc\n" * 9)
+    status, report = run_import_command(path, name="N", owner=lead.username)
+    assert status == 1
+    assert [(problem["kind"], problem["count"]) for problem in report["problems"]] == [
+        ("key_empty", 18),
+        ("cells", 9),
+    ]
+    assert report["problems"][0]["columns"] == ["rater", "item"]
+    with pytest.raises(CommandError) as refused:
+        compute_agreement(path)
+    messages = [problem["message"] for problem in report["problems"]]
+    assert str(refused.value) == f"{path}: " + "\n".join(messages)
+    assert messages[1] == (
+        "Lines 5, 9, 13, 17, 21, … (9 times): 1 cells, where the line of names has 3. Put a cell "
+        "that contains the delimiter into quotation marks."
+    )
+
+
+def write_workbook(path: Path, sheets: dict[str, list[list[Any]]]) -> Path:
+    workbook = openpyxl.Workbook()
+    workbook.remove(workbook.worksheets[0])
+    for title, rows in sheets.items():
+        sheet = workbook.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    workbook.save(path)
+    return path
+
+
+SHEETS_OF_RATERS: dict[str, list[list[Any]]] = {
+    "Notes": [["Ratings of May"]],
+    "Anna": [["item", "label"], ["a", "yes"], ["b", "no"]],
+    "Ben": [["Second round"], ["item", "label"], ["a", "yes"], ["b", "yes"], ["c", "no"]],
+    "Carla": [["item", "label"], ["c", "no"]],
+}
+
+
+def test_sheets_of_raters_are_merged_on_request(tmp_path: Path, lead: Any) -> None:
+    path = write_workbook(tmp_path / "raters.xlsx", SHEETS_OF_RATERS)
+    options = {"name": "N", "owner": lead.username}
+    status, report = run_import_command(path, **options)
+    assert (status, Project.objects.count()) == (1, 0)
+    message = report["problems"][0]["message"]
+    assert "3 sheets have the same columns, each of one rater: Anna, Ben, Carla" in message
+    with pytest.raises(CommandError, match="--sheets raters, or --sheets first"):
+        compute_agreement(path)
+
+    status, report = run_import_command(path, **options, sheets="raters")
+    assert (status, report["items"], report["raters"], report["ratings"]) == (0, 3, 3, 6)
+    assert report["left_out"] == {"other_sheets": 1, "title_row": 1}
+    answer = compute_agreement(path, sheets="raters")
+    assert (answer["n_items"], answer["raters"]) == (3, ["Anna", "Ben", "Carla"])
+    for understood in (report["understood"][str(path)], answer["understood"]):
+        assert understood["sheets"] == ["Anna", "Ben", "Carla"]
+        assert understood["left_out"]["other_sheets"]["values"] == ["Notes"]
+        assert get_roles(understood) == {"item": "item", "label": "label", "rater": "rater"}
+    labels = get_labels(Project.objects.get().questions.get())
+    assert labels["c", "Ben"] == labels["c", "Carla"] == "no"
+
+
+def test_first_sheet_alone_is_read_on_request(tmp_path: Path, lead: Any) -> None:
+    path = write_workbook(tmp_path / "raters.xlsx", SHEETS_OF_RATERS)
+    status, report = run_import_command(path, name="N", owner=lead.username, sheets="first")
+    assert (status, report["raters"], report["ratings"]) == (0, 1, 2)
+    understood = report["understood"][str(path)]
+    assert understood["sheets"] == ["Anna"]
+    assert understood["left_out"]["other_sheets"]["values"] == ["Notes", "Ben", "Carla"]
+
+
+def test_sheets_with_raters_are_read_one_after_another(tmp_path: Path, lead: Any) -> None:
+    names = ["item", "rater", "label"]
+    sheets = {
+        "May": [names, ["a", "ann", "yes"], ["a", "ben", "no"]],
+        "June": [names, ["b", "ann", "yes"], ["b", "ben", "yes"], ["b", "cleo", None]],
+    }
+    path = write_workbook(tmp_path / "months.xlsx", sheets)
+    options = {"name": "N", "owner": lead.username}
+    status, report = run_import_command(path, **options)
+    assert status == 1
+    assert "(--sheets rows, or --sheets first)" in report["problems"][0]["message"]
+    status, report = run_import_command(path, **options, sheets="rows")
+    assert (status, report["items"], report["raters"], report["ratings"]) == (0, 2, 2, 4)
+    # Lines are counted through all sheets.
+    assert report["understood"][str(path)]["left_out"]["missing"]["lines"] == [7]
+
+
+def test_wizard_asks_which_sheets_to_read(tmp_path: Path, lead: Any, client_for: Any) -> None:
+    path = write_workbook(tmp_path / "raters.xlsx", SHEETS_OF_RATERS)
+    wizard = WizardClient(client_for(lead))
+    wizard.upload(path.read_bytes(), path.name)
+    page = wizard.get_page()
+    assert "each of one rater: Anna, Ben, Carla" in get_page_text(page)
+    data = {"action": "columns", "source": "xlsx", "layout": "long", "item": "0", "label": "1"}
+    assert wizard.client.post(wizard.run_url, data | {"sheets": ""}).status_code == 400
+    wizard.client.post(wizard.run_url, {"action": "read", "source": "xlsx", "sheets": "raters"})
+    wizard.choose_columns()
+    run = wizard.run_worker()
+    assert run.state == "checked", run.problems
+    assert (run.summary["items"], run.summary["raters"]) == (3, 3)
+
+
+STORED_LABELS = {
+    # A form whose rows are raters and whose columns are items.
+    "raters_in_rows.csv": {
+        **{("Photo 1", rater): "Good" for rater in ("one", "two", "three")},
+        **{("Photo 2", "one"): "Bad", ("Photo 2", "two"): "Bad", ("Photo 2", "three"): "Fair"},
+        **{("Photo 3", "one"): "Good", ("Photo 3", "two"): "Fair", ("Photo 3", "three"): "Good"},
+        **{("Photo 4", rater): "Fair" for rater in ("one", "two", "three")},
+        **{("Photo 5", "one"): "Good", ("Photo 5", "two"): "Good", ("Photo 5", "three"): "Bad"},
+    },
+    # Two of the three lines of names are no answers, and the columns of the survey are no raters.
+    "three_lines_of_names.csv": {
+        (f"Q1_{number}", rater): label
+        for rater, labels in {
+            "R_1aa": ("Very clear", "Clear", "Unclear", "Clear"),
+            "R_2bb": ("Very clear", "Clear", "Clear", "Unclear"),
+            "R_3cc": ("Clear", "Clear", "Unclear", "Clear"),
+        }.items()
+        for number, label in enumerate(labels, start=1)
+    },
+    # "3--1": the first entry of record 3.
+    "double_entry.csv": {
+        (item, rater): label
+        for item, labels in {"1": "11", "2": "01", "3": "00", "4": "11"}.items()
+        for rater, label in zip("12", labels, strict=True)
+    },
+    # What says the same for all annotations of a task is content.
+    "tool_csv_id_first.csv": {
+        ("1", "1"): "Positive",
+        ("1", "2"): "Negative",
+        ("2", "1"): "Positive",
+        ("3", "1"): "Negative",
+    },
+}
+
+
+@pytest.mark.parametrize("name", STORED_LABELS)
+def test_stored_labels_are_those_of_the_file(name: str, lead: Any) -> None:
+    run_import_command(FILES / name, name="N", owner=lead.username)
+    labels = get_labels(Project.objects.get().questions.get())
+    assert {
+        (item, rater.removesuffix("@example.org")): label for (item, rater), label in labels.items()
+    } == STORED_LABELS[name]
+
+
+def test_columns_of_a_task_are_its_content(lead: Any) -> None:
+    run_import_command(FILES / "tool_csv_id_first.csv", name="N", owner=lead.username)
+    bodies = Item.objects.values_list("key", "body__text")
+    assert dict(bodies) == {
+        "1": "First of the sentences",
+        "2": "Second of the sentences",
+        "3": "Third of the sentences",
+    }

@@ -51,9 +51,11 @@ class _QualtricsReader(ToolReader):
             for number, (line, fields) in enumerate(self.rows):
                 response = to_text(fields.get(RESPONSE_ID))
                 if IMPORT_ID in response or IMPORT_ID in to_text(next(iter(fields.values()), "")):
+                    yield SkippedRecord(line, "header_row")
                     continue
                 if number == 0 and not response.startswith("R_"):
                     texts = fields
+                    yield SkippedRecord(line, "header_row")
                     continue
                 yield from _parse_response(line, fields, texts)
         except UnreadableFileError as error:

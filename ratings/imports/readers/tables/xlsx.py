@@ -7,6 +7,7 @@ other files are never followed.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,14 +18,21 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from ratings.imports.decoding.sample import FileSample
+from ratings.imports.mapping.column_cells import TableHead
 from ratings.imports.mapping.column_names import is_known_name
-from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.mapping.import_mapping import (
+    SHEETS_ARE_RATERS,
+    SHEETS_ARE_ROWS,
+    ImportMapping,
+)
 from ratings.imports.problems import UnreadableFileError
 from ratings.imports.readers.tables.rows import TableLine
 from ratings.imports.records import ReaderProblem, SkippedRecord
 
 from .base import CountedLines, TableSource
 from .csv_records import MAX_CELL_LENGTH, MAX_COLUMNS
+from .sheets import MergedSheets
+from .tidy_lines import TableLines
 
 WORKBOOK_PART = "xl/workbook.xml"
 STRINGS_PART = "xl/sharedStrings.xml"
@@ -45,8 +53,20 @@ class XlsxSource(TableSource):
     def can_read(self, sample: FileSample) -> bool:
         return sample.kind == "zip" and is_workbook(sample.path)
 
-    def open_lines(self, path: Path, mapping: ImportMapping) -> XlsxLines:
-        return XlsxLines(path)
+    def read_head(self, path: Path, mapping: ImportMapping) -> TableHead:
+        head = super().read_head(path, mapping)
+        return dataclasses.replace(head, sheet_titles=_list_sheets(path)[0])
+
+    def open_lines(self, path: Path, mapping: ImportMapping) -> TableLines:
+        if mapping.sheets not in (SHEETS_ARE_RATERS, SHEETS_ARE_ROWS):
+            return XlsxLines(path)
+        titles, others = _list_sheets(path)
+        lines = MergedSheets(
+            [(title, XlsxLines(path, title)) for title in titles],
+            are_raters=mapping.sheets == SHEETS_ARE_RATERS,
+        )
+        lines.extra_records += [SkippedRecord(0, "other_sheets", title) for title in others]
+        return lines
 
 
 def is_workbook(path: Path) -> bool:
@@ -59,22 +79,31 @@ def is_workbook(path: Path) -> bool:
 
 
 class XlsxLines(CountedLines):
-    """Rows of the sheet as lines of cells, without trailing empty cells."""
+    """Rows of a sheet as lines of cells, without trailing empty cells.
+
+    Without a title it is the first sheet that has a table, and the others are reported.
+    """
+
+    def __init__(self, path: Path, title: str = "") -> None:
+        super().__init__(path)
+        self.title = title
 
     def __iter__(self) -> Iterator[TableLine]:
         has_formulas = _validate_workbook(self.path)
         with contextlib.ExitStack() as stack:
-            value_sheet = stack.enter_context(_open_sheet(self.path, data_only=True))
+            value_sheet = stack.enter_context(_open_sheet(self.path, self.title, data_only=True))
             self.n_rows = value_sheet.max_row or 1
             value_sheet.reset_dimensions()
             rows = _iter_rows(value_sheet)
             formula_rows: Iterator[Any] = itertools.repeat(None)
             if has_formulas:
-                formula_sheet = stack.enter_context(_open_sheet(self.path, data_only=False))
+                formula_sheet = stack.enter_context(
+                    _open_sheet(self.path, self.title, data_only=False)
+                )
                 formula_sheet.reset_dimensions()
                 formula_rows = _iter_rows(formula_sheet)
             for number, sheet in enumerate(value_sheet.parent.worksheets, start=1):
-                if sheet is not value_sheet:
+                if sheet is not value_sheet and not self.title:
                     self.extra_records.append(SkippedRecord(number, "other_sheets", sheet.title))
             yield from self._iter_lines(rows, formula_rows)
 
@@ -146,8 +175,11 @@ def _has_formula(archive: zipfile.ZipFile, name: str) -> bool:
 
 
 @contextlib.contextmanager
-def _open_sheet(path: Path, *, data_only: bool) -> Iterator[Any]:
-    """Yield the first sheet that has a table, else the first with rows, for sequential reading."""
+def _open_sheet(path: Path, title: str = "", *, data_only: bool) -> Iterator[Any]:
+    """Yield the sheet of a title for sequential reading.
+
+    Without a title it is the first sheet that has a table, else the first with rows.
+    """
     import openpyxl
 
     # Pass an open file, because openpyxl rejects a path without a known extension.
@@ -160,7 +192,32 @@ def _open_sheet(path: Path, *, data_only: bool) -> Iterator[Any]:
             raise UnreadableFileError("xlsx") from None
         if not workbook.worksheets:
             raise UnreadableFileError("empty")
-        yield max(workbook.worksheets, key=_rank_sheet)
+        yield workbook[title] if title else max(workbook.worksheets, key=_rank_sheet)
+
+
+def _list_sheets(path: Path) -> tuple[list[str], list[str]]:
+    """Return the titles of the sheets with the columns of the one that is read, and of all others.
+
+    Raises UnreadableFileError.
+    """
+    _validate_workbook(path)
+    with _open_sheet(path, data_only=True) as read_sheet:
+        names = _find_names(read_sheet)
+        titles: tuple[list[str], list[str]] = ([], [])
+        for sheet in read_sheet.parent.worksheets:
+            titles[not (sheet is read_sheet or _find_names(sheet) == names)].append(sheet.title)
+    return titles
+
+
+def _find_names(sheet: Any) -> list[str]:
+    """Return the first row with several cells, without the empty ones at its end."""
+    for cells in _read_first_rows(sheet):
+        names = ["" if cell is None else str(cell) for cell in cells]
+        if sum(map(bool, names)) >= 2:
+            while not names[-1]:
+                names.pop()
+            return names
+    return []
 
 
 def _rank_sheet(sheet: Any) -> int:
@@ -168,17 +225,18 @@ def _rank_sheet(sheet: Any) -> int:
 
     A table has two rows with several cells among its first rows; an empty sheet has rank 0.
     """
-    try:
-        rows = [
-            [cell for cell in row if cell is not None]
-            for row in sheet.iter_rows(max_row=TABLE_ROWS, values_only=True)
-        ]
-    except Exception:
-        raise UnreadableFileError("xlsx") from None
+    rows = [[cell for cell in cells if cell is not None] for cells in _read_first_rows(sheet)]
     wide_rows = [row for row in rows if len(row) >= 2]
     if len(wide_rows) < 2:
         return 1 if any(rows) else 0
     return 3 if any(is_known_name(str(name)) for name in wide_rows[0]) else 2
+
+
+def _read_first_rows(sheet: Any) -> list[Sequence[Any]]:
+    try:
+        return list(sheet.iter_rows(max_row=TABLE_ROWS, values_only=True))
+    except Exception:
+        raise UnreadableFileError("xlsx") from None
 
 
 def _iter_rows(sheet: Any) -> Iterator[Sequence[Any]]:

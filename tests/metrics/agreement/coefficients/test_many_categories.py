@@ -66,9 +66,24 @@ def test_test_of_homogeneity_solves_what_the_eigenvalues_give() -> None:
 
 
 @pytest.mark.parametrize("k", [5, 90])
-def test_sparse_counts_give_the_product(k: int) -> None:
+def test_sums_over_pairs_are_those_of_the_matrix(k: int) -> None:
     counts, n_items = build_patterns(k)
     matrix = np.random.default_rng(1).random((k, k))
     sums = build_pattern_sums(counts, n_items)
-    expected = np.einsum("pj,jl,pl->p", sums.counts, matrix, sums.counts)
+    expected = ((sums.counts @ matrix) * sums.counts).sum(axis=1)
     np.testing.assert_allclose(sums.sum_over_pairs(matrix), expected)
+    # Where items have many ratings in many categories, no pairs are listed.
+    dense = build_pattern_sums(counts.sum(axis=0, keepdims=True), [1])
+    everything = dense.counts[0]
+    np.testing.assert_allclose(dense.sum_over_pairs(matrix), [everything @ matrix @ everything])
+
+
+@pytest.mark.parametrize("k", [5, 90])
+def test_unweighted_standard_errors_are_those_of_identical_weights(k: int) -> None:
+    counts, n_items = build_patterns(k)
+    for formula in (fleiss.fleiss_kappa, fleiss.fleiss_kappa_gwet):
+        plain, weighted = (
+            formula(counts, n_items, weights=weights) for weights in (None, np.eye(k))
+        )
+        for part in ("value", "se", "low", "high"):
+            np.testing.assert_allclose(getattr(plain, part), getattr(weighted, part), rtol=1e-9)

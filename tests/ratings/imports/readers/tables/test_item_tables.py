@@ -250,7 +250,9 @@ def test_repeated_key_with_different_content_is_an_error(wizard: WizardClient) -
     run = wizard.upload_and_validate(build_csv([*TWEETS, {**TWEETS[0], "text": "Another"}]))
     (problem,) = run.problems
     assert (problem["kind"], problem["line"]) == ("conflicting_item", 5)
-    assert "has another content in line 2" in get_page_text(wizard.get_page())
+    page = get_page_text(wizard.get_page())
+    assert "'Another' as its 'text', but another content in line 2" in page
+    assert "Leave the column 'text' out" in page
 
 
 def test_repeated_content_is_reported(wizard: WizardClient) -> None:
