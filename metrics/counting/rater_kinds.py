@@ -33,7 +33,7 @@ class RaterKinds:
     """Ids of model raters, and whether ratings of models are tallied separately.
 
     `separates_models`: whether models are separate from people; `models`: the raters at hand that
-    are models. `model_raters` and `has_changed_kinds` are the values for the
+    are models. `model_raters` and `needs_recount` are the values for the
     question's CountState.
     """
 
@@ -80,7 +80,7 @@ class RaterKinds:
         """Set the kinds on the state, which the caller saves."""
         state.separates_models = self.separates_models
         state.model_raters = list(self.model_raters)
-        state.needs_recount = self.has_changed_kinds
+        state.needs_recount = self.needs_recount
 
     def build_model_mask(self, rater: np.ndarray) -> np.ndarray:
         """Return a mask of the ratings that models gave."""

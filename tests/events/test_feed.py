@@ -27,7 +27,7 @@ def record(project: Any, n: int) -> None:
 def read_feed(project: Any, after: int) -> list[tuple[int, int]]:
     """Return (number, n) of the events after this number, as a reader of the API gets them."""
     events = feed.get_project_feed(project, "lead").filter(number__gt=after)
-    return [(event.number, event.data["n"]) for event in events]
+    return [(event.number or 0, event.data["n"]) for event in events]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -28,6 +28,7 @@ def test_second_administrator_signs_in_and_chooses_a_password(
     assert response["Location"].startswith("/password/")  # the password is known here
     entry = AuditLogEntry.objects.get(action="admin_added")
     assert (entry.details["name"], entry.actor) == ("grace", "")
+    assert entry.after is not None
     assert entry.after["is_superuser"] is True
     assert password not in str(vars(entry))
 

@@ -20,7 +20,7 @@ class Receiver:
         self.headers: list[dict[str, str]] = []
         self.bodies: list[bytes] = []
         self.url = ""
-        self.respond: Callable[[BaseHTTPRequestHandler, bytes], None] = self.accept
+        self.respond: Callable[[BaseHTTPRequestHandler, bytes], object] = self.accept
 
     def accept(self, handler: BaseHTTPRequestHandler, body: bytes) -> None:
         answer(handler, 200, b"thanks")

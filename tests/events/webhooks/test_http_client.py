@@ -63,7 +63,7 @@ def test_nobody_listens(settings: Any) -> None:
 
 
 def test_garbage_is_no_answer(receiver: Receiver) -> None:
-    receiver.respond = lambda handler, _body: handler.wfile.write(b"hello\r\n\r\n") and None
+    receiver.respond = lambda handler, _body: handler.wfile.write(b"hello\r\n\r\n")
     assert http_client.post(receiver.url, b"{}", {}).error == "connection"
 
 

@@ -11,6 +11,7 @@ from scipy import special
 
 from metrics.agreement import estimate_coefficient, pattern_coefficients, report
 from metrics.agreement.coefficients import cohen, fleiss
+from metrics.agreement.counts.score_intervals import ScoreLimits
 from metrics.agreement.counts.urn_model import (
     Margins,
     UrnModel,
@@ -194,6 +195,7 @@ def test_limits_are_those_found_by_small_steps(numbers, name):
         [0, 0, 2],
     ]
     limits = estimate_coefficient(name, counts, numbers).limits
+    assert isinstance(limits, ScoreLimits)
     value, lowest, margin = limits.numbers[:3]
     if not np.isfinite(value + margin):
         return

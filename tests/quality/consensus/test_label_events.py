@@ -30,8 +30,8 @@ def test_changed_labels_and_completion(
 ) -> None:
     Project.objects.update(overlap=2)
     for rater in ("ann", "ben"):
-        for item in ("a", "b"):
-            rate(question, item, rater, "minor")
+        for key in ("a", "b"):
+            rate(question, key, rater, "minor")
     assert recompute_and_list(question) == [
         (
             "question.complete",

@@ -395,7 +395,7 @@ def test_first_sheet_alone_is_read_on_request(tmp_path: Path, lead: Any) -> None
 
 def test_sheets_with_raters_are_read_one_after_another(tmp_path: Path, lead: Any) -> None:
     names = ["item", "rater", "label"]
-    sheets = {
+    sheets: dict[str, list[list[Any]]] = {
         "May": [names, ["a", "ann", "yes"], ["a", "ben", "no"]],
         "June": [names, ["b", "ann", "yes"], ["b", "ben", "yes"], ["b", "cleo", None]],
     }

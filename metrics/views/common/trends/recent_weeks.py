@@ -89,7 +89,7 @@ class RecentWeeks:
         return RecentWeeksChange(after["value"] - before["value"], is_clear)
 
 
-def _compute_mean(estimates: Sequence[Mapping[str, Any]]) -> dict[str, float | None] | None:
+def _compute_mean(estimates: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     """Return the mean of the weeks by their items: value, low and high; no limits without theirs.
 
     The distance of a limit from the mean is the root of the summed squares of the weeks' distances

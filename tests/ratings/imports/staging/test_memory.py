@@ -16,7 +16,7 @@ from ratings.imports.staging import database, queries
 from ratings.imports.validation import file_validation
 
 COLUMNS = {"item": 0, "rater": 1, "label": 2}
-MAPPING = ImportMapping("csv", "utf-8-sig", ",", "long", COLUMNS)
+MAPPING = ImportMapping("csv", "utf-8-sig", ",", "long", columns=COLUMNS)
 
 
 def validate_lines(folder: Path, lines: list[str]) -> tuple[file_validation.FileReport, list[Any]]:
