@@ -17,9 +17,9 @@ from ratings.imports.interpretation import FileInterpretation, Repeats
 from ratings.imports.problems import ProblemList, UnreadableFileError, format_error
 from ratings.imports.uploads import open_unpacked
 from ratings.imports.values.label_interpretation import LabelOptions, interpret_labels
-from ratings.imports.values.label_normalization import parse_number
 from ratings.imports.values.label_notes import MAYBE_MISSING, LabelNote, format_command_note
 from ratings.imports.values.label_order import OPTION, guess_order
+from ratings.label_normalization import parse_number
 
 from .rating_rows import (
     FileRow,

@@ -13,7 +13,7 @@ from typing import Any
 from core.db import bulk
 from projects.models import Project, Question
 from projects.services.raters import pseudonyms
-from ratings.imports.values.label_normalization import get_normal_form
+from ratings.label_normalization import get_normal_form
 from ratings.services import exam_gate
 from ratings.services.permissions import ANSWERABLE_STATES
 

@@ -16,6 +16,7 @@ from projects.models import Project
 from projects.services import question_validation
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions
+from ratings.label_normalization import get_normal_form
 from ratings.models import ImportRun
 
 from . import jobs, leases, services, uploads
@@ -35,7 +36,6 @@ from .problems import (
 from .readers import SOURCES
 from .services import NewQuestionScale
 from .values.label_interpretation import quote_labels
-from .values.label_normalization import get_normal_form
 from .values.label_notes import NO_ORDER, UNDECIDED_KINDS, LabelNote, format_command_note
 from .values.label_order import ALPHABET, OPTION, guess_order
 

@@ -19,6 +19,7 @@ from projects.services.question_validation import NewCategory, NewQuestion
 from projects.services.questions import add_question
 from projects.services.raters import fields
 from ratings.files import data_folders, upload_names
+from ratings.label_normalization import parse_number
 from ratings.models import ImportRun
 
 from . import leases, shared_files
@@ -26,7 +27,6 @@ from . import uploads as imports_uploads
 from .mapping import matching
 from .mapping.import_mapping import ImportMapping
 from .readers import guess_mapping
-from .values.label_normalization import parse_number
 
 logger = logging.getLogger(__name__)
 

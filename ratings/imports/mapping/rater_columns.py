@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ratings.imports.values.label_normalization import get_normal_form
+from ratings.label_normalization import get_normal_form
 
 from .column_cells import MAX_SHORT_LABEL, MIN_RELIABLE_ROWS, TableHead
 from .column_names import (

@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import label_notes
-from .label_normalization import (
+from ratings.label_normalization import (
     TRUTH_VALUES,
     get_normal_form,
     get_similar_forms,
@@ -20,6 +19,8 @@ from .label_normalization import (
     parse_decimal,
     select_spelling,
 )
+
+from . import label_notes
 from .label_notes import LabelNote
 from .label_order import ALPHABET, guess_order
 from .missing_codes import CodeStatus, classify_codes

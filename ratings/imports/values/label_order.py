@@ -10,7 +10,8 @@ import re
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from .label_normalization import MINUS_SIGNS, parse_decimal
+from ratings.label_normalization import MINUS_SIGNS, parse_decimal
+
 from .ordered_scales import list_scales, normalize_phrase
 
 NUMBERS = "numbers"

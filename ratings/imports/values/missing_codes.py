@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from enum import Enum
 
-from .label_normalization import parse_decimal
+from ratings.label_normalization import parse_decimal
+
 from .label_order import find_known_scale
 
 # In lower case. What programs write for an empty cell, and the signs that people use for it.

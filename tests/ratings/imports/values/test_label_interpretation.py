@@ -15,7 +15,7 @@ from ratings.imports.values.label_interpretation import (
     interpret_labels,
 )
 from ratings.imports.values.label_lists import format_label_list, parse_label_list
-from ratings.imports.values.label_normalization import get_normal_form
+from ratings.label_normalization import get_normal_form
 
 
 def read(*texts: str, existing: tuple[str, ...] = (), **options: object) -> LabelInterpretation:
