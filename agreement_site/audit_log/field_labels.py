@@ -54,6 +54,7 @@ FIELD_LABELS = {
     "scale": _("scale"),
     "text": _("text"),
     "target_agreement": _("bar"),
+    "cluster_attribute": _("attribute of clusters"),
     "time_zone": _("time zone"),
     "weight_matrix": _("table of weights"),
     # webhooks

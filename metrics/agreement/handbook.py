@@ -135,6 +135,38 @@ equivalent to drawing items, and costs the same for ten thousand items as for te
 """
 
 _UNDEFINED_REASONS = """\
+## Items in clusters
+
+Items of one document, conversation or patient are often alike: in how often raters agree, or in the
+categories that occur. The interval of independent items is then too narrow. If you name the
+attribute that such items share (*Items belong to* in the settings of a project, `cluster_attribute`
+of the API, `manage.py agreement --cluster COLUMN`), Concord takes this into account
+(`metrics/agreement/counts/clusters.py`):
+
+* The *design effect* D of a coefficient is the ratio of two jackknife variances (Kish 1965, Survey
+  Sampling): that of leaving out one cluster at a time, and that of leaving out one item at a time.
+  The first is the sandwich estimator by cluster with the small-sample correction of the jackknife
+  (Liang & Zeger 1986, Biometrika 73, 13-22; Bell & McCaffrey 2002, Survey Methodology 28, 169-181;
+  for kappas Vanbelle 2019, Statistical Methods in Medical Research 28, 3012-3026). D is at least 1.
+  Clusters of one item each have D = 1 and change nothing. Where all ratings agree, nothing tells
+  how alike items are: D is then the mean size of a cluster, weighted by items.
+* The standard error is sqrt(D) times as large. Each end of the interval shown moves
+  sqrt(D) t(clusters - 1) / t(items - 1) times as far away on the scale of log(1 - value). The ends
+  are then nearly those of the score interval with D times the variance, and stay below 1. Near 1
+  they move at most the square of that on their own scale.
+* Values, degrees of freedom of published intervals and `.ci_low`, `.ci_high` of the report stay.
+* D is computed for each coefficient of all raters and each category. Cohen's kappa, ICCs, values of
+  raters, pairs and periods use the D of Fleiss' kappa with the same weights, as if their items
+  shared clusters as all items do. This is too wide for a rater with one item of each document.
+* Filtered results use the clusters of the selected ratings. Items without the attribute are
+  clusters of their own. A change is called clear only if it is so by cluster. Alerts do not use
+  clusters.
+* With fewer than 6 clusters no interval can be relied on, and pages, API and report say so. With a
+  single cluster there is none.
+
+A worker computes D from the ratings after the other results, and not after every rating where this
+is slow. For measured coverage, see the end of this page.
+
 ## Undefined values
 
 An undefined value is `null` with a reason. It is never NaN, and never an invented 0 or 1. A scale

@@ -11,6 +11,10 @@ each is another one (Zou 2012, Statistics in Medicine 31, 3972-3981). After data
 items is that of the first n times exp(z_.9 s sqrt(1 - n / N)), with s the standard deviation of its
 logarithm (bootstrap); before data the studies are simulated.
 
+Items in clusters (counts/clusters.py): se is that of clusters, which a design effect D widens, and
+t has C N / n - 1 degrees of freedom: further items come in further clusters of the present size. As
+the error of C clusters is estimated from C - 1 degrees of freedom, 1 / (2 (C - 1)) is added to s^2.
+
 Fewer ratings an item: removing one rating of an item at random turns its pattern n into n - e_c
 with probability n_c / m; repeated, that is the hypergeometric distribution, exactly.
 """
@@ -23,10 +27,11 @@ import numpy.typing as npt
 from scipy import special
 
 from .coefficients import cohen, fleiss
-from .estimate import CONFIDENCE_LEVEL, Floats, t_quantile
+from .estimate import CONFIDENCE_LEVEL, Floats, t_quantile, to_finite_float
 
 TOO_FEW = "too_few_items"
 ASSURANCE = 0.9  # share of the studies that reach the wanted half-width
+MAX_ERROR_FACTOR = 1.25  # a pilot is too small to plan from if its error is known less well
 SIMULATED_STUDIES = 2_000
 REPLICATES = 400
 _ASSURANCE_QUANTILE = float(special.ndtri(ASSURANCE))
@@ -46,22 +51,33 @@ class ItemsNeeded:
 
 
 def compute_items_needed(
-    se: float | None, n: int, half_width: float, *, log_se_sd: float = 0.0
+    se: float | None,
+    n: int,
+    half_width: float,
+    *,
+    log_se_sd: float | None = None,
+    n_clusters: int | None = None,
 ) -> ItemsNeeded:
     """Return the number of items whose 95 % interval is no wider than -/+ half_width.
 
     se: standard error of a coefficient on n items, or None. log_se_sd: the standard deviation of
-    its logarithm; then further items reach the half-width with the probability ASSURANCE. With 0
-    about half of all studies do.
+    its logarithm; then further items reach the half-width with the probability ASSURANCE. With None
+    about half of all studies do. n_clusters: of the n items, whose error is that of clusters; None
+    for independent items.
     """
     _validate_width(half_width)
     if se is None or n < 1:
         return ItemsNeeded(None, None, TOO_FEW)
+    if n_clusters is not None and n_clusters < 2:
+        return ItemsNeeded(None, None, TOO_FEW)
+    clusters_per_item = 1.0 if n_clusters is None else n_clusters / n
+    sd = 0.0 if log_se_sd is None else add_cluster_variance(log_se_sd, n_clusters)
 
     def is_narrow(items: int) -> bool:
         # The n items are among the N, so that the error can change by the rest alone.
-        change = log_se_sd * math.sqrt(max(1 - n / items, 0.0))
-        margin = float(t_quantile(items - 1)) * se * math.sqrt(n / items)
+        change = sd * math.sqrt(max(1 - n / items, 0.0))
+        df = max(items * clusters_per_item - 1, 1)
+        margin = float(t_quantile(df)) * se * math.sqrt(n / items)
         return margin * math.exp(_ASSURANCE_QUANTILE * change) <= half_width
 
     upper = 2
@@ -73,6 +89,30 @@ def compute_items_needed(
         middle = (lower + upper) // 2
         lower, upper = (lower, middle) if is_narrow(middle) else (middle, upper)
     return ItemsNeeded(upper, max(0, upper - n))
+
+
+def add_cluster_variance(log_se_sd: float, n_clusters: int | None) -> float:
+    """Return the standard deviation of log(se) where se is estimated from so many clusters."""
+    if n_clusters is None or n_clusters < 2:
+        return log_se_sd
+    return math.sqrt(log_se_sd**2 + 1 / (2 * (n_clusters - 1)))
+
+
+def compute_error_factor(log_se_sd: float) -> float:
+    """Return the factor by which the true error exceeds the one so far in one of ten studies.
+
+    log_se_sd: the standard deviation of the error's logarithm.
+    """
+    return math.exp(_ASSURANCE_QUANTILE * log_se_sd)
+
+
+def compute_pilot_items(log_se_sd: float, n: int) -> int:
+    """Return the items of a pilot whose error is known to the factor MAX_ERROR_FACTOR.
+
+    log_se_sd: the standard deviation of the logarithm of the error on n items; its square falls as
+    1 / n.
+    """
+    return math.ceil(n * (_ASSURANCE_QUANTILE * log_se_sd / math.log(MAX_ERROR_FACTOR)) ** 2)
 
 
 def estimate_log_se_sd(
@@ -213,28 +253,39 @@ def compute_plans(
     n_items: npt.ArrayLike,
     half_width: float,
     weights: npt.ArrayLike | None = None,
+    *,
+    clusters: tuple[float, int] | None = None,
 ) -> list[OverlapPlan]:
     """Return the plans for Fleiss' kappa with 2, 3, .. up to the largest number of ratings an item.
 
-    counts (P, k): patterns; n_items (P,): numbers of items.
+    counts (P, k): patterns; n_items (P,): numbers of items. clusters: the design effect and the
+    number of clusters of the items; None for independent items.
     """
     _validate_width(half_width)
     patterns, items = np.asarray(counts, float), np.asarray(n_items, float)
     rated = patterns.sum(axis=1) > 0
     patterns, items = patterns[rated], items[rated]
     n = round(float(items.sum()))
+    effect, n_clusters = clusters or (1.0, None)
     max_ratings = int(patterns.sum(axis=1).max()) if len(patterns) else 0
     plans = []
     for m in range(2, max_ratings + 1):
         fewer, numbers = thin_patterns(patterns, items, m)
-        se = float(fleiss.fleiss_kappa(fewer, numbers, weights=weights).se)
+        se = float(fleiss.fleiss_kappa(fewer, numbers, weights=weights).se) * math.sqrt(effect)
         if not math.isfinite(se) or n < 2:
             plans.append(OverlapPlan(m, None, None, None))
             continue
-        log_se_sd = estimate_log_se_sd(fewer, numbers, weights)
-        needed = compute_items_needed(se, n, half_width, log_se_sd=log_se_sd).items
+        needed = compute_items_needed(
+            se,
+            n,
+            half_width,
+            log_se_sd=estimate_log_se_sd(fewer, numbers, weights),
+            n_clusters=n_clusters,
+        ).items
         ratings = None if needed is None else needed * m
-        plans.append(OverlapPlan(m, float(t_quantile(n - 1)) * se, needed, ratings))
+        df = (n if n_clusters is None else n_clusters) - 1
+        half_width_now = to_finite_float(t_quantile(df) * se)
+        plans.append(OverlapPlan(m, half_width_now, needed, ratings))
     return plans
 
 

@@ -300,7 +300,15 @@ therefore show numbers with *assurance* (Zou 2012, Statistics in Medicine 31, 39
 studies reach the width. Before data, studies of the assumed table are simulated. After data, the
 standard deviation of log(se) comes from the bootstrap over items; after a small pilot without
 enough disagreements the assurance is a little lower. `benchmarks/planning_assurance.py` shows what
-is reached ([planning.md](../benchmarks/planning.md)).
+is reached ([planning.md](../benchmarks/planning.md)). Of items in clusters, the plan is for further
+clusters of the present size: the error is that of clusters, t has the degrees of freedom of their
+number, and s^2 grows by 1 / (2 (clusters - 1)). `manage.py plan` prints the design effect, too.
+
+The error of a small pilot is itself uncertain, most of all with weights, where it rests on a few
+large differences. The page therefore also shows the number that is expected if the error stays as
+it is. Where the true error exceeds the one so far by more than 25% in one of ten studies, the two
+numbers lie far apart: the page then gives the number of items whose error is known better, to be
+rated before you plan again (`expected`, `rate_first` of `manage.py plan`).
 
 The effect of fewer ratings per item follows from exact thinning of the rating patterns. The value
 of a further rating is the information that it gives about the label, in nats.
@@ -691,6 +699,33 @@ peers and the mean pairwise kappa, where the worst cell varies by chance:
 | cohen_kappa_linear | 0.955 | 0.910 | 0.090 | 0.000 |
 | vs_peers | 0.955 | 0.816 | 0.184 | 0.000 |
 | mean_pairwise_kappa_by_items | 0.991 | 0.930 | 0.053 | 0.000 |
+
+**Items in clusters.** `benchmarks/coverage_clusters.py` simulates documents of ten items that
+differ in how often raters agree, in the shares of the categories (topic), or in both, with the
+stated intraclass correlation (ICC); 2 and 3 ratings, 2 and 5 categories, kappa 0.4 and 0.8; 130
+studies each of six cells. *Independent items* is the coverage without clusters:
+
+| documents | dependence | independent items | goal | measured, mean | worst | effect |
+|---|---|---|---|---|---|---|
+| 12 | difficulty, ICC 0.3 | 0.82 | >= 0.93 | 0.964 | 0.946 | 2.3 |
+| 12 | topic, ICC 0.3 | 0.94 | >= 0.93 | 0.972 | 0.938 | 1.3 |
+| 12 | both, ICC 0.3 | 0.80 | >= 0.93 | 0.958 | 0.931 | 2.4 |
+| 12 | difficulty, ICC 0.6 | 0.72 | >= 0.93 | 0.940 | 0.900 | 3.6 |
+| 20 | difficulty, ICC 0.3 | 0.81 | >= 0.93 | 0.949 | 0.923 | 2.3 |
+| 20 | topic, ICC 0.3 | 0.94 | >= 0.93 | 0.965 | 0.923 | 1.2 |
+| 20 | both, ICC 0.3 | 0.82 | >= 0.93 | 0.949 | 0.915 | 2.5 |
+| 20 | difficulty, ICC 0.6 | 0.72 | >= 0.93 | 0.953 | 0.923 | 3.6 |
+| 50 | difficulty, ICC 0.3 | 0.79 | >= 0.93 | 0.938 | 0.908 | 2.3 |
+| 50 | topic, ICC 0.3 | 0.93 | >= 0.93 | 0.956 | 0.931 | 1.2 |
+| 50 | both, ICC 0.3 | 0.81 | >= 0.93 | 0.962 | 0.938 | 2.5 |
+| 50 | difficulty, ICC 0.6 | 0.72 | >= 0.93 | 0.947 | 0.908 | 3.6 |
+
+Planned from a pilot of such documents (kappa 0.6, difficulty, ICC 0.3), with assurance:
+
+| pilot | half-width | items | goal | measured |
+|---|---|---|---|---|
+| 12 documents | ±0.06 | 2,546 | >= 90% | 95% |
+| 20 documents | ±0.06 | 2,108 | >= 90% | 95% |
 """
 
 SECTIONS = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import Any
 
@@ -23,7 +24,7 @@ from core.api.schema import (
     describe_get,
 )
 from metrics.agreement.coefficients import cohen
-from metrics.agreement.headline import LEAD_CHOICE, HeadlineFacts, choose_headline
+from metrics.agreement.headline import COHEN, LEAD_CHOICE, HeadlineFacts, choose_headline
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS, get_weighted_name
 from metrics.counting.store import encode_json
@@ -31,6 +32,7 @@ from metrics.filters import RatingFilter
 from metrics.jobs import question_updates
 from metrics.models import CountState, PairTally, RaterResult, Result
 from metrics.results import bootstrap
+from metrics.results.clusters import QuestionClusters, describe_clusters
 from metrics.results.headline.headline_computation import MODELS, PEOPLE
 from metrics.results.pairs import pair_results
 from metrics.results.values import build_uncounted_value, build_undefined_value
@@ -75,14 +77,17 @@ class AgreementView(filtered.ResultsView):
         result = Result.objects.filter(question=question).first()
         state = CountState.objects.filter(question=question).first()
         scale = QuestionScale.for_question(question)
+        clusters = QuestionClusters.from_state(state, project)
+        headline = _build_headline(result, state, question, scale, clusters=clusters)
         return Response(
             {
                 "question": question.key,
                 "counted_at": state.counted_at if state and result else None,
                 "uncounted": question_updates.count_pending_ratings(question, state),
                 **_describe_basis(result, count_items(project)),
-                **_build_headline(result, state, question, scale),
-                "coefficients": _get_coefficients(result, state, scale),
+                **headline,
+                "coefficients": _get_coefficients(result, state, scale, clusters),
+                "cluster": describe_clusters(project, clusters, headline["headline"]["name"]),
             }
         )
 
@@ -148,14 +153,17 @@ def _build_filtered_response(
     """Return the response of `AgreementView` for the selected ratings."""
     body, computed_at = filtered.get_dashboard_body(question, rating_filter)
     result, scale = filtered.build_result(question, body), QuestionScale.for_question(question)
+    headline = _build_headline(result, None, question, scale)
+    clusters = QuestionClusters(**body["clusters"]) if body.get("clusters") else None
     return Response(
         {
             "question": question.key,
             "counted_at": computed_at,
             "uncounted": filtered.count_pending_ratings(question),
             **_describe_basis(result, body.get("n_items", count_items(project))),
-            **_build_headline(result, None, question, scale),
+            **headline,
             "coefficients": body["coefficients"],
+            "cluster": describe_clusters(project, clusters, headline["headline"]["name"]),
         }
     )
 
@@ -179,7 +187,10 @@ def _describe_basis(result: Result | None, total: int) -> dict[str, Any]:
 
 
 def _get_coefficients(
-    result: Result | None, state: CountState | None, scale: QuestionScale
+    result: Result | None,
+    state: CountState | None,
+    scale: QuestionScale,
+    clusters: QuestionClusters | None,
 ) -> dict[str, Any]:
     """Return name -> Value of all coefficients that suit the scale.
 
@@ -190,12 +201,18 @@ def _get_coefficients(
         values: dict[str, Any] = {name: build_uncounted_value() for name in names}
     else:
         values = bootstrap.add_intervals(result.coefficients, state.bootstrap if state else {})
+        values = clusters.widen_all(values) if clusters else values
     excluded = () if scale.type.ordered else RANK_WEIGHTED_MEANS
     return {name: value for name, value in values.items() if name not in excluded}
 
 
 def _build_headline(
-    result: Result | None, state: CountState | None, question: Question, scale: QuestionScale
+    result: Result | None,
+    state: CountState | None,
+    question: Question,
+    scale: QuestionScale,
+    *,
+    clusters: QuestionClusters | None = None,
 ) -> dict[str, Any]:
     """Return the headline, and the same coefficient of people, of models, and between."""
     if result is None or not result.headline:
@@ -213,6 +230,8 @@ def _build_headline(
         )
     else:
         stored_headline = bootstrap.add_headline_interval(result.headline, state)
+        if clusters:
+            stored_headline = clusters.widen_headline(stored_headline)
         undefined_value = build_undefined_value("no_pairable_items")
         value = stored_headline["value"]
         groups = {
@@ -256,6 +275,8 @@ def _read_pairs(
     stored = list(rows.values_list(*names)[:size])
     tables = pair_results.decode_tables([row[4:] for row in stored], scale)
     values = cohen.kappa(tables, scale.build_weight_matrices()[weights]).to_values()
+    if clusters := QuestionClusters.load(question.pk, question.project):
+        values = [clusters.widen(get_weighted_name(COHEN, weights), value) for value in values]
     entries: list[tuple[CursorKey, Any]] = []
     for row, value, table in zip(stored, values, tables.tolist(), strict=True):
         rater_a, rater_b, key_a, key_b, *_stored = row
@@ -277,7 +298,11 @@ def _read_raters(
     text = Cast("coefficients", TextField())
     columns = rows.values_list("rater_id", *RATER_COLUMNS.values(), text)
     entries: list[tuple[CursorKey, str]] = []
-    for rater_id, *columns_of_rater, values in columns[:size]:
+    clusters = QuestionClusters.load(question.pk, question.project)
+    for rater_id, *columns_of_rater, stored_values in columns[:size]:
+        values = stored_values
+        if clusters:
+            values = encode_json(clusters.widen_all(json.loads(stored_values)))
         head = encode_json(dict(zip(RATER_COLUMNS, columns_of_rater, strict=True)))
         entries.append(((rater_id,), f"{head[:-1]},{values[1:]}"))
     return entries

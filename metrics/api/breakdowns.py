@@ -15,6 +15,7 @@ from core.api.schema import QUESTION_PARAMETER, build_parameter, describe_get
 from metrics.agreement.weights import UNWEIGHTED
 from metrics.attribution import attribution_jobs
 from metrics.models import Attribution, Diagnosis, PeriodUnit, Result
+from metrics.results.clusters import QuestionClusters
 from metrics.results.disagreement import disputed_items
 from metrics.results.values import build_uncounted_value
 from metrics.scale import QuestionScale
@@ -111,6 +112,8 @@ class CategoryAgreementView(filtered.ResultsView):
         else:
             result = Result.objects.filter(question=question, period_unit=PeriodUnit.ALL).first()
             details = result.details if result else {}
+            if clusters := QuestionClusters.load(question.pk, project):
+                details = clusters.widen_details(details)
         return Response({"question": question.key, "categories": details.get("categories", [])})
 
 

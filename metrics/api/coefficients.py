@@ -14,6 +14,7 @@ from core.api.schema import QUESTION_PARAMETER, build_parameter, describe_get
 from metrics.filtered import filtered_jobs
 from metrics.filters import ITEM_PREFIX, NO_FILTER, is_filterable_attribute
 from metrics.models import CountState, FilteredResult
+from metrics.results.clusters import QuestionClusters
 from metrics.results.pairs.pair_details import PairDetails, load_pair_table
 from metrics.results.score_agreement import CATEGORY_VALUES
 from metrics.scale import QuestionScale
@@ -172,7 +173,9 @@ class PairDetailsView(ApiView):
         if rater_a == rater_b:
             raise Http404(_("A pair is two different raters."))
         scale = QuestionScale.for_question(question)
-        details = PairDetails.from_table(load_pair_table(question, rater_a, rater_b, scale), scale)
+        table = load_pair_table(question, rater_a, rater_b, scale)
+        clusters = QuestionClusters.load(question.pk, project)
+        details = PairDetails.from_table(table, scale, clusters)
         return Response(
             {
                 "question": question.key,

@@ -19,12 +19,14 @@ from core.api.pagination import CursorKey
 from core.api.parameters import parse_query_parameters
 from core.api.schema import build_parameter
 from metrics.agreement.coefficients import cohen
+from metrics.agreement.headline import COHEN
 from metrics.filtered import filter_choices, filtered_jobs
 from metrics.filtered.compact_values import SHORT_FIELDS
 from metrics.filters import CURRENT_VERSION, ITEM_PREFIX, SAMPLE_CHOICES, RatingFilter
 from metrics.jobs import question_updates
 from metrics.models import CountState, FilteredResult, Result
-from metrics.scale import QuestionScale
+from metrics.results.clusters import QuestionClusters
+from metrics.scale import QuestionScale, get_weighted_name
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Project, Question, Rater
 
@@ -165,6 +167,9 @@ def list_pairs(question: Question, body: Body, scale: QuestionScale, weights: st
         for i, j, count in row["cells"]:
             tables[index, i, j] = count
     values = cohen.kappa(tables, scale.build_weight_matrices()[weights]).to_values()
+    if body.get("clusters"):
+        clusters = QuestionClusters(**body["clusters"])
+        values = [clusters.widen(get_weighted_name(COHEN, weights), value) for value in values]
     ids = {row[side] for row in rows for side in "ab"}
     keys = dict(Rater.objects.filter(pk__in=ids).values_list("pk", "key"))
     return [

@@ -36,6 +36,11 @@ class ValueOut(serializers.Serializer):
         required=False,
         help_text="The interval is the bootstrap's, over items, of so many replicates",
     )
+    design_effect = serializers.FloatField(
+        required=False,
+        help_text="The interval and `se` are of items in clusters: so many times the variance of"
+        " independent items",
+    )
     reason = serializers.CharField(
         allow_null=True,
         help_text=(
@@ -80,6 +85,20 @@ class HeadlineOut(ValueOut):
     )
 
 
+class ClusterOut(serializers.Serializer):
+    attribute = serializers.CharField(help_text="Attribute that items of one cluster share")
+    n_clusters = serializers.IntegerField(
+        allow_null=True, help_text="with items to compare; null until a worker has computed it"
+    )
+    n_items = serializers.IntegerField(allow_null=True, help_text="Items to compare in them")
+    design_effect = serializers.FloatField(
+        allow_null=True, help_text="Of the headline: variance relative to independent items"
+    )
+    reliable = serializers.BooleanField(
+        allow_null=True, help_text="false: so few clusters that no interval can be relied on"
+    )
+
+
 class AgreementOut(serializers.Serializer):
     question = serializers.CharField()
     counted_at = serializers.DateTimeField(
@@ -94,6 +113,9 @@ class AgreementOut(serializers.Serializer):
     people_models = ValueOut(help_text="between people and models")
     coefficients = serializers.DictField(
         child=ValueOut(), help_text="Name -> value, of all raters together"
+    )
+    cluster = ClusterOut(
+        allow_null=True, help_text="Clusters of items; null where the project has none"
     )
 
 

@@ -28,6 +28,7 @@ from metrics import periods
 from metrics.agreement import Value
 from metrics.agreement.headline import ICCS
 from metrics.models import FilteredResult, Result
+from metrics.results.clusters import QuestionClusters
 from metrics.results.headline import headline_trend
 from metrics.results.headline.headline_computation import PEOPLE
 from metrics.results.raters import rater_periods
@@ -83,6 +84,7 @@ class TrendView(filtered.ResultsView):
             reader = filtered.build_trend_reader(body, span, name, cumulative=True)
         else:
             name, reader = _choose_trend(question, scale, span, params)
+            reader = _widen_values(reader, name, question)
 
         def build_row(start: datetime.date, value: Any, cumulative: Any = None) -> dict[str, Any]:
             row = _build_period(span, start, value)
@@ -121,6 +123,7 @@ class RaterTrendView(filtered.ResultsView):
             reader = filtered.build_trend_reader(body, span, name, cumulative=False)
         else:
             reader = _build_rater_reader(question, rater, scale, span=span, name=name)
+            reader = _widen_values(reader, name, question)
         return Response(_build_page(request, params, reader, partial(_build_period, span)))
 
 
@@ -217,6 +220,19 @@ def _build_rater_reader(
         return rater_periods.list_periods_after(
             question, rater, span, [name], scale=scale, after=after, number=size, days=days
         )
+
+    return read_periods
+
+
+def _widen_values(reader: PeriodReader, name: str, question: Question) -> PeriodReader:
+    """Return a reader of the same values with the intervals of clusters of items."""
+    clusters = QuestionClusters.load(question.pk, question.project)
+    if clusters is None:
+        return reader
+    widen = partial(clusters.widen, name)
+
+    def read_periods(after: datetime.date, size: int) -> Iterable[tuple[Any, ...]]:
+        return [(start, *map(widen, values)) for start, *values in reader(after, size)]
 
     return read_periods
 

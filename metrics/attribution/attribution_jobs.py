@@ -10,6 +10,7 @@ from typing import Any
 
 from core.jobs.on_demand import OnDemandJob, delete_least_recently_requested
 from metrics.models import Attribution, CountState
+from metrics.results.clusters import QuestionClusters
 from metrics.scale import QuestionScale
 from projects.models import Question
 
@@ -42,7 +43,8 @@ def _compute_fields(row: Attribution) -> dict[str, Any] | None:
         return None  # the custom weights were removed
     # Read before computing: if counting goes on meanwhile, the result is marked stale.
     version = CountState.get_version(row.question_id)
-    return {"result": compute_attribution(row, scale), "version": version}
+    clusters = QuestionClusters.load(row.question_id, row.question.project)
+    return {"result": compute_attribution(row, scale, clusters), "version": version}
 
 
 ATTRIBUTION_JOB = OnDemandJob(

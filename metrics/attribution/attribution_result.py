@@ -22,9 +22,11 @@ from metrics.agreement.explain.attribution import (
     TwoPeriods,
     compute_bias_shifts,
 )
+from metrics.agreement.headline import FLEISS
 from metrics.models import Attribution, CountState
+from metrics.results.clusters import QuestionClusters
 from metrics.results.disagreement import recent_change
-from metrics.scale import QuestionScale
+from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Item
 from ratings.models import NO_CODE, Rating
 from ratings.services.rating_times import EPOCH
@@ -43,8 +45,10 @@ MIN_SHIFT = 0.1  # a smaller shift is not reported, however certain
 ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8"), ("day", "i8")])
 
 
-def compute_attribution(row: Attribution, scale: QuestionScale) -> dict[str, Any]:
-    """Return both values, their change, and contributions of raters, categories and items.
+def compute_attribution(
+    row: Attribution, scale: QuestionScale, clusters: QuestionClusters | None = None
+) -> dict[str, Any]:
+    """Return both values, the change, and what explains it; ``clusters`` of the items, if any.
 
     The contributions of raters, of categories and of the values of item attributes.
     """
@@ -80,12 +84,21 @@ def compute_attribution(row: Attribution, scale: QuestionScale) -> dict[str, Any
             key=_get_sort_key,
         )
         attributes.append({"name": name, "values": entries})
+    values, effect = kappa.to_values(), 1.0
+    if clusters is not None:
+        name = get_weighted_name(FLEISS, row.weights)
+        values, effect = (
+            [clusters.widen(name, value) for value in values],
+            clusters.get_effect(name),
+        )
     return {
-        "before": kappa.to_value((0,)),
-        "after": kappa.to_value((1,)),
+        "before": values[0],
+        "after": values[1],
         "change": to_finite_float(change),
-        "se": to_finite_float(np.hypot(*kappa.se)),
-        "is_clear": recent_change.compare(before_patterns, after_patterns, weights)[2],
+        "se": to_finite_float(np.hypot(*kappa.se) * effect**0.5),
+        "is_clear": recent_change.compare(before_patterns, after_patterns, weights, effect=effect)[
+            2
+        ],
         "raters": by_rater,
         "raters_left_out": raters.keys.size - len(by_rater),
         "categories": _build_entries(

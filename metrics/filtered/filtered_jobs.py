@@ -24,7 +24,7 @@ from . import bodies
 
 logger = logging.getLogger(__name__)
 
-BODY_FORMAT = 4  # so that no page reads a body that an older release wrote
+BODY_FORMAT = 5  # so that no page reads a body that an older release wrote
 MAX_STORED = 40  # for a question
 
 

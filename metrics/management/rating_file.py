@@ -44,7 +44,7 @@ class RatingFile:
 
     `categories` in order, with the basis of this order (`label_order`, or "option"); `repeats`:
     number of earlier ratings that were left out; `missing`: number of ratings without a label;
-    `notes` on how the labels were read.
+    `notes` on how the labels were read; `clusters`: the cluster of each item that has one.
     """
 
     item: npt.NDArray[np.int64]
@@ -59,6 +59,20 @@ class RatingFile:
     missing: int
     notes: list[LabelNote]
     understood: FileInterpretation
+    clusters: dict[str, str]
+
+    def number_clusters(self) -> npt.NDArray[np.int64]:
+        """Return the number of the cluster of each rating's item (M,).
+
+        Items without a cluster have a number of their own.
+        """
+        names = sorted(set(self.clusters.values()))
+        numbers = {name: -1 - number for number, name in enumerate(names)}
+        by_item = [
+            numbers[self.clusters[item]] if item in self.clusters else index
+            for index, item in enumerate(self.items)
+        ]
+        return np.array(by_item, np.int64)[self.item]
 
 
 def read_rating_file(
@@ -121,6 +135,7 @@ def read_rating_file(
         missing=n_rows - len(rows),
         notes=notes,
         understood=_complete_understood(file_rows, latest, categories),
+        clusters=file_rows.clusters,
     )
 
 

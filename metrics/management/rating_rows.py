@@ -13,6 +13,7 @@ from ratings.imports.decoding.sample import SIGNATURE_BYTES, read_sample
 from ratings.imports.decoding.table_times import parse_table_time
 from ratings.imports.interpretation import FileInterpretation, format_doubt
 from ratings.imports.mapping.column_options import InvalidImportOptions, apply_column_options
+from ratings.imports.mapping.columns import TableHead
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import ProblemList, UnreadableFileError, format_error
 from ratings.imports.readers import (
@@ -22,7 +23,7 @@ from ratings.imports.readers import (
     detect_source,
     guess_mapping,
 )
-from ratings.imports.records import RatingRecord, ReaderProblem, SkippedRecord
+from ratings.imports.records import ItemRecord, RatingRecord, ReaderProblem, SkippedRecord
 from ratings.imports.skipped_rows import SkippedRecordCounts
 
 
@@ -43,22 +44,30 @@ class FileRow:
 
 @dataclass(frozen=True)
 class TableOptions:
-    """Options for the columns of a table, as those of `manage.py import_file`."""
+    """Options for the columns of a table, as those of `manage.py import_file`.
+
+    ``cluster``: the column, or the attribute of the items, that items of one cluster share.
+    """
 
     columns: Sequence[tuple[str, str]] = ()
     layout: str = ""
     encoding: str = ""
     sheets: str = ""
+    cluster: str = ""
 
 
 @dataclass
 class FileRows:
-    """The ratings of one question of a file, and what was understood of the file."""
+    """The ratings of one question of a file, and what was understood of the file.
+
+    ``clusters``: the cluster of each item that has one.
+    """
 
     understood: FileInterpretation
     has_exact_labels: bool
     rows: list[FileRow] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)  # keys of all questions of the file
+    clusters: dict[str, str] = field(default_factory=dict)
 
 
 def read_file_rows(path: Path, question: str | None, options: TableOptions) -> FileRows:
@@ -83,14 +92,12 @@ def _read_rows(path: Path, question: str | None, options: TableOptions) -> FileR
     )
     head = guess_mapping(mapping, path, labels=set())
     if head is not None:
-        apply_column_options(mapping, head, columns=options.columns, layout=options.layout)
-        if mapping.doubt:
-            text, advice = format_doubt(mapping, head)
-            raise RatingFileError(f"{text} ({advice}) The columns are {', '.join(head.names)}.")
+        _apply_options(mapping, head, options)
     file_rows = FileRows(
         FileInterpretation.from_mapping(mapping, head), mapping.label_options.is_exact
     )
-    _read_records(SOURCES[mapping.source].open_reader(path, mapping), mapping, question, file_rows)
+    reader = SOURCES[mapping.source].open_reader(path, mapping)
+    _read_records(reader, mapping, question, file_rows, cluster=options.cluster)
     if question is None and len(file_rows.questions) > 1:
         raise RatingFileError(
             f"The file has several questions; name one of them by --question: "
@@ -100,9 +107,17 @@ def _read_rows(path: Path, question: str | None, options: TableOptions) -> FileR
 
 
 def _read_records(
-    reader: FileReader, mapping: ImportMapping, question: str | None, file_rows: FileRows
+    reader: FileReader,
+    mapping: ImportMapping,
+    question: str | None,
+    file_rows: FileRows,
+    *,
+    cluster: str,
 ) -> None:
-    """Add the rows of a question, all questions and what is skipped. Raises RatingFileError."""
+    """Add the rows of a question, the clusters of items, all questions and what is skipped.
+
+    Raises RatingFileError.
+    """
     skipped, problems = SkippedRecordCounts(), ProblemList()
     questions: dict[str, None] = {}
     for record in reader.iter_records():
@@ -110,6 +125,8 @@ def _read_records(
             problems.add(record.kind, record.line, record.column, **record.values)
         elif isinstance(record, SkippedRecord):
             skipped.add(record.line, record.reason, record.value)
+        elif isinstance(record, ItemRecord) and cluster:
+            _add_cluster(file_rows.clusters, record, cluster)
         elif isinstance(record, RatingRecord) and record.label is not None:
             questions[record.question] = None
             if question in (None, record.question):
@@ -117,6 +134,8 @@ def _read_records(
                 file_rows.rows.extend([row] if row else [])
     raise_problems(problems)
     file_rows.questions = list(questions)
+    if cluster and not file_rows.clusters:
+        raise RatingFileError(f"--cluster: no item of the file has a value of {cluster!r}.")
     file_rows.understood.add_skipped_records(skipped.to_json())
 
 
@@ -124,6 +143,42 @@ def raise_problems(problems: ProblemList) -> None:
     """Raise RatingFileError with a sentence for each kind of problem, if there is any."""
     if problems:
         raise RatingFileError("\n".join(group.format() for group in problems.list_groups()))
+
+
+def _apply_options(mapping: ImportMapping, head: TableHead, options: TableOptions) -> None:
+    """Apply the options to the guessed columns of a table. Raises RatingFileError."""
+    apply_column_options(mapping, head, columns=options.columns, layout=options.layout)
+    if mapping.doubt:
+        text, advice = format_doubt(mapping, head)
+        raise RatingFileError(f"{text} ({advice}) The columns are {', '.join(head.names)}.")
+    if options.cluster:
+        _add_attribute_column(mapping, head, options.cluster)
+
+
+def _add_attribute_column(mapping: ImportMapping, head: TableHead, name: str) -> None:
+    """Read a column as an attribute of the items. Raises RatingFileError for an unknown one."""
+    if name not in head.names:
+        raise RatingFileError(
+            f"--cluster: there is no column {name!r}; one of {', '.join(head.names)}."
+        )
+    index = head.names.index(name)
+    if index in mapping.columns.values():
+        raise RatingFileError(f"--cluster: the column {name!r} has another role.")
+    mapping.excluded_columns = [other for other in mapping.excluded_columns if other != index]
+    mapping.content_columns = [other for other in mapping.content_columns if other != index]
+    mapping.value_columns.pop(str(index), None)
+    if index not in mapping.attribute_columns:
+        mapping.attribute_columns.append(index)
+
+
+def _add_cluster(clusters: dict[str, str], item: ItemRecord, name: str) -> None:
+    """Add the cluster of an item; an empty value is none. Raises RatingFileError for two."""
+    value = str((item.attributes or {}).get(name) or "").strip()
+    if value and clusters.setdefault(item.key, value) != value:
+        raise RatingFileError(
+            f"Line {item.line}: The item {item.key!r} has two values of {name!r}: "
+            f"{clusters[item.key]!r} and {value!r}."
+        )
 
 
 def _detect_encoding(path: Path) -> str:

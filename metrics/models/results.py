@@ -56,6 +56,8 @@ class Result(models.Model):
     # The mean pairwise kappas by shared items (results.pairs.mean_kappas). They are computed later
     # and stored in CountState; views set them here.
     pairwise_means: dict[str, Any] = {}
+    # The clusters of the question's items (results.clusters.QuestionClusters); views set them.
+    clusters: Any = None
 
     class Meta:
         ordering = ["start"]

@@ -16,14 +16,14 @@ from metrics.agreement import registry
 from metrics.agreement.counts import tally
 from metrics.agreement.weights import get_weighted_name
 from metrics.models import Result
-from metrics.results import bootstrap
+from metrics.results import bootstrap, clusters
 from metrics.results.disagreement import findings
 from metrics.results.grouped_patterns import GroupedPatterns
 from metrics.results.headline import random_sample
 from metrics.results.headline.headline_computation import build_headline_from_ratings
 from metrics.results.question_results import compute_details
 from metrics.scale import QuestionScale
-from projects.models import Item, Question, ScaleVersion
+from projects.models import Item, Project, Question, ScaleVersion
 
 from .rating_history import HistoricalRatings, get_ratings_at
 
@@ -49,7 +49,7 @@ def compute_report_facts(question: Question, moment: datetime.datetime) -> Repor
         "band_scheme": project.band_scheme,
         "bar": project.target_agreement,
         **_build_basis_facts(question, moment, ratings),
-        **_compute_result_facts(ratings, scale, project.pk),
+        **_compute_result_facts(ratings, scale, project),
     }
 
 
@@ -84,7 +84,7 @@ def _build_basis_facts(
 
 
 def _compute_result_facts(
-    ratings: HistoricalRatings, scale: QuestionScale, project_id: int
+    ratings: HistoricalRatings, scale: QuestionScale, project: Project
 ) -> ReportFacts:
     """Return the headline, all coefficients of its group of raters, details and findings."""
     rows = _convert_codes(ratings.rows, scale)
@@ -106,19 +106,25 @@ def _compute_result_facts(
     pattern_findings = findings.diagnose_patterns(
         patterns.counts, patterns.n_items, _build_empty_pairs(scale), scale
     )
-    is_excluded = random_sample.build_targeted_mask(project_id, rows)
+    is_excluded = random_sample.build_targeted_mask(project.pk, rows)
     headline = random_sample.replace_by_sample_headline(
         headline, rows, is_model=is_model, is_excluded=is_excluded, scale=scale
     )
     if "sample" in headline:
         coefficients = headline["sample"].pop("coefficients") | headline["values"]
+    details = compute_details(GroupedPatterns(patterns.counts, scale.k), patterns.n_items, scale)
+    question_clusters = None
+    if project.cluster_attribute:
+        question_clusters = clusters.compute_from_ratings(rows, is_model, scale, project)
+        headline = question_clusters.widen_headline(headline)
+        coefficients = question_clusters.widen_all(coefficients)
+        details = question_clusters.widen_details(details)
     return {
+        "cluster": clusters.describe_clusters(project, question_clusters, headline["name"]),
         "headline": headline,
         "coefficients": coefficients,
         "other_coefficients": _list_other_coefficients(headline, coefficients, scale),
-        "details": compute_details(
-            GroupedPatterns(patterns.counts, scale.k), patterns.n_items, scale
-        ),
+        "details": details,
         "findings": findings.sort_findings(
             [*pattern_findings, *findings.compare_coefficients(result, {}, scale)]
         ),

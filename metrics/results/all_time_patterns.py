@@ -11,6 +11,7 @@ from metrics.counting import store
 from metrics.models import ALL_DAYS, CountState, PatternTally, Population
 from metrics.scale import QuestionScale
 
+from .clusters import QuestionClusters
 from .grouped_patterns import GroupedPatterns
 
 
@@ -18,7 +19,8 @@ from .grouped_patterns import GroupedPatterns
 class AllTimePatterns:
     """The patterns of a question over all days.
 
-    ``n_items`` (P,): number of items with each pattern; ``model_raters``: ids of raters.
+    ``n_items`` (P,): number of items with each pattern; ``model_raters``: ids of raters;
+    ``clusters``: the clusters of the items, where they are known.
     """
 
     question_id: int
@@ -26,6 +28,7 @@ class AllTimePatterns:
     patterns: GroupedPatterns
     n_items: np.ndarray
     model_raters: list[int]
+    clusters: QuestionClusters | None = None
 
     @classmethod
     def load(cls, question_id: int, scale: QuestionScale) -> Self:

@@ -1,7 +1,8 @@
 """Deferred results, which a sweep computes later: findings, bootstrap intervals, sample.
 
-Bootstrap intervals, mean pairwise kappas, findings on disagreement, and the headline of the random
-sample where items were selected because of earlier ratings. All need more data than a changed
+Bootstrap intervals, mean pairwise kappas, findings on disagreement, the design effects of clusters
+of items, and the headline of the random sample where items were selected because of earlier
+ratings. All need more data than a changed
 rating affects, so no rater waits for them. Pages show the previous values meanwhile.
 ``CountState.deferred_version`` is the version that they are based on.
 """
@@ -12,6 +13,7 @@ import logging
 import math
 import random
 import time
+from dataclasses import replace
 
 from django.db import transaction
 from django.db.models import F, Q
@@ -24,6 +26,7 @@ from ratings.services import uncounted
 
 from . import bootstrap
 from .all_time_patterns import AllTimePatterns
+from .clusters import JsonObject, QuestionClusters
 from .disagreement import findings
 from .headline import random_sample, sample_headline
 from .pairs import mean_kappas
@@ -53,8 +56,14 @@ def refresh_deferred_results(*, seconds: float = math.inf) -> None:
 
 
 def _build_stale_filter() -> Q:
-    sample_is_due = Q(sample_is_stale=True, sample_paused_until__lte=timezone.now())
-    return ~Q(deferred_version=F("version")) | sample_is_due
+    now = timezone.now()
+    sample_is_due = Q(sample_is_stale=True, sample_paused_until__lte=now)
+    clusters_are_due = (
+        Q(question__project__cluster_attribute__gt="")
+        & ~Q(cluster_version=F("question__project__items_and_raters_version"))
+        & (Q(sample_paused_until=None) | Q(sample_paused_until__lte=now))
+    )
+    return ~Q(deferred_version=F("version")) | sample_is_due | clusters_are_due
 
 
 def recompute_deferred_results(question_id: int) -> None:
@@ -63,7 +72,7 @@ def recompute_deferred_results(question_id: int) -> None:
     If ratings are counted meanwhile, the results are not stored, but computed again later.
     """
     stale = CountState.objects.filter(_build_stale_filter())
-    state = stale.select_related("question").filter(pk=question_id).first()
+    state = stale.select_related("question__project").filter(pk=question_id).first()
     if state is None:
         return
     scale = QuestionScale.for_question(state.question)
@@ -71,7 +80,6 @@ def recompute_deferred_results(question_id: int) -> None:
     all_time = AllTimePatterns.load(question_id, scale)
     all_intervals, people_intervals = bootstrap.compute_question_intervals(all_time)
     mean_pairwise_kappas = mean_kappas.compute_question_mean_kappas(all_time)
-    diagnosis = findings.build_diagnosis(all_time, mean_pairwise_kappas)
     all_time_result = (
         Result.objects.filter(question=question_id, period_unit=PeriodUnit.ALL)
         .only("headline")
@@ -82,9 +90,14 @@ def recompute_deferred_results(question_id: int) -> None:
         if all_time_result is not None
         else {}
     )
-    sample_fields = (
-        random_sample.compute_sample_fields(state, full_headline, scale) if full_headline else {}
+    sample_fields: JsonObject = (
+        random_sample.compute_fields_of_ratings(state, full_headline, scale)
+        if full_headline
+        else {"cluster_version": state.question.project.items_and_raters_version}
     )
+    state.cluster_effects = sample_fields.get("cluster_effects", state.cluster_effects)
+    clusters = QuestionClusters.from_state(state, state.question.project)
+    diagnosis = findings.build_diagnosis(replace(all_time, clusters=clusters), mean_pairwise_kappas)
     unchanged = CountState.objects.filter(pk=question_id, version=version)
     with transaction.atomic():
         # The version rises, so that open pages are refreshed.

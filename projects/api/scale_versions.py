@@ -9,13 +9,23 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from core.api.errors import BadRequest
 from core.api.pagination import PAGE_PARAMETER_NAMES as PAGING_NAMES
 from core.api.pagination import CursorKey, paginate
 from core.api.parameters import parse_query_parameters
-from core.api.schema import PAGE_PARAMETERS, QUESTION_PARAMETER, build_page_serializer, describe_get
+from core.api.schema import (
+    PAGE_PARAMETERS,
+    QUESTION_PARAMETER,
+    build_page_serializer,
+    describe_get,
+    describe_write,
+)
 from projects.models import Member, Scale, ScaleVersion, Weights
+from projects.services import scales
+from projects.services.project_validation import InvalidProjectChange
 
 from .base import ApiView, get_question
+from .serializers import QuestionOut, WeightsIn
 
 
 class VersionCategoryOut(serializers.Serializer):
@@ -72,6 +82,34 @@ class ScaleVersionListView(ApiView):
             return results
 
         return Response(paginate(request, query, key_length=1, read=read))
+
+
+class WeightsView(ApiView):
+    @describe_write(
+        "changeWeights",
+        "Choose a question's weights, or confirm those in use; its lead alone may",
+        body=WeightsIn,
+        response=QuestionOut,
+    )
+    def post(self, request: Request, project_id: int) -> Response:
+        """The scale gets a new version, and results are computed again."""
+        project = self.get_project(request, project_id, role=Member.Role.LEAD)
+        parse_query_parameters(request)
+        serializer = WeightsIn(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        fields = serializer.validated_data
+        question = get_question(project, fields.get("question"))
+        try:
+            changed = scales.change_weights(
+                question=question,
+                weights=fields["weights"],
+                matrix=fields.get("weight_matrix", question.weight_matrix),
+                reason=fields.get("reason", ""),
+                by=request.user,
+            )
+        except InvalidProjectChange as error:
+            raise BadRequest("The request has invalid fields.", fields=error.fields) from None
+        return Response(QuestionOut(changed).data)
 
 
 def _serialize_version(row: ScaleVersion) -> dict[str, Any]:

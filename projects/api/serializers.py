@@ -83,6 +83,12 @@ class ProjectIn(StrictSerializer):
     time_zone = StrictCharField(
         required=False, help_text="Days, weeks and months are those of this zone; UTC when left out"
     )
+    cluster_attribute = StrictCharField(
+        required=False,
+        allow_blank=True,
+        help_text="Attribute that items of one document or conversation share; intervals then"
+        " take into account that such items are alike",
+    )
     questions = QuestionIn(many=True, max_length=MAX_QUESTIONS)  # type: ignore[call-arg]
 
     def validate_questions(self, questions: list[NewQuestion]) -> list[NewQuestion]:
@@ -101,6 +107,23 @@ class ProjectPatch(StrictSerializer):
     guidelines = StrictCharField(required=False, allow_blank=True, trim_whitespace=False)
     overlap = StrictIntegerField(required=False)
     time_zone = StrictCharField(required=False)
+    cluster_attribute = StrictCharField(required=False, allow_blank=True)
+
+
+class WeightsIn(StrictSerializer):
+    question = StrictCharField(
+        required=False, help_text="Key; may be left out where the project has one question"
+    )
+    weights = StrictChoiceField(Weights.choices)
+    weight_matrix = BoundedListField(
+        child=BoundedListField(child=FiniteFloatField(), max_length=MAX_CATEGORIES),
+        max_length=MAX_CATEGORIES,
+        required=False,
+        help_text="Needed with custom weights; the stored matrix is kept when left out",
+    )
+    reason = StrictCharField(
+        required=False, allow_blank=True, help_text="Kept with who changed the weights, and when"
+    )
 
 
 class CategoryOut(serializers.ModelSerializer):
@@ -117,9 +140,24 @@ class QuestionOut(serializers.ModelSerializer):
         child=serializers.ListField(child=serializers.FloatField()), allow_null=True, read_only=True
     )
 
+    weights_confirmed = serializers.BooleanField(
+        source="has_confirmed_weights",
+        read_only=True,
+        help_text="false: quadratic weights are used because the labels are ordered and weights"
+        " is none; change the weights to confirm or to replace them",
+    )
+
     class Meta:
         model = Question
-        fields = ["key", "text", "scale", "weights", "weight_matrix", "categories"]
+        fields = [
+            "key",
+            "text",
+            "scale",
+            "weights",
+            "weight_matrix",
+            "weights_confirmed",
+            "categories",
+        ]
 
 
 class ProjectOut(serializers.ModelSerializer):
@@ -140,6 +178,7 @@ class ProjectOut(serializers.ModelSerializer):
             "guidelines_version",
             "overlap",
             "time_zone",
+            "cluster_attribute",
             "created_at",
             "role",
             "questions",

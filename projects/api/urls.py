@@ -12,4 +12,9 @@ urlpatterns = [
         scale_versions.ScaleVersionListView.as_view(),
         name="api-scale-versions",
     ),
+    path(
+        "projects/<int:project_id>/weights/",
+        scale_versions.WeightsView.as_view(),
+        name="api-weights",
+    ),
 ]

@@ -14,7 +14,11 @@ from django.utils.translation import gettext_lazy as _
 
 from core.text import fold_lookalikes
 from projects.models import Project, Question, QueueOrder, Scale, Weights
-from projects.services.project_validation import BOUNDS, normalize_time_zone
+from projects.services.project_validation import (
+    BOUNDS,
+    MAX_ATTRIBUTE_LENGTH,
+    normalize_time_zone,
+)
 from projects.services.question_validation import DEFAULT_HOTKEYS, NewCategory, assign_hotkeys
 
 MAX_CATEGORY_ROWS = 60
@@ -64,6 +68,17 @@ class ProjectForm(forms.Form):
 class ProjectSettingsForm(ProjectForm):
     """The settings of a project, including those of the annotation work."""
 
+    cluster_attribute = forms.CharField(
+        label=_("Items belong to"),
+        required=False,
+        max_length=MAX_ATTRIBUTE_LENGTH,
+        widget=forms.TextInput({"list": "item-attributes", "autocomplete": "off"}),
+        help_text=_(
+            "The attribute that items of one document, conversation or patient share. Intervals"
+            " then take into account that such items are alike. Empty: every item stands for"
+            " itself."
+        ),
+    )
     queue_order = forms.ChoiceField(
         label=_("Order of items"),
         choices=QueueOrder.choices,
@@ -97,6 +112,7 @@ class ProjectSettingsForm(ProjectForm):
         "queue_order",
         "allows_corrections",
         "time_zone",
+        "cluster_attribute",
         *BOUNDS,
         "guidelines",
     )

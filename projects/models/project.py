@@ -77,6 +77,9 @@ class Project(models.Model):
     )
     # The agreement that the project should reach; null: no threshold.
     target_agreement = models.FloatField(null=True, blank=True)
+    # The attribute whose value items of one cluster share (a document, a conversation); intervals
+    # then take into account that they are alike. Empty: all items are independent.
+    cluster_attribute = models.CharField(max_length=100, blank=True, default="", db_default="")
     # Time zone of the trend's days, weeks and months.
     time_zone = models.CharField(max_length=64, default="UTC")
     # Incremented when items, or raters' kinds or groups, change: filtered results computed before

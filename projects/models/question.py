@@ -105,6 +105,16 @@ class Question(models.Model):
         return Scale(self.scale).get_effective_weights(self.weights)
 
     @property
+    def has_confirmed_weights(self) -> bool:
+        """False if quadratic weights are used because nobody chose any for ordered labels.
+
+        With two categories, all weights by rank are the same.
+        """
+        if self.scale != Scale.ORDINAL or self.weights != Weights.NONE:
+            return True
+        return len(self.active_categories()) < 3
+
+    @property
     def has_values(self) -> bool:
         """True if the categories are numbers, with meaningful distances."""
         return Scale(self.scale).numeric

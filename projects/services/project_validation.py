@@ -9,10 +9,11 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
-from core.text import has_nul
+from core.text import has_control_character, has_nul
 from projects.models import BandScheme, QueueOrder
 
 MAX_OVERLAP = 1000
+MAX_ATTRIBUTE_LENGTH = 100  # characters; for the attribute of clusters
 MAX_TEXT_LENGTH = 200_000  # characters; for the description and the guidelines
 # Integer settings: (lowest, highest).
 BOUNDS = {
@@ -116,7 +117,12 @@ def _find_quality_check_problems(queue_order: str, numbers: dict[str, int]) -> d
     return problems
 
 
-def validate_project(**fields: Any) -> None:
+def validate_project(*, cluster_attribute: str = "", **fields: Any) -> None:
     """Raise InvalidProjectChange if a project may not have these settings."""
-    if problems := find_project_problems(**fields):
+    problems = find_project_problems(**fields)
+    if len(cluster_attribute) > MAX_ATTRIBUTE_LENGTH or has_control_character(cluster_attribute):
+        problems["cluster_attribute"] = _(
+            "The name of an attribute of the items, of %(most)s characters at most."
+        ) % {"most": MAX_ATTRIBUTE_LENGTH}
+    if problems:
         raise InvalidProjectChange(problems)

@@ -8,14 +8,19 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from core import security_log
 from projects import hooks, locks
 from projects.models import GuidelineVersion, Item, Member, Project
 
 from . import project_validation, question_validation
+from .project_validation import InvalidProjectChange
 from .question_validation import NewQuestion
 from .questions import create_question
+
+MAX_ITEMS_READ = 1_000  # whose attributes are listed
+MAX_LISTED_ATTRIBUTES = 20  # in an error message
 
 
 @transaction.atomic
@@ -44,10 +49,10 @@ def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
     """Set fields of the project.
 
     They are name, description, guidelines, overlap, band_scheme, target_agreement, time_zone,
-    queue_order, and the numbers of project_validation.BOUNDS.
+    queue_order, cluster_attribute, and the numbers of project_validation.BOUNDS.
 
-    A new time zone moves the days of all ratings, and new guidelines create a version. Raises
-    InvalidProjectChange; then nothing has changed.
+    A new time zone moves the days of all ratings, new guidelines create a version, and intervals
+    are computed again with other clusters. Raises InvalidProjectChange; then nothing has changed.
     """
     names = (
         "name",
@@ -58,11 +63,14 @@ def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
         "band_scheme",
         "target_agreement",
         "queue_order",
+        "cluster_attribute",
         *project_validation.BOUNDS,
     )
     project_validation.validate_project(
         **{name: fields.get(name, getattr(project, name)) for name in names}
     )
+    if fields.get("cluster_attribute", "") not in ("", project.cluster_attribute):
+        _require_attribute(project, fields["cluster_attribute"])
     # Block writers of ratings, which would use the old time zone or the old guidelines.
     for question_id in project.questions.order_by("pk").values_list("pk", flat=True):
         locks.lock_categories(question_id)
@@ -70,6 +78,8 @@ def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
     Project.objects.filter(pk=project.pk).update(**fields)
     if fields.get("time_zone", previous.time_zone) != previous.time_zone:
         hooks.notify_time_zone_changed(project.pk)
+    if fields.get("cluster_attribute", previous.cluster_attribute) != previous.cluster_attribute:
+        Project.objects.filter(pk=project.pk).increment_items_and_raters_version()
     project.refresh_from_db(fields=[*names, "guidelines_version"])
     _reduce_extra_slots(project, previous.overlap)
     if project.guidelines != previous.guidelines:
@@ -84,6 +94,27 @@ def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
             after={name: fields[name] for name in changed},
         )
     return project
+
+
+def _require_attribute(project: Project, name: str) -> None:
+    """Raise InvalidProjectChange if the project has items, none of which has this attribute."""
+    items = Item.objects.filter(project=project)
+    if items.filter(attributes__has_key=name).exists() or not items.exists():
+        return
+    names = ", ".join(list_attribute_names(project)[:MAX_LISTED_ATTRIBUTES])
+    raise InvalidProjectChange(
+        {
+            "cluster_attribute": _("No item has the attribute “%(name)s”; there is: %(names)s.")
+            % {"name": name, "names": names or _("nothing yet")}
+        }
+    )
+
+
+def list_attribute_names(project: Project) -> list[str]:
+    """Return the names of the attributes of the project's newest items, sorted."""
+    items = Item.objects.filter(project=project).order_by("-pk")
+    newest = items.values_list("attributes", flat=True)[:MAX_ITEMS_READ]
+    return sorted({name for attributes in newest for name in attributes or ()})
 
 
 @transaction.atomic

@@ -39,6 +39,7 @@ SETTINGS_FIELDS = (
     "time_zone",
     "queue_order",
     "allows_corrections",
+    "cluster_attribute",
     *project_validation.BOUNDS,
 )
 
@@ -117,6 +118,7 @@ def change_settings(request: HttpRequest, project_id: int) -> HttpResponse:
         "form": form,
         "questions": questions,
         "zones": project_validation.list_time_zones(),
+        "attribute_names": projects.list_attribute_names(project),
         "deletions": project.deletions.select_related("by")[:MAX_DELETIONS_SHOWN],
     }
     return render(request, "projects/settings.html", context, status=get_form_status(form))

@@ -11,6 +11,7 @@ from typing import Any
 from django.db.models import Count
 
 from metrics.models import PeriodUnit, Result
+from metrics.results.clusters import QuestionClusters, apply_clusters
 from projects.models import Question, Rater
 from quality.models import Consensus, ConsensusMethod, ItemLabel, LabelSource
 from ratings.models import Rating
@@ -73,6 +74,13 @@ def _build_agreement_section(question: Question) -> list[str]:
     people = kinds.filter(kind=Rater.Kind.HUMAN).count()
     lines = [f"* Raters: {people} people, {kinds.count() - people} models"]
     unfiltered = Result.objects.filter(question=question, period_unit=PeriodUnit.ALL).first()
+    clusters = QuestionClusters.load(question.pk, question.project)
+    if unfiltered is not None and clusters is not None:
+        apply_clusters(unfiltered, clusters)
+        lines.append(
+            f"* Intervals: items with the same {clusters.attribute} are alike;"
+            f" {clusters.n_items} items in {clusters.n_clusters} clusters"
+        )
     coefficients = unfiltered.all_coefficients if unfiltered else {}
     if unfiltered is not None and coefficients is not unfiltered.coefficients:
         lines.append("* Agreement below: of the people")

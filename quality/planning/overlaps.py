@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from metrics.agreement import sample_size
+from metrics.agreement.headline import FLEISS
 from metrics.results.all_time_patterns import AllTimePatterns
+from metrics.results.clusters import QuestionClusters
 from metrics.results.headline.stored_weights import get_headline_weights
-from metrics.scale import QuestionScale
+from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question
 
 MAX_PATTERNS = 2_000  # possible patterns of the item with most ratings: some ten milliseconds
@@ -44,8 +46,13 @@ def compute_overlap_plans(question: Question, half_width: float = HALF_WIDTH) ->
     max_ratings = int(patterns.sum(axis=1).max()) if len(patterns) else 0
     if math.comb(max_ratings + scale.k - 1, scale.k - 1) > MAX_PATTERNS:
         return OverlapPlans(half_width, [], too_many=True)
-    weights = scale.build_weight_matrices()[get_headline_weights(question, scale)]
+    weighting = get_headline_weights(question, scale)
+    weights = scale.build_weight_matrices()[weighting]
     distinct, pattern_index = np.unique(patterns, axis=0, return_inverse=True)
     items = np.bincount(pattern_index.ravel(), all_time.n_items, len(distinct))
-    plans = sample_size.compute_plans(distinct, items, half_width, weights)
+    stored = QuestionClusters.load(question.pk, question.project)
+    clusters = None
+    if stored is not None:
+        clusters = stored.get_effect(get_weighted_name(FLEISS, weighting)), stored.n_clusters
+    plans = sample_size.compute_plans(distinct, items, half_width, weights, clusters=clusters)
     return OverlapPlans(half_width, plans, sample_size.find_cheapest_plan(plans))

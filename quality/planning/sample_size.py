@@ -13,6 +13,7 @@ from metrics.agreement.explain import bands
 from metrics.agreement.headline import COHEN, FLEISS
 from metrics.models import PeriodUnit, Result
 from metrics.results.all_time_patterns import AllTimePatterns
+from metrics.results.clusters import QuestionClusters
 from metrics.results.headline import sample_headline
 from metrics.results.headline.stored_weights import get_headline_weights
 from metrics.scale import QuestionScale, get_weighted_name
@@ -23,11 +24,15 @@ HALF_WIDTHS = (0.1, 0.05, 0.03, 0.02)
 
 @dataclass(frozen=True)
 class WidthPlan:
-    """Items needed for one half-width: in total, and in addition; None where unknown."""
+    """Items needed for one half-width: in total, and in addition; None where unknown.
+
+    ``expected``: items that reach it in about half of such studies, if the error stays as it is.
+    """
 
     half_width: float
     items: int | None
     more: int | None
+    expected: int | None
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,19 @@ class SampleSizePlan:
     name: str
     value: dict[str, Any] | None
     widths: list[WidthPlan]
+    clusters: QuestionClusters | None = None
+    error_factor: float = 1.0  # by which the error is too small in one of ten studies
+    pilot_items: int = 0  # items that tell the error well enough to plan from them
+
+    @property
+    def is_pilot_too_small(self) -> bool:
+        """Return whether the error is known so badly that more items come before another plan."""
+        return self.error_factor > sample_size.MAX_ERROR_FACTOR
+
+    @property
+    def design_effect(self) -> float:
+        """Return the design effect of clusters of items; 1 where there are none."""
+        return self.clusters.get_effect(self.name) if self.clusters else 1.0
 
     @property
     def is_rough(self) -> bool:
@@ -52,7 +70,8 @@ def plan_sample_size(
     """Return the items needed for each half-width, assuming further items of the same kind.
 
     So many that it is reached in 9 of 10 such studies. How far the error may still change is
-    estimated from the patterns of the same ratings, for Fleiss' kappa with the same weights.
+    estimated from the patterns of the same ratings, for Fleiss' kappa with the same weights. Items
+    in clusters come in further clusters of the present size.
 
     For the headline kappa: Cohen's with two raters, else Fleiss' with the same weights, of the
     ratings that it describes (Result.displayed_coefficients).
@@ -65,13 +84,28 @@ def plan_sample_size(
     headline = sample_headline.get_all_ratings_headline(unfiltered.headline) if unfiltered else {}
     if headline and headline["name"].startswith(COHEN):
         name, value = headline["name"], headline["value"]
+    clusters = QuestionClusters.load(question.pk, question.project)
+    if clusters is not None:
+        value = clusters.widen(name, value)
     se, n = (value.get("se"), value.get("n_items") or 0) if value else (None, 0)
     log_se_sd = _estimate_log_se_sd(question, scale, weights) if se is not None else 0.0
+    n_clusters = clusters.n_clusters if clusters else None
     widths = []
     for half_width in half_widths:
-        needed = sample_size.compute_items_needed(se, n, half_width, log_se_sd=log_se_sd)
-        widths.append(WidthPlan(half_width, needed.items, needed.additional))
-    return SampleSizePlan(name, value, widths)
+        needed, expected = (
+            sample_size.compute_items_needed(se, n, half_width, log_se_sd=sd, n_clusters=n_clusters)
+            for sd in (log_se_sd, None)
+        )
+        widths.append(WidthPlan(half_width, needed.items, needed.additional, expected.items))
+    log_se_sd = sample_size.add_cluster_variance(log_se_sd, n_clusters)
+    return SampleSizePlan(
+        name,
+        value,
+        widths,
+        clusters,
+        error_factor=sample_size.compute_error_factor(log_se_sd),
+        pilot_items=sample_size.compute_pilot_items(log_se_sd, n),
+    )
 
 
 def _estimate_log_se_sd(question: Question, scale: QuestionScale, weights: str) -> float:

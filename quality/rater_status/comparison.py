@@ -17,6 +17,7 @@ from django.utils import timezone
 from core.jobs.lease import LeaseLost, get_leased_rows
 from metrics.agreement.rater_quality import funnel
 from metrics.models import CountState, RaterResult
+from metrics.results.clusters import QuestionClusters
 from metrics.results.headline.stored_weights import get_headline_weights
 from metrics.results.values import build_uncounted_value
 from metrics.scale import QuestionScale, get_weighted_name
@@ -131,7 +132,8 @@ def _compute_and_store_comparison(row: StoredRaterComparison) -> None:
 def _build_body(question: Question, scale: QuestionScale) -> dict[str, Any]:
     """Return the stored form of the comparison."""
     weights = get_headline_weights(question, scale)
-    kappa_path = f"coefficients__{get_weighted_name('vs_peers', weights)}"
+    name = get_weighted_name("vs_peers", weights)
+    kappa_path = f"coefficients__{name}"
     bias_path = "coefficients__vs_peers_bias"
     results = RaterResult.objects.filter(question=question, rater__kind=Rater.Kind.HUMAN)
     columns = ("rater_id", "n_ratings", "seconds", kappa_path, bias_path, "details__table")
@@ -143,6 +145,8 @@ def _build_body(question: Question, scale: QuestionScale) -> dict[str, Any]:
         np.array(margins, np.int64).reshape(-1, 2, scale.k).transpose(1, 0, 2)
     )
     peers = [row[3] or build_uncounted_value() for row in rows]
+    if clusters := QuestionClusters.load(question.pk, question.project):
+        peers = [clusters.widen(name, value) for value in peers]
     n_items = np.array([peer_value["n_items"] or 0 for peer_value in peers], np.int64)
     values, ses = (
         _to_array(peer_value[field] for peer_value in peers) for field in ("value", "se")

@@ -15,6 +15,7 @@ from metrics.agreement.estimate import Value
 from metrics.agreement.rater_quality.gold import NO_GOLD, PAUSE_EVIDENCE
 from metrics.agreement.rater_quality.repeats import NO_REPEATS
 from metrics.models import RaterResult
+from metrics.results.clusters import QuestionClusters
 from metrics.results.values import build_uncounted_value
 from metrics.scale import get_weighted_name
 from projects.models import Question, Rater
@@ -137,7 +138,9 @@ def list_rater_summaries(
         people = people.filter(pk__in=rater_ids)
         conditions["rater__in"] = rater_ids
     comparison = comparison or get_comparison(question)
-    results = _get_results(conditions, comparison.weights, scale_is_ordered=scale_is_ordered)
+    results = _get_results(
+        question, conditions, comparison.weights, scale_is_ordered=scale_is_ordered
+    )
     drifts = {row.rater_id: row for row in DriftState.objects.filter(**conditions)}
     golds = {row.rater_id: row for row in GoldScore.objects.filter(**conditions)}
     repeats = {row.rater_id: row for row in RepeatScore.objects.filter(**conditions)}
@@ -175,16 +178,18 @@ _NO_RESULT: dict[str, Any] = {
 
 
 def _get_results(
-    conditions: dict[str, Any], weights: str, *, scale_is_ordered: bool
+    question: Question, conditions: dict[str, Any], weights: str, *, scale_is_ordered: bool
 ) -> dict[int, dict[str, Any]]:
     """Return {rater id: counts, seconds, agreement with peers and bias}."""
-    peers = f"coefficients__{get_weighted_name('vs_peers', weights)}"
-    bias = "coefficients__vs_peers_bias"
+    names = get_weighted_name("vs_peers", weights), "vs_peers_bias"
+    columns = (f"coefficients__{name}" for name in names)
     rows = RaterResult.objects.filter(**conditions)
+    clusters = QuestionClusters.load(question.pk, question.project)
     results = {}
-    for rater_id, n_ratings, seconds, peers_value, bias_value in rows.values_list(
-        "rater_id", "n_ratings", "seconds", peers, bias
+    for rater_id, n_ratings, seconds, *values in rows.values_list(
+        "rater_id", "n_ratings", "seconds", *columns
     ):
+        peers_value, bias_value = map(clusters.widen, names, values) if clusters else values
         results[rater_id] = {
             "n_ratings": n_ratings,
             "seconds": seconds,

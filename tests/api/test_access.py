@@ -45,6 +45,7 @@ BODIES: dict[tuple[str, str], Any] = {
         ],
     },
     ("api-project", "PATCH"): {"name": "Renamed"},
+    ("api-weights", "POST"): {"weights": "linear"},
     ("api-items", "POST"): {"key": "i1", "body": {"text": "x"}},
     ("api-raters", "POST"): [{"key": "ann"}],
     ("api-ratings", "POST"): {"item": "i1", "rater": "ann", "label": "minor"},

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ from metrics.agreement.registry import MEAN_PAIRWISE, iter_coefficients
 from metrics.agreement.report import build_report
 from metrics.agreement.scales import SCALES
 from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS
-from metrics.management import file_statistics, rating_file
+from metrics.management import file_clusters, file_statistics, rating_file
 from metrics.management.file_headline import REASON_TEXTS, build_scale, compute_file_headline
+from metrics.results.clusters import JsonObject
 from ratings.imports.decoding.encodings import ENCODINGS
 from ratings.imports.mapping.column_options import parse_column_roles
 from ratings.imports.mapping.column_texts import LAYOUT_TEXTS
@@ -89,6 +91,12 @@ class Command(BaseCommand):
             "--pair", help="two raters, separated by a comma, to print statistics of the pair"
         )
         parser.add_argument(
+            "--cluster",
+            metavar="COLUMN",
+            help="column (or attribute of the items) that items of one document, conversation or "
+            "patient share: intervals take into account that they are alike",
+        )
+        parser.add_argument(
             "--scores",
             metavar="values|FILE",
             help="agreement on scores: the categories' values, or the means of a gold score of the "
@@ -101,51 +109,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            ratings = rating_file.read_rating_file(
-                options["file"],
-                order=parse_list_option("--order", options["order"]) or None,
-                labels=parse_label_options(options),
-                values=_parse_numbers(options["values"]),
-                question=options["question"],
-                table=rating_file.TableOptions(
-                    parse_column_roles(options["map"]),
-                    options["layout"] or "",
-                    options["encoding"] or "",
-                    options["sheets"] or "",
-                ),
-            )
-            if options["scale"] == "ratio" and min(ratings.values) < 0:
-                raise ValueError(
-                    f"On a ratio scale values are 0 or more; {min(ratings.values):g} is a value of "
-                    "the file. Use --scale interval."
-                )
-            matrix = None if options["matrix"] is None else _parse_matrix(options["matrix"])
-            columns = (ratings.item, ratings.rater, ratings.code)
-            n_categories = len(ratings.categories)
-            report = build_report(
-                *columns, n_categories, values=ratings.values, weight_matrix=matrix
-            )
-            file_headline = compute_file_headline(
-                ratings,
-                scale=options["scale"],
-                weights=options["weights"],
-                matrix=matrix,
-                models=_split_list(options["models"]) or [],
-            )
-            question_scale = build_scale(
-                ratings, scale=options["scale"], weights=options["weights"], matrix=matrix
-            )
-            rules = file_statistics.compute_missing_data_policies(ratings, question_scale)
-            pair = None
-            if options["pair"]:
-                pair = file_statistics.compute_pair_statistics(
-                    ratings, options["pair"], question_scale
-                )
-            scored = None
-            if options["scores"]:
-                scored = file_statistics.compute_score_agreement(ratings, options["scores"])
+            results = _compute_results(options)
         except (rating_file.RatingFileError, ValueError) as error:
             raise CommandError(f"{options['file']}: {error}") from None
+        ratings = results.ratings
         notes = [*ratings.notes, *_note_missing_order(ratings, options)]
         messages = [format_command_note(note.to_json()) for note in notes]
         if options["json"]:
@@ -159,24 +126,104 @@ class Command(BaseCommand):
                 {**note.to_json(), "message": message}
                 for note, message in zip(notes, messages, strict=True)
             ]
-            additional = {"repeats_left_out": ratings.repeats, "policies": rules, "pair": pair}
-            additional["scored"] = scored
-            additional["understood"] = ratings.understood.to_json()
+            additional = {
+                "repeats_left_out": ratings.repeats,
+                "policies": results.rules,
+                "pair": results.pair,
+                "scored": results.scored,
+                "cluster": results.cluster,
+                "understood": ratings.understood.to_json(),
+            }
             self.stdout.write(
-                json.dumps(file_info | additional | report | file_headline, allow_nan=False)
+                json.dumps(
+                    file_info | additional | results.report | results.headline, allow_nan=False
+                )
             )
             return
         self.stderr.write("\n  ".join(["understood:", *ratings.understood.format_lines()]))
         for message in messages:
             self.stdout.write(f"note: {message}")
-        lines = _format_report(ratings, report, options, file_headline, custom=matrix is not None)
-        lines += file_statistics.format_missing_data_policies(rules)
-        lines += file_statistics.format_pair_statistics(pair) if pair else []
-        lines += (
-            file_statistics.format_score_agreement(scored, ratings.categories) if scored else []
-        )
+        custom = options["matrix"] is not None
+        lines = _format_report(ratings, results.report, options, results.headline, custom=custom)
+        lines += file_clusters.format_cluster(results.cluster) if results.cluster else []
+        lines += file_statistics.format_missing_data_policies(results.rules)
+        lines += file_statistics.format_pair_statistics(results.pair) if results.pair else []
+        if results.scored:
+            lines += file_statistics.format_score_agreement(results.scored, ratings.categories)
         for line in lines:
             self.stdout.write(line)
+
+
+@dataclass(frozen=True)
+class _FileResults:
+    """Everything that the command prints of a file; None where it was not requested."""
+
+    ratings: rating_file.RatingFile
+    report: JsonObject
+    headline: JsonObject
+    rules: list[JsonObject]
+    pair: JsonObject | None
+    scored: JsonObject | None
+    cluster: JsonObject | None = None
+
+
+def _compute_results(options: Mapping[str, Any]) -> _FileResults:
+    """Read the file and compute the results. Raises RatingFileError and ValueError."""
+    ratings = rating_file.read_rating_file(
+        options["file"],
+        order=parse_list_option("--order", options["order"]) or None,
+        labels=parse_label_options(options),
+        values=_parse_numbers(options["values"]),
+        question=options["question"],
+        table=rating_file.TableOptions(
+            parse_column_roles(options["map"]),
+            options["layout"] or "",
+            options["encoding"] or "",
+            options["sheets"] or "",
+            options["cluster"] or "",
+        ),
+    )
+    if options["scale"] == "ratio" and min(ratings.values) < 0:
+        raise ValueError(
+            f"On a ratio scale values are 0 or more; {min(ratings.values):g} is a value of "
+            "the file. Use --scale interval."
+        )
+    matrix = None if options["matrix"] is None else _parse_matrix(options["matrix"])
+    report = build_report(
+        ratings.item,
+        ratings.rater,
+        ratings.code,
+        len(ratings.categories),
+        values=ratings.values,
+        weight_matrix=matrix,
+    )
+    models = _split_list(options["models"]) or []
+    kind = {"scale": options["scale"], "weights": options["weights"], "matrix": matrix}
+    headline = compute_file_headline(ratings, models=models, **kind)
+    scale = build_scale(ratings, **kind)
+    results = _FileResults(
+        ratings,
+        report,
+        headline,
+        file_statistics.compute_missing_data_policies(ratings, scale),
+        file_statistics.compute_pair_statistics(ratings, options["pair"], scale)
+        if options["pair"]
+        else None,
+        file_statistics.compute_score_agreement(ratings, options["scores"])
+        if options["scores"]
+        else None,
+    )
+    if not options["cluster"]:
+        return results
+    clusters = file_clusters.compute_clusters(ratings, scale, options["cluster"], models=models)
+    return replace(
+        results,
+        report=file_clusters.widen_report(report, clusters),
+        headline=file_clusters.widen_headline(headline, clusters),
+        rules=file_clusters.widen_rules(results.rules, clusters),
+        pair=results.pair and file_clusters.widen_pair(results.pair, clusters),
+        cluster=file_clusters.describe(clusters, headline["headline"]["name"]),
+    )
 
 
 def _note_missing_order(
@@ -210,9 +257,9 @@ def _parse_matrix(text: str) -> Any:
 
 def _format_report(
     ratings: rating_file.RatingFile,
-    report: dict[str, Any],
-    options: dict[str, Any],
-    file_headline: dict[str, Any],
+    report: JsonObject,
+    options: JsonObject,
+    file_headline: JsonObject,
     *,
     custom: bool,
 ) -> list[str]:
@@ -240,7 +287,7 @@ def _format_report(
 _GROUP_LABELS = {"people": "people", "models": "models", "people_models": "people with models"}
 
 
-def _format_headline(file_headline: dict[str, Any]) -> list[str]:
+def _format_headline(file_headline: JsonObject) -> list[str]:
     """Return the lines on the headline; also on people and models where both rated."""
     estimate = file_headline["headline"]
     lines = [
@@ -263,12 +310,12 @@ def _format_count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _is_listed(name: str, report: dict[str, Any]) -> bool:
+def _is_listed(name: str, report: JsonObject) -> bool:
     """Return False for coefficients of exactly two raters if there are more."""
     return report.get(f"{name}.reason") != "needs_two_raters" or report["n_raters"] < 2
 
 
-def _format_coefficient(name: str, entry: Coefficient, report: dict[str, Any], scheme: str) -> str:
+def _format_coefficient(name: str, entry: Coefficient, report: JsonObject, scheme: str) -> str:
     value = report[name]
     # The name in the API and on pages; the keys of report() keep their names.
     label = name.replace("light_kappa", MEAN_PAIRWISE)
@@ -302,7 +349,7 @@ def _format_coefficient(name: str, entry: Coefficient, report: dict[str, Any], s
     return f"{label:<32} {value:7.3f}  {interval:<18} {text_after}".rstrip()
 
 
-def _format_test(test: str, report: dict[str, Any]) -> str:
+def _format_test(test: str, report: JsonObject) -> str:
     """Return degrees of freedom and p of a test."""
     p = report[f"{test}.p"]
     return f"df {report.get(f'{test}.df', 1):.0f}, {file_statistics.format_p_value(p)}"

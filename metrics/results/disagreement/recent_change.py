@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ SPANS = (PeriodUnit.WEEK.value, PeriodUnit.MONTH.value)
 MAX_PERIODS = 24  # newest weeks and months, together, among which the last two are searched
 ERROR_RATE = 0.05  # of a change by chance at each look
 MIN_Z = 1.5  # standard errors; a smaller change is never clear, so that nothing is permuted
+
+CLUSTER_Z = NormalDist().inv_cdf(1 - ERROR_RATE / 2)  # standard errors, of items in clusters
 
 Patterns = tuple[np.ndarray, np.ndarray]
 
@@ -56,7 +59,9 @@ def find_recent_change(all_time: AllTimePatterns) -> list[Mapping[str, Any]]:
     changes = {}
     for name, matrix in all_time.scale.build_weight_matrices().items():
         weights = None if name == UNWEIGHTED else matrix
-        changes[get_weighted_name("fleiss_kappa", name)] = compare(before, after, weights)
+        coefficient = get_weighted_name("fleiss_kappa", name)
+        effect = all_time.clusters.get_effect(coefficient) if all_time.clusters else 1.0
+        changes[coefficient] = compare(before, after, weights, effect=effect)
     figures = {
         "span": span,
         "before": before_start.isoformat(),
@@ -67,18 +72,21 @@ def find_recent_change(all_time: AllTimePatterns) -> list[Mapping[str, Any]]:
 
 
 def compare(
-    before: Patterns, after: Patterns, weights: np.ndarray | None
+    before: Patterns, after: Patterns, weights: np.ndarray | None, *, effect: float = 1.0
 ) -> list[float | bool | None]:
     """Return Fleiss' kappa before and after, and whether the change is more than chance.
 
-    ``before``, ``after``: patterns (P, k) and their numbers of items (P,).
+    ``before``, ``after``: patterns (P, k) and their numbers of items (P,). ``effect``: the design
+    effect of clusters of items, which are not dealt to the periods one by one; the change is then
+    also compared with its standard error by cluster.
     """
     estimates = [fleiss.fleiss_kappa(*patterns, weights=weights) for patterns in (before, after)]
     values = [to_finite_float(estimate.value) for estimate in estimates]
     if values[0] is None or values[1] is None:
         return [*values, False]
     error = float(np.hypot(*(estimate.se for estimate in estimates)))
-    if not abs(values[1] - values[0]) > MIN_Z * error:
+    critical_z = MIN_Z if effect == 1 else CLUSTER_Z * effect**0.5
+    if not abs(values[1] - values[0]) > critical_z * error:
         return [*values, False]
     p = permutation_p_value(before, after, weights)
     return [*values, p is not None and p <= ERROR_RATE]

@@ -20,7 +20,7 @@ from django.utils import timezone
 from metrics.agreement.counts import tally
 from metrics.agreement.headline import ICCS, LEAD_CHOICE
 from metrics.models import CountState
-from metrics.results import bootstrap
+from metrics.results import bootstrap, clusters
 from metrics.results.values import build_undefined_value
 from metrics.scale import QuestionScale
 from ratings.models import NO_CODE, Assignment, Rating
@@ -138,15 +138,18 @@ def compute_sample_headline(
 # --- stored with the results
 
 
-def compute_sample_fields(
+def compute_fields_of_ratings(
     state: CountState, headline: dict[str, Any], scale: QuestionScale
 ) -> dict[str, Any]:
-    """Return the fields of ``state`` that store the current sample headline.
+    """Return the fields of ``state`` that are read from the ratings.
 
-    During the pause, only that it is stale. ``headline``: that of all ratings.
+    The current sample headline, and the design effects of clusters of items. During the pause, only
+    that they are stale. ``headline``: that of all ratings.
     """
     question = state.question
-    if not Assignment.objects.planned_in(question.project_id).exists():
+    project = question.project
+    has_planned = Assignment.objects.planned_in(project.pk).exists()
+    if not has_planned and not project.cluster_attribute:
         return {"sample_headline": {}, "sample_is_stale": False}
     now = timezone.now()
     if state.sample_paused_until is not None and now < state.sample_paused_until:
@@ -154,17 +157,24 @@ def compute_sample_fields(
     started = time.monotonic()
     ratings = _read_counted_ratings(question.pk, scale)
     is_model = np.isin(ratings["rater"], state.model_raters)
-    is_excluded = build_targeted_mask(question.project_id, ratings)
-    sample_headline = compute_sample_headline(
-        headline, ratings, is_model=is_model, is_excluded=is_excluded, scale=scale
-    )
+    fields: clusters.JsonObject = {"sample_headline": {}, "sample_is_stale": False}
+    if has_planned:
+        fields["sample_headline"] = compute_sample_headline(
+            headline,
+            ratings,
+            is_model=is_model,
+            is_excluded=build_targeted_mask(project.pk, ratings),
+            scale=scale,
+        )
+    if project.cluster_attribute:
+        effects = clusters.compute_from_ratings(ratings, is_model, scale, project)
+        fields |= {
+            "cluster_effects": effects.to_json(),
+            "cluster_version": project.items_and_raters_version,
+        }
     seconds = time.monotonic() - started
     pause = datetime.timedelta(seconds=PAUSE_FACTOR * seconds if seconds > QUICK_SECONDS else 0)
-    return {
-        "sample_headline": sample_headline,
-        "sample_is_stale": False,
-        "sample_paused_until": now + pause,
-    }
+    return fields | {"sample_paused_until": now + pause}
 
 
 def _read_counted_ratings(question_id: int, scale: QuestionScale) -> np.ndarray:

@@ -12,8 +12,10 @@ import numpy as np
 from metrics.agreement import COEFFICIENTS, batch
 from metrics.agreement.coefficients import cohen, marginal_tests
 from metrics.agreement.estimate import REASONS, Value, to_finite_float
+from metrics.agreement.headline import COHEN
 from metrics.models import PairTally
-from metrics.scale import QuestionScale
+from metrics.results.clusters import QuestionClusters
+from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question, Rater
 
 from . import pair_results
@@ -56,21 +58,25 @@ class PairDetails:
         return int(np.trace(self.table))
 
     @classmethod
-    def from_table(cls, table: np.ndarray, scale: QuestionScale) -> PairDetails:
-        """Compute the details from the (k, k) table."""
+    def from_table(
+        cls, table: np.ndarray, scale: QuestionScale, clusters: QuestionClusters | None = None
+    ) -> PairDetails:
+        """Compute the details from the (k, k) table, with intervals of ``clusters`` of items."""
         kappas = {
             name: cohen.kappa(table, matrix).to_value()
             for name, matrix in scale.build_weight_matrices().items()
         }
         category_kappas = cohen.category_kappas(table).to_values() if len(table) else []
+        others = _compute_other_coefficients(table, scale)
+        if clusters is not None:
+            kappas = {
+                name: clusters.widen(get_weighted_name(COHEN, name), value)
+                for name, value in kappas.items()
+            }
+            others = clusters.widen_all(others)
+            category_kappas = [clusters.widen(COHEN, value) for value in category_kappas]
         categories = list(zip(scale.labels, category_kappas, strict=True))
-        return cls(
-            table,
-            kappas,
-            _compute_tests(table),
-            _compute_other_coefficients(table, scale),
-            categories,
-        )
+        return cls(table, kappas, _compute_tests(table), others, categories)
 
 
 def load_pair_table(question: Question, a: Rater, b: Rater, scale: QuestionScale) -> np.ndarray:

@@ -10,9 +10,11 @@ import numpy as np
 from django.db.models import Q, QuerySet
 
 from metrics.agreement.counts.tally import PairTables
+from metrics.agreement.headline import COHEN
 from metrics.counting import store
 from metrics.models import PairTally, RaterResult, build_number_expression
-from metrics.scale import QuestionScale
+from metrics.results.clusters import QuestionClusters
+from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question, Rater
 
 MAX_HEATMAP_RATERS = 40  # a larger heat map is unreadable
@@ -137,7 +139,8 @@ def list_pairs_among(question: Question, raters: list[Rater], weights: str) -> l
     """Return the pairs among these raters that share an item."""
     raters_by_id = {rater.pk: rater for rater in raters}
     rows = filter_pairs_among(question.pk, list(raters_by_id)).order_by("rater_a_id", "rater_b_id")
-    return [_build_pair(row, raters_by_id, weights) for row in rows.defer("table")]
+    clusters = QuestionClusters.load(question.pk, question.project)
+    return [_build_pair(row, raters_by_id, weights, clusters) for row in rows.defer("table")]
 
 
 def list_pairs_of_rater(question: Question, rater: Rater, weights: str) -> list[PairAgreement]:
@@ -151,7 +154,7 @@ def list_pairs_of_rater(question: Question, rater: Rater, weights: str) -> list[
         pair
         if pair.rater_a.pk == rater.pk
         else PairAgreement(pair.rater_b, pair.rater_a, pair.kappa, pair.n_items)
-        for pair in _build_pairs(list(rows[:MAX_PAIRS_OF_RATER]), weights)
+        for pair in _build_pairs(question, list(rows[:MAX_PAIRS_OF_RATER]), weights)
     ]
 
 
@@ -175,24 +178,32 @@ def list_pair_ids(question: Question, weights: str, sort: str) -> list[int]:
     return [rows[index][0] for index in order.tolist()]
 
 
-def list_pairs_by_id(ids: Sequence[int], weights: str) -> list[PairAgreement]:
+def list_pairs_by_id(question: Question, ids: Sequence[int], weights: str) -> list[PairAgreement]:
     """Return the pairs of these ids, in their order; pairs deleted meanwhile are left out."""
     rows = PairTally.objects.defer("table").in_bulk(ids)
-    return _build_pairs([rows[pk] for pk in ids if pk in rows], weights)
+    return _build_pairs(question, [rows[pk] for pk in ids if pk in rows], weights)
 
 
-def _build_pairs(rows: list[PairTally], weights: str) -> list[PairAgreement]:
+def _build_pairs(question: Question, rows: list[PairTally], weights: str) -> list[PairAgreement]:
     """Return the pairs of these rows, with their raters fetched in one query."""
     ids = {row.rater_a_id for row in rows} | {row.rater_b_id for row in rows}
     raters = Rater.objects.in_bulk(ids)
-    return [_build_pair(row, raters, weights) for row in rows]
+    clusters = QuestionClusters.load(question.pk, question.project)
+    return [_build_pair(row, raters, weights, clusters) for row in rows]
 
 
-def _build_pair(row: PairTally, raters: dict[int, Rater], weights: str) -> PairAgreement:
+def _build_pair(
+    row: PairTally, raters: dict[int, Rater], weights: str, clusters: QuestionClusters | None
+) -> PairAgreement:
     value, low, high = (getattr(row, f"{column}_{weights}") for column in store.KAPPA_PARTS)
     # A stored pair shares at least one item, so only a single category leaves kappa undefined.
     reason = "single_category" if value is None else None
     rater_a, rater_b = raters[row.rater_a_id], raters[row.rater_b_id]
+    if clusters is not None:
+        name = get_weighted_name(COHEN, weights)
+        kappa = {"value": value, "low": low, "high": high, "n_items": row.n_items}
+        kappa = clusters.widen(name, kappa)
+        low, high = kappa["low"], kappa["high"]
     return PairAgreement.from_kappa(rater_a, rater_b, (value, low, high, reason), row.n_items)
 
 

@@ -13,10 +13,12 @@ from django.utils.functional import Promise
 
 from metrics.agreement.coefficients.intraclass.icc import ICC_NAMES as ICCS
 from metrics.filters import ITEM_PREFIX, build_invalid_value_error, is_filterable_attribute
+from metrics.results.clusters import QuestionClusters
 from metrics.results.pairs import pair_results
 from metrics.results.pairs.pair_details import PairDetails, load_pair_table
 from metrics.results.score_agreement import CATEGORY_VALUES
 from metrics.views.common import display_names
+from metrics.views.common.cluster_texts import build_cluster_note
 from metrics.views.common.live_updates import LiveSettings
 from metrics.views.common.selection import Selection
 from metrics.views.common.sources.filtered import CoefficientSource
@@ -65,15 +67,19 @@ def build_context(selection: Selection, source: CoefficientSource) -> dict[str, 
         for name in estimates
         if name not in ICCS
     ]
+    stored_clusters = body.get("clusters")
+    clusters = QuestionClusters(**stored_clusters) if stored_clusters else None
     details = pair = None
     if len(body["raters"]) == 2 and not selection.filter:
         pair = get_rater_pair(body["raters"])
-        details = PairDetails.from_table(
-            load_pair_table(selection.question, *pair, selection.scale), selection.scale
-        )
+        table = load_pair_table(selection.question, *pair, selection.scale)
+        details = PairDetails.from_table(table, selection.scale, clusters)
     return {
         "body": body,
         "listed": coefficient_rows,
+        "cluster_note": build_cluster_note(selection.project, clusters, selection.headline["name"])
+        if clusters
+        else "",
         "loose": any(coefficient_row.has_band_mismatch for coefficient_row in coefficient_rows),
         "iccs": _list_iccs(estimates),
         "policies": body["policies"],

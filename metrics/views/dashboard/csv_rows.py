@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from metrics.models import Result
+from metrics.results.clusters import JsonObject, describe_clusters
 from metrics.views.common.rater_columns import (
     COLUMNS,
     SORTABLE_COLUMNS,
@@ -39,9 +41,26 @@ def _build_statistic_rows(selection: Selection, source: ProjectSource) -> Rows:
     )
     rows = [headline_row, *tables.list_other_statistics(selection, result)]
     return [
-        {"statistic": name, **_flatten_estimate(estimate), "reason": estimate.get("reason")}
+        {
+            "statistic": name,
+            **_flatten_estimate(estimate),
+            **_describe_clusters(selection, result, name),
+            "reason": estimate.get("reason"),
+        }
         for name, estimate in rows
     ]
+
+
+def _describe_clusters(selection: Selection, result: Result, name: str) -> JsonObject:
+    """Return the columns on clusters of items; none where the project has no clusters."""
+    cluster = describe_clusters(selection.project, result.clusters, name)
+    if cluster is None:
+        return {}
+    return {
+        "cluster": cluster["attribute"],
+        "clusters": cluster["n_clusters"],
+        "design_effect": cluster["design_effect"],
+    }
 
 
 def _build_category_rows(_selection: Selection, source: ProjectSource) -> Rows:

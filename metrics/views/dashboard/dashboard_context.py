@@ -19,6 +19,7 @@ from metrics.results.pairs import pair_results
 from metrics.scale import get_weighted_name, list_headline_coefficients
 from metrics.views.common import confused_categories, display_names, getting_started
 from metrics.views.common.charts import heat_maps
+from metrics.views.common.cluster_texts import build_cluster_note
 from metrics.views.common.live_updates import LiveSettings
 from metrics.views.common.selection import Selection
 from metrics.views.common.sources.base import ProjectSource
@@ -96,6 +97,9 @@ def build_context(
         "begun": has_started,
         "why": get_headline_reason(selection, result),
         "sample": get_random_sample_note(selection, result),
+        "cluster_note": build_cluster_note(selection.project, result.clusters, name)
+        if result
+        else "",
         "groups": build_group_rows(selection, result, source),
         "trends": list_trend_choices(selection),
         "trend_note": get_trend_note(selection, result),

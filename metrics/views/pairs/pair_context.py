@@ -6,6 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from metrics.results.clusters import QuestionClusters
 from metrics.results.pairs.pair_details import PairDetails
 from metrics.scale import get_weighted_name
 from metrics.views.common.live_updates import LiveSettings
@@ -33,8 +34,9 @@ LIVE = LiveSettings(
 
 
 def build_context(selection: Selection, a: Rater, b: Rater, source: PairSource) -> dict[str, Any]:
-    """Return the template context of a pair's page; the trend may still be pending."""
-    details = PairDetails.from_table(source.get_table(), selection.scale)
+    """Return what the source knows of the pair. The trend may be pending while the table is not."""
+    clusters = QuestionClusters.load(selection.question.pk, selection.project)
+    details = PairDetails.from_table(source.get_table(), selection.scale, clusters)
     names = [get_weighted_name("cohen_kappa", selection.weights)]
     if selection.ordered:
         names.append("mean_difference")

@@ -19,7 +19,7 @@ from metrics.agreement.explain import bands
 from metrics.agreement.headline import LEAD_CHOICE
 from metrics.results.disagreement.findings import is_band_withheld
 from metrics.scale import QuestionScale
-from metrics.views.common import display_names, insights
+from metrics.views.common import cluster_texts, display_names, insights
 from metrics.views.common.number_formats import format_count, format_number
 from projects.models import BandScheme, Scale, Weights
 
@@ -100,6 +100,7 @@ def _build_result(facts: Facts) -> ReportSection:
             _describe_bands(facts),
             _describe_target(facts),
             why,
+            cluster_texts.format_cluster_note(facts.get("cluster")),
             random_sample_texts.describe_random_sample(headline),
         ),
         points=insight_texts,

@@ -15,6 +15,7 @@ from metrics.agreement.explain import bands
 from metrics.agreement.headline import COHEN, LEAD_CHOICE, get_report_key
 from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS
 from metrics.views.common import display_names
+from metrics.views.common.cluster_texts import format_cluster_note
 from metrics.views.common.number_formats import format_count, format_interval, format_number
 from projects.models import BandScheme, Scale, Weights
 
@@ -81,6 +82,12 @@ def _list_size_cautions(facts: Facts) -> list[str]:
                 value["n_items"],
             )
             % {"n": format_count(value["n_items"]), "enough": MIN_ITEMS}
+        )
+    cluster = facts.get("cluster")
+    if cluster is not None and cluster["n_clusters"] > 1 and not cluster["reliable"]:
+        caution_texts.append(
+            _("That the interval is exact: items belong together, in %(n)s clusters alone.")
+            % {"n": format_count(cluster["n_clusters"])}
         )
     if name == "percent_agreement":
         return [
@@ -176,6 +183,7 @@ def _build_paragraph(facts: Facts) -> str:
     separator = "" if (translation.get_language() or "").startswith("zh") else " "
     numbers = [
         _describe_estimate(facts),
+        format_cluster_note(facts.get("cluster")),
         random_sample_texts.describe_random_sample(facts["headline"]),
         _describe_missing_ratings(facts),
         _describe_rater_effects(facts["headline"]["name"]),

@@ -55,8 +55,13 @@ def _plan_project(options: dict[str, Any]) -> list[dict[str, Any]]:
     for question in questions.prefetch_related("categories"):
         plan = planning_sample_size.plan_sample_size(question, [options["half_width"]])
         (width,) = plan.widths
-        row = {"question": question.key, "coefficient": plan.name}
-        rows.append(row | {"items": width.items, "more": width.more})
+        row: dict[str, Any] = {"question": question.key, "coefficient": plan.name}
+        row |= {"items": width.items, "more": width.more, "expected": width.expected}
+        if width.items is not None and plan.is_pilot_too_small:
+            row["rate_first"] = plan.pilot_items
+        if plan.clusters is not None:
+            row |= {"cluster": plan.clusters.attribute, "design_effect": plan.design_effect}
+        rows.append(row)
     return rows
 
 

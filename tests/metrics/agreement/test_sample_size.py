@@ -42,6 +42,32 @@ def test_items_needed_with_assurance_are_the_smallest_that_stay_narrow(se, n, ha
     assert needed.items >= minimum.items
 
 
+@EXAMPLES
+@given(st.floats(0.01, 0.3), st.integers(2, 40), st.integers(1, 10), st.floats(0, 0.5))
+def test_items_in_clusters_are_planned_by_cluster(se, n_clusters, size, sd):
+    n, half_width = n_clusters * size, 0.1
+    log_sd = (sd**2 + 0.5 / (n_clusters - 1)) ** 0.5
+
+    def is_narrow(items):
+        df = max(items / size - 1, 1)
+        margin = stats.t.ppf(0.975, df) * se * (n / items) ** 0.5
+        change = log_sd * max(1 - n / items, 0) ** 0.5
+        return margin * np.exp(stats.norm.ppf(0.9) * change) <= half_width
+
+    needed = sample_size.compute_items_needed(
+        se, n, half_width, log_se_sd=sd, n_clusters=n_clusters
+    )
+    independent = sample_size.compute_items_needed(se, n, half_width, log_se_sd=sd)
+    assert needed.items is not None and independent.items is not None
+    assert is_narrow(needed.items)
+    assert needed.items == 2 or not is_narrow(needed.items - 1)
+    assert needed.items >= independent.items
+    expected = sample_size.compute_items_needed(se, n, half_width, n_clusters=n_clusters)
+    assert expected.items is not None and expected.items <= needed.items
+    alone = sample_size.compute_items_needed(se, n, half_width, n_clusters=1)
+    assert (alone.items, alone.reason) == (None, "too_few_items")
+
+
 @pytest.mark.parametrize(
     ("kappa", "shares", "half_width"),
     [(0.7, [0.3, 0.7], 0.1), (0.8, [0.05, 0.95], 0.1), (0.6, [0.5, 0.3, 0.2], 0.08)],
@@ -60,6 +86,16 @@ def test_nine_of_ten_studies_reach_the_assured_width(kappa, shares, half_width):
         reached.append((stats.t.ppf(0.975, items - 1) * se <= half_width).mean())
     assert 0.4 < reached[0] < 0.6
     assert reached[1] >= 0.885
+
+
+@EXAMPLES
+@given(st.floats(0.001, 2), st.integers(1, 1000))
+def test_pilot_is_large_enough_to_plan_from(sd, n):
+    items = sample_size.compute_pilot_items(sd, n)
+    factor = sample_size.compute_error_factor(sd * (n / items) ** 0.5)
+    assert factor <= sample_size.MAX_ERROR_FACTOR + 1e-9
+    is_enough = sample_size.compute_error_factor(sd) <= sample_size.MAX_ERROR_FACTOR
+    assert (items <= n) is is_enough
 
 
 def test_uncertainty_of_the_error_is_that_of_new_samples():

@@ -146,10 +146,10 @@ def test_failed_attribution_stays_pending_and_others_are_computed(
     )
     original = attribution_jobs.compute_attribution
 
-    def fail_for_broken(row: Attribution, scale: Any) -> Any:
+    def fail_for_broken(row: Attribution, scale: Any, clusters: Any) -> Any:
         if row.pk == broken.pk:
             raise RuntimeError("no")
-        return original(row, scale)
+        return original(row, scale, clusters)
 
     monkeypatch.setattr(attribution_jobs, "compute_attribution", fail_for_broken)
     tasks.sweep_all()

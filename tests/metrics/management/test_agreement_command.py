@@ -293,3 +293,83 @@ def test_constant_rater_and_two_items_have_no_impossible_interval(write_file, ca
         line.split("[")[1].split("]")[0].split(", ") for line in out.splitlines() if "[" in line
     ]
     assert limits and all(-1 <= float(low) < float(high) <= 1 for low, high in limits)
+
+
+def build_clustered_rows():
+    """Return rows of 12 documents of 10 items; in each third one two raters disagree."""
+    rows = []
+    for number in range(120):
+        document, label = number // 10, "ab"[number % 2]
+        other = "ab"[number % 3 == 0] if document % 3 == 0 else label
+        for rater, answer in (("ann", label), ("bob", other)):
+            rows.append((f"i{number}", rater, answer, f"d{document}"))
+    return rows
+
+
+def test_intervals_by_cluster(write_file, capsys):
+    path = write_file(format_csv(build_clustered_rows(), "item,rater,label,document"))
+    plain = json.loads(run_command(capsys, path, "--json"))
+    options = ("--cluster", "document")
+    wide = json.loads(run_command(capsys, path, "--json", *options))
+    assert plain["cluster"] is None
+    cluster = wide["cluster"]
+    assert (cluster["attribute"], cluster["n_clusters"], cluster["n_items"]) == (
+        "document",
+        12,
+        120,
+    )
+    assert cluster["design_effect"] > 2
+    assert cluster["reliable"]
+    for name in ("fleiss_kappa", "cohen_kappa", "gwet_ac1", "krippendorff_alpha_nominal"):
+        assert wide[name] == plain[name]
+        assert wide[f"{name}.ci_low"] == plain[f"{name}.ci_low"]
+        assert wide[f"{name}.low"] < plain[f"{name}.low"] - 0.03
+        assert plain[f"{name}.high"] < wide[f"{name}.high"] < 1
+    assert wide["headline"]["low"] == pytest.approx(wide["cohen_kappa.low"], abs=0.02)
+    text = run_command(capsys, path, *options, "--pair", "ann,bob")
+    assert "items with the same document are alike: 120 items in 12 clusters (design effect" in text
+    assert "no interval can be relied on" not in text
+    few = [row for row in build_clustered_rows() if row[3] in {"d0", "d1"}]
+    path = write_file(format_csv(few, "item,rater,label,document"))
+    assert "with fewer than 6 clusters no interval can be relied on" in run_command(
+        capsys, path, *options
+    )
+
+
+def test_clusters_of_one_item_change_nothing(write_file, capsys):
+    rows = [(*row[:3], row[0]) for row in build_clustered_rows()]
+    path = write_file(format_csv(rows, "item,rater,label,own"))
+    plain, own = (
+        json.loads(run_command(capsys, path, "--json", *options))
+        for options in ((), ("--cluster", "own"))
+    )
+    changed = {name for name in plain if plain[name] != own[name]} - {"cluster", "understood"}
+    assert changed <= {"headline", "people", "policies"}  # with a design effect of 1
+    assert own["headline"] == plain["headline"] | {"design_effect": 1}
+
+
+def test_cluster_of_a_wide_table(write_file, capsys):
+    rows = build_clustered_rows()
+    wide = [
+        (first[0], first[3], first[2], second[2])
+        for first, second in zip(rows[::2], rows[1::2], strict=True)
+    ]
+    path = write_file(format_csv(wide, "item,document,ann,bob"))
+    answer = json.loads(run_command(capsys, path, "--cluster", "document", "--json"))
+    assert (answer["raters"], answer["cluster"]["n_clusters"]) == (["ann", "bob"], 12)
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ("documnet", "there is no column 'documnet'; one of item, rater, label, document"),
+        ("rater", "the column 'rater' has another role"),
+        ("document", "Line 3: The item 'i0' has two values of 'document': 'd0' and 'd9'"),
+    ],
+)
+def test_errors_of_clusters(column, message, write_file):
+    rows = build_clustered_rows()
+    rows[1] = (*rows[1][:3], "d9")
+    path = write_file(format_csv(rows, "item,rater,label,document"))
+    with pytest.raises(CommandError, match=message):
+        call_command("agreement", path, "--cluster", column)

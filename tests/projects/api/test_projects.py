@@ -72,7 +72,11 @@ def test_created_project_is_complete_and_led_by_its_creator(api: APIClient, lead
         "role": "lead",
     }
     first, second = project["questions"]
-    assert first == {**project_data["questions"][0], "text": "How bad is it?"}
+    assert first == {
+        **project_data["questions"][0],
+        "text": "How bad is it?",
+        "weights_confirmed": True,
+    }
     assert second["weights"] == "none"
     assert second["weight_matrix"] is None
     assert second["categories"][0] == {"label": "yes", "value": None, "hotkey": ""}

@@ -13,7 +13,8 @@ from django.test import Client
 
 from metrics.jobs.question_updates import update_question
 from metrics.models import Result
-from projects.models import Question, Rater
+from metrics.results.deferred_results import refresh_deferred_results
+from projects.models import Item, Project, Question, Rater
 
 pytestmark = pytest.mark.django_db
 
@@ -118,7 +119,7 @@ def test_plan_uses_the_headline_coefficient(
 
 
 def test_plan_of_two_raters_uses_cohens_kappa(
-    question: Question, rate: Any, client_for: Callable[[User], Client], viewer: User
+    question: Question, rate: Any, client_for: Callable[[User], Client], viewer: User, capsys: Any
 ) -> None:
     """With few items the page says that their error is rough."""
     labels = ["none", "minor", "major", "critical"]
@@ -138,8 +139,18 @@ def test_plan_of_two_raters_uses_cohens_kappa(
     assert (outlook.value["value"], outlook.value["low"]) == (headline["value"], headline["low"])
     half_width = 1.96 * headline["se"]  # of 40 items; four times as many halve it
     expected_items = 40 * (half_width / 0.05) ** 2
-    # With assurance far more: the weighted error of 40 items rests on a few large differences.
+    assert outlook.widths[1].expected == pytest.approx(expected_items, rel=0.05)
+    # With assurance far more: the weighted error of 40 items rests on a few large differences. The
+    # page gives both numbers, and says that the items are too few to plan from.
     assert 2 * expected_items < outlook.widths[1].items < 6 * expected_items
+    assert "These items are too few to plan from" in page.content.decode()
+    assert 40 < outlook.pilot_items < outlook.widths[1].items
+    call_command("plan", str(question.project_id), "--json")
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["expected"], row["rate_first"]) == (
+        outlook.widths[1].expected,
+        outlook.pilot_items,
+    )
     assert notice not in page.content.decode()
 
 
@@ -149,3 +160,36 @@ def test_plan_page_without_data(
     response = client_for(viewer).get(f"/projects/{project.pk}/plan/")
     assert response.status_code == 200
     assert "Nothing is known of the error yet" in response.text
+
+
+def test_plan_of_items_in_clusters(
+    question: Question,
+    rate: Any,
+    client_for: Callable[[User], Client],
+    viewer: User,
+    capsys: Any,
+) -> None:
+    """Documents in which nobody agrees: more items are needed than of independent ones."""
+    Question.objects.filter(pk=question.pk).update(scale="nominal")
+    labels = ["none", "minor", "major", "critical"]
+    for number in range(120):
+        document = number // 10
+        Item.objects.create(
+            project=question.project, key=f"i{number}", attributes={"document": document}
+        )
+        rate(question, f"i{number}", "ann", labels[number % 4])
+        rate(question, f"i{number}", "bea", labels[(number + (document % 3 == 0)) % 4])
+    update_question(question.pk)
+    arguments = (str(question.project_id), "--half-width", "0.1")
+    (before,) = run_plan_command(*arguments, capsys=capsys)
+    Project.objects.update(cluster_attribute="document")
+    refresh_deferred_results()
+    (after,) = run_plan_command(*arguments, capsys=capsys)
+    assert (before["coefficient"], after["cluster"]) == ("cohen_kappa", "document")
+    assert after["design_effect"] > 5
+    assert after["items"] > 4 * before["items"]
+    page = client_for(viewer).get(f"/projects/{question.project_id}/plan/")
+    assert "Items with the same “document” are alike (design effect" in page.text
+    assert page.context["overlaps"].plans[0].items == pytest.approx(
+        page.context["outlook"].widths[1].items, rel=0.1
+    )

@@ -12,6 +12,7 @@ import numpy as np
 from metrics import periods
 from metrics.filtered import filter_choices, filtered_jobs
 from metrics.models import FilteredResult, RaterResult, Result
+from metrics.results.clusters import QuestionClusters
 from metrics.results.disagreement import disputed_items
 from metrics.results.disagreement.findings import Confusions, Findings, list_outlying_ids
 from metrics.results.pairs import pair_results
@@ -136,6 +137,8 @@ class FilteredProjectSource(FilteredResultSource, ProjectSource):
             headline=self.body["headline"],
             details=self.body["details"],
         )
+        if stored_clusters := self.body.get("clusters"):
+            result.clusters = QuestionClusters(**stored_clusters)
         # The means in the body are of all matching ratings.
         result.pairwise_means = {} if "sample" in result.headline else self.body["means"]
         return result

@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 
 from metrics.models import Diagnosis, PeriodUnit, RaterResult, Result
 from metrics.results import bootstrap
+from metrics.results.clusters import QuestionClusters, apply_clusters
 from metrics.results.disagreement import disputed_items
 from metrics.results.disagreement.findings import Confusions, Findings, list_outlying_ids
 from metrics.results.headline import headline_trend
@@ -59,6 +60,7 @@ def get_all_time_result(question: Question) -> Result | None:
             result.headline = bootstrap.add_headline_interval(result.headline, state)
         # The stored means are of all ratings.
         result.pairwise_means = {} if "sample" in result.headline else state.mean_pairwise_kappas
+        apply_clusters(result, QuestionClusters.from_state(state, question.project))
     return result
 
 
@@ -137,7 +139,7 @@ class StoredProjectSource(ProjectSource):
         return pair_results.list_pair_ids(self.question, self.selection.weights, sort)
 
     def load_pairs(self, refs: list[int]) -> list[pair_results.PairAgreement]:
-        return pair_results.list_pairs_by_id(refs, self.selection.weights)
+        return pair_results.list_pairs_by_id(self.question, refs, self.selection.weights)
 
     def list_rater_results(self, column: RaterColumn, *, descending: bool) -> QuerySet[RaterResult]:
         rows = RaterResult.objects.filter(question=self.question)
@@ -145,6 +147,9 @@ class StoredProjectSource(ProjectSource):
         return column.sort_queryset(rows, self.selection, descending=descending)
 
     def build_rater_rows(self, results: Sequence[RaterResult]) -> list[RaterResultRow]:
+        if clusters := QuestionClusters.load(self.question.pk, self.selection.project):
+            for row in results:
+                row.coefficients = clusters.widen_all(row.coefficients)
         ids = [row.rater_id for row in results]
         weekly_values = trend_points.get_sparklines(
             self.question, ids, self.selection.vs_peers, scale=self.selection.scale
@@ -184,8 +189,11 @@ class StoredRaterSource(RaterSource):
 
     @cached_property
     def rater_result(self) -> RaterResult | None:
-        rows = RaterResult.objects.filter(question=self.question)
-        return rows.filter(rater=self.rater).first()
+        row = RaterResult.objects.filter(question=self.question, rater=self.rater).first()
+        clusters = QuestionClusters.load(self.question.pk, self.selection.project)
+        if row is not None and clusters is not None:
+            row.coefficients = clusters.widen_all(row.coefficients)
+        return row
 
     def get_trend(self, *names: str) -> TrendLines:
         period = self._get_period()

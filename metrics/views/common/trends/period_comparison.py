@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from metrics import periods
 from metrics.agreement.estimate import NORMAL_QUANTILE, compute_difference_margin
 from metrics.models import Attribution, PeriodUnit, Result
+from metrics.results.clusters import QuestionClusters
 from metrics.scale import get_weighted_name
 from metrics.views.common import display_names
 from metrics.views.common.selection import Selection, get_choice
@@ -136,6 +137,7 @@ def list_newest_periods(question: Question, name: str, limit: int) -> list[Trend
     rows = Result.objects.filter(question=question, period_unit__in=SPANS).order_by("-start")
     columns = f"coefficients__{name}", f"headline__people__{name}"
     trend_periods = []
+    clusters = QuestionClusters.load(question.pk, question.project)
     for span, start, all_estimate, people_estimate in rows.values_list(
         "period_unit", "start", *columns
     )[:limit]:
@@ -143,7 +145,8 @@ def list_newest_periods(question: Question, name: str, limit: int) -> list[Trend
             all_estimate if people_estimate is None or question.headline_pooled else people_estimate
         )
         if estimate and estimate["n_items"]:  # other raters have comparisons in other periods
-            trend_periods.append(TrendPeriod(span, start, estimate))
+            widened = clusters.widen(name, estimate) if clusters else estimate
+            trend_periods.append(TrendPeriod(span, start, widened))
     return trend_periods
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import Max, Q
@@ -111,7 +111,7 @@ def _compute_mean(estimates: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] |
     return mean
 
 
-def get_recent_weeks(results: Iterable[Result]) -> dict[int, RecentWeeks]:
+def get_recent_weeks(results: Collection[Result]) -> dict[int, RecentWeeks]:
     """Return {question id: its newest weeks up to today}, without questions that have no ratings.
 
     ``results``: the results of all time, one a question.
@@ -128,7 +128,18 @@ def get_recent_weeks(results: Iterable[Result]) -> dict[int, RecentWeeks]:
             pattern_results.append(result)
     today = timezone.localdate(timezone=datetime.UTC)
     week = today - datetime.timedelta(days=today.weekday())
-    return _get_from_results(pattern_results, week) | _get_for_two_raters(two_rater_names, week)
+    recent = _get_from_results(pattern_results, week) | _get_for_two_raters(two_rater_names, week)
+    for result in results:
+        if result.clusters is not None and result.question_id in recent:
+            recent[result.question_id] = _widen_weeks(recent[result.question_id], result)
+    return recent
+
+
+def _widen_weeks(recent: RecentWeeks, result: Result) -> RecentWeeks:
+    """Return the weeks with the intervals and standard errors of clusters of items."""
+    name = result.headline["name"]
+    weeks = [(start, result.clusters.widen(name, estimate)) for start, estimate in recent.weeks]
+    return replace(recent, weeks=weeks)
 
 
 def _build_recent_weeks(

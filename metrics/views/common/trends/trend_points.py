@@ -19,6 +19,7 @@ from django.db.models import Q
 from metrics import periods
 from metrics.agreement.headline import ICCS
 from metrics.models import PeriodUnit, Result
+from metrics.results.clusters import QuestionClusters
 from metrics.results.headline import headline_trend
 from metrics.results.raters import rater_periods
 from metrics.scale import QuestionScale
@@ -88,12 +89,17 @@ def list_project_points(
     rows = Result.objects.filter(question=question, period_unit=span).order_by("-start")
     values = rows.values_list("start", *all_columns, *people_columns)[:limit]
     points = []
+    clusters = QuestionClusters.load(question.pk, question.project)
     for start, *estimates in reversed(values):
         estimate, cumulative, people, people_cumulative = estimates
         if people is not None and not question.headline_pooled:
             estimate, cumulative = people, people_cumulative
         if estimate and estimate["n_items"]:  # other raters have comparisons in other periods
             end = periods.get_end_date(start, span)
+            if clusters:
+                estimate, cumulative = (
+                    clusters.widen(coefficient, value) for value in (estimate, cumulative)
+                )
             points.append(TrendPoint(start, end, estimate, cumulative or {}))
     return add_guideline_marks(points, question.project)
 
@@ -104,8 +110,14 @@ def _list_two_rater_points(
     scale = QuestionScale.for_question(question)
     if coefficient in ICCS:
         estimates = headline_trend.get_icc_trend(question, scale, span, coefficient, newest=limit)
+        clusters = QuestionClusters.load(question.pk, question.project)
         points = [
-            TrendPoint(start, periods.get_end_date(start, span), estimate, {})
+            TrendPoint(
+                start,
+                periods.get_end_date(start, span),
+                clusters.widen(coefficient, estimate) if clusters else estimate,
+                {},
+            )
             for start, estimate in estimates
         ]
         return add_guideline_marks(points, question.project)
@@ -149,6 +161,9 @@ def list_rater_points(
     rows = rater_periods.list_newest_periods(
         question, rater, span, coefficients, scale=scale, number=limit, days=days
     )
+    clusters = QuestionClusters.load(question.pk, question.project)
+    if clusters:
+        rows = [(row[0], *map(clusters.widen, coefficients, row[1:])) for row in rows]
     lines = [
         [TrendPoint(row[0], periods.get_end_date(row[0], span), row[index]) for row in rows]
         for index in range(1, 1 + len(coefficients))

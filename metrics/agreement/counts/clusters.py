@@ -1,0 +1,178 @@
+"""Items that belong together (documents, conversations, patients): how much wider intervals become.
+
+Items of one cluster may be alike in how much raters agree, or in the categories that occur. The
+standard error of independent items is then too small. The design effect D is the ratio of two
+jackknife variances of the same coefficient, where a cluster, or else an item, is left out at a
+time:
+
+    D = V(clusters) / V(items),   V = (n - 1) / n sum_i (c_(-i) - mean of c_(-i))^2
+
+Leaving out clusters is the sandwich estimator by cluster with the small-sample correction of the
+jackknife (Liang & Zeger 1986, Biometrika 73, 13-22; Bell & McCaffrey 2002, Survey Methodology 28,
+169-181; of kappas: Vanbelle 2019, Statistical Methods in Medical Research 28, 3012-3026); the ratio
+is the design effect of Kish 1965, Survey Sampling. Clusters of one item each have D = 1. D is at
+least 1: items that differ more within clusters than between them do not narrow an interval.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from metrics.agreement.counts.additive import PatternCounts
+from metrics.agreement.counts.grouping import Ints, index_distinct, rank_rows
+from metrics.agreement.estimate import Floats, Value, t_quantile
+
+MIN_CLUSTERS = 6  # with fewer, an interval cannot be relied on
+MAX_DELETIONS = 500  # clusters that are left out one by one; of more, effects of items are added
+MAX_PATTERNS = 4_000  # with more, D is that of every second, fourth, ... cluster
+_MAX_CELLS = 1 << 20  # numbers of items in one call
+
+# counts (P, k), n_items (R, P) -> name -> values (R,) or (R, F), NaN where undefined
+Estimator = Callable[[Ints, Floats], Mapping[str, Floats]]
+
+
+@dataclass(frozen=True)
+class ClusterEffects:
+    """Design effects of coefficients by name: a number, or one for each of F values.
+
+    n_clusters, n_items: clusters with items that can be compared, and these items.
+    """
+
+    n_clusters: int
+    n_items: int
+    effects: dict[str, list[float]]
+
+
+def compute_cluster_effects(by_cluster: PatternCounts, estimate: Estimator) -> ClusterEffects:
+    """Return the design effects of patterns whose `day` is the number of their cluster."""
+    tally = _ClusterTally.from_patterns(by_cluster)
+    comparable = tally.n_items[:, tally.counts.sum(axis=1) >= 2].sum(axis=1)
+    while len(tally.counts) > MAX_PATTERNS and tally.n_items.shape[0] > 2:
+        tally = tally.select_every_second()
+    effects = _compute_ratios(tally, estimate) if tally.n_items.shape[0] > 1 else {}
+    return ClusterEffects(int((comparable > 0).sum()), int(comparable.sum()), effects)
+
+
+@dataclass(frozen=True)
+class _ClusterTally:
+    """Patterns counts (P, k), and the sparse numbers of items by cluster and pattern (C, P)."""
+
+    counts: Ints
+    n_items: sparse.csr_array
+
+    @classmethod
+    def from_patterns(cls, by_cluster: PatternCounts) -> "_ClusterTally":
+        if by_cluster.day is None:
+            raise ValueError("these patterns were counted without clusters")
+        if not len(by_cluster):
+            return cls(by_cluster.counts, sparse.csr_array((0, 0)))
+        clusters, row = index_distinct(by_cluster.day)
+        first, column = rank_rows(list(by_cluster.counts.T))
+        cells = (by_cluster.n_items.astype(float), (row, column))
+        n_items = sparse.csr_array(cells, shape=(clusters.size, first.size))
+        return cls(by_cluster.counts[first], n_items)
+
+    def select_every_second(self) -> "_ClusterTally":
+        """Return half of the clusters, with their patterns."""
+        n_items = self.n_items[::2]
+        is_used = n_items.sum(axis=0) > 0
+        return _ClusterTally(self.counts[is_used], sparse.csr_array(n_items[:, is_used]))
+
+
+def _compute_ratios(tally: _ClusterTally, estimate: Estimator) -> dict[str, list[float]]:
+    n_clusters = tally.n_items.shape[0]
+    total = np.asarray(tally.n_items.sum(axis=0))
+    full = estimate(tally.counts, total[None])
+    without_item = _estimate_without(tally, sparse.eye_array(len(total), format="csr"), estimate)
+    without_cluster = None
+    if n_clusters <= MAX_DELETIONS:
+        without_cluster = _estimate_without(tally, tally.n_items, estimate)
+    sizes = np.asarray(tally.n_items.sum(axis=1))
+    # All items of a cluster are one where nothing tells how alike they are.
+    greatest = float(sizes @ sizes / sizes.sum())
+    effects = {}
+    for name, values in full.items():
+        point = values.reshape(1, -1)
+        changes = _fill(without_item[name].reshape(len(total), -1) - point)
+        if without_cluster is None:
+            cluster_changes = tally.n_items @ changes
+        else:
+            cluster_changes = _fill(without_cluster[name].reshape(n_clusters, -1) - point)
+        of_items = _compute_jackknife_variance(changes, total)
+        of_clusters = _compute_jackknife_variance(cluster_changes, np.ones(n_clusters))
+        scale = np.finfo(float).eps * np.maximum(np.abs(_fill(point[0])), 1)
+        varies = of_items > scale**2 * total.sum()
+        ratio = np.divide(of_clusters, of_items, out=np.full_like(of_items, greatest), where=varies)
+        # Clusters of one item each are exactly 1.
+        effects[name] = np.where(ratio < 1 + 1e-9, 1.0, ratio).tolist()
+    return effects
+
+
+def _estimate_without(
+    tally: _ClusterTally, removed: sparse.csr_array, estimate: Estimator
+) -> dict[str, Floats]:
+    """Return the values (R, ...) without the items in each row of `removed` (R, P)."""
+    total = np.asarray(tally.n_items.sum(axis=0))
+    step = max(1, _MAX_CELLS // len(total))
+    parts: dict[str, list[Floats]] = {}
+    for start in range(0, removed.shape[0], step):
+        values = estimate(tally.counts, total - removed[start : start + step].toarray())
+        for name, part in values.items():
+            parts.setdefault(name, []).append(part)
+    return {name: np.concatenate(values) for name, values in parts.items()}
+
+
+def _fill(values: Floats) -> Floats:
+    """Return the values with 0 where they are undefined."""
+    return np.where(np.isfinite(values), values, 0.0)
+
+
+def _compute_jackknife_variance(changes: Floats, numbers: Floats) -> Floats:
+    """Return (n - 1) / n sum (change - mean)^2 (F,) of changes (R, F) that occur so many times."""
+    n = numbers.sum()
+    centred = changes - numbers @ changes / n
+    variance: Floats = (n - 1) / n * (numbers @ centred**2)
+    return variance
+
+
+def widen_interval(
+    value: Value, effect: float, n_clusters: int, *, is_difference: bool = False
+) -> Value:
+    """Return a value with the interval and the standard error of items in clusters.
+
+    effect: D. Each end moves f = sqrt(D) t(clusters - 1) / t(items - 1) times as far away. Of a
+    coefficient on the scale of log(1 - value): the ends are then nearly those of the score interval
+    (score_intervals.py) with D times the variance; and where the value is near 1, f^2 times as far
+    on its own scale, as those of Wilson's interval are. Of a mean difference (`is_difference`) on
+    its own scale. There is no interval without a second cluster.
+    """
+    point, low, high, n_items = value["value"], value["low"], value["high"], value["n_items"]
+    if point is None or low is None or high is None:
+        return value
+    widened: Value = {**value, "design_effect": effect}
+    n_items = n_items or n_clusters
+    n = min(n_clusters, n_items)
+    if n < 2:
+        return {**widened, "low": None, "high": None, "se": None}
+    quantile, quantile_of_items = t_quantile([n - 1, n_items - 1])
+    factor = math.sqrt(effect) * float(quantile / quantile_of_items)
+    if value["se"] is not None:
+        widened["se"] = value["se"] * math.sqrt(effect)
+    if factor == 1:
+        return widened
+    if is_difference:
+        widened["low"], widened["high"] = (point + (end - point) * factor for end in (low, high))
+        return widened
+    distance = 1 - point
+    lower = (1 - low) * factor**2
+    if distance > 0:
+        lower = min(lower, distance * ((1 - low) / distance) ** factor)
+        widened["high"] = 1 - distance * (max(1 - high, 0.0) / distance) ** factor
+    # The observed agreement is at least 0.
+    expected = value["expected"]
+    least = -1.0 if expected is None or expected >= 1 else -expected / (1 - expected)
+    widened["low"] = max(1 - lower, min(least, low))
+    return widened

@@ -1,0 +1,100 @@
+"""Intervals of clusters of items for `manage.py agreement --cluster COLUMN`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from metrics.agreement.counts.clusters import MIN_CLUSTERS
+from metrics.agreement.headline import COHEN
+from metrics.management.file_headline import ROW
+from metrics.management.rating_file import RatingFile
+from metrics.results.clusters import JsonObject, QuestionClusters
+from metrics.scale import QuestionScale, get_weighted_name
+
+GROUPS = ("headline", "people", "models", "people_models")
+
+
+def compute_clusters(
+    ratings: RatingFile, scale: QuestionScale, column: str, *, models: Sequence[str]
+) -> QuestionClusters:
+    """Compute the design effects of a file, of the people where models rated, too."""
+    rows = np.empty(len(ratings.item), ROW)
+    rows["item"], rows["rater"], rows["code"] = ratings.item, ratings.rater, ratings.code
+    is_model = np.isin(rows["rater"], [ratings.raters.index(model) for model in models])
+    displayed = ~is_model if is_model.any() and not is_model.all() else np.ones(len(rows), bool)
+    numbers = ratings.number_clusters()
+    return QuestionClusters.compute(rows[displayed], numbers[displayed], scale, column)
+
+
+def describe(clusters: QuestionClusters, name: str) -> JsonObject:
+    """Return the clusters as in the API; ``name``: the headline's coefficient."""
+    return {
+        "attribute": clusters.attribute,
+        "n_clusters": clusters.n_clusters,
+        "n_items": clusters.n_items,
+        "design_effect": clusters.get_effect(name),
+        "reliable": clusters.is_reliable,
+    }
+
+
+def widen_report(report: JsonObject, clusters: QuestionClusters) -> JsonObject:
+    """Return the report with the intervals shown (NAME.low, NAME.high) of clusters.
+
+    The published intervals (NAME.ci_low, NAME.ci_high) stay as other programs print them. Those of
+    intraclass correlations, which have no others, are widened.
+    """
+    widened = dict(report)
+    for name, value in report.items():
+        for ends in (("low", "high"), ("ci_low", "ci_high")):
+            low, high = (report.get(f"{name}.{end}") for end in ends)
+            if low is None or high is None or (ends[0] == "ci_low" and f"{name}.low" in report):
+                continue
+            estimate = {"value": value, "low": low, "high": high}
+            estimate |= {"n_items": report["n_pairable_items"]}
+            wide = clusters.widen(name, estimate)
+            widened |= {f"{name}.{ends[0]}": wide["low"], f"{name}.{ends[1]}": wide["high"]}
+    return widened
+
+
+def widen_headline(file_headline: JsonObject, clusters: QuestionClusters) -> JsonObject:
+    """Return the headline and the values of people and models with the intervals of clusters."""
+    name = file_headline["headline"]["name"]
+    return file_headline | {key: clusters.widen(name, file_headline[key]) for key in GROUPS}
+
+
+def widen_rules(rules: list[JsonObject], clusters: QuestionClusters) -> list[JsonObject]:
+    """Return the rules about missing ratings with the intervals of clusters."""
+    return [
+        rule | {"estimate": clusters.widen(rule["coefficient"], rule["estimate"])} for rule in rules
+    ]
+
+
+def widen_pair(pair: JsonObject, clusters: QuestionClusters) -> JsonObject:
+    """Return the statistics of two raters with the intervals of clusters."""
+    kappas = {
+        weighting: clusters.widen(get_weighted_name(COHEN, weighting), value)
+        for weighting, value in pair["kappas"].items()
+    }
+    categories = {
+        label: clusters.widen(COHEN, value) for label, value in pair["categories"].items()
+    }
+    coefficients = clusters.widen_all(pair["coefficients"])
+    return pair | {"kappas": kappas, "coefficients": coefficients, "categories": categories}
+
+
+def format_cluster(cluster: JsonObject) -> list[str]:
+    """Return the lines of text on the clusters."""
+    lines = [
+        "",
+        f"intervals take into account that items with the same {cluster['attribute']} are alike: "
+        f"{cluster['n_items']} items in {cluster['n_clusters']} clusters (design effect "
+        f"{cluster['design_effect']:.1f})",
+    ]
+    if not cluster["reliable"]:
+        lines.append(
+            f"with fewer than {MIN_CLUSTERS} clusters no interval can be relied on: it may be too "
+            "narrow"
+        )
+    return lines

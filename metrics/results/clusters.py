@@ -1,0 +1,225 @@
+"""Intervals of items that belong together: the design effects of a question's coefficients.
+
+The lead names an attribute of the items (Project.cluster_attribute). A worker reads the ratings
+with it, stores the effects (CountState.cluster_effects), and values are widened when they are read,
+so that neither counts nor results depend on it. Items without the attribute are clusters of their
+own. Coefficients without an effect of their own, and values of raters, pairs and periods, have that
+of Fleiss' kappa with the same weights: as if their items shared clusters as all items do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from django.db.models.fields.json import KeyTextTransform
+
+from metrics.agreement.coefficients import fleiss
+from metrics.agreement.counts import tally
+from metrics.agreement.counts.clusters import (
+    MIN_CLUSTERS,
+    compute_cluster_effects,
+    widen_interval,
+)
+from metrics.agreement.headline import FLEISS, ICCS
+from metrics.agreement.weights import WEIGHTINGS, get_weighted_name
+from metrics.models import CountState, Result
+from metrics.scale import QuestionScale
+from projects.models import Item, Project
+
+from .headline.sample_headline import ALL, MODELS, PEOPLE
+
+JsonObject = dict[str, Any]
+
+CATEGORIES = "categories"  # the name of the effects of the categories' kappas
+MEAN_DIFFERENCES = ("vs_peers_bias", "mean_difference")
+HEADLINE_VALUES = ("value", ALL, PEOPLE, MODELS, "between")
+HEADLINE_COEFFICIENTS = ("values", "coefficients")  # name -> Value
+
+
+@dataclass(frozen=True)
+class QuestionClusters:
+    """The clusters of a question's items: the attribute, their number, and the design effects.
+
+    `n_clusters` and `n_items` count items that can be compared. ``effects``: name of a coefficient
+    -> [effect], or CATEGORIES -> an effect for each category in declared order.
+    """
+
+    attribute: str
+    n_clusters: int
+    n_items: int
+    effects: dict[str, list[float]]
+
+    @classmethod
+    def from_state(cls, state: CountState | None, project: Project) -> QuestionClusters | None:
+        """Return the stored effects; None where the project has no clusters.
+
+        None also until a worker has computed those of the current attribute.
+        """
+        stored = state.cluster_effects if state is not None else {}
+        if not project.cluster_attribute or stored.get("attribute") != project.cluster_attribute:
+            return None
+        return cls(**stored)
+
+    @classmethod
+    def load(cls, question_id: int, project: Project) -> QuestionClusters | None:
+        """Return the stored effects of a question; no query where the project has no clusters."""
+        if not project.cluster_attribute:
+            return None
+        state = CountState.objects.only("cluster_effects").filter(pk=question_id).first()
+        return cls.from_state(state, project)
+
+    @classmethod
+    def compute(
+        cls, ratings: np.ndarray, clusters: np.ndarray, scale: QuestionScale, attribute: str
+    ) -> QuestionClusters:
+        """Compute the effects of ratings, an array (M,) with item and code in declared order.
+
+        ``clusters`` (M,): the number of the cluster of each rating's item.
+        """
+        patterns = tally.count_patterns(ratings["item"], ratings["code"], scale.k, day=clusters)
+
+        def estimate(counts: np.ndarray, n_items: np.ndarray) -> dict[str, np.ndarray]:
+            estimates = scale.estimate_patterns(counts, n_items, interval=False)
+            values = {name: np.asarray(estimates[name].value) for name in estimates}
+            categories = fleiss.category_kappas(counts, n_items, interval=False)
+            return values | {CATEGORIES: np.asarray(categories.value)}
+
+        return cls(attribute, **asdict(compute_cluster_effects(patterns, estimate)))
+
+    def to_json(self) -> JsonObject:
+        """Return the effects as they are stored."""
+        return asdict(self)
+
+    @property
+    def is_reliable(self) -> bool:
+        """True if there are enough clusters for intervals to be relied on."""
+        return self.n_clusters >= MIN_CLUSTERS
+
+    def get_effect(self, name: str) -> float:
+        """Return the design effect of a coefficient; 1 where none was computed."""
+        weighting = next((part for part in WEIGHTINGS if name.endswith(f"_{part}")), "none")
+        if name in ICCS:
+            weighting = "quadratic"
+        names = name, get_weighted_name(FLEISS, weighting), FLEISS
+        effects = next((self.effects[key] for key in names if key in self.effects), [1.0])
+        return effects[0]
+
+    def widen(self, name: str, value: Any) -> Any:
+        """Return a Value with the interval of clusters; unchanged where it already has it."""
+        if not value or "design_effect" in value:
+            return value
+        return self._widen(value, self.get_effect(name), is_difference=name in MEAN_DIFFERENCES)
+
+    def _widen(self, value: Any, effect: float, *, is_difference: bool = False) -> Any:
+        complete = {"se": None, "expected": None, "n_items": None, **value}
+        widened = widen_interval(
+            complete,  # type: ignore[arg-type]  # stored values may lack fields
+            effect,
+            self.n_clusters,
+            is_difference=is_difference,
+        )
+        names = (*value, "design_effect")
+        return {key: number for key, number in widened.items() if key in names}
+
+    def widen_all(self, values: Mapping[str, Any]) -> JsonObject:
+        """Return name -> Value with the intervals of clusters."""
+        return {name: self.widen(name, value) for name, value in values.items()}
+
+    def widen_headline(self, headline: Mapping[str, Any]) -> JsonObject:
+        """Return a headline (Result.headline) with the intervals of clusters."""
+        if "name" not in headline:
+            return dict(headline)
+        widened = dict(headline)
+        for key in HEADLINE_VALUES:
+            if key in headline:
+                widened[key] = self.widen(headline["name"], headline[key])
+        for key in HEADLINE_COEFFICIENTS:
+            if headline.get(key):
+                widened[key] = self.widen_all(headline[key])
+        if "sample" in headline:
+            coefficients = self.widen_all(headline["sample"].get("coefficients", {}))
+            widened["sample"] = headline["sample"] | {"coefficients": coefficients}
+            widened["pooled"] = self.widen_headline(headline["pooled"])
+        return widened
+
+    def widen_details(self, details: Mapping[str, Any]) -> JsonObject:
+        """Return details (Result.details) with the intervals of the categories' kappas."""
+        categories = details.get(CATEGORIES)
+        if not categories:
+            return dict(details)
+        return {**details, CATEGORIES: self.widen_categories(categories)}
+
+    def widen_categories(self, categories: list[JsonObject]) -> list[JsonObject]:
+        """Return the categories (`agreement`: a Value) with the intervals of clusters."""
+        effects = self.effects.get(CATEGORIES) or [1.0] * len(categories)
+        if len(effects) != len(categories) or "design_effect" in categories[0]["agreement"]:
+            return categories  # of another scale, or already widened
+        return [
+            {**category, "agreement": self._widen(category["agreement"], effect)}
+            for category, effect in zip(categories, effects, strict=True)
+        ]
+
+
+def apply_clusters(result: Result, clusters: QuestionClusters | None) -> None:
+    """Widen the intervals of a result in memory; nothing where there are no clusters."""
+    if clusters is None:
+        return
+    result.clusters = clusters
+    result.coefficients = clusters.widen_all(result.coefficients)
+    result.headline = clusters.widen_headline(result.headline)
+    result.pairwise_means = clusters.widen_all(result.pairwise_means)
+    result.details = clusters.widen_details(result.details)
+
+
+def describe_clusters(
+    project: Project, clusters: QuestionClusters | None, name: str
+) -> JsonObject | None:
+    """Return the clusters of the API: attribute, numbers, and the effect of a coefficient.
+
+    None where the project has no clusters; the numbers are None until a worker has computed them.
+    """
+    if not project.cluster_attribute:
+        return None
+    return {
+        "attribute": project.cluster_attribute,
+        "n_clusters": clusters.n_clusters if clusters else None,
+        "n_items": clusters.n_items if clusters else None,
+        "design_effect": clusters.get_effect(name) if clusters else None,
+        "reliable": clusters.is_reliable if clusters else None,
+    }
+
+
+def number_clusters(items: np.ndarray, project: Project) -> np.ndarray:
+    """Return the number of the cluster (M,) of each rating's item (M,).
+
+    Items whose attribute is missing or empty have a number of their own.
+    """
+    name = project.cluster_attribute
+    rows = Item.objects.filter(project=project, attributes__has_key=name).order_by()
+    labels = rows.annotate(label=KeyTextTransform(name, "attributes")).values_list("pk", "label")
+    number_by_label: dict[str, int] = {}
+    number_by_item: dict[int, int] = {}
+    for pk, label in labels.iterator(chunk_size=20_000):
+        if label not in (None, ""):
+            number_by_item[pk] = number_by_label.setdefault(str(label), -1 - len(number_by_label))
+    distinct, index = np.unique(items, return_inverse=True)
+    numbers = [number_by_item.get(pk, pk) for pk in distinct.tolist()]
+    clusters: np.ndarray = np.array(numbers, np.int64)[index.reshape(-1)]
+    return clusters
+
+
+def compute_from_ratings(
+    ratings: np.ndarray, is_model: np.ndarray, scale: QuestionScale, project: Project
+) -> QuestionClusters:
+    """Compute the effects of the ratings that the headline is of.
+
+    ``ratings``: an array (M,) with item and code in declared order; ``is_model`` (M,): mask of the
+    models' ratings, which are left out where people rate, too, unless the lead pooled them.
+    """
+    if bool(is_model.any() and not is_model.all()) and not scale.pooled:
+        ratings = ratings[~is_model]
+    clusters = number_clusters(ratings["item"], project)
+    return QuestionClusters.compute(ratings, clusters, scale, project.cluster_attribute)

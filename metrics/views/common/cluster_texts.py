@@ -1,0 +1,70 @@
+"""Sentences on clusters of items: what the intervals take into account, and where they cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from metrics.agreement.counts.clusters import MIN_CLUSTERS
+from metrics.results.clusters import describe_clusters
+from metrics.views.common.number_formats import format_count, format_number
+from projects.models import Project
+
+
+def build_cluster_note(project: Project, clusters: Any, name: str) -> str:
+    """Return the note on the interval of a coefficient; empty where the project has no clusters.
+
+    ``clusters``: a QuestionClusters, or None while a worker computes it.
+    """
+    return format_cluster_note(describe_clusters(project, clusters, name))
+
+
+def format_cluster_note(cluster: Mapping[str, Any] | None) -> str:
+    """Return the note on what `describe_clusters` returned."""
+    if cluster is None:
+        return ""
+    params = {"attribute": cluster["attribute"]}
+    if cluster["n_clusters"] is None:
+        return (
+            _(
+                "The intervals do not take into account yet that items with the same "
+                "“%(attribute)s” are alike; this is being computed."
+            )
+            % params
+        )
+    if not cluster["n_items"]:
+        return ""
+    if cluster["n_clusters"] < 2:
+        return (
+            _(
+                "All compared items have the same “%(attribute)s”: nothing tells how much "
+                "agreement differs elsewhere, so there is no interval."
+            )
+            % params
+        )
+    params |= {
+        "clusters": format_count(cluster["n_clusters"]),
+        "items": format_count(cluster["n_items"]),
+        "effect": format_number(cluster["design_effect"], 1),
+        "least": MIN_CLUSTERS,
+    }
+    sentence = (
+        ngettext(
+            "Intervals take into account that items with the same “%(attribute)s” are alike: "
+            "%(items)s item in %(clusters)s clusters (design effect %(effect)s).",
+            "Intervals take into account that items with the same “%(attribute)s” are alike: "
+            "%(items)s items in %(clusters)s clusters (design effect %(effect)s).",
+            cluster["n_items"],
+        )
+        % params
+    )
+    if cluster["reliable"]:
+        return sentence
+    warning = (
+        _("With fewer than %(least)s clusters no interval can be relied on: it may be too narrow.")
+        % params
+    )
+    return f"{sentence} {warning}"
