@@ -15,6 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST
 
+from core.web import tables
 from projects.models import Project
 
 from .forms import WebhookForm
@@ -114,7 +115,9 @@ def _render_webhook(
     request: HttpRequest, webhook: Webhook, form: WebhookForm, *, secret: str = ""
 ) -> HttpResponse:
     deliveries = webhook.deliveries.select_related("event").order_by("-pk")
-    page = Paginator(deliveries, DELIVERIES_PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(deliveries, tables.get_page_size(DELIVERIES_PER_PAGE)).get_page(
+        request.GET.get("page")
+    )
     context = {
         "project": webhook.project,
         "webhook": webhook,

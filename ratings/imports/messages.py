@@ -10,8 +10,6 @@ ALLOWED_FORMATS = _(
     "gzip, or in a ZIP archive with the files that it names."
 )
 
-MEDIA_KIND_NAMES = {"image": _("image"), "audio": _("audio file"), "video": _("video")}
-
 # Problem kind -> message
 MESSAGES: dict[str, str | Promise] = {
     # The file as a whole
@@ -40,9 +38,11 @@ MESSAGES: dict[str, str | Promise] = {
     "zip_large": _(
         "'%(value)s' in the ZIP archive has %(found)s bytes; %(limit)s at most are allowed."
     ),
-    "media_missing": _(
-        "The ZIP archive has no %(what)s '%(value)s', and none was uploaded before."
+    "image_missing": _("The ZIP archive has no image '%(value)s', and none was uploaded before."),
+    "audio_missing": _(
+        "The ZIP archive has no audio file '%(value)s', and none was uploaded before."
     ),
+    "video_missing": _("The ZIP archive has no video '%(value)s', and none was uploaded before."),
     "pdf": _("This is a PDF document. %(allowed)s"),
     "html": _("This is an HTML or XML page. %(allowed)s"),
     "binary": _("This is no text file. %(allowed)s"),

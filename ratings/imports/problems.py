@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from ratings.services.rating_times import TIME_ERRORS
 
 from .decoding.table_times import has_ambiguous_date_order
-from .messages import ALLOWED_FORMATS, MEDIA_KIND_NAMES, MESSAGES, NEXT_STEPS
+from .messages import ALLOWED_FORMATS, MESSAGES, NEXT_STEPS
 from .records import ReaderProblem
 from .skipped_rows import SKIPPED_RECORD_REASONS
 
@@ -62,8 +62,6 @@ def format_problem(problem: dict[str, Any]) -> str:
         values = {"reason": _format_time_error(values)}
     elif problem["kind"] in ("pdf", "html", "binary"):
         values = {"allowed": ALLOWED_FORMATS}
-    elif problem["kind"] == "media_missing":
-        values = {"what": MEDIA_KIND_NAMES[values["what"]], "value": values["value"]}
     elif problem["kind"] == "nothing_usable":
         values = {"reasons": _format_skipped_records(values["skipped_records"])}
     return str(MESSAGES[problem["kind"]]) % values

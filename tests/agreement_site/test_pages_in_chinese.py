@@ -41,13 +41,13 @@ ALLOWED_WORDS = set(
     JavaScript PIN
     Label Studio Prodigy doccano Argilla Potato Zooniverse INCEpTION CVAT
     Amazon Mechanical Turk Toloka Appen Figure Eight Labelbox SageMaker Ground Truth Langfuse LangSmith
-    Qualtrics Google Forms REDCap LeWiDi Hugging Face Prolific Augmented Vach Gerke ID
+    Qualtrics Google Forms REDCap LeWiDi Hugging Face Prolific Rayyan Augmented Vach Gerke ID Webhook
     """.split()  # noqa: SIM905 - a list of this length is easier to read as words
 )
 WORD = re.compile(r"[A-Za-z][A-Za-z’']+[0-9]?")
 # Options of commands, time zones, URLs, and keys with digits.
 IGNORED_TEXT = re.compile(
-    r"--[a-z-]+(?: [a-z_]+=)?|[\w.+-]+/[\w/+-]+|\bCST\b|https?://\S+|\b\w*\d\w*\b",
+    r"--[a-z-]+(?: [a-z_]+=)?|[\w.+-]+/[\w/+-]+|\bCST\b|https?://\S*|\b\w*\d\w*\b",
     re.ASCII,
 )
 TEXT_ATTRIBUTES = ("title", "aria-label", "placeholder", "alt", "label")
@@ -72,7 +72,11 @@ class ParsedPage(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = dict(attrs)
         silent = tag in SKIPPED_TAGS or (
-            tag != "html" and attributes.get("lang", "zh-hans") != "zh-hans"
+            tag != "html"
+            and (
+                attributes.get("lang", "zh-hans") != "zh-hans"
+                or attributes.get("translate") == "no"
+            )
         )
         self.texts += [
             value

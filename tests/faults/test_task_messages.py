@@ -45,6 +45,7 @@ MODELS = (
     RaterResult,
     ImportRun,
 )
+app.loader.import_default_modules()
 OWN_TASKS = {name for name in app.tasks if not name.startswith("celery.")}
 
 
@@ -85,7 +86,8 @@ def test_every_task_is_covered_here() -> None:
     names = ("count_question", "compute_attribution", "compute_filtered_result", "compute_report")
     metrics_tasks = {f"metrics.tasks.{name}" for name in names}
     other_tasks = {"ratings.tasks.run_import", "core.jobs.wakeup.wake_sweeps"}
-    assert metrics_tasks | other_tasks == OWN_TASKS
+    event_tasks = {"events.tasks.publish", "events.tasks.deliver"}
+    assert metrics_tasks | other_tasks | event_tasks == OWN_TASKS
 
 
 def test_sweeps_do_the_work_of_lost_messages() -> None:

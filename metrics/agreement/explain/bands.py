@@ -78,6 +78,9 @@ SCHEMES: dict[str, tuple[Band, ...]] = {
 NORMAL_QUANTILE = float(
     special.ndtri((1 + CONFIDENCE_LEVEL) / 2)
 )  # limit of the t quantile for large df
+# With five items that two raters judge by a coin, they differ on all with 0.5^5 = 3%: too often for
+# a 95% interval (2.5% on one side) to say anything.
+MIN_ITEMS_FOR_BAND = 6
 MIN_ITEMS_ZERO_WIDTH = 30  # an interval of zero width is trusted from this number of items on
 MAX_BANDS_SPANNED = 2  # a wider interval, in bands, gets no band
 
@@ -179,13 +182,14 @@ def is_inconclusive(
 ) -> bool:
     """Return whether the interval is too wide, or the items too few, to name a band.
 
-    That holds for a single item, which has no interval, for an interval that is too wide, and for
-    few items that all agree, so that the interval has no width.
+    That holds for fewer than MIN_ITEMS_FOR_BAND, for an interval that is too wide, and for few items that
+    all agree, so that the interval has no width.
     """
     unanimous_few = (
         has_zero_width(low, high) and n_items is not None and n_items < MIN_ITEMS_ZERO_WIDTH
     )
-    return n_items == 1 or unanimous_few or is_too_wide(low, high, scheme)
+    too_few = n_items is not None and n_items < MIN_ITEMS_FOR_BAND
+    return too_few or unanimous_few or is_too_wide(low, high, scheme)
 
 
 def has_zero_width(low: float | None, high: float | None) -> bool:

@@ -346,7 +346,7 @@ def _count_changed_items(
         if archive:
             lines = {content.item: content.line for content in batch}
             for key, (kind, name) in missing.items():
-                report.problems.add("media_missing", lines[key], what=kind, value=name)
+                report.problems.add(f"{kind}_missing", lines[key], value=name)
         else:
             report.n_missing_media += len(missing)
         if project is None:

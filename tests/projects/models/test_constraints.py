@@ -67,8 +67,10 @@ from quality.models import (
 from ratings.models import (
     Assignment,
     CheckAnswer,
+    DataFolder,
     Exam,
     ExamRules,
+    ImportFilePart,
     ImportRun,
     RaterMessage,
     Rating,
@@ -202,6 +204,8 @@ VIOLATIONS: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "event_kind_not_empty": (Event, {"kind": ""}),
     "event_batch_unique": (EventBatch, {}),
     "webhook_pause_has_reason": (Webhook, {"paused_at": NOW}),
+    "data_folder_unique": (DataFolder, {}),
+    "import_file_part_unique": (ImportFilePart, {}),
     "delivery_unique": (Delivery, {}),
     "delivery_pending_has_time": (Delivery, {"event": None, "next_at": None}),
     "exam_rules_pass_above_fail": (ExamRules, {"p_fail": 0.9}),
@@ -284,6 +288,7 @@ def existing_rows(project, lead, stranger):
     )
     objects = {"second": second, "early": early, "late": late, "stranger": stranger}
     view = SavedView.objects.create(project=project, page="dashboard", name="v")
+    run = ImportRun.objects.create(project=project, file_name="g", path="q")
     rows = {
         SavedView: {"project": project, "page": "dashboard", "name": "v"},
         ShareLink: {"view": view, "digest": "d", "expires_at": NOW},
@@ -319,6 +324,8 @@ def existing_rows(project, lead, stranger):
         Assignment: {"item": first, "rater": early, "leased_until": NOW},
         CheckAnswer: {**rating_fields, "kind": "gold", "source": "form"},
         ImportRun: {"project": project, "question": question, "file_name": "f", "path": "p"},
+        ImportFilePart: {"run": run, "number": 0, "data": b""},
+        DataFolder: {"kind": "media", "host": "a", "token": "t", "seen_at": NOW},
         BacklogRange: {
             "question": question,
             "first_item_id": 1,

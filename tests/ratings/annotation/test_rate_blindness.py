@@ -147,6 +147,8 @@ def request_all_urls(client, project, question, keys=("i0", "i3", "i4", "i6")):
         "link_id": [1],
         "secret": ["x"],
         "digest": ["0"],
+        "webhook_id": [1],
+        "delivery_id": [1],
     }
     urls = [
         *iter_urls(values),

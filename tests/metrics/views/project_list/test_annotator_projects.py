@@ -65,13 +65,13 @@ def test_project_offers_no_work_to_paused_rater(
     assert ">paused</span>" in row and "Rate the next item" not in row
     page = annotator_client.get(f"/projects/{paused.pk}/rate/").text
     assert "Your rating is paused" in page
-    assert f'href="/projects/{paused.pk}/rate/">Look again</a>' in page
-    assert f'href="/projects/{other.pk}/rate/">Go on with Goes on</a>' in page
+    assert f'href="/projects/{paused.pk}/rate/">Check again</a>' in page
+    assert f'href="/projects/{other.pk}/rate/">Continue with Goes on</a>' in page
     assert 'href="/">My projects</a>' in page
     next_page = annotator_client.get(
         f"/projects/{paused.pk}/rate/next/", headers={"X-Annotation": "sheet"}
     )
-    assert next_page.status_code == 403 and ">Go on with Goes on</a>" in next_page.text
+    assert next_page.status_code == 403 and ">Continue with Goes on</a>" in next_page.text
 
 
 def test_required_exam_is_shown_in_the_list(

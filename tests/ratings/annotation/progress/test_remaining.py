@@ -175,6 +175,6 @@ def test_project_finished_by_others_is_not_offered_next(
     Item.objects.create(project=other_project, key="x", body={"text": "x"})
     Item.objects.filter(project=project).exclude(pk=items[0].pk).delete()
     rate_until_empty(annotator_client, project, question)
-    assert "Go on with Dialogues" in annotator_client.get(get_rate_url(project)).text
+    assert "Continue with Dialogues" in annotator_client.get(get_rate_url(project)).text
     other_project.items.update(slots_taken=other_project.overlap)
-    assert "Go on with" not in annotator_client.get(get_rate_url(project)).text
+    assert "Continue with" not in annotator_client.get(get_rate_url(project)).text

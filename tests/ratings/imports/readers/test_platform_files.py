@@ -192,7 +192,7 @@ def test_responses_of_qualtrics(import_text: Any) -> None:
     assert (status, get_source(result)) == (0, "qualtrics")
     assert list_ratings("Q1") == {("Q1_1", "R_1", "Clear"), ("Q1_1", "R_2", "Unclear")}
     assert Item.objects.get().body == {"text": "How clear? - Text A"}
-    assert result["left_out"] == {"draft": 1}
+    assert result["left_out"] == {"header_row": 2, "draft": 1}
 
 
 def test_responses_of_google_forms(import_text: Any) -> None:
