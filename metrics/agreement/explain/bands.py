@@ -182,8 +182,8 @@ def is_inconclusive(
 ) -> bool:
     """Return whether the interval is too wide, or the items too few, to name a band.
 
-    That holds for fewer than MIN_ITEMS_FOR_BAND, for an interval that is too wide, and for few items that
-    all agree, so that the interval has no width.
+    That holds for fewer than MIN_ITEMS_FOR_BAND, for an interval that is too wide, and for few
+    items that all agree, so that the interval has no width.
     """
     unanimous_few = (
         has_zero_width(low, high) and n_items is not None and n_items < MIN_ITEMS_ZERO_WIDTH

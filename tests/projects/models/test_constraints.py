@@ -489,6 +489,8 @@ def existing_rows(project, lead, stranger):
         Exam,
         GoldIntervention,
         EventBatch,
+        DataFolder,
+        ImportFilePart,
         *count_models,
         *requested_models,
         *label_models,
