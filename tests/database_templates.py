@@ -58,10 +58,10 @@ def get_postgres_template(url: str) -> str:
                 / f"migrated-{_hash_migrations()}.{connection.info.server_version // 10000}.dump"
             )
             _recreate_database(connection, unfinished)
-            if not _restore_dump(dump, _replace_database_name(url, unfinished)):
+            if not _restore_dump(dump, replace_database_name(url, unfinished)):
                 _recreate_database(connection, unfinished)
-                _run_migrate(DATABASE_URL=_replace_database_name(url, unfinished))
-                _save_dump(dump, _replace_database_name(url, unfinished))
+                _run_migrate(DATABASE_URL=replace_database_name(url, unfinished))
+                _save_dump(dump, replace_database_name(url, unfinished))
             connection.execute(f"ALTER DATABASE {unfinished} RENAME TO {name}")
     return name
 
@@ -72,7 +72,7 @@ def create_database(url: str, name: str) -> str:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
         connection.execute(f"CREATE DATABASE {name} TEMPLATE {source}")
-    return _replace_database_name(url, name)
+    return replace_database_name(url, name)
 
 
 def _recreate_database(connection: psycopg.Connection, name: str) -> None:
@@ -112,7 +112,7 @@ def _run_postgres_program(program: str, *arguments: str) -> bool:
     return process.returncode == 0
 
 
-def _replace_database_name(url: str, name: str) -> str:
+def replace_database_name(url: str, name: str) -> str:
     """Return the URL with another database name.
 
     Not by `urlunsplit`, which drops the empty host of a socket's URL.

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 
 from agreement_site.celery import app
-from core.jobs import dispatch
+from core.jobs import dispatch, wakeup
 from metrics.jobs import hints, question_updates
 from projects.models import Item, Rater
 from ratings import changes
@@ -43,8 +43,11 @@ def run_with_timeout(work: Callable[[], Any]) -> Any:
 
 
 @pytest.fixture
-def post(project: Any, lead: Any, api_for: Any) -> Callable[..., Any]:
-    """``post(item)`` sends one rating through the API."""
+def post(
+    project: Any, lead: Any, api_for: Any, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Any]:
+    """``post(item)`` sends one rating through the API, without the message that wakes workers."""
+    monkeypatch.setattr(wakeup, "_announced_at", float("inf"))
     client = api_for(lead)
     Rater.objects.create(project=project, key="bob")
 
@@ -74,11 +77,12 @@ def connections(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def test_a_rating_is_answered_while_the_broker_is_frozen(
-    broker: Broker, post: Any, connections: list[Any]
+    broker: Broker, post: Any, connections: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert post("first").status_code == 200
     assert broker.count_messages() == 1
     broker.freeze()
+    monkeypatch.setattr(wakeup, "_announced_at", -float("inf"))
     connections.clear()
     responses = [post(f"item {number}") for number in range(5)]
     broker.thaw()

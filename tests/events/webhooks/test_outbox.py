@@ -27,6 +27,7 @@ from events.models import Delivery, Event, Webhook
 from events.services import record_event
 from events.webhooks import outbox, services, signing
 from projects.models import Item
+from tests.database_templates import replace_database_name
 from tests.events.webhooks.receivers import Receiver, answer
 
 pytestmark = pytest.mark.django_db
@@ -257,7 +258,7 @@ def test_event_of_a_killed_worker_is_sent_again_with_its_id(
     database = connection.settings_dict
     url = f"sqlite:///{database['NAME']}"
     if connection.vendor == "postgresql":
-        url = os.environ["DATABASE_URL"].rpartition("/")[0] + f"/{database['NAME']}"
+        url = replace_database_name(os.environ["DATABASE_URL"], database["NAME"])
     code = (
         "import django; django.setup(); from events.webhooks import outbox;"
         f" outbox.deliver({webhook.pk})"
