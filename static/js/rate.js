@@ -566,7 +566,9 @@
     for (const key of Object.keys(window.localStorage ?? {})) {
       if (!key.startsWith(outboxKey(""))) continue;
       try {
-        outbox.push({ ...JSON.parse(store.get(key)), tried: true });
+        const kept = JSON.parse(store.get(key));
+        kept.tried = true;
+        outbox.push(kept);
       } catch {
         store.remove(key);
       }

@@ -215,4 +215,4 @@ def test_empty_rows_and_cells_keep_their_numbers(tmp_path: Path) -> None:
             '<row><c r="A5"><v>9</v></c></row>',
         )
     )
-    assert list(XlsxLines(path)) == [(1, ["item"]), (4, [None, None, 7]), (5, [9])]
+    assert list(XlsxLines(path)) == [(1, ["item"]), (4, [None, None, 7]), (5, [9, None, None])]
