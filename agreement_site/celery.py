@@ -19,8 +19,6 @@ from typing import Any
 from celery import Celery, bootsteps, signals
 from celery.platforms import SecurityWarning
 
-from core.jobs import wakeup
-
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agreement_site.settings")
 
 # Celery's warning about root concerns pickled messages, which are not accepted here. The
@@ -72,6 +70,9 @@ class Sweeper(bootsteps.StartStopStep):
         self.schema_checked_at = 0.0
 
     def start(self, worker: Any) -> None:
+        # Not above: it imports prometheus_client, which reads its folder of metrics when it is
+        # imported, and the settings name that folder.
+        from core.jobs import wakeup
         from metrics.jobs import heartbeat
 
         heartbeat.set_worker_name(worker.hostname)
@@ -153,6 +154,8 @@ app.steps["worker"].add(Sweeper)
 
 @signals.task_postrun.connect
 def wake_sweeps(**_: Any) -> None:
+    from core.jobs import wakeup
+
     wakeup.wake()
 
 
