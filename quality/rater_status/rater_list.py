@@ -18,6 +18,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from core.text import parse_id
 from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
 from metrics.views.common.selection import get_choice
 from projects.models import Question, Rater
@@ -232,11 +233,10 @@ def _get_kappas(rows: QuerySet[Any]) -> dict[int, tuple[float | None, int]]:
 
 def parse_rater_ids(texts: Sequence[str]) -> list[int]:
     """Return the rater ids of a form or a query; raises BadRequest for invalid ones."""
-    if len(texts) > MAX_SELECTED or not all(
-        text.isascii() and text.isdigit() and len(text) < 19 for text in texts
-    ):
+    rater_ids = [rater_id for text in texts if (rater_id := parse_id(text)) is not None]
+    if len(texts) > MAX_SELECTED or len(rater_ids) < len(texts):
         raise build_selection_error()
-    return [int(text) for text in texts]
+    return rater_ids
 
 
 def build_selection_error() -> BadRequest:

@@ -215,16 +215,17 @@ def format_doubt(mapping: ImportMapping, head: TableHead) -> tuple[str, str]:
     text, options = DOUBTS[mapping.doubt]
     values = {
         "columns": _join_first_names(columns),
-        "labels": " ".join(
-            f"label={quote_argument(name)}" for name in columns[:MAX_LISTED_COLUMNS]
-        ),
-        "raters": " ".join(
-            f"rater={quote_argument(name)}" for name in columns[:MAX_LISTED_COLUMNS]
-        ),
+        "labels": _format_assignments("label", columns),
+        "raters": _format_assignments("rater", columns),
         "n_sheets": len(mapping.sheet_titles),
         "sheets": _join_first_names(mapping.sheet_titles),
     }
     return str(text) % values, options % values
+
+
+def _format_assignments(role: str, columns: list[str]) -> str:
+    """Return the options that give the first columns a role."""
+    return " ".join(f"{role}={quote_argument(name)}" for name in columns[:MAX_LISTED_COLUMNS])
 
 
 def _join_first_names(names: list[str]) -> str:

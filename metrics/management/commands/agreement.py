@@ -222,7 +222,7 @@ def _compute_results(options: Mapping[str, Any]) -> _FileResults:
         headline=file_clusters.widen_headline(headline, clusters),
         rules=file_clusters.widen_rules(results.rules, clusters),
         pair=results.pair and file_clusters.widen_pair(results.pair, clusters),
-        cluster=file_clusters.describe(clusters, headline["headline"]["name"]),
+        cluster=clusters.describe(headline["headline"]["name"]),
     )
 
 
