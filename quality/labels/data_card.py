@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Count
 
 from metrics.models import PeriodUnit, Result
-from metrics.results.clusters import QuestionClusters, apply_clusters
+from metrics.results.clusters import QuestionClusters, widen_result
 from projects.models import Question, Rater
 from quality.models import Consensus, ConsensusMethod, ItemLabel, LabelSource
 from ratings.models import Rating
@@ -76,7 +76,7 @@ def _build_agreement_section(question: Question) -> list[str]:
     unfiltered = Result.objects.filter(question=question, period_unit=PeriodUnit.ALL).first()
     clusters = QuestionClusters.load(question.pk, question.project)
     if unfiltered is not None and clusters is not None:
-        apply_clusters(unfiltered, clusters)
+        widen_result(unfiltered, clusters)
         lines.append(
             f"* Intervals: items with the same {clusters.attribute} are alike;"
             f" {clusters.n_items} items in {clusters.n_clusters} clusters"

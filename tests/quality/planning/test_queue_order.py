@@ -198,7 +198,7 @@ def test_headline_uses_only_randomly_sampled_ratings(
     assert not audit.audit_question(rated_question.pk).differences
 
     # A recount gives the same, also after the order was switched off.
-    question_updates.reset_counts(rated_question)
+    question_updates.delete_counts_and_results(rated_question)
     projects.change_project(project=study, by=lead, queue_order=QueueOrder.RANDOM)
     question_updates.update_question(rated_question.pk)
     assert load_dashboard()["headline"]["value"] == pytest.approx(before["value"])
