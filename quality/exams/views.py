@@ -105,7 +105,7 @@ class ReviewedAnswer:
 
     item: Item
     blocks: Any
-    said: str
+    label: str
     right: bool | None
     gold: str
     explanation: str
