@@ -27,9 +27,14 @@ def test_nobody_is_named_of_two_or_with_few_items() -> None:
 
 
 def test_small_differences_are_not_named_however_certain() -> None:
-    assert find([0.15, 0.0, 0.0, 0.0], se=0.001) == [False] * 4
-    assert find([0.25, 0.0, 0.0, 0.0], se=0.001) == [True, False, False, False]
-    assert find([0.25, 0.0, 0.0, 0.0], se=0.001, sd=2.0) == [False] * 4
+    assert find([0.25, 0.0, 0.0, 0.0], se=0.001) == [False] * 4
+    assert find([0.35, 0.0, 0.0, 0.0], se=0.001) == [True, False, False, False]
+    assert find([0.35, 0.0, 0.0, 0.0], se=0.001, sd=2.0) == [False] * 4
+
+
+def test_rater_beside_many_who_differ_is_not_named() -> None:
+    """Most rate lower; who rates as the others do on the same items is not the one to check."""
+    assert find([0.1, -0.4, -0.4, -0.4]) == [False] * 4
 
 
 def test_differences_within_chance_are_not_named() -> None:
