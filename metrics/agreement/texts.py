@@ -723,6 +723,22 @@ peers and the mean pairwise kappa, where the worst cell varies by chance:
 | vs_peers | 0.955 | 0.816 | 0.184 | 0.000 |
 | mean_pairwise_kappa_by_items | 0.991 | 0.930 | 0.053 | 0.000 |
 
+**Incomplete designs.** `benchmarks/coverage_incomplete_icc.py` simulates items and raters with
+normal effects. Items have 0.3 to 0.9 of the variance, raters 0.05 to 0.3; the rows have the
+coverage of the worst of four such pairs, 300 studies each. *Grades* are rounded to whole standard deviations:
+
+| items | raters | ratings per item | values | goal | ICC(A,1) | ICC(C,1) | ICC(A,k) | ICC(Q,k) |
+|---|---|---|---|---|---|---|---|---|
+| 20 | 5 | 2 | normal | >= 0.90 | 0.950 | 0.930 | 0.950 | 0.950 |
+| 20 | 5 | 3 | normal | >= 0.90 | 0.930 | 0.920 | 0.930 | 0.930 |
+| 50 | 4 | 2 | normal | >= 0.90 | 0.940 | 0.947 | 0.940 | 0.957 |
+| 50 | 10 | 3 | normal | >= 0.90 | 0.947 | 0.933 | 0.947 | 0.947 |
+| 50 | 10 | 3 | grades | >= 0.90 | 0.937 | 0.920 | 0.937 | 0.940 |
+| 50 | 30 | 2 | normal | >= 0.90 | 0.947 | 0.940 | 0.947 | 0.943 |
+| 50 | 6 | half of the raters | normal | >= 0.90 | 0.950 | 0.933 | 0.950 | 0.947 |
+| 200 | 10 | 2 | normal | >= 0.90 | 0.937 | 0.917 | 0.937 | 0.937 |
+| 200 | 50 | 3 | normal | >= 0.90 | 0.937 | 0.937 | 0.937 | 0.937 |
+
 **Items in clusters.** `benchmarks/coverage_clusters.py` simulates documents of ten items that
 differ in how often raters agree, in the shares of the categories (topic), or in both, with the
 stated intraclass correlation (ICC); 2 and 3 ratings, 2 and 5 categories, kappa 0.4 and 0.8; 130
