@@ -95,18 +95,9 @@ class Sweeper(bootsteps.StartStopStep):
     def wait(self, path: str, sweep_seconds: float) -> bool:
         """Wait for the next sweep; return False when the worker stops."""
         pace, event = self.SWEEPS[path], self.woken[path]
-        shortest = pace.after_change * sweep_seconds
-        started = time.monotonic()
-        while (elapsed := time.monotonic() - started) < pace.at_rest * sweep_seconds:
-            if self.stop_event.is_set():
-                return False
-            is_awake = time.monotonic() < self.awake_until
-            if elapsed >= shortest and (is_awake or event.is_set()):
-                break
-            if event.is_set() or is_awake:
-                self.stop_event.wait(max(0.01, shortest - elapsed))
-            else:
-                event.wait(pace.at_rest * sweep_seconds - elapsed)
+        self.stop_event.wait(pace.after_change * sweep_seconds)
+        if time.monotonic() >= self.awake_until:
+            event.wait((pace.at_rest - pace.after_change) * sweep_seconds)
         event.clear()
         return not self.stop_event.is_set()
 

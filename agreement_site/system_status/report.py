@@ -16,9 +16,10 @@ from django.utils.translation import ngettext
 from agreement_site import releases
 from agreement_site.monitoring import health, stale_results
 from agreement_site.server import embedded_broker
+from core.jobs import dispatch
 from metrics.counting import backlog
 from metrics.integrity import schedule
-from metrics.jobs import heartbeat, hints, question_updates
+from metrics.jobs import heartbeat, question_updates
 from metrics.models import Worker
 from ratings.files import data_folders
 from ratings.imports import leases
@@ -62,7 +63,7 @@ def collect_status() -> dict[str, Any]:
 def get_broker_state() -> str:
     """Return "none", "answers", "takes nothing (...)" or "does not answer (...)"."""
     if settings.REDIS_URL:
-        client = hints.get_redis_client()
+        client = dispatch.get_redis_client()
     elif embedded_broker.is_broker_running(settings.DATA_DIR):
         # a shell beside `make run`, which sets REDIS_URL for its own processes only
         socket = str(embedded_broker.get_broker_socket(settings.DATA_DIR))

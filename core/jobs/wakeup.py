@@ -10,9 +10,8 @@ import time
 from collections.abc import Callable
 
 from celery import shared_task
-from django.conf import settings
 
-from .dispatch import get_redis_client, start_task
+from .dispatch import is_marked, start_task
 
 # At most one message in this time, of each process and of all of them. Workers that were woken
 # sweep more often than this for a while, and so find later changes without a message.
@@ -29,12 +28,11 @@ def announce_change() -> None:
     if now - _announced_at < MESSAGE_INTERVAL_SECONDS:
         return
     _announced_at = now
-    start_task("core.jobs.wakeup.wake_sweeps", 0, skip_if=_is_announced)
-
-
-def _is_announced() -> bool:
-    key = f"{settings.CELERY_BROKER_TRANSPORT_OPTIONS['global_keyprefix']}wakeup"
-    return not get_redis_client().set(key, 1, nx=True, ex=MESSAGE_INTERVAL_SECONDS)
+    start_task(
+        "core.jobs.wakeup.wake_sweeps",
+        0,
+        skip_if=lambda: is_marked("wakeup", MESSAGE_INTERVAL_SECONDS),
+    )
 
 
 def register(listener: Callable[[], None]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
+from django.http import Http404
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -50,6 +51,21 @@ def get_scope(user: Any, project_id: int | None, *, token: Any = None) -> Projec
 
 def list_webhooks(project: Project | None) -> QuerySet[Webhook]:
     return Webhook.objects.filter(project=project).order_by("pk")
+
+
+def get_webhook(
+    user: Any, project_id: int | None, webhook_id: int, *, token: Any = None
+) -> Webhook:
+    """Return a webhook that the user may manage, with its project and the user's role in it.
+
+    Raises Http404 or PermissionDenied.
+    """
+    project = get_scope(user, project_id, token=token)
+    webhook = list_webhooks(project).filter(pk=webhook_id).first()
+    if webhook is None:
+        raise Http404("No such webhook.")
+    webhook.project = project
+    return webhook
 
 
 @transaction.atomic

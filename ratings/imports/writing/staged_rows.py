@@ -158,7 +158,7 @@ class RatingWriter:
         item_ids, new_items = self._get_or_create_items(
             dict.fromkeys(group[0].item for group in batch)
         )
-        new_raters = self._load_raters(dict.fromkeys(group[0].rater for group in batch))
+        new_raters = self._load_or_create_raters(dict.fromkeys(group[0].rater for group in batch))
         judgements, repeat_judgements = self._build_judgements(batch, item_ids)
         try:
             outcome = record_ratings(judgements, by=self.by, source=Revision.Source.IMPORT)
@@ -182,7 +182,7 @@ class RatingWriter:
     def write_skips(self, batch: list[StagedSkip]) -> dict[str, int]:
         """Write a batch of skips and return the numbers of new skips, items and raters."""
         item_ids, new_items = self._get_or_create_items(dict.fromkeys(skip.item for skip in batch))
-        new_raters = self._load_raters(dict.fromkeys(skip.rater for skip in batch))
+        new_raters = self._load_or_create_raters(dict.fromkeys(skip.rater for skip in batch))
         n_skipped = self.skip_writer.write_skips(batch, item_ids, self.rater_ids)
         if new_items:
             Project.objects.filter(pk=self.project.pk).increment_items_and_raters_version()
@@ -201,7 +201,9 @@ class RatingWriter:
         judgements: dict[str, list[Judgement]] = {}
         repeats: dict[str, list[Judgement]] = {}
         existing = (
-            self._find_existing(batch, item_ids) if self.duplicate_policy == "again" else set()
+            self._find_existing_ratings(batch, item_ids)
+            if self.duplicate_policy == "again"
+            else set()
         )
         for group in batch:
             question = group[0].question
@@ -223,7 +225,9 @@ class RatingWriter:
     def _group_by_question(self, judgements: dict[str, list[Judgement]]) -> JudgementsByQuestion:
         return {self._get_question(key): group for key, group in judgements.items()}
 
-    def _find_existing(self, batch: list[RatingGroup], item_ids: dict[str, int]) -> set[int]:
+    def _find_existing_ratings(
+        self, batch: list[RatingGroup], item_ids: dict[str, int]
+    ) -> set[int]:
         """Return the ids of the first rows of groups that have a rating in the project already."""
         rows = Rating.objects.current().filter(
             question__in={self._get_question(group[0].question).pk for group in batch},
@@ -277,7 +281,7 @@ class RatingWriter:
             ids_by_key = bulk.get_ids_by_key("projects_item", self.project.pk, unique_keys)
         return ids_by_key, len(missing)
 
-    def _load_raters(self, keys: Iterable[str]) -> int:
+    def _load_or_create_raters(self, keys: Iterable[str]) -> int:
         """Load the ids of the raters, creating new raters; return the number created."""
         unloaded = [key for key in keys if key not in self.rater_ids]
         self.rater_ids |= self._get_rater_ids(unloaded)

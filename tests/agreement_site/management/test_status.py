@@ -20,8 +20,9 @@ from agreement_site import releases
 from agreement_site.celery import Sweeper
 from agreement_site.models import StaleQuestion
 from agreement_site.monitoring import health
+from core.jobs import dispatch
 from metrics import tasks
-from metrics.jobs import heartbeat, hints
+from metrics.jobs import heartbeat
 from metrics.models import CountState, Worker
 from ratings.models import Rating
 from tests.faults.brokers import Broker
@@ -114,10 +115,10 @@ def test_nearly_full_disk_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_broker_that_accepts_no_messages_is_a_problem(broker: Broker, settings: Any) -> None:
     settings.REDIS_URL = broker.url
     heartbeat.record_sweep()
-    hints.get_redis_client().config_set("maxmemory", "1")
+    dispatch.get_redis_client().config_set("maxmemory", "1")
     with pytest.raises(CommandError, match="takes nothing"):
         run_status()
-    hints.get_redis_client().config_set("maxmemory", "0")
+    dispatch.get_redis_client().config_set("maxmemory", "0")
 
 
 def test_old_workers_are_removed() -> None:
