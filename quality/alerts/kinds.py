@@ -99,8 +99,8 @@ KINDS: dict[str, AlertKindDefinition] = {
         error_rate=error_rates.describe_rater_error_rate,
         causes=RATER_CAUSES,
         hint=_(
-            "Confirm: the new level becomes this rater’s own, and the ratings since then no"
-            " longer serve to compare others. Dismiss: they do again."
+            "Confirm: this is the rater’s new level, and the ratings since then aren’t used"
+            " to compare others. Dismiss: they are used again."
         ),
         sections=frozenset({DEVIATING_RATINGS, CATEGORY_USE}),
         chart=_(

@@ -28,8 +28,8 @@ def list_basis(alert: Alert) -> list[str]:
     texts = [
         _("Based on %(n)s items that both rated, up to %(noticed)s."),
         _(
-            "The expected kappa follows from how well each of the two agrees with all other"
-            " raters. Difference: between %(low)s and %(high)s (95%% interval)."
+            "Expected from each rater’s agreement with all others. Difference: between"
+            " %(low)s and %(high)s (95%% interval)."
         ),
         _("The data do not show who copied from whom."),
     ]

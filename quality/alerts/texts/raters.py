@@ -103,8 +103,8 @@ def list_outlier_basis(alert: Alert) -> list[str]:
         _("Based on %(n)s items of this rater that others rated too, up to %(noticed)s."),
         # With the others' levels removed it is no longer a coefficient and has no lower bound.
         _(
-            "The mean agreement score, adjusted for the others’ levels, is %(at)s (median"
-            " rater: %(middle)s). 1 is full agreement, 0 is chance, and it can be below −1."
+            "Mean agreement score, adjusted for the others’ levels: %(at)s (median rater:"
+            " %(middle)s). 1 is full agreement, 0 is chance; it can be below −1."
         ),
         _("The score is between %(low)s and %(high)s (95%% interval)."),
         _("Raters as varied as these reach down to %(bound)s. Nobody above that is flagged."),
@@ -145,8 +145,8 @@ def list_newcomer_basis(alert: Alert) -> list[str]:
             " first 30 to 300 items are tested."
         ),
         _(
-            "The mean agreement score, adjusted for the others’ levels and for effects of"
-            " the same days, is %(at)s (median rater: %(middle)s)."
+            "Mean agreement score, adjusted for the others’ levels and the same days: %(at)s"
+            " (median rater: %(middle)s)."
         ),
         _("The score is between %(low)s and %(high)s (95%% interval)."),
         _("Newcomers at %(bound)s or above are not expected to be flagged."),
