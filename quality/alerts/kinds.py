@@ -1,6 +1,6 @@
 """Registry of alert kinds: sentences, links, causes and charts.
 
-The rules that raise them are in metrics.agreement (drift, outliers) and in overlap.py;
+The rules that raise them are in metrics.agreement (drift, outliers) and in missing_ratings.py;
 suspected gold is detected by quality.gold.
 """
 
@@ -167,7 +167,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         basis=counts.list_overlap_basis,
         explanations=counts.list_overlap_explanations,
         link=links.get_members_link,
-        error_rate=error_rates.describe_count,
+        error_rate=error_rates.describe_count_error_rate,
         causes=OTHER_CAUSES,
         hint=_CLOSED_HINT,
     ),

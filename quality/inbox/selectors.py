@@ -145,6 +145,12 @@ def get_entries_by_question(
     return entries
 
 
+def count_uncertain_items(project: Any, limit: int) -> int:
+    """Return the number of uncertain items that wait for a decision, at most ``limit``."""
+    labels = _get_uncertain_labels().filter(question__project=project)
+    return labels.order_by()[:limit].count()
+
+
 def _sort_rows(rows: Iterable[Any]) -> list[Any]:
     order = [ALERTS, INTERVENTIONS, EXAMS, APPEALS, UNCERTAIN_ITEMS, WEBHOOKS]
     return sorted(rows, key=lambda row: order.index(row[0]))

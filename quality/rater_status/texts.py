@@ -9,6 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from metrics.views.common.number_formats import format_number
 from quality.alerts.kinds import get_brief_text
 from quality.models import AlertKind, AlertState
 from quality.rater_status.status import RaterStatus, RaterSummary, ReasonCode, StatusReason
@@ -23,6 +24,7 @@ STATUS_LABELS: dict[str, Promise] = {
 REASON_TEXTS: dict[str, Promise] = {
     ReasonCode.GOLD: gettext_lazy("below the pass mark on gold answers"),
     ReasonCode.DRIFT: gettext_lazy("may be drifting; not enough evidence for an alert"),
+    ReasonCode.REPEATS: gettext_lazy("repeats their own answers less often than the others"),
     ReasonCode.NOT_ENOUGH: gettext_lazy("fewer than 30 items that others rated too"),
 }
 # Short texts of kinds of alerts.
@@ -48,7 +50,20 @@ def get_reason_text(reason: StatusReason, rater_id: int) -> str:
     """Return the text of a reason for the status of a rater."""
     if reason.alert is not None:
         return get_brief_text(reason.alert, rater_id)
+    if reason.code == ReasonCode.BIAS:
+        return describe_bias(reason)
     return str(REASON_TEXTS[reason.code])
+
+
+def describe_bias(reason: StatusReason) -> str:
+    """Return how much higher or lower the rater rates than the others on the same items."""
+    assert reason.value is not None
+    template = (
+        _("rates %(size)s higher than the others, on average")
+        if reason.value > 0
+        else _("rates %(size)s lower than the others, on average")
+    )
+    return template % {"size": format_number(abs(reason.value))}
 
 
 def list_reason_texts(summary: RaterSummary) -> list[str]:

@@ -76,7 +76,7 @@ class RaterTableRow:
 @login_required
 @require_safe
 def show_raters(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Show a page of the raters, by default those with the greatest impact first."""
+    """Show a page of the raters, by default those with the most severe status first."""
     return render_raters(request, get_project(request.user, project_id, role=Member.Role.VIEWER))
 
 
@@ -84,7 +84,7 @@ def render_raters(request: HttpRequest, project: Project) -> HttpResponse:
     """Render the list for a project that the caller has checked (also for shared views)."""
     selection = get_selection(request, project)
     sort_choices = [*SORT_KEYS, *(f"-{name}" for name in SORT_KEYS)]
-    sort = get_choice(request.GET, "sort", sort_choices) or "-impact"
+    sort = get_choice(request.GET, "sort", sort_choices) or "-status"
     rater_filter = RaterFilter.from_query(request.GET)
     rater_list = RaterList(selection.question)
     if live_updates.is_live_request(request):

@@ -42,7 +42,7 @@ def build_text_params(alert: Alert) -> dict[str, Any]:
         "n": format_count(alert.n),
         "before": format_count(alert.n_before),
         "category": facts.get("category", ""),
-        "level": format_count(round(get_evidence_level(alert))),
+        "level": format_count(round(get_threshold_of_alert(alert))),
     }
     shares = {
         name: format_percent(facts[name])
@@ -52,7 +52,7 @@ def build_text_params(alert: Alert) -> dict[str, Any]:
     return params | shares
 
 
-def get_evidence_level(alert: Alert) -> float:
+def get_threshold_of_alert(alert: Alert) -> float:
     """Return the evidence threshold at which the alert was raised."""
     level: float = alert.facts.get("level", DEFAULT_LEVEL)
     return level
@@ -71,7 +71,7 @@ def list_timing_sentences(alert: Alert) -> list[str]:
     return [sentence % build_text_params(alert) for sentence in sentences]
 
 
-def describe_guideline_changes(alert: Alert) -> list[str]:
+def list_guideline_changes(alert: Alert) -> list[str]:
     """Return a sentence for each change of the guidelines between onset and detection.
 
     Without a change, one sentence says so.

@@ -19,9 +19,9 @@ def build_sentence(alert: Alert) -> str:
 
 
 def build_brief_text(alert: Alert, rater: int) -> str:
-    other = alert.other_rater if alert.rater_id == rater else alert.rater
+    other_rater = alert.other_rater if alert.rater_id == rater else alert.rater
     text = _("agrees too often with %(name)s: %(together)s, expected %(expected)s")
-    return text % {**_build_params(alert), "name": other}
+    return text % {**_build_params(alert), "name": other_rater}
 
 
 def list_basis(alert: Alert) -> list[str]:

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from quality.models import Alert, AlertKind, AlertMeasure
 
-from .common import build_text_params, describe_guideline_changes, list_timing_sentences
+from .common import build_text_params, list_guideline_changes, list_timing_sentences
 
 
 def build_sentence(alert: Alert) -> str:
@@ -30,9 +30,9 @@ def build_sentence(alert: Alert) -> str:
 def build_brief_text(alert: Alert, rater: int) -> str:
     """Return the short text for a table row of ``rater`` (an id)."""
     if alert.other_rater_id is not None:
-        other = alert.other_rater if alert.rater_id == rater else alert.rater
+        other_rater = alert.other_rater if alert.rater_id == rater else alert.rater
         text = _("has diverged from %(name)s by about %(size)s since %(since)s")
-        return text % {**build_text_params(alert), "name": other}
+        return text % {**build_text_params(alert), "name": other_rater}
     if alert.measure == AlertMeasure.AGREEMENT:
         text = _("agrees about %(size)s less since %(since)s")
     elif alert.size < 0:
@@ -56,7 +56,7 @@ def list_basis(alert: Alert) -> list[str]:
 
 
 def _list_common_changes(alert: Alert) -> list[str]:
-    """Return a sentence on the part of the fall that all raters of the items share."""
+    """Return [a sentence on whether all raters of the items fell], empty for other measures."""
     if alert.measure != AlertMeasure.AGREEMENT or alert.other_rater_id is not None:
         return []
     falls = Alert.objects.filter(
@@ -84,9 +84,9 @@ def _describe_other_drifts(alert: Alert) -> str:
         detected_on__gte=alert.since,
     )
     names = [
-        str(other.rater)
-        for other in overlapping.exclude(pk=alert.pk).select_related("rater").defer("chart")
-        if other.rater_id != alert.rater_id
+        str(drift.rater)
+        for drift in overlapping.exclude(pk=alert.pk).select_related("rater").defer("chart")
+        if drift.rater_id != alert.rater_id
     ]
     if not names:
         return _("No other rater changed at that time.")
@@ -97,7 +97,7 @@ def _describe_other_drifts(alert: Alert) -> str:
 
 def list_explanations(alert: Alert) -> list[str]:
     return [
-        *describe_guideline_changes(alert),
+        *list_guideline_changes(alert),
         _("Different kinds of items than before: see the items below."),
         _("One category used differently: see the shares."),
         _(

@@ -7,14 +7,14 @@ from django.utils.translation import gettext as _
 from metrics.views.common.number_formats import format_count
 from quality.models import Alert
 
-from .common import build_text_params, get_evidence_level
+from .common import build_text_params, get_threshold_of_alert
 
 WORKING_DAYS_PER_YEAR = 250
 
 
 def describe_rater_error_rate(alert: Alert) -> str:
     """Return the rate of false alerts per year of one rater's work."""
-    return _format_years(
+    return _format_rate_in_years(
         alert,
         once_a_year=_(
             "Sampling noise alone raises such an alert at most once per year of one rater’s"
@@ -62,7 +62,7 @@ def _build_chance_params(alert: Alert) -> dict[str, str]:
 
 def describe_question_error_rate(alert: Alert) -> str:
     """Return the rate of false alerts per year of one question."""
-    return _format_years(
+    return _format_rate_in_years(
         alert,
         once_a_year=_(
             "Sampling noise alone raises such an alert at most once per year of one question."
@@ -74,9 +74,9 @@ def describe_question_error_rate(alert: Alert) -> str:
     )
 
 
-def _format_years(alert: Alert, *, once_a_year: str, once_in_years: str) -> str:
-    """Return one of two texts for the years between two false alerts."""
-    years = get_evidence_level(alert) / WORKING_DAYS_PER_YEAR
+def _format_rate_in_years(alert: Alert, *, once_a_year: str, once_in_years: str) -> str:
+    """Return one of the texts, with the number of years between two false alerts."""
+    years = get_threshold_of_alert(alert) / WORKING_DAYS_PER_YEAR
     return (once_a_year if years < 1.5 else once_in_years) % {"years": format_count(round(years))}
 
 
@@ -87,5 +87,5 @@ def describe_gold_error_rate(alert: Alert) -> str:
     )
 
 
-def describe_count(alert: Alert) -> str:
+def describe_count_error_rate(alert: Alert) -> str:
     return _("This is a count, so chance plays no part.")

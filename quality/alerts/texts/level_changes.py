@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from quality.models import Alert, AlertKind, AlertMeasure
 
-from .common import build_text_params, describe_guideline_changes, list_timing_sentences
+from .common import build_text_params, list_guideline_changes, list_timing_sentences
 
 
 def build_question_sentence(alert: Alert) -> str:
@@ -26,9 +26,9 @@ def build_pair_sentence(alert: Alert) -> str:
 
 
 def build_pair_brief_text(alert: Alert, rater: int) -> str:
-    other = alert.other_rater if alert.rater_id == rater else alert.rater
+    other_rater = alert.other_rater if alert.rater_id == rater else alert.rater
     text = _("agrees about %(size)s less with %(name)s since %(since)s")
-    return text % {**build_text_params(alert), "name": other}
+    return text % {**build_text_params(alert), "name": other_rater}
 
 
 def build_category_sentence(alert: Alert) -> str:
@@ -54,13 +54,16 @@ def list_basis(alert: Alert) -> list[str]:
     return [
         text % build_text_params(alert),
         *list_timing_sentences(alert),
-        *_list_raters_beyond(alert),
+        *_list_other_falling_raters(alert),
         exclusion,
     ]
 
 
-def _list_raters_beyond(alert: Alert) -> list[str]:
-    """Return a sentence on the raters who fell further than all others in the same days."""
+def _list_other_falling_raters(alert: Alert) -> list[str]:
+    """Return [a sentence on the raters who fell further than all others in the same days].
+
+    Empty for alerts that are not of a question.
+    """
     if alert.kind != AlertKind.QUESTION_FELL:
         return []
     drifts = Alert.objects.filter(
@@ -79,7 +82,7 @@ def _list_raters_beyond(alert: Alert) -> list[str]:
 
 def list_explanations(alert: Alert) -> list[str]:
     return [
-        *describe_guideline_changes(alert),
+        *list_guideline_changes(alert),
         _("Different kinds of items than before: see the new ones."),
         _("A single drifting rater doesn’t explain it: that raises its own alert."),
     ]

@@ -26,7 +26,8 @@ from ratings.models import Assignment, ImportRun, Rating
 class ImportStopped(Exception):
     """The project has changed since the check, so that rows cannot be written.
 
-    ``kind`` is the reason (see `problems.describe_stop`), ``value`` the key or label concerned.
+    ``kind`` is the reason (see `problems.describe_write_failure`), ``value`` the key or label that
+    it is about.
     """
 
     def __init__(self, kind: str, value: str) -> None:

@@ -149,7 +149,7 @@ class RatingWriter:
         item_ids, new_items = self._get_or_create_items(
             dict.fromkeys(group[0].item for group in batch)
         )
-        new_raters = self._load_raters(dict.fromkeys(group[0].rater for group in batch))
+        new_raters = self._load_or_create_raters(dict.fromkeys(group[0].rater for group in batch))
         judgements, repeat_judgements = self._build_judgements(batch, item_ids)
         try:
             outcome = record_ratings(judgements, by=self.by, source=Revision.Source.IMPORT)
@@ -173,7 +173,7 @@ class RatingWriter:
     def write_skips(self, batch: list[StagedSkip]) -> dict[str, int]:
         """Write a batch of skips and return the numbers of new skips, items and raters."""
         item_ids, new_items = self._get_or_create_items(dict.fromkeys(skip.item for skip in batch))
-        new_raters = self._load_raters(dict.fromkeys(skip.rater for skip in batch))
+        new_raters = self._load_or_create_raters(dict.fromkeys(skip.rater for skip in batch))
         n_skipped = self.skip_writer.write_skips(batch, item_ids, self.rater_ids)
         if new_items:
             Project.objects.filter(pk=self.project.pk).increment_items_and_raters_version()
@@ -192,7 +192,9 @@ class RatingWriter:
         judgements: JudgementsByQuestion = {}
         repeats: JudgementsByQuestion = {}
         existing = (
-            self._find_existing(batch, item_ids) if self.duplicate_policy == "again" else set()
+            self._find_existing_ratings(batch, item_ids)
+            if self.duplicate_policy == "again"
+            else set()
         )
         for group in batch:
             question = self._get_question(group[0].question)
@@ -209,7 +211,7 @@ class RatingWriter:
                 repeats.setdefault(question, []).append(self._build_judgement(repeat, item_ids))
         return judgements, repeats
 
-    def _find_existing(
+    def _find_existing_ratings(
         self, batch: list[RatingGroup], item_ids: dict[str, int]
     ) -> set[tuple[int, int, int]]:
         """Return the (question, item, rater) ids of the batch that have a rating already."""
@@ -255,7 +257,7 @@ class RatingWriter:
             ids_by_key = bulk.get_ids_by_key("projects_item", self.project.pk, unique_keys)
         return ids_by_key, len(missing)
 
-    def _load_raters(self, keys: Iterable[str]) -> int:
+    def _load_or_create_raters(self, keys: Iterable[str]) -> int:
         """Load the ids of the raters, creating new raters; return the number created."""
         unloaded = [key for key in keys if key not in self.rater_ids]
         self.rater_ids |= self._get_rater_ids(unloaded)

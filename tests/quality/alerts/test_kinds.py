@@ -16,7 +16,7 @@ from metrics.jobs import question_updates as counting
 from projects.models import Category, GoldAnswer, Item, Question, Rater
 from quality import tasks
 from quality.alerts import services
-from quality.alerts.detection import gold_alerts, item_attributes, overlap, scan, storage
+from quality.alerts.detection import gold_alerts, item_attributes, missing_ratings, scan, storage
 from quality.alerts.detection.candidates import AlertCandidate
 from quality.alerts.detection.matching import AlertPeriod
 from quality.alerts.kinds import KINDS
@@ -387,26 +387,28 @@ def test_items_behind_their_overlap_give_an_alert(question: Question) -> None:
     ratings_array = np.zeros(40, scan.RATING_DTYPE)
     ratings_array["item"] = [item.pk for item in items]
     ratings_array["day"] = scan.to_day_number(today) - 20
-    (candidate,) = overlap.find_missing_ratings(question, ratings_array, today)
+    (candidate,) = missing_ratings.list_candidates(question, ratings_array, today)
     assert (candidate.kind, candidate.fields["n"]) == ("ratings_missing", 40)
     assert candidate.fields["facts"] == {"wanted": project.overlap, "share": 1.0}
     assert (
-        overlap.find_missing_ratings(question, ratings_array, today - datetime.timedelta(days=7))
+        missing_ratings.list_candidates(question, ratings_array, today - datetime.timedelta(days=7))
         == []
     )
     assert (
-        overlap.find_missing_ratings(question, ratings_array, today + datetime.timedelta(days=90))
+        missing_ratings.list_candidates(
+            question, ratings_array, today + datetime.timedelta(days=90)
+        )
         == []
     )
     assert (
-        overlap.find_missing_ratings(
-            question, ratings_array[: overlap.MIN_OVERDUE_ITEMS - 1], today
+        missing_ratings.list_candidates(
+            question, ratings_array[: missing_ratings.MIN_OVERDUE_ITEMS - 1], today
         )
         == []
     )
     # Withdrawn items need no more ratings.
     Item.objects.filter(project=project).update(withdrawn_at=timezone.now())
-    assert overlap.find_missing_ratings(question, ratings_array, today) == []
+    assert missing_ratings.list_candidates(question, ratings_array, today) == []
 
 
 def test_suspected_gold_gives_one_alert_until_more_is_suspected(

@@ -269,12 +269,12 @@ class _LabelStudioReader(ToolReader):
                     yield from self.tool.parse_record(line, fields, self.mapping)
                     continue
                 if answers is None:
-                    answers = self._find_answers(fields)
+                    answers = self._find_label_fields(fields)
                 yield from _parse_min_record(line, fields, self.mapping, answers)
         except UnreadableFileError as error:
             yield error.to_record()
 
-    def _find_answers(self, fields: Fields) -> list[str]:
+    def _find_label_fields(self, fields: Fields) -> list[str]:
         """Return the fields of labels.
 
         The fields of the task come first, then its id, and the labels. A task whose data has an id
