@@ -26,11 +26,11 @@ from .webhooks import services
 
 DELIVERIES_PER_PAGE = 50
 ERROR_TEXTS = {
-    "url": gettext_lazy("the address is not acceptable any more"),
-    "not_found": gettext_lazy("the host has no address"),
+    "url": gettext_lazy("the address is no longer allowed"),
+    "not_found": gettext_lazy("the host has no IP address"),
     "not_allowed": gettext_lazy("the host is in a private network"),
-    "certificate": gettext_lazy("the certificate is not valid"),
-    "timeout": gettext_lazy("no answer within 10 seconds"),
+    "certificate": gettext_lazy("the certificate is invalid"),
+    "timeout": gettext_lazy("no response within 10 seconds"),
     "connection": gettext_lazy("the connection failed"),
 }
 
@@ -104,15 +104,15 @@ def apply_webhook_action(
     try:
         if action == "test":
             services.send_test(webhook=webhook, by=by)
-            messages.success(request, _("A test is on its way; its answer is in the log soon."))
+            messages.success(request, _("Sending a test. The response will appear in the log."))
         elif action == "again":
             services.resend_delivery(delivery=_get_delivery(request, webhook), by=by)
-            messages.success(request, _("It is sent again; the answer is in the log soon."))
+            messages.success(request, _("Sending again. The response will appear in the log."))
         elif action in ("pause", "resume"):
             services.change_webhook(webhook=webhook, by=by, paused=action == "pause")
         elif action == "delete":
             services.delete_webhook(webhook=webhook, by=by)
-            messages.success(request, _("The webhook is deleted."))
+            messages.success(request, _("Webhook deleted."))
             return redirect(_get_list_url(webhook.project))
         else:
             raise Http404

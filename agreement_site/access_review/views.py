@@ -24,13 +24,13 @@ KIND_LABELS = {
     "superuser": gettext_lazy("administrator"),
     "staff": gettext_lazy("staff"),
     "member": gettext_lazy("member"),
-    "offer": gettext_lazy("asked to join"),
+    "offer": gettext_lazy("invited"),
     "token": gettext_lazy("token"),
-    "link": gettext_lazy("link without an account"),
+    "link": gettext_lazy("public link"),
 }
 ACCESS_LABELS = {
     "superuser": gettext_lazy("everything"),
-    "staff": gettext_lazy("the admin, as permitted there"),
+    "staff": gettext_lazy("admin site, by permission"),
     **dict(Member.Role.choices),
     **dict(ApiToken.Scope.choices),
 }
@@ -39,7 +39,7 @@ ACCESS_LABELS = {
 def _require_superuser(request: HttpRequest) -> None:
     """Raise PermissionDenied for everybody but superusers."""
     if not request.user.is_superuser:
-        raise PermissionDenied(_("The access review is for administrators."))
+        raise PermissionDenied(_("Only administrators can open the access review."))
 
 
 def _get_filters(request: HttpRequest) -> dict[str, str]:

@@ -45,7 +45,7 @@ def get_managed_project(user: Any, project_id: int | None, *, token: Any = None)
     if project_id is not None:
         return get_project(user, project_id, role=Member.Role.LEAD, token=token)
     if not user.is_superuser or (token is not None and token.project_id is not None):
-        raise PermissionDenied(_("The webhooks of the whole site are for administrators."))
+        raise PermissionDenied(_("Only administrators can manage the site's webhooks."))
     return None
 
 
@@ -81,7 +81,7 @@ def create_webhook(
         Project.objects.select_for_update().get(pk=project.pk)
     if list_webhooks(project).count() >= MAX_WEBHOOKS:
         raise InvalidWebhook(
-            url=_("%(n)s webhooks at most; delete one first") % {"n": MAX_WEBHOOKS}
+            url=_("You can have at most %(n)s webhooks. Delete one first.") % {"n": MAX_WEBHOOKS}
         )
     webhook = Webhook.objects.create(
         project=project,
@@ -189,7 +189,7 @@ def _validate(*, url: str | None, kinds: Sequence[str]) -> None:
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown:
         raise InvalidWebhook(
-            kinds=_("unknown kind “%(kind)s”; one of %(known)s")
+            kinds=_("Unknown event type “%(kind)s”. Use one of %(known)s.")
             % {"kind": unknown[0][:60], "known": ", ".join(KINDS)}
         )
     if url is not None:
@@ -201,7 +201,7 @@ def _validate(*, url: str | None, kinds: Sequence[str]) -> None:
 
 def _require_active(webhook: Webhook) -> None:
     if webhook.is_paused:
-        raise InvalidWebhook(paused=_("The webhook is paused; let it go on first."))
+        raise InvalidWebhook(paused=_("The webhook is paused. Resume it first."))
 
 
 def _build_log_values(webhook: Webhook) -> dict[str, Any]:

@@ -125,7 +125,9 @@ def test_there_are_at_most_twenty(api_for: Any, lead: Any, path: str) -> None:
     for _number in range(20):
         assert client.post(f"{path}webhooks/", body, format="json").status_code == 201
     response = client.post(f"{path}webhooks/", body, format="json")
-    assert response.json()["error"]["fields"] == {"url": "20 webhooks at most; delete one first"}
+    assert response.json()["error"]["fields"] == {
+        "url": "You can have at most 20 webhooks. Delete one first."
+    }
 
 
 def test_nobody_reaches_the_webhook_of_another_project(
