@@ -308,7 +308,7 @@ def test_next_item_is_shown_within_a_frame_or_two(open_annotation, annotator, it
     page.route("**/rate/**", lambda route: None)
     for number in range(5):
         expect_item(page, number)
-        shown = page.evaluate(
+        text = page.evaluate(
             """() => {
                 for (const key of ["1", "Enter"]) {
                     const event = new KeyboardEvent("keydown", { key, bubbles: true });
@@ -317,4 +317,4 @@ def test_next_item_is_shown_within_a_frame_or_two(open_annotation, annotator, it
                 return document.querySelector(".item-body__text").textContent;
             }"""
         )
-        assert shown == f"Text number {number + 1}"
+        assert text == f"Text number {number + 1}"

@@ -780,14 +780,14 @@ def test_next_sheet_is_prefetched_before_this_one_is_submitted(
     ]
 
 
-def fetch_next_keys(client, project, shown):
+def fetch_next_keys(client, project, shown_items):
     """Request sheets to hold ready until there is none; return the ids of their items."""
-    ids = [item.pk for item in shown]
+    ids = [item.pk for item in shown_items]
     while True:
         address = get_rate_url(project, tail=f"next/?showing={','.join(map(str, ids))}")
         response = client.get(address, **SHEET)
         if response.status_code == 204:
-            return ids[len(shown) :]
+            return ids[len(shown_items) :]
         [item] = re.findall(r'data-item="(\d+)"', response.text)
         ids.append(int(item))
 
@@ -816,14 +816,14 @@ def test_raters_share_the_remaining_items(annotator_client, project, items, clie
     )
     for client in clients:
         client.get(get_rate_url(project))
-    shown = [
+    shown_items = [
         Item.objects.get(assignments__rater__key=key, assignments__state="open")
         for key in ("ann", "ben", "cleo")
     ]
     # 9 items, three of them shown: each rater can still get 7, and holds 7 // 3 beside the shown.
     numbers = [
         len(fetch_next_keys(client, project, [item]))
-        for client, item in zip(clients, shown, strict=True)
+        for client, item in zip(clients, shown_items, strict=True)
     ]
     assert numbers == [2, 1, 1]
 
@@ -834,9 +834,11 @@ def test_answer_returns_the_progress_where_no_sheet_follows(
     """A page that holds sheets shows the current numbers also when it gets no further one."""
     annotator_client.get(get_rate_url(project))
     fetch_next_keys(annotator_client, project, items[:1])
-    shown = ",".join(str(item.pk) for item in items[1:])
+    shown_ids = ",".join(str(item.pk) for item in items[1:])
     response = annotator_client.post(
-        get_rate_url(project, items[0]), build_answer_data((question, 1), showing=shown), **SHEET
+        get_rate_url(project, items[0]),
+        build_answer_data((question, 1), showing=shown_ids),
+        **SHEET,
     )
     assert response.status_code == 200
     assert "<strong>1</strong> today" in response.text
