@@ -110,8 +110,8 @@ def build_context(
         "is_band_withheld": source.is_band_withheld
         and not (headline and is_inconclusive(selection, headline)),
         "compared_statistics": compare_statistics(selection, result),
-        "said": all_insights[:MAX_INSIGHTS],
-        "more_said": all_insights[MAX_INSIGHTS:],
+        "insights": all_insights[:MAX_INSIGHTS],
+        "more_insights": all_insights[MAX_INSIGHTS:],
         "beside": other_statistics,
         "mean_shown": any(
             name.startswith(registry.MEAN_BY_ITEMS) for name, _value in other_statistics
