@@ -725,7 +725,8 @@ peers and the mean pairwise kappa, where the worst cell varies by chance:
 
 **Incomplete designs.** `benchmarks/coverage_incomplete_icc.py` simulates items and raters with
 normal effects. Items have 0.3 to 0.9 of the variance, raters 0.05 to 0.3; the rows have the
-coverage of the worst of four such pairs, 300 studies each. *Grades* are rounded to whole standard deviations:
+coverage of the worst of four such pairs, 300 studies each. *Grades* are rounded to whole standard
+deviations:
 
 | items | raters | ratings per item | values | goal | ICC(A,1) | ICC(C,1) | ICC(A,k) | ICC(Q,k) |
 |---|---|---|---|---|---|---|---|---|
