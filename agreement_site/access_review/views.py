@@ -24,13 +24,13 @@ KIND_LABELS = {
     "superuser": gettext_lazy("administrator"),
     "staff": gettext_lazy("staff"),
     "member": gettext_lazy("member"),
-    "offer": gettext_lazy("asked to join"),
+    "offer": gettext_lazy("invited"),
     "token": gettext_lazy("token"),
-    "link": gettext_lazy("link without an account"),
+    "link": gettext_lazy("public link"),
 }
 ACCESS_LABELS = {
     "superuser": gettext_lazy("everything"),
-    "staff": gettext_lazy("the admin, as permitted there"),
+    "staff": gettext_lazy("admin site, by permission"),
     **dict(Member.Role.choices),
     **dict(ApiToken.Scope.choices),
 }
@@ -39,7 +39,7 @@ ACCESS_LABELS = {
 def _get_filters(request: HttpRequest) -> dict[str, str]:
     """Return the filters of the query; an unknown kind shows all kinds."""
     if not request.user.is_superuser:
-        raise PermissionDenied(_("The access review is for administrators."))
+        raise PermissionDenied(_("Only administrators can open the access review."))
     kind = request.GET.get("kind", "")
     account = request.GET.get("account", "").replace("\0", "").strip()[:150]
     return {"account": account, "kind": kind if kind in KIND_LABELS else ""}

@@ -28,17 +28,6 @@ def compute_clusters(
     return QuestionClusters.compute(rows[displayed], numbers[displayed], scale, column)
 
 
-def describe(clusters: QuestionClusters, name: str) -> JsonObject:
-    """Return the clusters as in the API; ``name``: the headline's coefficient."""
-    return {
-        "attribute": clusters.attribute,
-        "n_clusters": clusters.n_clusters,
-        "n_items": clusters.n_items,
-        "design_effect": clusters.get_effect(name),
-        "reliable": clusters.is_reliable,
-    }
-
-
 def widen_report(report: JsonObject, clusters: QuestionClusters) -> JsonObject:
     """Return the report with the intervals shown (NAME.low, NAME.high) of clusters.
 

@@ -173,7 +173,7 @@ def _read_labels(
         if note.kind == MAYBE_MISSING:
             raise RatingFileError(format_command_note(note.to_json()))
     labelled_rows = [
-        replace(row, label=label)
+        row if label == row.label else row._replace(label=label)
         for row in rows
         if (label := reading.labels[row.label]) is not None
     ]

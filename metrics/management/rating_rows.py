@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from ratings.imports.decoding.encodings import detect_encoding
@@ -31,8 +32,7 @@ class RatingFileError(Exception):
     """An error in the file, with its line where there is one."""
 
 
-@dataclass(frozen=True)
-class FileRow:
+class FileRow(NamedTuple):
     """A rating of the file; its time is in UTC where the file names no zone."""
 
     line: int

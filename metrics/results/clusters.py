@@ -93,6 +93,16 @@ class QuestionClusters:
         """Return the effects as they are stored."""
         return asdict(self)
 
+    def describe(self, name: str) -> JsonObject:
+        """Return the clusters as in the API; ``name``: the coefficient whose effect is shown."""
+        return {
+            "attribute": self.attribute,
+            "n_clusters": self.n_clusters,
+            "n_items": self.n_items,
+            "design_effect": self.get_effect(name),
+            "reliable": self.is_reliable,
+        }
+
     @property
     def is_reliable(self) -> bool:
         """True if there are enough clusters for intervals to be relied on."""
@@ -181,15 +191,12 @@ def describe_clusters(
 
     None where the project has no clusters; the numbers are None until a worker has computed them.
     """
+    if clusters is not None:
+        return clusters.describe(name)
     if not project.cluster_attribute:
         return None
-    return {
-        "attribute": project.cluster_attribute,
-        "n_clusters": clusters.n_clusters if clusters else None,
-        "n_items": clusters.n_items if clusters else None,
-        "design_effect": clusters.get_effect(name) if clusters else None,
-        "reliable": clusters.is_reliable if clusters else None,
-    }
+    names = ("n_clusters", "n_items", "design_effect", "reliable")
+    return {"attribute": project.cluster_attribute, **dict.fromkeys(names)}
 
 
 def number_clusters(items: np.ndarray, project: Project) -> np.ndarray:

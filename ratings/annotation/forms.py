@@ -105,8 +105,9 @@ class AnswerForm(forms.Form):
         parts = [self._build_part(question) for question in self.questions]
         unanswered = [part for part in parts if part["chosen"] is None]
         wrong = [part for part in parts if part["errors"]]
-        for part in [*wrong, *unanswered, *parts[-1:]][:1]:
-            part["is_current"] = True
+        current = next(iter([*wrong, *unanswered, *parts[-1:]]), None)
+        if current is not None:
+            current["is_current"] = True
         return parts
 
     def _build_part(self, question: Question) -> dict[str, Any]:

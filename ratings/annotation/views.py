@@ -21,6 +21,7 @@ from django.utils.translation import gettext_lazy as _lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from core.text import parse_id
 from projects.models import Item, Member, Rater
 from projects.permissions import get_project
 from ratings.models import Exam
@@ -140,7 +141,7 @@ def rate_undo(request: HttpRequest, rater: Rater) -> HttpResponse:
     POST withdraws its answers; with GET, or where they cannot be withdrawn, the item is only shown.
     """
     data = request.POST if request.method == "POST" else request.GET
-    item = submission.get_previous_item(rater, _parse_id(data.get("before")))
+    item = submission.get_previous_item(rater, parse_id(data.get("before")))
     if item is None:
         if rate_page.is_sheet_request(request):
             return HttpResponse(status=204)
@@ -178,8 +179,8 @@ def rate_item(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
             flagged=form.cleaned_data["flagged"],
             by=request.user,
             page_versions=submission.PageVersions(
-                guidelines=_parse_id(request.POST.get("guidelines")),
-                item_version=_parse_id(request.POST.get("item_version")),
+                guidelines=parse_id(request.POST.get("guidelines")),
+                item_version=parse_id(request.POST.get("item_version")),
                 answers=request.POST.get("answer_version"),
                 is_delayed="delayed" in request.POST,
             ),
@@ -201,7 +202,7 @@ def rate_item(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
 def rate_goal(request: HttpRequest, rater: Rater) -> HttpResponse:
     """Set the rater's goal of items a day (``goal``); empty or 0 removes it."""
     text = request.POST.get("goal", "").strip()
-    goal = _parse_id(text or "0")
+    goal = parse_id(text or "0")
     if goal is None or goal > rater_progress.MAX_DAILY_GOAL:
         message = _("Enter a goal from 1 to %(most)d items a day.") % {
             "most": rater_progress.MAX_DAILY_GOAL
@@ -250,14 +251,10 @@ def _get_item_or_404(rater: Rater, item_id: int) -> Item:
     return item
 
 
-def _parse_id(text: str | None) -> int | None:
-    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else None
-
-
 def _parse_ids(text: str | None) -> list[int]:
     """Return the ids of a list with commas; parts that are no ids are left out."""
     parts = (text or "").split(",", MAX_SHOWN_ITEMS)[:MAX_SHOWN_ITEMS]
-    ids = [item_id for part in parts if (item_id := _parse_id(part)) is not None]
+    ids = [item_id for part in parts if (item_id := parse_id(part)) is not None]
     return list(dict.fromkeys(ids))
 
 

@@ -120,7 +120,7 @@
   const ofPage = document.getElementById("page-keys"); // a template: what else works here
   if (ofPage) list.append(ofPage.content.cloneNode(true));
   const atDesk = document.querySelector(".page--desk") !== null;
-  for (const line of atDesk ? [] : document.querySelectorAll(".rail [data-go]")) {
+  for (const line of atDesk ? [] : document.querySelectorAll("[data-go]")) {
     const row = document.createElement("div");
     const keys = document.createElement("dt");
     const words = document.createElement("dd");
@@ -137,7 +137,7 @@
   let began = -Infinity;
 
   function go(event) {
-    const line = document.querySelector(`.rail [data-go="${CSS.escape(event.key.toLowerCase())}"]`);
+    const line = document.querySelector(`[data-go="${CSS.escape(event.key.toLowerCase())}"]`);
     const inTime = event.timeStamp - began < SEQUENCE;
     began = event.key.toLowerCase() === "g" && !inTime ? event.timeStamp : -Infinity;
     if (!inTime || !line) return;

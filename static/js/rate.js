@@ -85,12 +85,12 @@
   }
 
   function bringDraftBack(section) {
-    const kept = store.get(draftKey(section));
+    const draft = store.get(draftKey(section));
     const form = section.querySelector("form.answers");
-    if (!kept || !form) return;
+    if (!draft || !form) return;
     let chosen;
     try {
-      ({ chosen } = JSON.parse(kept));
+      ({ chosen } = JSON.parse(draft));
     } catch {
       return;
     }
@@ -566,9 +566,9 @@
     for (const key of Object.keys(window.localStorage ?? {})) {
       if (!key.startsWith(outboxKey(""))) continue;
       try {
-        const kept = JSON.parse(store.get(key));
-        kept.tried = true;
-        outbox.push(kept);
+        const answer = JSON.parse(store.get(key));
+        answer.tried = true;
+        outbox.push(answer);
       } catch {
         store.remove(key);
       }

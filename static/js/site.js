@@ -147,10 +147,12 @@
     return [day, `${two(moment.getHours())}:${two(moment.getMinutes())}`];
   }
 
-  function passed(moment) {
+  // Within a minute the text of the server, "just now", is still true.
+  function passed(moment, text) {
     const seconds = (moment - Date.now()) / 1000;
+    if (Math.abs(seconds) < 60) return text;
     if (Math.abs(seconds) >= 7 * 86400) return exact(moment)[0];
-    const [unit, length] = UNITS.find(([, least]) => Math.abs(seconds) >= least) ?? UNITS.at(-1);
+    const [unit, length] = UNITS.find(([, least]) => Math.abs(seconds) >= least);
     return ago.format(Math.trunc(seconds / length), unit);
   }
 
@@ -159,7 +161,7 @@
       const moment = new Date(element.dateTime);
       const words = exact(moment).join(" ");
       element.title = words;
-      const told = element.dataset.moment === "exact" ? words : passed(moment);
+      const told = element.dataset.moment === "exact" ? words : passed(moment, element.textContent);
       if (element.textContent !== told) element.textContent = told;
     }
     frames(); // other words, other widths

@@ -22,8 +22,8 @@ from ratings.imports.decoding.encodings import ENCODINGS
 from ratings.imports.decoding.table_times import DATE_ORDERS
 from ratings.imports.interpretation import FileInterpretation
 from ratings.imports.mapping.column_options import InvalidImportOptions, parse_column_roles
-from ratings.imports.mapping.column_texts import LAYOUT_TEXTS
 from ratings.imports.mapping.columns import MULTI_COLUMN_ROLES, ROLES
+from ratings.imports.mapping.display_texts import LAYOUT_TEXTS
 from ratings.imports.mapping.import_mapping import (
     DUPLICATE_POLICIES,
     KEEP_EXISTING_POLICY,

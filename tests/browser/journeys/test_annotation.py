@@ -119,7 +119,7 @@ def test_skip_guidelines_and_comment_by_key(open_annotation, annotator, items):
 def test_list_of_keys_includes_the_annotation_keys(open_annotation, annotator, items):
     page = open_annotation(annotator)
     page.keyboard.press("?")
-    keys = page.get_by_role("dialog", name="Keys")
+    keys = page.get_by_role("dialog", name="Keyboard shortcuts")
     for words in ("submit", "undo the last answer", "skip with a reason", "guidelines"):
         expect(keys).to_contain_text(words)
     assert Axe().run(page).violations_count == 0
@@ -564,7 +564,7 @@ def test_skip_is_announced_to_screen_readers(open_annotation, annotator, items):
 def test_switched_off_keys_are_not_shown(open_annotation, annotator, items):
     page = open_annotation(annotator)
     page.keyboard.press("?")
-    page.locator("#keys-help").get_by_label("Single keys work").uncheck()
+    page.locator("#keys-help").get_by_label("Enable single-key shortcuts").uncheck()
     page.keyboard.press("Escape")
     expect(page.locator(".choice kbd").first).not_to_be_visible()
     page.keyboard.press("1")

@@ -111,7 +111,7 @@ def test_no_connection_is_tried_without_broker(
 ) -> None:
     settings.REDIS_URL = ""
     monkeypatch.setattr(
-        hints, "get_redis_client", lambda: pytest.fail("there is no broker to speak to")
+        dispatch, "get_redis_client", lambda: pytest.fail("there is no broker to speak to")
     )
     hints.send_hint(1)
     hints.clear_hint(1)

@@ -99,7 +99,7 @@ def test_an_appeal_is_made_once_and_answered_once(
         client.post(address, {"question": rated_question.key, "text": text})
     appeal = Appeal.objects.get()
     assert (appeal.item, appeal.rater, appeal.text) == (items[0], rater, "It breaks callers.")
-    assert "1 rater contests a decision" in lead_client.get(f"{base_url}labels/").text
+    assert "1 open appeal" in lead_client.get(f"{base_url}labels/").text
     assert "It breaks callers." in lead_client.get(f"{base_url}appeals/").text
     before = list(ItemLabel.objects.order_by("pk").values())
     url = f"{base_url}appeals/{appeal.pk}/"
