@@ -213,10 +213,15 @@ def find_coefficient_differences(
                 )
             )
     if headline["values"]:
-        absolute, consistency = (headline["values"][name]["value"] for name in ("icc2", "icc3"))
+        absolute, consistency = (headline["values"][name] for name in ("icc2", "icc3"))
+        n_items = absolute["n_items"]
         findings.append(
             headline_differences.compare_consistency(
-                absolute, consistency, headline["spread_of_means"]
+                absolute["value"],
+                consistency["value"],
+                headline["spread_of_means"],
+                n_items=n_items,
+                n_raters=absolute["n_ratings"] // max(n_items, 1),
             )
         )
     return [

@@ -229,8 +229,8 @@ def _describe_consistency_only(
 ) -> str:
     return _(
         "Raters put items in nearly the same order (mean correlation %(r)s) but on different "
-        "levels (mean quadratic "
-        "kappa %(kappa)s): they are consistent without agreeing."
+        "levels or with different spreads (mean quadratic kappa %(kappa)s): they are consistent "
+        "without agreeing."
     ) % {
         "r": format_number(values["mean_pearson"]),
         "kappa": format_number(values["mean_quadratic_kappa"]),

@@ -199,7 +199,7 @@ def test_selected_member_is_removed_and_restored(
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("Taken back.")).to_be_visible()
     expect(box).to_have_count(1)
-    page.get_by_role("checkbox", name="Select all on this page").check()
+    page.get_by_role("checkbox", name="Choose all of this page").check()
     expect(page.get_by_role("checkbox", name="Choose r1")).to_be_checked()
 
 
