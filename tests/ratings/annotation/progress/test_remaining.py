@@ -73,7 +73,7 @@ def test_rater_without_items_has_no_progress_bar(
 ) -> None:
     Item.objects.update(slots_taken=project.overlap)
     page = annotator_client.get(get_rate_url(project)).text
-    assert "Nothing left for you" in page and "<progress" not in page
+    assert "All done" in page and "<progress" not in page
 
 
 def test_skipped_items_count_as_progress(
