@@ -110,7 +110,10 @@ PROJECT_ENTRIES = (
     NavigationEntry(
         _("Guidelines"),
         "u",
-        (NavigationTab("guidelines", _("Guidelines"), ALL_ROLES, ("guidelines",)),),
+        (
+            NavigationTab("guidelines", _("Guidelines"), ALL_ROLES, ("guidelines",)),
+            NavigationTab("guideline_effect", _("Effect"), RESULT_ROLES, ("guidelines/effect",)),
+        ),
     ),
     NavigationEntry(
         _("Reports"),

@@ -51,7 +51,7 @@ def get_rater_annotations(
         url = reverse("alert", args=[question.project_id, alert_id])
         for rater_id in rater_ids:
             if rater_id is not None:
-                annotations.setdefault(rater_id, []).append((_("alarm"), url))
+                annotations.setdefault(rater_id, []).append((_("Alert"), url))
     if role == Member.Role.LEAD:
         interventions = GoldIntervention.objects.filter(question=question, rater__in=raters)
         url = f"{reverse('gold', args=[question.project_id])}?question={question.key}"
@@ -76,5 +76,5 @@ def _get_annotation_day(alert: Alert) -> str:
 def _format_annotation(alert: Alert, *, for_one_rater: bool) -> str:
     """Return the text of an annotation, without the rater's name in the chart of one rater."""
     if for_one_rater or alert.rater is None:
-        return _("alarm")
-    return _("alarm: %(rater)s") % {"rater": alert.rater}
+        return _("Alert")
+    return _("Alert: %(rater)s") % {"rater": alert.rater}

@@ -58,20 +58,20 @@ class InboxEntry:
         """Number and kind as a text."""
         n = self.number
         forms = {
-            ALERTS: ngettext("%(number)s open case", "%(number)s open cases", n),
+            ALERTS: ngettext("%(number)s open alert", "%(number)s open alerts", n),
             INTERVENTIONS: ngettext(
                 "%(number)s proposed warning or pause", "%(number)s proposed warnings or pauses", n
             ),
             EXAMS: ngettext(
-                "%(number)s rater has no try of the exam left",
-                "%(number)s raters have no try of the exam left",
+                "%(number)s rater has no exam attempts left",
+                "%(number)s raters have no exam attempts left",
                 n,
             ),
             APPEALS: ngettext("%(number)s open appeal", "%(number)s open appeals", n),
-            UNCERTAIN_ITEMS: ngettext("%(number)s item in doubt", "%(number)s items in doubt", n),
+            UNCERTAIN_ITEMS: ngettext("%(number)s uncertain item", "%(number)s uncertain items", n),
             WEBHOOKS: ngettext(
-                "%(number)s webhook stopped because its address failed",
-                "%(number)s webhooks stopped because their addresses failed",
+                "%(number)s webhook stopped after failures",
+                "%(number)s webhooks stopped after failures",
                 n,
             ),
         }

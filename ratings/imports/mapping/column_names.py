@@ -5,6 +5,7 @@ Names are compared without case, separators and camel case: TextID, text_id and 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Collection, Iterable, Sequence
 
@@ -197,6 +198,7 @@ def validate_column_names(cells: Sequence[str], line: int) -> list[str]:
     return names
 
 
+@functools.lru_cache(maxsize=10_000)  # also called with the rater of each row
 def normalize_name(name: str) -> str:
     """Return a column name in lower case with underscores between its words."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip())

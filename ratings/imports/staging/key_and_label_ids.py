@@ -196,6 +196,8 @@ def find_text_problem(text: str, max_length: int) -> str:
 
 def is_unicode(text: str) -> bool:
     """Return whether the text has no lone surrogate, which JSON escapes can produce."""
+    if text.isascii():
+        return True
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -336,9 +336,8 @@ def _count_changed_items(
 
     If an archive came with the file, each missing media file is a problem.
     """
-    for batch in staged_rows.iter_content(
-        0, ITEMS_PER_MEDIA_BATCH if archive else RECORDS_PER_BATCH
-    ):
+    size = ITEMS_PER_MEDIA_BATCH if archive else RECORDS_PER_BATCH
+    for batch in staged_rows.iter_content(0, size, only_media=project is None):
         heartbeat()
         bodies = {
             content.item: json.loads(content.body) for content in batch if content.body is not None

@@ -28,6 +28,7 @@ from ratings.services.rating_times import InvalidTime, parse_rated_at, validate_
 MAX_COMMENT_LENGTH = 10_000  # characters, as in the API
 MAX_GUIDELINES_VERSION = 32_767  # the largest value of the database column
 MAX_LISTED_QUESTIONS = 20
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 
 class RecordValidator:
@@ -73,6 +74,7 @@ class RecordValidator:
         self.n_other_questions = 0
         self.n_labels = 0
         self._other_question_keys: dict[str, None] = {}
+        self.validated_raters: dict[str, tuple[str, ...]] = {}  # key -> last record of the rater
         self.item_keys = KeyResolver(
             staging.items, columns=columns, max_length=upsert.MAX_KEY_LENGTH, problems=self.problems
         )
@@ -198,13 +200,18 @@ class RecordValidator:
         body, attributes = texts
         if item_id is None:
             return
-        body_digest = None if body is None else _compute_digest(body)
-        digest = None if body is None else _compute_digest(f"{body}\n{attributes}")
+        body_digest = digest = None
+        if body is not None:
+            body_digest = _compute_digest(body)
+            digest = _compute_digest(f"{body}\n{attributes}") if attributes else body_digest
         content = EncodedContent(item_id, item.line, body, attributes, digest, body_digest)
         self.staging.add_content(content)
 
     def _stage_rater(self, rater: records.RaterRecord) -> None:
         """Stage a rater with name, kind and model."""
+        if self.validated_raters.get(rater.key) == rater[1:]:
+            return  # files repeat the same rater in every record
+        self.validated_raters[rater.key] = rater[1:]
         rater_id = self.rater_keys.resolve(rater.key, rater.line, rater.column)
         if rater_id is None or (rater.kind == "human" and not rater.name):
             return
@@ -367,7 +374,7 @@ class RecordValidator:
         if why := upsert.FIELDS[name].find_problem(value):
             self.problems.add("invalid_item", line, "", why=why)
             return None
-        text = json.dumps(value, ensure_ascii=False)
+        text = _ENCODER.encode(value)
         if "\\u0000" in text and _has_nul(value):
             self.problems.add("nul_text", line, "")
             return None

@@ -72,10 +72,10 @@ class ItemWriter:
 
     def write_items(self, batch: Sequence[StagedContent]) -> dict[str, int]:
         """Write a batch and return the numbers of items and gold answers by outcome."""
+        # A body that the file has needs no look at the stored one.
+        unknown = [c.item for c in batch if c.body is None or not self.create_missing]
         existing_bodies = dict(
-            Item.objects.filter(
-                project=self.project, key__in=[content.item for content in batch]
-            ).values_list("key", "body")
+            Item.objects.filter(project=self.project, key__in=unknown).values_list("key", "body")
         )
         bodies: dict[str, dict[str, Any]] = {}
         for content in batch:
@@ -84,7 +84,7 @@ class ItemWriter:
         media_references.replace_names_by_urls(self.project, bodies, self.archive)
         rows = []
         for content in batch:
-            if content.item not in existing_bodies and not self.create_missing:
+            if not self.create_missing and content.item not in existing_bodies:
                 continue
             if (
                 content.item in existing_bodies
