@@ -91,6 +91,8 @@ def classify_key_problem(key: str, *, max_length: int) -> str:
         return "long"
     if key != key.strip():
         return "blanks"
+    if key.isascii() and key.isprintable():
+        return ""
     if has_control_character(key) or has_invisible_character(key):
         return "control"
     return ""

@@ -41,7 +41,7 @@ ERROR_TEXTS = {
 @sensitive_variables("secret")
 def list_webhooks(request: HttpRequest, project_id: int | None = None) -> HttpResponse:
     """List the webhooks; a POST creates one and shows its secret once."""
-    project = services.get_scope(request.user, project_id)
+    project = services.get_managed_project(request.user, project_id)
     form = WebhookForm(request.POST or None)
     secret = ""
     if request.method == "POST" and form.is_valid():
@@ -91,7 +91,7 @@ def show_webhook(
 @login_required
 @require_POST
 @sensitive_variables("secret")
-def act_on_webhook(
+def apply_webhook_action(
     request: HttpRequest, webhook_id: int, project_id: int | None = None
 ) -> HttpResponse:
     """Test, pause, resume or delete a webhook, make a new secret, or send a delivery again."""
@@ -106,7 +106,7 @@ def act_on_webhook(
             services.send_test(webhook=webhook, by=by)
             messages.success(request, _("Sending a test. The response will appear in the log."))
         elif action == "again":
-            services.resend(delivery=_get_delivery(request, webhook), by=by)
+            services.resend_delivery(delivery=_get_delivery(request, webhook), by=by)
             messages.success(request, _("Sending again. The response will appear in the log."))
         elif action in ("pause", "resume"):
             services.change_webhook(webhook=webhook, by=by, paused=action == "pause")

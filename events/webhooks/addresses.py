@@ -73,8 +73,8 @@ def parse_url(url: str) -> Target:
     )
 
 
-def resolve(target: Target) -> str:
-    """Return an address of the host. Raises AddressNotFound or AddressNotAllowed."""
+def resolve_host(target: Target) -> str:
+    """Return an allowed IP address of the host. Raises AddressNotFound or AddressNotAllowed."""
     try:
         rows = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
@@ -104,7 +104,7 @@ def validate_url(url: str) -> None:
     """
     target = parse_url(url)
     try:
-        resolve(target)
+        resolve_host(target)
     except AddressNotAllowed as error:
         raise InvalidUrl(
             _("%(host)s is in a private network (%(address)s), which webhooks can't call.")

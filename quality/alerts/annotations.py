@@ -54,7 +54,7 @@ def get_rater_annotations(
         url = reverse("alert", args=[question.project_id, alert_id])
         for rater_id in rater_ids:
             if rater_id is not None:
-                annotations.setdefault(rater_id, []).append((_("alarm"), url))
+                annotations.setdefault(rater_id, []).append((_("Alert"), url))
     if role == Member.Role.LEAD:
         interventions = GoldIntervention.objects.filter(question=question, rater__in=raters)
         url = f"{reverse('gold', args=[question.project_id])}?question={question.key}"
@@ -77,7 +77,7 @@ def get_raters_to_check_link(question: Question) -> tuple[str, str] | None:
     n_raters = alerts.aggregate(n=Count("rater", distinct=True))["n"]
     if not n_raters:
         return None
-    text = ngettext("Look at one rater first", "Look at %(n)s raters first", n_raters) % {
+    text = ngettext("Check one rater", "Check %(n)s raters", n_raters) % {
         "n": format_count(n_raters)
     }
     query = urlencode({"question": question.key, "show": "alert"})
@@ -95,5 +95,5 @@ def _get_annotation_day(alert: Alert) -> str:
 def _format_annotation(alert: Alert, *, for_one_rater: bool) -> str:
     """Return the text of an annotation, without the rater's name in the chart of one rater."""
     if for_one_rater or alert.rater is None:
-        return _("alarm")
-    return _("alarm: %(rater)s") % {"rater": alert.rater}
+        return _("Alert")
+    return _("Alert: %(rater)s") % {"rater": alert.rater}

@@ -113,15 +113,15 @@ class AnswerForm(forms.Form):
     def _build_part(self, question: Question) -> dict[str, Any]:
         name = get_field_name(question)
         answer_options = build_question_options(question)
-        chosen = _parse_code(self[name].value())
+        chosen_code = _parse_code(self[name].value())
         return {
             "question": question,
             "name": name,
             "options": answer_options,
             "in_a_row": fits_in_one_row(answer_options),
-            "chosen": chosen,
+            "chosen": chosen_code,
             "chosen_label": next(
-                (option.label for option in answer_options if option.code == chosen), ""
+                (option.label for option in answer_options if option.code == chosen_code), ""
             ),
             "errors": self.errors.get(name, []) if self.is_bound else [],
         }

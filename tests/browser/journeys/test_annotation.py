@@ -119,7 +119,7 @@ def test_skip_guidelines_and_comment_by_key(open_annotation, annotator, items):
 def test_list_of_keys_includes_the_annotation_keys(open_annotation, annotator, items):
     page = open_annotation(annotator)
     page.keyboard.press("?")
-    keys = page.get_by_role("dialog", name="Keys")
+    keys = page.get_by_role("dialog", name="Keyboard shortcuts")
     for words in ("submit", "undo the last answer", "skip with a reason", "guidelines"):
         expect(keys).to_contain_text(words)
     assert Axe().run(page).violations_count == 0

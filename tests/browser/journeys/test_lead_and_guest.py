@@ -139,7 +139,8 @@ def create_project(page: Page) -> None:
 
 
 def import_ratings(page: Page, project: Project) -> None:
-    page.get_by_role("link", name="Data", exact=True).click()
+    page.get_by_role("navigation", name="Project").get_by_role("link", name="Items").click()
+    page.get_by_role("link", name="Import and export", exact=True).click()
     page.get_by_role("link", name="Import file").click()
     file: FilePayload = {"name": "march.csv", "mimeType": "text/csv", "buffer": build_ratings_csv()}
     page.get_by_label("File", exact=True).set_input_files(file)

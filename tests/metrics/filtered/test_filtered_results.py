@@ -272,7 +272,7 @@ def test_raters_are_sorted_as_without_a_filter(
 ) -> None:
     Rating.objects.filter(rater__key="a").update(seconds=12.0)
     Rating.objects.filter(rater__key="b").update(seconds=30.0)
-    question_updates.reset_counts(rated_question)
+    question_updates.delete_counts_and_results(rated_question)
     update_question(rated_question.pk)
     for sort in ("rater", "-ratings", "vs_peers", "-pairwise", "bias", "-seconds"):
         filtered = open_page({"from": "2020-01-01", "sort": sort}).context["rater_page"]

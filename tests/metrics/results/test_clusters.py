@@ -227,7 +227,7 @@ def test_changes_of_weeks_are_compared_by_cluster(declare: Any, question: Any) -
     assert clusters is None  # the project in memory is not changed by the request
     patterns = np.array([[2, 0], [1, 1]]), np.array([20, 20]), np.array([34, 6])
     narrow, wide = (
-        recent_change.compare(patterns[::2], patterns[:2], None, effect=effect)
+        recent_change.compare_periods(patterns[::2], patterns[:2], None, effect=effect)
         for effect in (1.0, 9.0)
     )
     assert (narrow[:2], narrow[2], wide[2]) == (wide[:2], True, False)

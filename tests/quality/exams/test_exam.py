@@ -100,7 +100,7 @@ def test_eleven_right_answers_pass_and_are_no_ratings(
         " Someone right only 6 times in 10 would pass at most 1 in 20 such exams."
     )
     assert verdict in " ".join(review.split())
-    assert review.count("You said <strong>minor</strong>") == 11
+    assert review.count("You answered <strong>minor</strong>") == 11
     exam = Exam.objects.get()
     assert (exam.state, exam.right, len(exam.answers)) == ("passed", 11, 11)
     kinds = list(Event.objects.filter(kind__startswith="exam").values_list("kind", flat=True))
@@ -153,7 +153,7 @@ def test_lead_sees_rater_with_too_few_new_gold_items(
     client_for: Callable[[User], Client],
 ) -> None:
     """Such a rater may not rate, and nobody else would know why."""
-    lead_client, notice = client_for(lead), "Cannot begin: too few gold items are new to them."
+    lead_client, notice = client_for(lead), "Can’t start: too few gold items are new to this rater."
     assert notice not in lead_client.get(f"/projects/{project.pk}/exams/").text
     for item in items[: GOLD - 10]:
         rate(question, item.key, "ann", "minor")
@@ -215,9 +215,9 @@ def test_failed_rater_sees_answers_and_has_limited_tries(
     review = annotator_client.get(last_response["Location"]).text
     assert "Not passed: 0 of 5 answers were right." in " ".join(review.split())
     exam = Exam.objects.get()
-    assert review.count("right is <strong>minor</strong>") == 5
+    assert review.count("right answer is <strong>minor</strong>") == 5
     assert all(f"as i{pk}"[:4] in review for pk, *_rest in exam.answers)
-    assert "You have 1 attempt." in review and "Begin the next try" in review
+    assert "You have 1 attempt." in review and "Start next attempt" in review
     assert annotator_client.get(get_rate_url(project)).context.get("item") is None
 
     take_exam(annotator_client, project, question, WRONG, 5)
@@ -232,7 +232,7 @@ def test_failed_rater_sees_answers_and_has_limited_tries(
     lead_client = client_for(lead)
     address = f"/projects/{project.pk}/exams/"
     exams_page = lead_client.get(address).text
-    assert "no try left" in exams_page
+    assert "No attempts left" in exams_page
     ann = Rater.objects.get(key="ann")
     lead_client.post(f"{address}{ann.pk}/", {"do": "grant", "reason": ""})
     assert Exam.objects.count() == 2
@@ -366,4 +366,4 @@ def test_hidden_gold_skips_exam_items_and_past_raters_are_waived(
     bea = Exam.objects.get(rater__key="bea")
     assert (bea.state, bea.reason) == ("waived", settings.RATED_BEFORE)
     exams_page = " ".join(lead_client.get(address).text.split())
-    assert "which one try takes 24 at most" in exams_page and "waived" in exams_page
+    assert "An attempt uses at most 24." in exams_page and "Waived" in exams_page

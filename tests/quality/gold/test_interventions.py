@@ -87,7 +87,7 @@ def test_a_pause_is_proposed_and_the_lead_decides(
     answer_gold(RIGHT, 2)  # the highest evidence counts, however often it is checked
     pause = GoldIntervention.objects.get(step="pause")
     assert pause.state == "proposed" and not Rater.objects.get(key="ann").paused
-    assert "Pause the rater" in lead_client.get(page).text
+    assert "Pause rater" in lead_client.get(page).text
     lead_client.post(f"{page}interventions/{pause.pk}/", {"do": "carry_out"})
     ann = Rater.objects.get(key="ann")
     assert (ann.paused, ann.gold_notice) == (True, "paused")

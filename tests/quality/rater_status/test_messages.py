@@ -77,7 +77,7 @@ def test_selected_raters_get_the_message_once(
     )
     page = client.get(redirect["Location"])
     assert page.context["raters"] == [ann]
-    assert "Left out, as they cannot read it: 3 of 4" in page.text
+    assert "3 of 4 raters are left out because they can’t read messages" in page.text
     form_data = {"rater": page.context["ids"], "text": f"  {TEXT}\r\n", "list_query": list_query}
     response = client.post(f"{base_url}rater-messages/", form_data, follow=True)
     assert response.redirect_chain == [(f"{base_url}raters/?{list_query}", 302)]
@@ -103,7 +103,7 @@ def test_unreachable_rater_is_refused(
 ) -> None:
     [gpt, *_rest] = create_unreachable_raters(project, viewer)
     page = client.get(f"{base_url}rater-messages/?rater={gpt.pk}")
-    assert "The chosen rater cannot read it" in page.text
+    assert "The selected rater can’t read messages" in page.text
     assert "<textarea" not in page.text
     assert (
         client.post(f"{base_url}rater-messages/", {"rater": gpt.pk, "text": "x"}).status_code == 400

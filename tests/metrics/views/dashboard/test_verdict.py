@@ -154,13 +154,13 @@ def test_raters_with_open_alerts_come_first(
     alert = make_alert(confused_question, ann)
     make_alert(confused_question, ann, kind="rater_apart", measure="agreement")
     text, links = get_verdict(client_for(lead), project)
-    assert text.endswith("Look at one rater first")
+    assert text.endswith("Check one rater")
     page = client_for(lead).get(html.unescape(links[-1])).content.decode()
     assert "/raters/ann/" in page
     assert "/raters/bea/" not in page
     assert get_verdict(client_for(viewer), project)[1][-1] == "#disputes"
     make_alert(confused_question, bea)
-    assert get_verdict(client_for(lead), project)[0].endswith("Look at 2 raters first")
+    assert get_verdict(client_for(lead), project)[0].endswith("Check 2 raters")
     Rater.objects.filter(pk=bea.pk).update(paused=True)
     type(alert).objects.filter(rater=ann).update(state="acknowledged")
     assert get_verdict(client_for(lead), project)[0].endswith("Decide items in doubt")
