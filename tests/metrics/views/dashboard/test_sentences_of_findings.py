@@ -108,7 +108,7 @@ def rate_few_items_apart_by_chance(rng: random.Random) -> Rows:
 
 
 def rate_by_habit(rng: random.Random) -> Rows:
-    """Who says yes often and who says it rarely: chance of the pair is less than of all."""
+    """Return rows of a rater who often says yes and one who rarely does, beyond their agreement."""
     rows: Rows = []
     for row in rate_alike(rng, 200, 0.05, raters=2):
         rows.append([row[0], "yes" if rng.random() < 0.6 else row[1], row[0]])
