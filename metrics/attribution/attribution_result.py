@@ -97,9 +97,9 @@ def compute_attribution(
         "after": values[1],
         "change": to_finite_float(change),
         "se": to_finite_float(np.hypot(*kappa.se) * effect**0.5),
-        "is_clear": recent_change.compare(before_patterns, after_patterns, weights, effect=effect)[
-            2
-        ],
+        "is_clear": recent_change.compare_periods(
+            before_patterns, after_patterns, weights, effect=effect
+        )[2],
         "raters": by_rater,
         "raters_left_out": raters.keys.size - len(by_rater),
         "categories": _build_entries(

@@ -106,7 +106,7 @@ class ReviewedAnswer:
 
     item: Item
     blocks: Any
-    said: str
+    label: str
     right: bool | None
     gold: str
     explanation: str

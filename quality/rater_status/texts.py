@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from metrics.views.common.number_formats import format_number
 from quality.alerts.kinds import get_brief_text
@@ -16,7 +16,7 @@ from quality.rater_status.status import RaterStatus, RaterSummary, ReasonCode, S
 
 STATUS_LABELS: dict[str, Promise] = {
     RaterStatus.OK: gettext_lazy("OK"),
-    RaterStatus.CHECK: gettext_lazy("Check"),
+    RaterStatus.CHECK: pgettext_lazy("status of a rater", "Check"),
     RaterStatus.ACT: gettext_lazy("Needs action"),
     RaterStatus.UNKNOWN: gettext_lazy("Not enough data"),
 }

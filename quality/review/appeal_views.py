@@ -45,8 +45,8 @@ def show_own_decisions(request: HttpRequest, project_id: int) -> HttpResponse:
     labels = _get_labels(rater.project)
     rows = [
         {
-            "told": entry,
-            "said": labels.get((entry.decision.question_id, entry.own_code), ""),
+            "entry": entry,
+            "own_label": labels.get((entry.decision.question_id, entry.own_code), ""),
             "decided": labels.get((entry.decision.question_id, entry.decision.code or 0), ""),
             "blocks": content.build_blocks(entry.decision.item.body),
         }
@@ -54,8 +54,8 @@ def show_own_decisions(request: HttpRequest, project_id: int) -> HttpResponse:
     ]
     retired = [
         {
-            "told": entry,
-            "said": labels.get((entry.gold.question_id, entry.own_code), ""),
+            "entry": entry,
+            "own_label": labels.get((entry.gold.question_id, entry.own_code), ""),
             "gold": _format_gold(entry.gold, labels),
             "blocks": content.build_blocks(entry.gold.item.body),
         }

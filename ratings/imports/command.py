@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from collections.abc import Mapping as Map
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from django.utils import translation
 from django.utils.text import slugify
@@ -36,7 +36,7 @@ from .problems import (
 from .readers import SOURCES
 from .services import NewQuestionScale
 from .values.label_interpretation import quote_labels
-from .values.label_notes import NO_ORDER, UNDECIDED_KINDS, LabelNote, format_command_note
+from .values.label_notes import MISSING, NO_ORDER, UNDECIDED_KINDS, LabelNote, format_command_note
 from .values.label_order import ALPHABET, OPTION, guess_order
 
 __all__ = ["FileResult", "ImportOptions", "import_file"]
@@ -59,6 +59,7 @@ SINGLE_LABEL_NOTE = (
 
 
 def import_file(
+    file: IO[bytes],
     path: Path,
     *,
     project: Project | None,
@@ -68,15 +69,14 @@ def import_file(
 ) -> FileResult:
     """Validate a file, and write it unless it has problems or this is a dry run.
 
-    ``show_understood`` is called before anything is stored.
+    ``path`` is its name in messages. ``show_understood`` is called before anything is stored.
     """
     result = FileResult(path)
     with translation.override("en"):
         try:
-            with path.open("rb") as file:
-                run = services.create_run(
-                    file=file, name=path.name, project=project, by=by, source=options.source
-                )
+            run = services.create_run(
+                file=file, name=path.name, project=project, by=by, source=options.source
+            )
         except UnreadableFileError as error:
             result.add_problem(**build_error_group(error).to_json())
             return result
@@ -177,7 +177,13 @@ def _interpret_questions(
     """Return the questions with numbers of their labels; scale and order if they are new."""
     questions: dict[str, InterpretedQuestion] = {}
     for key, details in services.list_questions(run):
-        questions[key] = InterpretedQuestion(details["labels"])
+        missing = [
+            code
+            for note in details["notes"]
+            if note["kind"] == MISSING
+            for code in note["values"]["codes"]
+        ]
+        questions[key] = InterpretedQuestion(details["labels"], missing=missing)
         if key in new_scales:
             questions[key].scale = new_scales[key].scale
             questions[key].order = list(new_scales[key].categories)

@@ -49,12 +49,16 @@ class InterpretedColumn(NamedTuple):
 
 @dataclass
 class InterpretedQuestion:
-    """A question: its labels with numbers of ratings; scale and order if it is new."""
+    """A question: its labels with numbers of ratings; scale and order if it is new.
+
+    ``missing`` are the texts of the file that were read as missing values.
+    """
 
     labels: dict[str, int] = field(default_factory=dict)
     scale: str = ""
     order: list[str] = field(default_factory=list)
     order_basis: str = ""
+    missing: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -118,22 +122,36 @@ class FileInterpretation:
         """Add the records that a check or a reader skipped (see `SkippedRecordCounts.to_json`)."""
         self.left_out = {reason: SkippedParts(**parts) for reason, parts in skipped_records.items()}
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the value of ``understood`` in JSON, with the texts of all codes."""
+    def to_json(self) -> Mapping[str, Any]:
+        """Return the value of ``understood`` in JSON, with the texts of all codes.
+
+        ``scale`` and ``order`` are those of the only question, empty if there are several.
+        """
         columns = [
             {
                 "name": column.name,
                 "role": column.role,
                 "detail": column.detail,
-                "reason": str(COLUMN_REASONS[column.reason]),
+                "meaning": column.role_text,
+                "why": column.reason_text,
             }
             for column in self.columns
         ]
+        questions = list(self.questions.values())
+        only = questions[0] if len(questions) == 1 else InterpretedQuestion()
+        missing = dict.fromkeys(text for question in questions for text in question.missing)
         left_out = {
             reason: {**asdict(parts), "reason": str(SKIPPED_RECORD_REASONS[reason])}
             for reason, parts in self.left_out.items()
         }
-        return {**asdict(self), "columns": columns, "left_out": left_out}
+        return {
+            **asdict(self),
+            "columns": columns,
+            "left_out": left_out,
+            "scale": only.scale,
+            "order": only.order or list(only.labels),
+            "missing": list(missing),
+        }
 
     def format_lines(self) -> list[str]:
         """Return the lines of text in the user's language."""

@@ -156,19 +156,19 @@
     return ago.format(Math.trunc(seconds / length), unit);
   }
 
-  function tellMoments() {
+  function formatMoments() {
     for (const element of document.querySelectorAll("time[data-moment]")) {
       const moment = new Date(element.dateTime);
       const words = exact(moment).join(" ");
       element.title = words;
-      const told = element.dataset.moment === "exact" ? words : passed(moment, element.textContent);
-      if (element.textContent !== told) element.textContent = told;
+      const text = element.dataset.moment === "exact" ? words : passed(moment, element.textContent);
+      if (element.textContent !== text) element.textContent = text;
     }
     frames(); // other words, other widths
   }
 
-  tellMoments();
-  document.addEventListener("htmx:load", tellMoments);
+  formatMoments();
+  document.addEventListener("htmx:load", formatMoments);
 
   const last = new WeakMap();
 

@@ -161,13 +161,15 @@ class Command(BaseCommand):
         for path in options["files"]:
             if not path.is_file():
                 raise CommandError(f"{path}: there is no such file.")
-            result = command.import_file(
-                path,
-                project=project,
-                by=owner,
-                options=import_options,
-                show_understood=self._get_printer(path, is_json=options["json"]),
-            )
+            with path.open("rb") as file:
+                result = command.import_file(
+                    file,
+                    path,
+                    project=project,
+                    by=owner,
+                    options=import_options,
+                    show_understood=self._get_printer(path, is_json=options["json"]),
+                )
             results.append(result)
             project = project or result.project
         summary = _summarize_results(results, project)

@@ -36,7 +36,8 @@ def test_lead_chooses_the_sensitivity(
     assert client.post(page, {"sensitivity": "high"}).status_code == 302
     assert input_version.list_outdated_questions() == [question.pk]
     assert (
-        "changed how much rings" in client.get(f"/projects/{question.project_id}/audit-log/").text
+        "changed the alert sensitivity"
+        in client.get(f"/projects/{question.project_id}/audit-log/").text
     )
     AlertScan.objects.update(computed_at=None)
     assert tasks.sweep_alerts() == 1

@@ -47,7 +47,7 @@ def base_url(rated_question: Question) -> str:
 
 def list_shown_decisions(client: Client, base_url: str) -> list[str]:
     rows = client.get(f"{base_url}decisions/").context["rows"]
-    return [row["told"].decision.item.key for row in rows]
+    return [row["entry"].decision.item.key for row in rows]
 
 
 def test_rater_sees_old_decisions_on_own_items(
