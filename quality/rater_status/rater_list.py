@@ -114,9 +114,10 @@ def _get_result_field(name: str) -> Callable[[RaterList, RaterListEntry], Any]:
 
 
 NO_VALUE: tuple[float | None, int] = (None, 0)
+_STATUS_RANKS = {status: rank for rank, status in enumerate(STATUS_ORDER)}
 # Column -> sort key. Raters without a value come last, before them those with too few items.
 SORT_KEYS: dict[str, Callable[[RaterList, RaterListEntry], Any]] = {
-    "status": lambda _all, line: (-STATUS_ORDER.index(line.status), line.impact),
+    "status": lambda _all, line: (-_STATUS_RANKS[line.status], line.impact),
     "impact": lambda _all, line: line.impact,
     "rater": lambda _all, line: line.key,
     "ratings": _get_result_field("n_ratings"),
