@@ -125,7 +125,7 @@ def test_a_file_is_dropped_into_the_box(
     open_page: Any, project: Any, question: Any, path: str, accepted: list[str]
 ) -> None:
     page = open_page(f"/projects/{project.pk}/{path}")
-    expect(page.get_by_text("in this box.")).to_be_visible()
+    expect(page.get_by_text("Or drop")).to_be_visible()
     # Outside the box it is ignored, and the page stays.
     assert page.evaluate(DROP_SCRIPT, ["h1", ["a.csv"]]) is False
     assert page.evaluate(FILE_NAMES_SCRIPT) == []
