@@ -63,13 +63,7 @@ def _add_stream(figures: ShapeFigures, shape: Shape, seed: int, *, ordered: bool
     context = drift.DriftContext(attributes=stream.attributes)
     drift_result = drift.detect_drift(*columns, stream.k, ordered, context=context)
     outlier_result = outliers.detect_outliers(drift_result, stream.k)
-    named = {
-        key
-        for index, alert in enumerate(drift_result.alerts)
-        if index not in outlier_result.explained
-        for key in alert.raters
-    }
-    named |= {key for finding in outlier_result.findings for key in finding.raters}
+    named = outliers.list_named_raters(drift_result, outlier_result)
     figures.innocents += len(named - set(shape.named))
     figures.years += (N_RATERS - len(shape.named)) * N_DAYS / DAYS_PER_YEAR
     figures.named += len(named & set(shape.named))

@@ -40,7 +40,7 @@ else:
 ROUNDS = 8
 CERTAIN = 0.95
 GOLD_SIZES = (40, 100)  # gold items drawn at random, whose answers calibrate the rest
-DRAWS = 10
+DRAWS = 20
 SIZES = (  # items, raters, ratings an item, categories
     (22_500, 300, 4, 4),
     (200_000, 1_000, 5, 5),
@@ -233,9 +233,11 @@ def format_calibration_row(gold_set: GoldSet) -> str:
     k = len(labels)
     posterior = consensus.fit_dawid_skene(item, rater, code, k).posterior[rows]
     is_wrong = posterior.argmax(axis=1) != truth
-    is_certain = posterior.max(axis=1) >= CERTAIN
+    tau = consensus.calibrate(item, rater, code, k).tau
+    without_gold = consensus.raise_to_power(posterior, tau).max(axis=1)
+    is_certain = without_gold >= CERTAIN
     cells = [gold_set.name, f"{rows.size:,}", f"{100 * is_wrong.mean():.1f}"]
-    cells += [f"{100 * (1 - posterior.max(axis=1)).mean():.1f}"]
+    cells += [f"{100 * (1 - without_gold).mean():.1f}"]
     cells += [f"{100 * is_certain.mean():.0f}%", f"{100 * (~is_wrong[is_certain]).mean():.1f}%"]
     for n_gold in GOLD_SIZES:
         rng = np.random.default_rng(1)
@@ -248,7 +250,7 @@ def format_calibration_row(gold_set: GoldSet) -> str:
             )
             if calibration is None:  # some of the gold items have a single rating
                 continue
-            certainty = consensus.raise_to_power(posterior[others], calibration[0]).max(axis=1)
+            certainty = calibration.apply(posterior[others]).max(axis=1)
             expected.append((1 - certainty).mean())
             n_others += others.size
             n_certain += int((certainty >= CERTAIN).sum())

@@ -254,7 +254,7 @@ def write_ratings(
 
     Return the number of ratings, the seconds they took, and the queue's lengths meanwhile.
     """
-    from metrics.jobs import hints
+    from core.jobs import dispatch
     from projects.models import Item
     from ratings.services.judgement import Judgement
     from ratings.services.record import record_ratings
@@ -278,7 +278,7 @@ def write_ratings(
         n_written += len(rows)
         if turn % 3 == 0:
             probes.put((rows[-1], time.time()))
-            lengths.append(hints.get_redis_client().llen(f"{get_broker_prefix()}celery"))
+            lengths.append(dispatch.get_redis_client().llen(f"{get_broker_prefix()}celery"))
         time.sleep(max(0.0, started + (turn + 1) / 10 - time.perf_counter()))
     return n_written, time.perf_counter() - started, lengths
 

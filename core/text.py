@@ -37,6 +37,14 @@ def replace_nul(text: str) -> str:
     return text.replace(NUL, REPLACEMENT)
 
 
+def parse_id(text: str | None) -> int | None:
+    """Return the id of a row that a form or URL names, or None if the text is not an id.
+
+    An id has 18 digits at most, so that every database can compare it.
+    """
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) <= 18 else None
+
+
 def has_control_character(text: str) -> bool:
     """Return True if the text contains a line end, a NUL or another control character."""
     return _CONTROL.search(text) is not None
@@ -83,6 +91,8 @@ def classify_key_problem(key: str, *, max_length: int) -> str:
         return "long"
     if key != key.strip():
         return "blanks"
+    if key.isascii() and key.isprintable():
+        return ""
     if has_control_character(key) or has_invisible_character(key):
         return "control"
     return ""

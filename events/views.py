@@ -8,13 +8,15 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST
 
+from core.text import parse_id
 from core.web import tables
 from projects.models import Project
 
@@ -23,6 +25,14 @@ from .models import Delivery, Webhook
 from .webhooks import services
 
 DELIVERIES_PER_PAGE = 50
+ERROR_TEXTS = {
+    "url": gettext_lazy("the address is no longer allowed"),
+    "not_found": gettext_lazy("the host has no IP address"),
+    "not_allowed": gettext_lazy("the host is in a private network"),
+    "certificate": gettext_lazy("the certificate is invalid"),
+    "timeout": gettext_lazy("no response within 10 seconds"),
+    "connection": gettext_lazy("the connection failed"),
+}
 
 
 @never_cache
@@ -31,7 +41,7 @@ DELIVERIES_PER_PAGE = 50
 @sensitive_variables("secret")
 def list_webhooks(request: HttpRequest, project_id: int | None = None) -> HttpResponse:
     """List the webhooks; a POST creates one and shows its secret once."""
-    project = services.get_scope(request.user, project_id)
+    project = services.get_managed_project(request.user, project_id)
     form = WebhookForm(request.POST or None)
     secret = ""
     if request.method == "POST" and form.is_valid():
@@ -63,7 +73,7 @@ def show_webhook(
     request: HttpRequest, webhook_id: int, project_id: int | None = None
 ) -> HttpResponse:
     """Show a webhook with its log; a POST changes it."""
-    webhook = _get_webhook(request, project_id, webhook_id)
+    webhook = services.get_webhook(request.user, project_id, webhook_id)
     initial = {"url": webhook.url, "kinds": webhook.kinds, "with_items": webhook.with_items}
     form = WebhookForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
@@ -81,11 +91,11 @@ def show_webhook(
 @login_required
 @require_POST
 @sensitive_variables("secret")
-def act_on_webhook(
+def apply_webhook_action(
     request: HttpRequest, webhook_id: int, project_id: int | None = None
 ) -> HttpResponse:
     """Test, pause, resume or delete a webhook, make a new secret, or send a delivery again."""
-    webhook = _get_webhook(request, project_id, webhook_id)
+    webhook = services.get_webhook(request.user, project_id, webhook_id)
     action = request.POST.get("do")
     by: Any = request.user
     if action == "rotate":
@@ -94,15 +104,15 @@ def act_on_webhook(
     try:
         if action == "test":
             services.send_test(webhook=webhook, by=by)
-            messages.success(request, _("A test is on its way; its answer is in the log soon."))
+            messages.success(request, _("Sending a test. The response will appear in the log."))
         elif action == "again":
-            services.resend(delivery=_get_delivery(request, webhook), by=by)
-            messages.success(request, _("It is sent again; the answer is in the log soon."))
+            services.resend_delivery(delivery=_get_delivery(request, webhook), by=by)
+            messages.success(request, _("Sending again. The response will appear in the log."))
         elif action in ("pause", "resume"):
             services.change_webhook(webhook=webhook, by=by, paused=action == "pause")
         elif action == "delete":
             services.delete_webhook(webhook=webhook, by=by)
-            messages.success(request, _("The webhook is deleted."))
+            messages.success(request, _("Webhook deleted."))
             return redirect(_get_list_url(webhook.project))
         else:
             raise Http404
@@ -124,39 +134,26 @@ def _render_webhook(
         "form": form,
         "secret": secret,
         "page": page,
+        "deliveries": [
+            (
+                delivery,
+                [(attempt, ERROR_TEXTS.get(attempt["error"], "")) for attempt in delivery.log],
+            )
+            for delivery in page
+        ],
         "address": _get_url("webhook", webhook),
         "action_address": _get_url("webhook_action", webhook),
         "list_address": _get_list_url(webhook.project),
-        "errors": {
-            "url": _("the address is not acceptable any more"),
-            "not_found": _("the host has no address"),
-            "not_allowed": _("the host is in a private network"),
-            "certificate": _("the certificate is not valid"),
-            "timeout": _("no answer within 10 seconds"),
-            "connection": _("the connection failed"),
-        },
     }
     status = 400 if form.errors else 200
     return render(request, "events/webhook.html", context, status=status)
 
 
-def _get_webhook(request: HttpRequest, project_id: int | None, webhook_id: int) -> Webhook:
-    project = services.get_scope(request.user, project_id)
-    webhook = services.list_webhooks(project).filter(pk=webhook_id).first()
-    if webhook is None:
-        raise Http404
-    webhook.project = project  # with the role of the user
-    return webhook
-
-
 def _get_delivery(request: HttpRequest, webhook: Webhook) -> Delivery:
-    number = request.POST.get("delivery", "")
-    delivery = None
-    if number.isascii() and number.isdigit() and len(number) < 19:
-        delivery = webhook.deliveries.filter(pk=int(number)).first()
-    if delivery is None:
+    delivery_id = parse_id(request.POST.get("delivery"))
+    if delivery_id is None:
         raise Http404
-    return delivery
+    return get_object_or_404(webhook.deliveries, pk=delivery_id)
 
 
 def _get_url(name: str, webhook: Webhook) -> str:

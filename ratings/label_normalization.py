@@ -74,9 +74,9 @@ def has_decimal_commas(labels: Collection[str]) -> bool:
     another number of digits behind its comma; and 2.5 beside 2,5 is no way to write numbers.
     """
     commas = [label for label in labels if _DECIMAL_COMMA.fullmatch(label)]
-    others = [label for label in labels if not _DECIMAL_COMMA.fullmatch(label)]
+    plain_labels = [label for label in labels if not _DECIMAL_COMMA.fullmatch(label)]
     return any(not _THOUSANDS.fullmatch(label) for label in commas) and all(
-        _WHOLE_NUMBER.fullmatch(label) for label in others
+        _WHOLE_NUMBER.fullmatch(label) for label in plain_labels
     )
 
 

@@ -33,10 +33,10 @@ VERBS = frozenset(
     audit authenticate average backdate begin bootstrap build calibrate call can cancel carry center change
     check choose claim classify clean clear clip close collect compact compare compute concatenate configure
     confirm construct continue convert copy correct count create cumulate cut decline declare decode decorate
-    delete describe detect diagnose diff disclose discard dispatch display divide download draw drop edit
+    delete derive describe detect diagnose diff disclose discard dispatch display divide download draw drop edit
     encode end ensure escape estimate evaluate execute exit expand expire explain export extend extract fetch
     fill filter find finish fit flatten flush fold for forget format from generate get grant group guess
-    handle has hash hide import increment index install invite is iter join judge label leave limit link list
+    handle has hash hide import increment index install interpret invite is iter join judge label leave limit link list
     load lock log look make manage map mark mask match matches may measure merge needs normalize notify number
     observe open order override pad paginate parse patch pause plan pop populate post postpone prepare preload
     preview print process pseudonymize put query quote raise rank rate read rearrange rebuild receive recompute
@@ -44,7 +44,7 @@ VERBS = frozenset(
     repair replace report request require requires reread reset resolve respond restart restore restrict resume
     retire reuse revoke rewrite run sample save scan score search select send serialize serve set should show
     sign signal simulate skip sleep sort split spool stack star start stop store stream strip submit subtract
-    suggest sum summarize sweep take tally thin tie to trace transform transition trim truncate try
+    stage suggest sum summarize sweep take tally thin tie to trace transform transition trim truncate try
     undo unescape unpack update upload upsert use validate wait waive wake warn weigh widen withdraw work wrap
     write
     """.split()

@@ -52,9 +52,10 @@ def search_palette(user: Any, text: str, project: Any = None) -> list[PaletteRes
 
 
 def _list_pages(user: Any, project: Any) -> Iterator[PaletteResult]:
-    lines = [] if project is None else sidebar.build_project_links(project, "")
-    for line in [*lines, *sidebar.build_site_links(user, "")]:
-        yield PaletteResult(_("Page"), line.entry.label, line.url)
+    project_pages = [] if project is None else sidebar.list_project_pages(project)
+    site_pages = [*sidebar.list_site_links(user, ""), *sidebar.list_user_menu(user, "")]
+    for link in [*project_pages, *site_pages]:
+        yield PaletteResult(_("Page"), link.label, link.url)
 
 
 def _list_actions(user: Any, project: Any) -> Iterator[PaletteResult]:

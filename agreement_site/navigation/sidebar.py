@@ -1,12 +1,15 @@
-"""The sidebar: links to a project's pages, by role.
+"""Navigation: the sidebar, the tabs of its entries, and the menu of the user.
 
-A new page of a project is an entry here, or a path in the entry of the page it belongs to.
+A new page of a project is a tab of an entry here, or a path of the tab that it belongs to.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -20,144 +23,298 @@ Role = Member.Role
 ALL_ROLES = frozenset(Role.values)
 RESULT_ROLES = ALL_ROLES - {Role.ANNOTATOR}
 RATING_ROLES = frozenset({Role.LEAD, Role.ANNOTATOR})
+REVIEW_ROLES = frozenset({Role.LEAD, Role.ADJUDICATOR})
 LEAD_ROLES = frozenset({Role.LEAD})
 MAX_COUNT = 100  # highest count; above it the page shows "99+"
 MAX_SWITCHER_PROJECTS = 8  # maximum number of projects in the project switcher
 
 
 @dataclass(frozen=True)
-class SidebarEntry:
-    """An entry of the sidebar: URL name, label, and the roles that see it.
+class NavigationTab:
+    """A page of an entry: URL name, label, and the roles that may open it.
 
-    ``child_paths``: the first path segments of further pages that belong to the entry.
-    ``starts_group``: a separator is shown above it.
+    ``paths``: paths below the project of the pages that belong to the tab; the longest path that
+    a page's address begins with is its tab.
     """
 
     url_name: str
     label: Promise
     roles: frozenset[str]
-    child_paths: tuple[str, ...] = ()
-    starts_group: bool = False
-    shortcut: str = ""  # keyboard shortcut: g, then this key
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class NavigationEntry:
+    """An entry of the sidebar with its tabs; it leads to the first tab that the user may open."""
+
+    label: Promise
+    shortcut: str  # keyboard shortcut: g, then this key
+    tabs: tuple[NavigationTab, ...]
 
 
 PROJECT_ENTRIES = (
-    SidebarEntry(
-        "dashboard",
+    NavigationEntry(
         _("Overview"),
-        RESULT_ROLES,
-        ("", "change", "coefficients", "pairs", "reports", "views"),
-        shortcut="d",
+        "d",
+        (
+            NavigationTab(
+                "dashboard", _("Overview"), RESULT_ROLES, ("", "statistics", "questions", "pairs")
+            ),
+        ),
     ),
-    SidebarEntry("questions", _("Questions"), RESULT_ROLES, shortcut="q"),
-    SidebarEntry("raters", _("Raters"), RESULT_ROLES, ("rater-messages",), shortcut="r"),
-    SidebarEntry(
-        "items",
+    NavigationEntry(
+        _("Review"),
+        "e",
+        (
+            NavigationTab("review", _("Uncertain items"), REVIEW_ROLES, ("review",)),
+            NavigationTab("alerts", _("Alerts"), RESULT_ROLES, ("alerts",)),
+            NavigationTab("appeals", _("Appeals"), REVIEW_ROLES, ("appeals",)),
+            NavigationTab(
+                "skipped_and_flagged", _("Skipped and flagged"), LEAD_ROLES, ("skipped",)
+            ),
+        ),
+    ),
+    NavigationEntry(
         _("Items"),
-        RESULT_ROLES,
-        ("item", "new-item", "selected-items", "skipped"),
-        shortcut="i",
+        "i",
+        (
+            NavigationTab(
+                "items", _("Items"), RESULT_ROLES, ("items", "item", "new-item", "selected-items")
+            ),
+            NavigationTab("labels", _("Labels"), RESULT_ROLES, ("labels",)),
+            NavigationTab("data", _("Import and export"), RESULT_ROLES, ("data",)),
+        ),
     ),
-    SidebarEntry("labels", _("Labels"), RESULT_ROLES, ("review", "appeals", "plan"), shortcut="l"),
-    SidebarEntry("alerts", _("Alarms"), RESULT_ROLES, shortcut="a"),
-    SidebarEntry("rate", _("Rate"), RATING_ROLES, starts_group=True, shortcut="n"),
-    SidebarEntry(
-        "my_ratings",
+    NavigationEntry(
+        _("Raters"),
+        "r",
+        (
+            NavigationTab("raters", _("Agreement"), RESULT_ROLES, ("raters", "rater-messages")),
+            NavigationTab("people", _("Members"), LEAD_ROLES, ("people",)),
+            NavigationTab("gold", _("Gold answers"), LEAD_ROLES, ("gold",)),
+            NavigationTab("exam_settings", _("Exam"), LEAD_ROLES, ("exams",)),
+        ),
+    ),
+    NavigationEntry(
         _("My ratings"),
-        frozenset({Role.ANNOTATOR}),
-        ("decisions", "exam", "gold-appeals"),
-        shortcut="m",
+        "m",
+        (
+            NavigationTab(
+                "my_ratings",
+                _("My ratings"),
+                frozenset({Role.ANNOTATOR}),
+                ("my-ratings", "decisions", "exam", "gold-appeals"),
+            ),
+        ),
     ),
-    SidebarEntry("gold", _("Gold"), LEAD_ROLES, ("exams",), starts_group=True),
-    SidebarEntry("data", _("Data"), RESULT_ROLES, shortcut="f"),
-    SidebarEntry("people", _("People"), LEAD_ROLES, ("audit-log",), shortcut="p"),
-    SidebarEntry(
-        "project_settings",
-        _("Set-up"),
-        LEAD_ROLES,
-        ("guidelines", "archive", "delete"),
-        shortcut="s",
+    NavigationEntry(
+        _("Guidelines"),
+        "u",
+        (
+            NavigationTab("guidelines", _("Guidelines"), ALL_ROLES, ("guidelines",)),
+            NavigationTab("guideline_effect", _("Effect"), RESULT_ROLES, ("guidelines/effect",)),
+        ),
+    ),
+    NavigationEntry(
+        _("Reports"),
+        "o",
+        (
+            NavigationTab("reports", _("Reports"), RESULT_ROLES, ("reports",)),
+            NavigationTab("saved_views", _("Saved views and links"), RESULT_ROLES, ("views",)),
+            NavigationTab("coefficients", _("Coefficients"), RESULT_ROLES, ("coefficients",)),
+            NavigationTab("change", _("What changed"), RESULT_ROLES, ("change",)),
+            NavigationTab("plan", _("Plan"), RESULT_ROLES, ("plan",)),
+        ),
+    ),
+    NavigationEntry(
+        _("Settings"),
+        "s",
+        (
+            NavigationTab(
+                "project_settings", _("General"), LEAD_ROLES, ("settings", "archive", "delete")
+            ),
+            NavigationTab("label_rules", _("Label rules"), LEAD_ROLES, ("labels/rules",)),
+            NavigationTab("alert_settings", _("Alerts"), LEAD_ROLES, ("alerts/settings",)),
+            NavigationTab("webhooks", _("Webhooks"), LEAD_ROLES, ("settings/webhooks",)),
+            NavigationTab("project_audit_log", _("Audit log"), LEAD_ROLES, ("audit-log",)),
+        ),
     ),
 )
+RATE_SHORTCUT = "n"
 
-# Pages outside of projects.
-SITE_ENTRIES = (
-    SidebarEntry("projects", _("Projects"), ALL_ROLES),
-    SidebarEntry("all_raters", _("Raters of all projects"), RESULT_ROLES | {"superuser", "staff"}),
-    SidebarEntry("tokens", _("Your account"), ALL_ROLES, starts_group=True),
-    SidebarEntry("glossary", _("What the words mean"), ALL_ROLES),
-    SidebarEntry("system_status", _("Operations"), frozenset({"superuser"}), starts_group=True),
-    SidebarEntry("audit_log", _("Audit trail"), frozenset({"superuser"})),
-    SidebarEntry("site_webhooks", _("Webhooks"), frozenset({"superuser"})),
-    SidebarEntry("access_review", _("Access review"), frozenset({"superuser"})),
-    SidebarEntry("admin:index", _("Admin"), frozenset({"superuser", "staff"})),
+
+class SiteAccess(Enum):
+    """Users who see the link to a page outside of projects."""
+
+    EVERYBODY = auto()
+    STAFF = auto()
+    SUPERUSERS = auto()
+
+
+@dataclass(frozen=True)
+class SitePage:
+    """A page outside of projects: URL name, label, and who sees the link to it."""
+
+    url_name: str
+    label: Promise
+    access: SiteAccess = SiteAccess.EVERYBODY
+
+
+SITE_ENTRIES = (SitePage("projects", _("Projects")), SitePage("all_raters", _("Raters")))
+# Pages in the menu of the user, on every page.
+USER_MENU = (
+    SitePage("tokens", _("Account")),
+    SitePage("glossary", _("Glossary")),
+    SitePage("system_status", _("System status"), SiteAccess.SUPERUSERS),
+    SitePage("audit_log", _("Audit log"), SiteAccess.SUPERUSERS),
+    SitePage("site_webhooks", _("Webhooks"), SiteAccess.SUPERUSERS),
+    SitePage("access_review", _("Access review"), SiteAccess.SUPERUSERS),
+    SitePage("admin:index", _("Admin"), SiteAccess.STAFF),
 )
 
 
 @dataclass(frozen=True)
-class SidebarLink:
-    """An entry as this user sees it from this page."""
+class NavigationLink:
+    """A link of the navigation as this user sees it from this page.
 
-    entry: SidebarEntry
+    ``count``: number of things behind it that need an action of the user.
+    """
+
+    label: Promise
     url: str
-    is_current: bool
+    is_current: bool = False
     count: int = 0
+    shortcut: str = ""
 
     @property
     def is_capped(self) -> bool:
         return self.count >= MAX_COUNT
 
 
-def build_project_links(project: Any, path: str) -> list[SidebarLink]:
-    """Return the sidebar of ``project`` for the user's role in it (``project.role``)."""
-    entries = [entry for entry in PROJECT_ENTRIES if project.role in entry.roles]
-    urls = {entry.url_name: reverse(entry.url_name, args=[project.pk]) for entry in entries}
-    current = _find_current(entries, urls, project, path)
-    counts = {"items": count_skipped_items(project)} if project.role == Role.LEAD else {}
-    return [
-        SidebarLink(entry, urls[entry.url_name], entry is current, counts.get(entry.url_name, 0))
-        for entry in entries
+class ProjectNavigation(NamedTuple):
+    """The navigation of a project for its user.
+
+    ``entries``: the sidebar; ``tabs``: those of the current entry, empty where it has only one;
+    ``rate_link``: None for users who do not rate; ``inbox``: what needs an action of the user.
+    """
+
+    entries: list[NavigationLink]
+    tabs: list[NavigationLink]
+    rate_link: NavigationLink | None
+    inbox: list[selectors.InboxEntry]
+
+    @property
+    def current_entry(self) -> NavigationLink | None:
+        return next((entry for entry in self.entries if entry.is_current), None)
+
+
+def list_permitted_entries(role: str) -> Iterator[tuple[NavigationEntry, list[NavigationTab]]]:
+    """Yield the entries of the sidebar for a role, each with the tabs that the role may open."""
+    for entry in PROJECT_ENTRIES:
+        tabs = [tab for tab in entry.tabs if role in tab.roles]
+        if tabs:
+            yield entry, tabs
+
+
+def build_project_navigation(project: Any, path: str, question: str = "") -> ProjectNavigation:
+    """Return the navigation of ``project`` for the user's role in it (``project.role``).
+
+    ``path``: the path of the page; ``question``: key of the question that it shows, which the tabs
+    keep.
+    """
+    permitted_entries = list(list_permitted_entries(project.role))
+    inbox = list_inbox_entries(project)
+    counts = _count_by_page(project, inbox)
+    current = _find_current_tab([tab for _entry, tabs in permitted_entries for tab in tabs], path)
+    entries, current_tabs = [], []
+    query = f"?{urlencode({'question': question})}" if question else ""
+    for entry, tabs in permitted_entries:
+        urls = [reverse(tab.url_name, args=[project.pk]) for tab in tabs]
+        count = sum(counts.get(tab.url_name, 0) for tab in tabs)
+        entries.append(NavigationLink(entry.label, urls[0], current in tabs, count, entry.shortcut))
+        if current in tabs and len(tabs) > 1:
+            current_tabs = [
+                NavigationLink(tab.label, url + query, tab is current, counts.get(tab.url_name, 0))
+                for tab, url in zip(tabs, urls, strict=True)
+            ]
+    rate_link = None
+    if project.role in RATING_ROLES:
+        url = reverse("rate", args=[project.pk])
+        rate_link = NavigationLink(_("Rate"), url, path.startswith(url), shortcut=RATE_SHORTCUT)
+    return ProjectNavigation(entries, current_tabs, rate_link, inbox)
+
+
+def list_project_pages(project: Any) -> list[NavigationLink]:
+    """Return a link to each page of the navigation that the user may open, without counts."""
+    links = []
+    for entry, tabs in list_permitted_entries(project.role):
+        for tab in tabs:
+            label = entry.label if tab is tabs[0] and len(tabs) == 1 else tab.label
+            links.append(NavigationLink(label, reverse(tab.url_name, args=[project.pk])))
+    if project.role in RATING_ROLES:
+        links.append(NavigationLink(_("Rate"), reverse("rate", args=[project.pk])))
+    return links
+
+
+def _find_current_tab(tabs: list[NavigationTab], path: str) -> NavigationTab | None:
+    """Return the tab with the longest path that ``path`` begins with, or None."""
+    # /projects/1/alerts/settings/ -> alerts/settings
+    parts = path.split("/")
+    if parts[:2] != ["", "projects"] or len(parts) < 4:
+        return None
+    segments = [part for part in parts[3:] if part]
+    by_path = {tab_path: tab for tab in tabs for tab_path in tab.paths}
+    for length in range(len(segments), 0, -1):
+        tab = by_path.get("/".join(segments[:length]))
+        if tab is not None:
+            return tab
+    return by_path.get("") if not segments else None
+
+
+def _count_by_page(project: Any, inbox: list[selectors.InboxEntry]) -> dict[str, int]:
+    """Return {URL name: number of things on the page that need an action of the user}."""
+    counts: dict[str, int] = {}
+    for entry in inbox:
+        counts[entry.kind] = counts.get(entry.kind, 0) + entry.number
+    if project.role in REVIEW_ROLES:
+        counts[selectors.UNCERTAIN_ITEMS] = selectors.count_uncertain_items(project, MAX_COUNT)
+    if project.role == Role.LEAD:
+        counts["skipped_and_flagged"] = count_skipped_items(project)
+    return counts
+
+
+def list_site_links(user: Any, path: str) -> list[NavigationLink]:
+    """Return the sidebar of the pages outside of projects.
+
+    Annotators have no list of raters: it has those of projects that the user leads.
+    """
+    pages = [
+        page for page in SITE_ENTRIES if page.url_name != "all_raters" or not _only_annotates(user)
     ]
+    return _build_site_links(pages, path)
 
 
-def build_site_links(user: Any, path: str) -> list[SidebarLink]:
-    """Return the sidebar of pages outside of projects."""
-    role = (
-        "superuser" if user.is_superuser else "staff" if user.is_staff else _get_sidebar_role(user)
-    )
-    links = [
-        SidebarLink(entry, reverse(entry.url_name), False)
-        for entry in SITE_ENTRIES
-        if _can_see(role, entry)
-    ]
-    return [replace(link, is_current=link.url == path) for link in links]
+def list_user_menu(user: Any, path: str) -> list[NavigationLink]:
+    """Return the links in the menu of the user."""
+    permitted = {SiteAccess.EVERYBODY}
+    if user.is_staff or user.is_superuser:
+        permitted.add(SiteAccess.STAFF)
+    if user.is_superuser:
+        permitted.add(SiteAccess.SUPERUSERS)
+    return _build_site_links([page for page in USER_MENU if page.access in permitted], path)
 
 
-def _get_sidebar_role(user: Any) -> str:
-    """Return annotator for users who have no other role in any project; else viewer."""
+def _build_site_links(pages: list[SitePage], path: str) -> list[NavigationLink]:
+    urls = [(page, reverse(page.url_name)) for page in pages]
+    return [NavigationLink(page.label, url, url == path) for page, url in urls]
+
+
+def _only_annotates(user: Any) -> bool:
+    """Return True for annotators who have no other role in any project."""
+    if user.is_staff or user.is_superuser:
+        return False
     roles = Member.objects.filter(user=user.pk).order_by().values_list("role", flat=True)
-    return Role.ANNOTATOR if set(roles.distinct()) == {Role.ANNOTATOR} else Role.VIEWER
-
-
-def _can_see(role: str, entry: SidebarEntry) -> bool:
-    return role in entry.roles or entry.roles == ALL_ROLES
-
-
-def _find_current(
-    entries: list[SidebarEntry], urls: dict[str, str], project: Any, path: str
-) -> SidebarEntry | None:
-    """Return the entry that the path belongs to, or None."""
-    project_path = f"/projects/{project.pk}/"
-    segment = (
-        path.removeprefix(project_path).split("/", 1)[0] if path.startswith(project_path) else None
-    )
-    for entry in entries:
-        if segment in (
-            urls[entry.url_name].removeprefix(project_path).rstrip("/"),
-            *entry.child_paths,
-        ):
-            return entry
-    return None
+    return set(roles.distinct()) == {Role.ANNOTATOR}
 
 
 def count_skipped_items(project: Project) -> int:

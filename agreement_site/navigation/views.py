@@ -12,6 +12,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from core.text import parse_id
 from metrics.views.common.getting_started import SetupStep
 from projects.permissions import get_project
 
@@ -39,14 +40,13 @@ def search_page(request: HttpRequest) -> HttpResponse:
     The palette gets the results alone.
     """
     text = request.GET.get("q", "").strip()
-    project_id = request.GET.get("project", "")
+    project_text = request.GET.get("project", "")
+    project_id = parse_id(project_text)
     if len(text) > search.MAX_QUERY_LENGTH:
         raise BadRequest(_("Search for a shorter text."))
-    if project_id and not (
-        project_id.isascii() and project_id.isdecimal() and len(project_id) <= 18
-    ):
+    if project_text and project_id is None:
         raise BadRequest(_("project is the number of a project."))
-    project = get_project(request.user, int(project_id)) if project_id else None
+    project = None if project_id is None else get_project(request.user, project_id)
     context: dict[str, Any] = {
         "text": text,
         "results": search.search_palette(request.user, text, project),

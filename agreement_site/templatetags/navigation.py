@@ -8,6 +8,7 @@ from django import template
 from django.http import HttpRequest
 
 from agreement_site.navigation import sidebar
+from quality.inbox.selectors import InboxEntry
 
 register = template.Library()
 
@@ -20,14 +21,14 @@ class InboxSummary(NamedTuple):
 
 
 @register.simple_tag
-def project_links(project: Any, request: HttpRequest) -> list[sidebar.SidebarLink]:
-    return sidebar.build_project_links(project, request.path)
+def project_navigation(project: Any, request: HttpRequest) -> sidebar.ProjectNavigation:
+    question = request.GET.get("question", "")
+    return sidebar.build_project_navigation(project, request.path, question)
 
 
-@register.simple_tag
-def inbox_summary(project: Any) -> InboxSummary:
-    """Return the inbox of the project, which the bell in the header shows."""
-    inbox = sidebar.list_inbox_entries(project)
+@register.filter
+def summarize(inbox: list[InboxEntry]) -> InboxSummary:
+    """Return what the bell in the header shows."""
     return InboxSummary(sum(entry.number for entry in inbox), [entry.words for entry in inbox])
 
 
@@ -43,8 +44,13 @@ def start_url(project: Any) -> str:
 
 
 @register.simple_tag
-def site_links(request: HttpRequest) -> list[sidebar.SidebarLink]:
-    return sidebar.build_site_links(request.user, request.path)
+def site_links(request: HttpRequest) -> list[sidebar.NavigationLink]:
+    return sidebar.list_site_links(request.user, request.path)
+
+
+@register.simple_tag
+def user_menu(request: HttpRequest) -> list[sidebar.NavigationLink]:
+    return sidebar.list_user_menu(request.user, request.path)
 
 
 @register.filter

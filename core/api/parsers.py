@@ -1,6 +1,6 @@
-"""Strict JSON parser.
+"""Parsers of request bodies: strict JSON, and forms with a file.
 
-It rejects NaN, duplicate keys, NUL characters, and unbounded numbers or nesting.
+The JSON parser rejects NaN, duplicate keys, NUL characters, and unbounded numbers or nesting.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import re
 from typing import Any, NoReturn
 
 from django.conf import settings
+from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from rest_framework.exceptions import APIException, ParseError, UnsupportedMediaType
-from rest_framework.parsers import BaseParser
+from rest_framework.parsers import BaseParser, MultiPartParser
 
 # Preceded by an even number of backslashes: a real escape, not a backslash followed by letters.
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
@@ -58,6 +59,23 @@ class StrictJSONParser(BaseParser):
         except ValueError as error:
             raise ParseError(f"This is not valid JSON: {error}") from None
         return value
+
+
+class UploadParser(MultiPartParser):
+    """Parser of forms with files, of at most as many bytes as any other body.
+
+    Other views discard uploaded files (agreement_site/middleware/request_limits.py).
+    """
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
+        _reject_encodings(parser_context, media_type)
+        request = parser_context["request"]._request
+        max_bytes = _get_max_body_bytes(parser_context)
+        length = request.META.get("CONTENT_LENGTH") or "0"
+        if not length.isdecimal() or int(length) > max_bytes:
+            raise RequestTooLarge(max_bytes)
+        request.upload_handlers = [TemporaryFileUploadHandler(request)]
+        return super().parse(stream, media_type, parser_context)
 
 
 def _get_max_body_bytes(context: Any) -> int:

@@ -31,6 +31,19 @@ def get_redis_client() -> redis.Redis:
     return redis.Redis.from_url(url, socket_timeout=0.5, socket_connect_timeout=0.5, retry=None)
 
 
+def build_broker_key(name: str) -> str:
+    """Return the key of this site for a name in the broker's database."""
+    return f"{settings.CELERY_BROKER_TRANSPORT_OPTIONS['global_keyprefix']}{name}"
+
+
+def mark_pending(name: str, seconds: int) -> bool:
+    """Mark a message as pending for some seconds; return True if it was marked already.
+
+    Suits ``skip_if`` of `start_task`. Raises the errors of the broker.
+    """
+    return not get_redis_client().set(build_broker_key(name), 1, nx=True, ex=seconds)
+
+
 def start_task(
     task_name: str, object_id: int, *, skip_if: Callable[[], bool] | None = None
 ) -> None:

@@ -10,9 +10,8 @@ import time
 from collections.abc import Callable
 
 from celery import shared_task
-from django.conf import settings
 
-from .dispatch import get_redis_client, start_task
+from .dispatch import mark_pending, start_task
 
 # At most one message in this time, of each process and of all of them. Workers that were woken
 # sweep more often than this for a while, and so find later changes without a message.
@@ -23,31 +22,33 @@ _announced_at = -float(MESSAGE_INTERVAL_SECONDS)
 
 
 def announce_change() -> None:
-    """Tell a worker that something may have changed; bounded in time, silent on failure."""
+    """Send the workers a message that something may have changed.
+
+    Bounded in time, silent on failure; one message in MESSAGE_INTERVAL_SECONDS.
+    """
     global _announced_at  # noqa: PLW0603 - one clock per process
     now = time.monotonic()
     if now - _announced_at < MESSAGE_INTERVAL_SECONDS:
         return
     _announced_at = now
-    start_task("core.jobs.wakeup.wake_sweeps", 0, skip_if=_is_announced)
+    start_task(
+        "core.jobs.wakeup.wake_sweeps",
+        0,
+        skip_if=lambda: mark_pending("wakeup", MESSAGE_INTERVAL_SECONDS),
+    )
 
 
-def _is_announced() -> bool:
-    key = f"{settings.CELERY_BROKER_TRANSPORT_OPTIONS['global_keyprefix']}wakeup"
-    return not get_redis_client().set(key, 1, nx=True, ex=MESSAGE_INTERVAL_SECONDS)
-
-
-def register(listener: Callable[[], None]) -> None:
+def register_listener(listener: Callable[[], None]) -> None:
     """Register a function that is called in this process when something may have changed."""
     _listeners.append(listener)
 
 
-def wake() -> None:
-    """Call the registered functions."""
+def notify_listeners() -> None:
+    """Call the functions that were registered in this process."""
     for listener in _listeners:
         listener()
 
 
 @shared_task(ignore_result=True)
 def wake_sweeps(_unused: int) -> None:
-    """Do nothing: the end of any task wakes the sweeps."""
+    """Do nothing: the end of any task wakes the sweeps of its worker (agreement_site.celery)."""

@@ -102,17 +102,8 @@ class DeletedOut(serializers.Serializer):
     deleted = serializers.BooleanField()
 
 
-# No docstring: see ApiView. ``project_id`` is None for the webhooks of the site.
-class WebhookView(ApiView):
-    def get_webhook(self, request: Request, project_id: int | None, webhook_id: int) -> Webhook:
-        project = services.get_scope(request.user, project_id, token=request.auth)
-        webhook = services.list_webhooks(project).filter(pk=webhook_id).first()
-        if webhook is None:
-            raise Http404("No such webhook.")
-        return webhook
-
-
-class WebhookListView(WebhookView):
+# ``project_id`` is None for the webhooks of the site.
+class WebhookListView(ApiView):
     @describe_get(
         "listWebhooks",
         "Webhooks of the project, for its leads, or of the site, for administrators",
@@ -120,7 +111,7 @@ class WebhookListView(WebhookView):
         PAGE_PARAMETERS,
     )
     def get(self, request: Request, project_id: int | None = None) -> Response:
-        project = services.get_scope(request.user, project_id, token=request.auth)
+        project = services.get_managed_project(request.user, project_id, token=request.auth)
         query = parse_query_parameters(request, PAGE_PARAMETER_NAMES)
 
         def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
@@ -134,7 +125,7 @@ class WebhookListView(WebhookView):
     )
     def post(self, request: Request, project_id: int | None = None) -> Response:
         """Events from now on are sent; earlier ones are in the feed."""
-        project = services.get_scope(request.user, project_id, token=request.auth)
+        project = services.get_managed_project(request.user, project_id, token=request.auth)
         parse_query_parameters(request)
         fields = _validate(WebhookIn, request)
         try:
@@ -150,10 +141,10 @@ class WebhookListView(WebhookView):
         return Response({**WebhookOut(webhook).data, "secret": secret}, status=201)
 
 
-class WebhookDetailView(WebhookView):
+class WebhookDetailView(ApiView):
     @describe_get("getWebhook", "A webhook", WebhookOut)
     def get(self, request: Request, webhook_id: int, project_id: int | None = None) -> Response:
-        webhook = self.get_webhook(request, project_id, webhook_id)
+        webhook = _get_webhook(request, project_id, webhook_id)
         parse_query_parameters(request)
         return Response(WebhookOut(webhook).data)
 
@@ -162,7 +153,7 @@ class WebhookDetailView(WebhookView):
     )
     def patch(self, request: Request, webhook_id: int, project_id: int | None = None) -> Response:
         """Fields left out stay as they are."""
-        webhook = self.get_webhook(request, project_id, webhook_id)
+        webhook = _get_webhook(request, project_id, webhook_id)
         parse_query_parameters(request)
         fields = _validate(WebhookPatch, request)
         try:
@@ -173,13 +164,13 @@ class WebhookDetailView(WebhookView):
 
     @describe_delete("deleteWebhook", "Delete a webhook with its log", DeletedOut)
     def delete(self, request: Request, webhook_id: int, project_id: int | None = None) -> Response:
-        webhook = self.get_webhook(request, project_id, webhook_id)
+        webhook = _get_webhook(request, project_id, webhook_id)
         parse_query_parameters(request)
         services.delete_webhook(webhook=webhook, by=request.user)
         return Response({"deleted": True})
 
 
-class WebhookSecretView(WebhookView):
+class WebhookSecretView(ApiView):
     @describe_write(
         "rotateWebhookSecret",
         "A new secret; the old one stays valid for 24 hours",
@@ -187,16 +178,16 @@ class WebhookSecretView(WebhookView):
         response=SecretOut,
     )
     def post(self, request: Request, webhook_id: int, project_id: int | None = None) -> Response:
-        webhook = self.get_webhook(request, project_id, webhook_id)
+        webhook = _get_webhook(request, project_id, webhook_id)
         parse_query_parameters(request)
         return Response({"secret": services.rotate_secret(webhook=webhook, by=request.user)})
 
 
-class WebhookTestView(WebhookView):
+class WebhookTestView(ApiView):
     @describe_write("testWebhook", "Send a test", body=None, response=DeliveryOut, status=202)
     def post(self, request: Request, webhook_id: int, project_id: int | None = None) -> Response:
         """A worker sends it at once; its answer is in the list of deliveries."""
-        webhook = self.get_webhook(request, project_id, webhook_id)
+        webhook = _get_webhook(request, project_id, webhook_id)
         parse_query_parameters(request)
         try:
             delivery = services.send_test(webhook=webhook, by=request.user)
@@ -205,7 +196,7 @@ class WebhookTestView(WebhookView):
         return Response(_serialize_delivery(delivery), status=202)
 
 
-class DeliveryListView(WebhookView):
+class DeliveryListView(ApiView):
     @describe_get(
         "listWebhookDeliveries",
         "What was sent to a webhook, and its answers, newest first",
@@ -214,7 +205,7 @@ class DeliveryListView(WebhookView):
     )
     def get(self, request: Request, webhook_id: int, project_id: int | None = None) -> Response:
         """Deliveries that are over are kept for 30 days."""
-        webhook = self.get_webhook(request, project_id, webhook_id)
+        webhook = _get_webhook(request, project_id, webhook_id)
         query = parse_query_parameters(request, PAGE_PARAMETER_NAMES)
         deliveries = webhook.deliveries.select_related("event").order_by("-pk")
 
@@ -234,17 +225,21 @@ class DeliveryRetryView(ApiView):
         status=202,
     )
     def post(self, request: Request, delivery_id: int, project_id: int | None = None) -> Response:
-        project = services.get_scope(request.user, project_id, token=request.auth)
+        project = services.get_managed_project(request.user, project_id, token=request.auth)
         parse_query_parameters(request)
         deliveries = Delivery.objects.filter(webhook__in=services.list_webhooks(project))
         delivery = deliveries.select_related("webhook").filter(pk=delivery_id).first()
         if delivery is None:
             raise Http404("No such delivery.")
         try:
-            delivery = services.resend(delivery=delivery, by=request.user)
+            delivery = services.resend_delivery(delivery=delivery, by=request.user)
         except InvalidWebhook as error:
             raise BadRequest("It was not sent again.", fields=error.fields) from None
         return Response(_serialize_delivery(delivery), status=202)
+
+
+def _get_webhook(request: Request, project_id: int | None, webhook_id: int) -> Webhook:
+    return services.get_webhook(request.user, project_id, webhook_id, token=request.auth)
 
 
 def _validate(serializer_class: Any, request: Request) -> dict[str, Any]:

@@ -209,20 +209,24 @@ def _report_intraclass(rated_items: RatedItems, scale: _Scale) -> ReportDict:
 
 
 def _report_incomplete_icc(rated_items: RatedItems, scale: _Scale) -> ReportDict:
-    """Return ICC(A,1), ICC(C,1), ICC(A,k) and ICC(Q,k) of all ratings, and k and q."""
+    """Return ICC(A,1), ICC(C,1), ICC(A,k), ICC(Q,k) of all ratings with limits, and k and q."""
     incomplete = compute_incomplete_icc(
         rated_items.item, rated_items.rater, scale.values[rated_items.code]
     )
-    values = {
+    correlations = {
         "icc2_incomplete": incomplete.agreement,
         "icc3_incomplete": incomplete.consistency,
         "icc2k_incomplete": incomplete.agreement_mean,
         "iccqk_incomplete": incomplete.shared_mean,
-        "icc_incomplete_k": incomplete.k,
-        "icc_incomplete_q": incomplete.q,
     }
     result: ReportDict = {}
-    for name, value in values.items():
+    for name, coefficient in correlations.items():
+        result |= _format_value(name, coefficient.value, coefficient.reason)
+        for part in ("ci_low", "ci_high"):
+            result |= _format_value(
+                f"{name}.{part}", getattr(coefficient, part), _get_reason(coefficient, part)
+            )
+    for name, value in (("icc_incomplete_k", incomplete.k), ("icc_incomplete_q", incomplete.q)):
         result |= _format_value(name, value, incomplete.reason)
     return result
 

@@ -88,10 +88,6 @@ class RaterKinds:
 
     # --- tallies
 
-    def compute_pattern_width(self, width: int) -> int:
-        """Return the number of columns of patterns on a scale of that width."""
-        return 2 * width if self.separates_models else width
-
     def tally_patterns(self, ratings: RatingColumns, width: int) -> PatternsByPopulation:
         """Tally the patterns of each population, which has days of its own (PatternTally).
 

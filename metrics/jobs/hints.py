@@ -13,27 +13,21 @@ import logging
 import redis
 from django.conf import settings
 
-from core.jobs.dispatch import get_redis_client, start_task
+from core.jobs import dispatch
+from core.jobs.dispatch import start_task
 
 logger = logging.getLogger(__name__)
 
 PENDING_SECONDS = 10  # a hint that is pending for longer counts as lost
 
 
-def _build_key(question_id: int) -> str:
-    return f"{settings.CELERY_BROKER_TRANSPORT_OPTIONS['global_keyprefix']}hint:{question_id}"
-
-
 def send_hint(question_id: int) -> None:
     """Queue a hint to count the question, unless one is pending; silent on failure."""
     start_task(
-        "metrics.tasks.count_question", question_id, skip_if=lambda: _is_pending(question_id)
+        "metrics.tasks.count_question",
+        question_id,
+        skip_if=lambda: dispatch.mark_pending(f"hint:{question_id}", PENDING_SECONDS),
     )
-
-
-def _is_pending(question_id: int) -> bool:
-    """Return True if a hint is pending; if not, mark one as pending. Raises the broker's errors."""
-    return not get_redis_client().set(_build_key(question_id), 1, nx=True, ex=PENDING_SECONDS)
 
 
 def clear_hint(question_id: int) -> None:
@@ -41,7 +35,8 @@ def clear_hint(question_id: int) -> None:
     if not settings.REDIS_URL:
         return
     try:
-        get_redis_client().delete(_build_key(question_id))
+        key = dispatch.build_broker_key(f"hint:{question_id}")
+        dispatch.get_redis_client().delete(key)
     except redis.RedisError as error:
         logger.warning(
             "the hint of question %s was not cleared (%s)", question_id, type(error).__name__

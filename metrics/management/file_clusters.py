@@ -24,19 +24,8 @@ def compute_clusters(
     rows["item"], rows["rater"], rows["code"] = ratings.item, ratings.rater, ratings.code
     is_model = np.isin(rows["rater"], [ratings.raters.index(model) for model in models])
     displayed = ~is_model if is_model.any() and not is_model.all() else np.ones(len(rows), bool)
-    numbers = ratings.number_clusters()
+    numbers = ratings.get_cluster_numbers()
     return QuestionClusters.compute(rows[displayed], numbers[displayed], scale, column)
-
-
-def describe(clusters: QuestionClusters, name: str) -> JsonObject:
-    """Return the clusters as in the API; ``name``: the headline's coefficient."""
-    return {
-        "attribute": clusters.attribute,
-        "n_clusters": clusters.n_clusters,
-        "n_items": clusters.n_items,
-        "design_effect": clusters.get_effect(name),
-        "reliable": clusters.is_reliable,
-    }
 
 
 def widen_report(report: JsonObject, clusters: QuestionClusters) -> JsonObject:

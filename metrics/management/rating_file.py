@@ -61,8 +61,8 @@ class RatingFile:
     understood: FileInterpretation
     clusters: dict[str, str]
 
-    def number_clusters(self) -> npt.NDArray[np.int64]:
-        """Return the number of the cluster of each rating's item (M,).
+    def get_cluster_numbers(self) -> npt.NDArray[np.int64]:
+        """Return an integer (M,) that identifies the cluster of each rating's item.
 
         Items without a cluster have a number of their own.
         """
@@ -173,7 +173,7 @@ def _read_labels(
         if note.kind == MAYBE_MISSING:
             raise RatingFileError(format_command_note(note.to_json()))
     labelled_rows = [
-        replace(row, label=label)
+        row if label == row.label else row._replace(label=label)
         for row in rows
         if (label := reading.labels[row.label]) is not None
     ]

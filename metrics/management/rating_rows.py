@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from ratings.imports.decoding.encodings import detect_encoding
@@ -31,8 +32,7 @@ class RatingFileError(Exception):
     """An error in the file, with its line where there is one."""
 
 
-@dataclass(frozen=True)
-class FileRow:
+class FileRow(NamedTuple):
     """A rating of the file; its time is in UTC where the file names no zone."""
 
     line: int
@@ -164,8 +164,8 @@ def _add_attribute_column(mapping: ImportMapping, head: TableHead, name: str) ->
     index = head.names.index(name)
     if index in mapping.columns.values():
         raise RatingFileError(f"--cluster: the column {name!r} has another role.")
-    mapping.excluded_columns = [other for other in mapping.excluded_columns if other != index]
-    mapping.content_columns = [other for other in mapping.content_columns if other != index]
+    mapping.excluded_columns = [column for column in mapping.excluded_columns if column != index]
+    mapping.content_columns = [column for column in mapping.content_columns if column != index]
     mapping.value_columns.pop(str(index), None)
     if index not in mapping.attribute_columns:
         mapping.attribute_columns.append(index)

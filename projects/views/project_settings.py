@@ -77,7 +77,7 @@ def create_project(request: HttpRequest) -> HttpResponse:
         else:
             messages.success(
                 request,
-                _("The project is made. Next, bring in items and ratings, or invite people."),
+                _("Project created. Next, add items."),
             )
             return redirect("dashboard", project.pk)
     context = {
@@ -143,11 +143,9 @@ def archive_project(request: HttpRequest, project_id: int) -> HttpResponse:
         return redirect(next_url)
     projects.archive_project(project=project, archived=archived, by=request.user)
     if archived:
-        messages.success(
-            request, _("The project rests: nobody rates in it, and it stands in the archive.")
-        )
+        messages.success(request, _("Project archived. It no longer accepts ratings."))
     else:
-        messages.success(request, _("The project is taken up again."))
+        messages.success(request, _("Project restored."))
     return redirect(next_url)
 
 

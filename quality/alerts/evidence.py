@@ -27,7 +27,7 @@ class DeviatingRating:
     item_key: str
     day: datetime.date
     label: str
-    others: list[str]
+    other_labels: list[str]
     distance: float
 
 
@@ -74,7 +74,7 @@ def list_deviating_ratings(alert: Alert, scale: QuestionScale) -> list[Deviating
                 item_key=key,
                 day=EPOCH + datetime.timedelta(days=day),
                 label=scale.labels[index_of_code[code]],
-                others=[scale.labels[other_code] for other_code in sorted(other_indexes)],
+                other_labels=[scale.labels[other_code] for other_code in sorted(other_indexes)],
                 distance=_compute_distance(
                     index_of_code[code], other_indexes, ordered=scale.type.ordered
                 ),

@@ -36,7 +36,7 @@ class InvalidSensitivity(ValueError):
     """The sensitivity is not one of the choices."""
 
 
-def get_evidence_level(project_id: int) -> float:
+def get_evidence_threshold(project_id: int) -> float:
     """Return the evidence threshold of a project."""
     return EVIDENCE_LEVELS[get_sensitivity(project_id)]
 

@@ -23,7 +23,7 @@ from .detection.storage import store_scan
 MAX_PAUSE = datetime.timedelta(hours=1)
 
 
-def _scan(run: AlertScan) -> None:
+def _scan_and_store(run: AlertScan) -> None:
     """Scan the run's question, store the alerts and release the lease with the run's results."""
     started = time.monotonic()
     # Read the input version first: later changes must make the result outdated again.
@@ -47,7 +47,7 @@ def _scan(run: AlertScan) -> None:
 RECOMPUTATION = Recomputation(
     "alerts",
     AlertScan,
-    _scan,
+    _scan_and_store,
     input_version.list_outdated_questions,
     pause_factor=20.0,
     max_pause=MAX_PAUSE,

@@ -113,10 +113,14 @@ def fit_labels(
         gold=_to_fixed_arrays(fixed.gold, scale),
         fixed=_to_fixed_arrays(fixed.decided, scale),
     )
-    tau, n_gold = gold_calibration or (calibration_result.tau, 0)
-    posterior = (
-        estimate.posterior if tau == 1 else consensus.raise_to_power(estimate.posterior, tau)
-    )
+    if gold_calibration:
+        tau, n_gold = gold_calibration.tau, gold_calibration.n
+        posterior = gold_calibration.apply(estimate.posterior)
+        is_fixed = np.isin(estimate.items, fixed_codes[0])
+        posterior[is_fixed] = estimate.posterior[is_fixed]
+    else:
+        tau, n_gold = calibration_result.tau, 0
+        posterior = consensus.raise_to_power(estimate.posterior, tau)
     label = (
         consensus.posterior_medians(posterior)
         if scale.type.ordered

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from django.utils import timezone
 
 from core.jobs.lease import LeaseLost, get_leased_rows
-from metrics.agreement.rater_quality import funnel
+from metrics.agreement.rater_quality import funnel, rating_level
 from metrics.models import CountState, RaterResult
 from metrics.results.clusters import QuestionClusters
 from metrics.results.headline.stored_weights import get_headline_weights
@@ -25,7 +25,7 @@ from projects.models import Question, Rater
 from quality import recomputation
 from quality.models import StoredRaterComparison
 
-BODY_FORMAT = 4  # version of the stored body; bodies of older releases are ignored
+BODY_FORMAT = 5  # version of the stored body; bodies of older releases are ignored
 MIN_ITEMS = 30  # compared items below which a rater's result is not interpreted
 
 
@@ -33,8 +33,11 @@ class ComparedRater(NamedTuple):
     """Stored result of one rater.
 
     ``n_items``: items that others rated too; value, low, high, se: kappa with the others;
-    ``category``: index of the rater's most frequent category; ``share``: its share in their
-    answers; ``peers``: its share in the others' answers on the same items.
+    ``bias``, ``bias_low``, ``bias_high``: mean difference from the others on the same items, None
+    on nominal scales; ``is_biased``: it differs from that of the other raters
+    (metrics.agreement.rater_quality.rating_level). ``category``: index of the rater's most frequent
+    category; ``share``: its share in their answers; ``peers``: its share in the others' answers on
+    the same items; ``contrast``: the same three of the category whose two shares differ most.
     """
 
     rater: int
@@ -45,10 +48,14 @@ class ComparedRater(NamedTuple):
     high: float | None
     se: float | None
     bias: float | None
+    bias_low: float | None
+    bias_high: float | None
+    is_biased: bool
     seconds: float | None
     category: int
     share: float
     peers: float
+    contrast: tuple[int, float, float]
 
     @property
     def has_enough_items(self) -> bool:
@@ -145,7 +152,8 @@ def _build_body(question: Question, scale: QuestionScale) -> dict[str, Any]:
         np.array(margins, np.int64).reshape(-1, 2, scale.k).transpose(1, 0, 2)
     )
     peers = [row[3] or build_uncounted_value() for row in rows]
-    if clusters := QuestionClusters.load(question.pk, question.project):
+    clusters = QuestionClusters.load(question.pk, question.project)
+    if clusters:
         peers = [clusters.widen(name, value) for value in peers]
     n_items = np.array([peer_value["n_items"] or 0 for peer_value in peers], np.int64)
     values, ses = (
@@ -156,9 +164,20 @@ def _build_body(question: Question, scale: QuestionScale) -> dict[str, Any]:
         _compute_shares(counts, category) for counts in (own_counts, other_counts)
     )
     funnel_shape = funnel.build_funnel(values, ses, n_items)
+    biases = _list_biases(rows, clusters, scale)
+    is_biased = rating_level.find_biased_raters(
+        _to_array(bias["value"] for bias in biases),
+        _to_array(bias["se"] for bias in biases),
+        n_items,
+        _compute_answer_sd(own_counts.sum(axis=0), scale),
+    )
+    contrast = _find_contrasts(own_counts, other_counts)
+    contrast_shares = [
+        _compute_shares(counts, contrast).tolist() for counts in (own_counts, other_counts)
+    ]
     compared = []
-    for index, (rater, n_ratings, median_seconds, _peers, bias_value) in enumerate(rows):
-        peer_result = peers[index]
+    for index, (rater, n_ratings, median_seconds, *_values) in enumerate(rows):
+        peer_result, bias = peers[index], biases[index]
         compared.append(
             ComparedRater(
                 rater=rater,
@@ -168,11 +187,19 @@ def _build_body(question: Question, scale: QuestionScale) -> dict[str, Any]:
                 low=peer_result["low"],
                 high=peer_result["high"],
                 se=peer_result["se"],
-                bias=bias_value["value"] if bias_value and scale.type.ordered else None,
+                bias=bias["value"],
+                bias_low=bias["low"],
+                bias_high=bias["high"],
+                is_biased=bool(is_biased[index]),
                 seconds=median_seconds,
                 category=int(category[index]),
                 share=float(share[index]),
                 peers=float(shares_of_others[index]),
+                contrast=(
+                    int(contrast[index]),
+                    contrast_shares[0][index],
+                    contrast_shares[1][index],
+                ),
             )
         )
     return {
@@ -182,6 +209,36 @@ def _build_body(question: Question, scale: QuestionScale) -> dict[str, Any]:
         "spread": funnel_shape.item_sd if funnel_shape else None,
         "raters": compared,
     }
+
+
+def _list_biases(
+    rows: Sequence[Sequence[Any]], clusters: QuestionClusters | None, scale: QuestionScale
+) -> list[Mapping[str, Any]]:
+    """Return the raters' mean differences from the others, undefined on nominal scales."""
+    biases: list[Mapping[str, Any]] = []
+    for *_row, bias in rows:
+        if not bias or not scale.type.ordered:
+            biases.append(build_uncounted_value())
+        else:
+            biases.append(clusters.widen("vs_peers_bias", bias) if clusters else bias)
+    return biases
+
+
+def _compute_answer_sd(counts: np.ndarray, scale: QuestionScale) -> float:
+    """Return the standard deviation of answers (k,), in category values or ranks."""
+    values = np.arange(scale.k) if scale.values is None else scale.values
+    total = max(counts.sum(), 1)
+    mean = (counts @ values) / total
+    return float(np.sqrt(counts @ (values - mean) ** 2 / total))
+
+
+def _find_contrasts(own_counts: np.ndarray, other_counts: np.ndarray) -> np.ndarray:
+    """Return (R,) categories whose shares in own and others' answers (R, k) differ most."""
+    own, other = (
+        counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+        for counts in (own_counts, other_counts)
+    )
+    return np.abs(own - other).argmax(axis=1)
 
 
 def _get_margins(table: list[list[int]] | None, k: int) -> np.ndarray:
@@ -200,6 +257,13 @@ def _compute_shares(answers: np.ndarray, category: np.ndarray) -> np.ndarray:
 def _to_array(values: Any) -> np.ndarray:
     """Return the values as floats, NaN for None."""
     return np.array([np.nan if value is None else value for value in values], float)
+
+
+def get_peers(result: ComparedRater | None) -> Mapping[str, Any]:
+    """Return value and number of items of a rater's kappa with the others."""
+    if result is None:
+        return build_uncounted_value()
+    return {"value": result.value, "n_items": result.n_items}
 
 
 def has_enough_items(peers: Mapping[str, Any]) -> bool:

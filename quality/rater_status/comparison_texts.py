@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from django.utils.translation import gettext as _
 
-from metrics.views.common.number_formats import format_count, format_number
+from metrics.views.common.number_formats import format_count, format_number, format_percent
 from quality.rater_status import comparison
 
 
@@ -20,23 +23,51 @@ def describe_agreement(
     if result is None:
         return ""
     if not result.has_enough_items or comparison.middle is None:
-        return _("Too little is known: %(n)s items that others rated too.") % {
+        return _("Not enough data yet: %(n)s items that others rated too.") % {
             "n": format_count(result.n_items)
         }
     params = {"value": format_number(result.value), "middle": format_number(comparison.middle)}
     if is_outlier:
         params["place"] = format_count(_get_impact_rank(comparison, rater))
         return _(
-            "Agrees clearly less with everybody than the others do: %(value)s against %(middle)s of"
-            " the middle rater. Place %(place)s of all by impact."
+            "Agrees clearly less with everyone than the others do: %(value)s (median"
+            " %(middle)s). Rank %(place)s by impact."
         ) % params  # fmt: skip
     if result.value is not None and result.value < comparison.middle:
         return _(
-            "Agrees less with the others than the middle rater: %(value)s against %(middle)s."
+            "Below the team’s median: %(value)s (median %(middle)s)."
         ) % params  # fmt: skip
     return _(
-        "Agrees with the others no less than the middle rater: %(value)s against %(middle)s."
+        "Not below the team’s median: %(value)s (median %(middle)s)."
     ) % params  # fmt: skip
+
+
+def describe_bias(result: comparison.ComparedRater | None, labels: Sequence[str]) -> str:
+    """Return sentences on a rater who rates higher or lower than the others; empty for others.
+
+    ``labels``: the active categories in declared order.
+    """
+    if result is None or not result.is_biased or result.bias is None:
+        return ""
+    params: dict[str, Any] = {"size": format_number(abs(result.bias))}
+    if result.bias_low is not None and result.bias_high is not None:
+        limits = sorted((abs(result.bias_low), abs(result.bias_high)))
+        params |= {"low": format_number(limits[0]), "high": format_number(limits[1])}
+    template = (
+        _("Rates %(size)s [%(low)s, %(high)s] higher than the others on the same items.")
+        if result.bias > 0
+        else _("Rates %(size)s [%(low)s, %(high)s] lower than the others on the same items.")
+    )
+    sentence = template % ({"low": "–", "high": "–"} | params)
+    category, share, share_of_others = result.contrast
+    if category >= len(labels):
+        return sentence
+    return _("%(sentence)s Chooses “%(label)s” in %(share)s of them, the others in %(others)s.") % {
+        "sentence": sentence,
+        "label": labels[category],
+        "share": format_percent(share),
+        "others": format_percent(share_of_others),
+    }
 
 
 def describe_funnel_distance(comparison: comparison.RaterComparison, rater: int) -> str:

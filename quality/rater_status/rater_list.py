@@ -18,35 +18,39 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from core.text import parse_id
 from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
 from metrics.views.common.selection import get_choice
 from projects.models import Question, Rater
 from quality.models import AlertKind, DriftState, GoldScore, RepeatScore
 from quality.rater_status import comparison
-from quality.rater_status.status import get_alert_reason, get_unresolved_alerts_by_rater
+from quality.rater_status.status import (
+    STATUS_ORDER,
+    RaterStatus,
+    ReasonCode,
+    StatusReason,
+    get_inconsistent_raters,
+    get_status,
+    get_unresolved_alerts_by_rater,
+    list_reasons,
+)
 
 MAX_SEARCH_LENGTH = 100
 MAX_MIN_RATINGS = 1_000_000
 MAX_SELECTED = 100  # raters in one action
 # Flag -> text of its filter chip, in the order of the page.
 FLAGS: dict[str, Promise] = {
-    "same_answer": gettext_lazy("nearly always the same answer"),
-    "too_fast": gettext_lazy("too fast"),
-    "low_agreement": gettext_lazy("far apart"),
-    "copies": gettext_lazy("agrees too often"),
-    "drift": gettext_lazy("drifted"),
-    "alert": gettext_lazy("alarm"),
-    "gold": gettext_lazy("miss gold"),
-    "not_enough": gettext_lazy("few overlaps"),
-    "paused": gettext_lazy("paused"),
-}
-# Kinds of alerts that have a flag of their own while current ratings support them.
-FLAGGED_KINDS = {
-    AlertKind.RATER_APART,
-    AlertKind.NEWCOMER_BELOW,
-    AlertKind.RATER_COPIES,
-    AlertKind.RATER_SAME_ANSWER,
-    AlertKind.RATER_FAST,
+    "same_answer": gettext_lazy("Repeated answer"),
+    "too_fast": gettext_lazy("Too fast"),
+    "low_agreement": gettext_lazy("Low agreement"),
+    "copies": gettext_lazy("Agrees too often"),
+    "bias": gettext_lazy("Higher or lower"),
+    "repeats": gettext_lazy("Inconsistent"),
+    "drift": gettext_lazy("Drift"),
+    "alert": gettext_lazy("Alert"),
+    "gold": gettext_lazy("Below pass mark"),
+    "not_enough": gettext_lazy("Not enough data"),
+    "paused": gettext_lazy("Paused"),
 }
 
 
@@ -61,8 +65,10 @@ class RaterListEntry(NamedTuple):
     name: str
     group: str
     result: comparison.ComparedRater | None
+    status: RaterStatus
     impact: float
     flags: set[str]  # keys of FLAGS
+    reasons: list[StatusReason]  # the most severe first
 
 
 @dataclass(frozen=True)
@@ -83,11 +89,11 @@ class RaterFilter:
         text = query.get("min_ratings") or "0"
         if not (text.isascii() and text.isdigit() and int(text[:8]) <= MAX_MIN_RATINGS):
             raise BadRequest(
-                _("“least” is a number of ratings, from 0 to %(most)s.") % {"most": MAX_MIN_RATINGS}
+                _("min_ratings must be a number from 0 to %(most)s.") % {"most": MAX_MIN_RATINGS}
             )
         search = (query.get("search") or "").strip()
         if len(search) > MAX_SEARCH_LENGTH:
-            raise BadRequest(_("Search for a shorter text."))
+            raise BadRequest(_("Enter a shorter search text."))
         return cls(flag, int(text), search)
 
     def matches(self, rater: RaterListEntry) -> bool:
@@ -110,6 +116,7 @@ def _get_result_field(name: str) -> Callable[[RaterList, RaterListEntry], Any]:
 NO_VALUE: tuple[float | None, int] = (None, 0)
 # Column -> sort key. Raters without a value come last, before them those with too few items.
 SORT_KEYS: dict[str, Callable[[RaterList, RaterListEntry], Any]] = {
+    "status": lambda _all, line: (-STATUS_ORDER.index(line.status), line.impact),
     "impact": lambda _all, line: line.impact,
     "rater": lambda _all, line: line.key,
     "ratings": _get_result_field("n_ratings"),
@@ -157,32 +164,42 @@ class RaterList:
         people = Rater.objects.filter(project=self.question.project_id, kind=Rater.Kind.HUMAN)
         alerts = get_unresolved_alerts_by_rater(self.question)
         drift_states = DriftState.objects.filter(question=self.question, watched=True)
-        watched = {*drift_states.values_list("rater_id", flat=True)}
+        drift_of = {row.rater_id: row for row in drift_states}
         gold_scores = GoldScore.objects.filter(question=self.question, evidence__gte=PAUSE_EVIDENCE)
-        below_pass_mark = {*gold_scores.values_list("rater_id", flat=True)}
-        results = self.comparison.raters
+        gold_of = {row.rater_id: row for row in gold_scores}
+        inconsistent = get_inconsistent_raters(self.question)
+        repeat_scores = RepeatScore.objects.filter(question=self.question, rater__in=inconsistent)
+        repeats_of = {row.rater_id: row for row in repeat_scores}
         listed = []
         for rater in people.order_by().only("key", "name", "group", "paused"):
             pk = rater.pk
-            result = results.get(pk)
-            flags = {
-                get_alert_reason(alert).value
-                for alert in alerts.get(pk, [])
-                if alert.supported and alert.kind in FLAGGED_KINDS
-            }
-            if any(alert.kind == AlertKind.RATER_DRIFT for alert in alerts.get(pk, [])):
-                flags.add("drift")
-            if pk in alerts or pk in watched:
+            result = self.comparison.raters.get(pk)
+            reasons = list_reasons(
+                comparison.get_peers(result),
+                result,
+                drift=drift_of.get(pk),
+                gold=gold_of.get(pk),
+                repeats=repeats_of.get(pk),
+                alerts=alerts.get(pk, []),
+            )
+            flags = {reason.code.value for reason in reasons if _has_flag(reason)}
+            if pk in alerts or pk in drift_of:
                 flags.add("alert")
-            if pk in below_pass_mark:
-                flags.add("gold")
             if rater.paused:
                 flags.add("paused")
-            if result is None or not result.has_enough_items:
-                flags.add("not_enough")
-            impact = self.comparison.compute_impact(pk)
-            names = (rater.key, rater.name, rater.group)
-            listed.append(RaterListEntry(pk, *names, result, impact, flags))
+            listed.append(
+                RaterListEntry(
+                    pk,
+                    rater.key,
+                    rater.name,
+                    rater.group,
+                    result,
+                    get_status(reasons),
+                    self.comparison.compute_impact(pk),
+                    flags,
+                    reasons,
+                )
+            )
         return listed
 
     def list_filter_chips(self) -> list[tuple[str, Promise, int]]:
@@ -192,7 +209,7 @@ class RaterList:
             for flag, text in FLAGS.items()
         ]
 
-    def select(self, rater_filter: RaterFilter, sort: str = "-impact") -> list[RaterListEntry]:
+    def select(self, rater_filter: RaterFilter, sort: str = "-status") -> list[RaterListEntry]:
         """Return the raters that match, sorted by one column and then by key.
 
         In either order raters without a value come last, and before them those with too few
@@ -224,6 +241,19 @@ class RaterList:
         return dict(rows.values_list("rater_id", "evidence"))
 
 
+def _has_flag(reason: StatusReason) -> bool:
+    """Return whether the list can be filtered by the reason.
+
+    By an alert of drift always, by other alerts while current ratings support them, and by drift
+    without an alert as one of "alert".
+    """
+    if reason.alert is None:
+        return reason.code != ReasonCode.DRIFT
+    if reason.code == ReasonCode.DRIFT:
+        return reason.alert.kind == AlertKind.RATER_DRIFT
+    return reason.alert.supported
+
+
 def _get_kappas(rows: QuerySet[Any]) -> dict[int, tuple[float | None, int]]:
     """Return {rater id: (kappa, number of items)}."""
     values = rows.values_list("rater_id", "kappa")
@@ -232,13 +262,12 @@ def _get_kappas(rows: QuerySet[Any]) -> dict[int, tuple[float | None, int]]:
 
 def parse_rater_ids(texts: Sequence[str]) -> list[int]:
     """Return the rater ids of a form or a query; raises BadRequest for invalid ones."""
-    if len(texts) > MAX_SELECTED or not all(
-        text.isascii() and text.isdigit() and len(text) < 19 for text in texts
-    ):
+    rater_ids = [rater_id for text in texts if (rater_id := parse_id(text)) is not None]
+    if len(texts) > MAX_SELECTED or len(rater_ids) < len(texts):
         raise build_selection_error()
-    return [int(text) for text in texts]
+    return rater_ids
 
 
 def build_selection_error() -> BadRequest:
     """Return the error for a selection of raters that is too large or of another project."""
-    return BadRequest(_("Choose at most %(most)s raters of this project.") % {"most": MAX_SELECTED})
+    return BadRequest(_("Select up to %(most)s raters of this project.") % {"most": MAX_SELECTED})

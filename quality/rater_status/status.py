@@ -6,14 +6,16 @@ Computed from stored results alone, for people only.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
+
 from metrics.agreement.estimate import Value
 from metrics.agreement.rater_quality.gold import NO_GOLD, PAUSE_EVIDENCE
-from metrics.agreement.rater_quality.repeats import NO_REPEATS
+from metrics.agreement.rater_quality.repeats import NO_REPEATS, find_inconsistent_raters
 from metrics.models import RaterResult
 from metrics.results.clusters import QuestionClusters
 from metrics.results.values import build_uncounted_value
@@ -21,7 +23,7 @@ from metrics.scale import get_weighted_name
 from projects.models import Question, Rater
 from quality.models import Alert, AlertKind, AlertState, DriftState, GoldScore, RepeatScore
 
-from .comparison import RaterComparison, get_comparison, has_enough_items
+from .comparison import ComparedRater, RaterComparison, get_comparison, has_enough_items
 
 
 class RaterStatus(StrEnum):
@@ -42,10 +44,12 @@ class ReasonCode(StrEnum):
 
     DRIFT = "drift"
     LOW_AGREEMENT = "low_agreement"
+    BIAS = "bias"
     SAME_ANSWER = "same_answer"
     TOO_FAST = "too_fast"
     COPIES = "copies"
     GOLD = "gold"
+    REPEATS = "repeats"
     NOT_ENOUGH = "not_enough"
 
 
@@ -104,11 +108,7 @@ class RaterSummary:
     @property
     def status(self) -> RaterStatus:
         """Most severe status among the reasons."""
-        implied = {reason.status for reason in self.reasons}
-        for status in (RaterStatus.ACT, RaterStatus.CHECK, RaterStatus.UNKNOWN):
-            if status in implied:
-                return status
-        return RaterStatus.OK
+        return get_status(self.reasons)
 
     @property
     def rank(self) -> tuple[int, float]:
@@ -130,7 +130,7 @@ def list_rater_summaries(
 ) -> list[RaterSummary]:
     """Return the summaries of the project's people, or of these raters, in order of their ids.
 
-    ``comparison``: the comparison to use; by default the latest one. Seven queries.
+    ``comparison``: the comparison to use; by default the latest one. Eight queries.
     """
     people = Rater.objects.filter(project_id=question.project_id, kind=Rater.Kind.HUMAN)
     conditions: dict[str, Any] = {"question": question}
@@ -144,13 +144,22 @@ def list_rater_summaries(
     drifts = {row.rater_id: row for row in DriftState.objects.filter(**conditions)}
     golds = {row.rater_id: row for row in GoldScore.objects.filter(**conditions)}
     repeats = {row.rater_id: row for row in RepeatScore.objects.filter(**conditions)}
+    inconsistent = get_inconsistent_raters(question)
     alerts = get_unresolved_alerts_by_rater(question)
     summaries = []
     for rater in people.order_by("pk"):
         result = results.get(rater.pk, _NO_RESULT)
         drift = drifts.get(rater.pk)
         gold = golds.get(rater.pk)
-        reasons = _list_reasons(result["peers"], drift, gold, alerts[rater.pk])
+        repeat_score = repeats.get(rater.pk)
+        reasons = list_reasons(
+            result["peers"],
+            comparison.raters.get(rater.pk),
+            drift=drift,
+            gold=gold,
+            repeats=repeat_score if rater.pk in inconsistent else None,
+            alerts=alerts[rater.pk],
+        )
         summaries.append(
             RaterSummary(
                 rater=rater,
@@ -159,7 +168,7 @@ def list_rater_summaries(
                 peers=result["peers"],
                 bias=result["bias"],
                 gold=gold,
-                repeats=repeats.get(rater.pk),
+                repeats=repeat_score,
                 drift=drift,
                 alerts=alerts[rater.pk],
                 impact=comparison.compute_impact(rater.pk),
@@ -234,31 +243,60 @@ def is_outlier(question: Question, rater: Rater) -> bool:
     return alerts.filter(supported=True).exclude(state=AlertState.RESOLVED).exists()
 
 
-def _list_reasons(
-    peers: Mapping[str, Any] | Value,
+def list_reasons(
+    peers: Mapping[str, Any],
+    result: ComparedRater | None,
+    *,
     drift: DriftState | None,
     gold: GoldScore | None,
-    alerts: list[Alert],
+    repeats: RepeatScore | None,
+    alerts: Sequence[Alert],
 ) -> list[StatusReason]:
-    reasons = []
+    """Return the reasons for a rater's status, the most severe ones first.
+
+    ``peers``: the estimate of agreement with the others; ``result``: the rater in the latest
+    comparison. ``drift`` counts if it is watched, ``gold`` if its evidence is that of a pause;
+    ``repeats`` is given for an inconsistent rater; ``alerts``: those that are not resolved.
+    """
+    reasons = [_build_alert_reason(alert) for alert in alerts]
     if gold is not None and gold.evidence >= PAUSE_EVIDENCE:
-        reasons.append(
-            StatusReason(
-                ReasonCode.GOLD, RaterStatus.ACT, gold.accuracy, gold.low, gold.high, gold.n
-            )
-        )
-    reasons += [_build_alert_reason(alert) for alert in alerts]
+        score = gold.accuracy, gold.low, gold.high, gold.n
+        reasons.insert(0, StatusReason(ReasonCode.GOLD, RaterStatus.ACT, *score))
     if drift is not None and drift.watched:
-        reasons.append(
-            StatusReason(
-                ReasonCode.DRIFT, RaterStatus.CHECK, drift.size, drift.low, drift.high, drift.n
-            )
-        )
+        size = drift.size, drift.low, drift.high, drift.n
+        reasons.append(StatusReason(ReasonCode.DRIFT, RaterStatus.CHECK, *size))
+    if result is not None and result.is_biased:
+        bias = result.bias, result.bias_low, result.bias_high, result.n_items
+        reasons.append(StatusReason(ReasonCode.BIAS, RaterStatus.CHECK, *bias))
+    if repeats is not None:
+        share = repeats.same / repeats.n, repeats.low, repeats.high, repeats.n
+        reasons.append(StatusReason(ReasonCode.REPEATS, RaterStatus.CHECK, *share))
     if not has_enough_items(peers):
-        reasons.append(
-            StatusReason(ReasonCode.NOT_ENOUGH, RaterStatus.UNKNOWN, n=peers["n_items"] or 0)
-        )
+        n_items = peers["n_items"] or 0
+        reasons.append(StatusReason(ReasonCode.NOT_ENOUGH, RaterStatus.UNKNOWN, n=n_items))
     return reasons
+
+
+def get_status(reasons: Sequence[StatusReason]) -> RaterStatus:
+    """Return the most severe status among the reasons."""
+    implied = {reason.status for reason in reasons}
+    for status in (RaterStatus.ACT, RaterStatus.CHECK, RaterStatus.UNKNOWN):
+        if status in implied:
+            return status
+    return RaterStatus.OK
+
+
+def get_inconsistent_raters(question: Question) -> set[int]:
+    """Return ids of raters who give the same answer to a repeated item less often than others."""
+    rows = list(
+        RepeatScore.objects.filter(question=question)
+        .order_by()
+        .values_list("rater_id", "same", "n")
+    )
+    if not rows:
+        return set()
+    rater_ids, same, n_repeats = np.array(rows, np.int64).T
+    return {*rater_ids[find_inconsistent_raters(same, n_repeats)].tolist()}
 
 
 def _build_alert_reason(alert: Alert) -> StatusReason:

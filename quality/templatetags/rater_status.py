@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django import template
 
+from metrics.scale import QuestionScale
 from projects.models import Question, Rater
 from projects.services.members import usernames
 from quality.rater_status import comparison, comparison_texts
@@ -16,14 +17,24 @@ MAX_MESSAGES = 20  # the latest
 
 @register.simple_tag
 def describe_rater(question: Question, rater: Rater) -> str:
-    """Return a sentence on the rater's agreement; empty for models and without a result."""
+    """Return sentences on the rater, first what differs most; empty for models.
+
+    Also empty without a result.
+    """
     if rater.kind != Rater.Kind.HUMAN:
         return ""
     rater_comparison = comparison.get_comparison(question)
     has_outlier_alert = rater_comparison.computed_at is not None and is_outlier(question, rater)
-    return comparison_texts.describe_agreement(
-        rater_comparison, rater.pk, is_outlier=has_outlier_alert
-    )
+    result = rater_comparison.raters.get(rater.pk)
+    sentences = [
+        comparison_texts.describe_agreement(
+            rater_comparison, rater.pk, is_outlier=has_outlier_alert
+        )
+    ]
+    if result is not None and result.is_biased:
+        labels = QuestionScale.for_question(question).labels
+        sentences.insert(0, comparison_texts.describe_bias(result, labels))
+    return " ".join(sentences)
 
 
 @register.simple_tag

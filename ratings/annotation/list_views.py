@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from core.text import parse_id
 from projects.models import Member, Question, Rater
 from projects.permissions import MAX_ID, get_project
 from ratings.items import content
@@ -28,7 +29,7 @@ SKIPPED, EXAM = "skipped", "exam"
 LIST_FILTERS = {  # labels of rater_work.LIST_FILTERS and SKIPPED
     "flagged": gettext_lazy("flagged"),
     "comment": gettext_lazy("with a comment"),
-    "changed": gettext_lazy("changed later"),
+    "changed": gettext_lazy("edited"),
     SKIPPED: gettext_lazy("skipped"),
     EXAM: gettext_lazy("in an exam"),
 }
@@ -96,9 +97,9 @@ def mark_message_read(request: HttpRequest, project_id: int, message_id: int) ->
         return HttpResponse(status=204)
     if request.POST.get("back") == "my_ratings":
         return redirect("my_ratings", project.pk)
-    item = request.POST.get("item", "")
-    if item.isascii() and item.isdigit() and len(item) < 19:
-        return redirect("rate_item", project.pk, int(item))
+    item_id = parse_id(request.POST.get("item"))
+    if item_id is not None:
+        return redirect("rate_item", project.pk, item_id)
     return redirect("rate", project.pk)
 
 

@@ -21,6 +21,7 @@ from django.utils.translation import gettext_lazy as _lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from core.text import parse_id
 from projects.models import Item, Member, Rater
 from projects.permissions import get_project
 from ratings.models import Exam
@@ -37,25 +38,28 @@ from .undo import undo_submission
 MAX_SHOWN_ITEMS = 20  # ids that a request may name as shown
 
 ERROR_RESPONSES = {
-    permissions.ItemNotAssigned: (404, _lazy("This item was never assigned to you.")),
+    permissions.ItemNotAssigned: (404, _lazy("This item wasn't assigned to you.")),
     submission.NoSlotLeft: (
         409,
         _lazy(
-            "Your time for this item was over and others have rated it meanwhile, so your answer"
-            " was not stored. Please go on with the next one."
+            "Your time ran out and others rated this item, so your answer wasn't saved. "
+            "Continue with the next item."
         ),
     ),
-    permissions.ExamRequired: (403, _lazy("You have an exam to pass before you rate here.")),
-    permissions.ExamAnswersFinal: (403, _lazy("Answers of an exam stay as they were given.")),
-    submission.ExamItemNotSkippable: (409, _lazy("In an exam every item is answered.")),
+    permissions.ExamRequired: (403, _lazy("Pass the exam before you rate here.")),
+    permissions.ExamAnswersFinal: (403, _lazy("Exam answers can't be changed.")),
+    submission.ExamItemNotSkippable: (409, _lazy("You can't skip items in an exam.")),
     permissions.CorrectionsClosed: (
         403,
-        _lazy("Ratings cannot be changed in this project any more. What you said before stands."),
+        _lazy("Ratings in this project can no longer be changed. Your earlier answer is kept."),
     ),
-    permissions.ProjectArchived: (403, _lazy("This project is archived: nobody rates in it.")),
+    permissions.ProjectArchived: (
+        403,
+        _lazy("This project is archived and no longer accepts ratings."),
+    ),
     submission.AlreadyRated: (
         409,
-        _lazy("You have rated this item; it cannot be skipped any more."),
+        _lazy("You've rated this item, so you can't skip it."),
     ),
 }
 
@@ -113,7 +117,7 @@ def require_rater(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespon
             if not rate_page.is_sheet_request(request):
                 raise
             response = _render_not_stored(
-                request, rater, 404, _("This item was deleted, or was never assigned to you.")
+                request, rater, 404, _("This item was deleted or wasn't assigned to you.")
             )
         if rate_page.is_sheet_request(request):  # also for a response without a sheet (204)
             response["X-Guidelines"] = str(rater.project.guidelines_version)
@@ -140,7 +144,7 @@ def rate_undo(request: HttpRequest, rater: Rater) -> HttpResponse:
     POST withdraws its answers; with GET, or where they cannot be withdrawn, the item is only shown.
     """
     data = request.POST if request.method == "POST" else request.GET
-    item = submission.get_previous_item(rater, _parse_id(data.get("before")))
+    item = submission.get_previous_item(rater, parse_id(data.get("before")))
     if item is None:
         if rate_page.is_sheet_request(request):
             return HttpResponse(status=204)
@@ -178,16 +182,14 @@ def rate_item(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
             flagged=form.cleaned_data["flagged"],
             by=request.user,
             page_versions=submission.PageVersions(
-                guidelines=_parse_id(request.POST.get("guidelines")),
-                item_version=_parse_id(request.POST.get("item_version")),
+                guidelines=parse_id(request.POST.get("guidelines")),
+                item_version=parse_id(request.POST.get("item_version")),
                 answers=request.POST.get("answer_version"),
                 is_delayed="delayed" in request.POST,
             ),
         )
     except UnknownCode:
-        form.add_error(
-            None, _("The answers of this question were changed just now. Please choose again.")
-        )
+        form.add_error(None, _("The answers to this question just changed. Choose again."))
         return rate_page.render_page(request, rater, item, form=form, status=400)
     except submission.AnsweredInOtherWindow:
         return rate_page.render_page(request, rater, item, form=form, is_conflict=True, status=409)
@@ -201,9 +203,9 @@ def rate_item(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
 def rate_goal(request: HttpRequest, rater: Rater) -> HttpResponse:
     """Set the rater's goal of items a day (``goal``); empty or 0 removes it."""
     text = request.POST.get("goal", "").strip()
-    goal = _parse_id(text or "0")
+    goal = parse_id(text or "0")
     if goal is None or goal > rater_progress.MAX_DAILY_GOAL:
-        message = _("Enter a goal from 1 to %(most)d items a day.") % {
+        message = _("Enter a goal of 1 to %(most)d items per day.") % {
             "most": rater_progress.MAX_DAILY_GOAL
         }
         messages.error(request, message)
@@ -250,14 +252,10 @@ def _get_item_or_404(rater: Rater, item_id: int) -> Item:
     return item
 
 
-def _parse_id(text: str | None) -> int | None:
-    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else None
-
-
 def _parse_ids(text: str | None) -> list[int]:
     """Return the ids of a list with commas; parts that are no ids are left out."""
     parts = (text or "").split(",", MAX_SHOWN_ITEMS)[:MAX_SHOWN_ITEMS]
-    ids = [item_id for part in parts if (item_id := _parse_id(part)) is not None]
+    ids = [item_id for part in parts if (item_id := parse_id(part)) is not None]
     return list(dict.fromkeys(ids))
 
 
@@ -301,7 +299,7 @@ def _respond_after_undo(
 ) -> HttpResponse:
     """Show the item again with the withdrawn answers preselected: submitting them is the redo."""
     labels = rater_work.get_labels(get_questions(rater.project), codes) or [_("skipped")]
-    message = _("%(item)s: %(said)s, taken back.") % {"item": item.key, "said": "; ".join(labels)}
+    message = _("Undone: %(item)s, %(said)s") % {"item": item.key, "said": "; ".join(labels)}
     if rate_page.is_sheet_request(request):
         return rate_page.render_sheet(
             request, rater, item, selected_codes=codes, undone_message=message

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from collections.abc import Mapping as Map
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from django.utils import translation
 from django.utils.text import slugify
@@ -29,14 +29,14 @@ from .mapping.import_mapping import ImportMapping
 from .problems import (
     UnreadableFileError,
     build_error_group,
-    describe_stop,
+    describe_write_failure,
     format_problem,
     group_problems,
 )
 from .readers import SOURCES
 from .services import NewQuestionScale
 from .values.label_interpretation import quote_labels
-from .values.label_notes import NO_ORDER, UNDECIDED_KINDS, LabelNote, format_command_note
+from .values.label_notes import MISSING, NO_ORDER, UNDECIDED_KINDS, LabelNote, format_command_note
 from .values.label_order import ALPHABET, OPTION, guess_order
 
 __all__ = ["FileResult", "ImportOptions", "import_file"]
@@ -59,6 +59,7 @@ SINGLE_LABEL_NOTE = (
 
 
 def import_file(
+    file: IO[bytes],
     path: Path,
     *,
     project: Project | None,
@@ -68,15 +69,14 @@ def import_file(
 ) -> FileResult:
     """Validate a file, and write it unless it has problems or this is a dry run.
 
-    ``show_understood`` is called before anything is stored.
+    ``path`` is its name in messages. ``show_understood`` is called before anything is stored.
     """
     result = FileResult(path)
     with translation.override("en"):
         try:
-            with path.open("rb") as file:
-                run = services.create_run(
-                    file=file, name=path.name, project=project, by=by, source=options.source
-                )
+            run = services.create_run(
+                file=file, name=path.name, project=project, by=by, source=options.source
+            )
         except UnreadableFileError as error:
             result.add_problem(**build_error_group(error).to_json())
             return result
@@ -104,7 +104,7 @@ def _run_wizard_steps(
     assert result.understood is not None
     try:
         new_scales = _build_new_scales(run, result, options)
-        result.understood.questions = _describe_questions(run, new_scales, result)
+        result.understood.questions = _interpret_questions(run, new_scales, result)
         show_understood(result.understood)
         if not options.dry_run:
             result.project = services.start_writing(
@@ -113,7 +113,7 @@ def _run_wizard_steps(
                 new_scales=new_scales,
                 by=by,
             )
-            _run_worker_step(run)
+            _check_or_write_file(run)
     except InvalidImportOptions as error:
         result.add_problem(str(error))
         return
@@ -129,7 +129,7 @@ def _run_wizard_steps(
         return
     result.stored = options.dry_run or run.state == ImportRun.State.DONE
     if run.state == ImportRun.State.FAILED:
-        result.add_problem(describe_stop(*run.summary["stop_reason"]))
+        result.add_problem(describe_write_failure(*run.summary["stop_reason"]))
 
 
 def _apply_options_and_check(run: ImportRun, result: FileResult, options: ImportOptions) -> bool:
@@ -148,7 +148,7 @@ def _apply_options_and_check(run: ImportRun, result: FileResult, options: Import
         result.add_problem("{} ({})".format(*format_doubt(mapping, head)), kind=mapping.doubt)
         return False
     services.start_check(run=run, mapping=mapping)
-    _run_worker_step(run)
+    _check_or_write_file(run)
     _recheck_with_suggested_members(run, options)
     _add_check_results(run, result)
     if run.state == ImportRun.State.CHECKED:
@@ -171,13 +171,19 @@ def _reject_repeated_rows(
     result.add_problem(message, kind="repeated_rows", count=run.summary["repeats"])
 
 
-def _describe_questions(
+def _interpret_questions(
     run: ImportRun, new_scales: Map[str, NewQuestionScale], result: FileResult
 ) -> dict[str, InterpretedQuestion]:
     """Return the questions with numbers of their labels; scale and order if they are new."""
     questions: dict[str, InterpretedQuestion] = {}
     for key, details in services.list_questions(run):
-        questions[key] = InterpretedQuestion(details["labels"])
+        missing = [
+            code
+            for note in details["notes"]
+            if note["kind"] == MISSING
+            for code in note["values"]["codes"]
+        ]
+        questions[key] = InterpretedQuestion(details["labels"], missing=missing)
         if key in new_scales:
             questions[key].scale = new_scales[key].scale
             questions[key].order = list(new_scales[key].categories)
@@ -195,10 +201,10 @@ def _recheck_with_suggested_members(run: ImportRun, options: ImportOptions) -> N
     if new_members and run.state == ImportRun.State.CHECKED:
         mapping.members |= new_members
         services.start_check(run=run, mapping=mapping)
-        _run_worker_step(run)
+        _check_or_write_file(run)
 
 
-def _run_worker_step(run: ImportRun) -> None:
+def _check_or_write_file(run: ImportRun) -> None:
     """Check or write the file in this process, or wait for the worker that has claimed the run."""
     while run.state in leases.WORKING_STATES:
         jobs.run_import(run.pk)

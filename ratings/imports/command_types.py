@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,8 @@ from projects.models import Project
 
 from .interpretation import FileInterpretation
 from .values.label_interpretation import LabelOptions
+
+COUNT_NAMES = ("items", "raters", "ratings", "gold", "skips")
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,19 @@ class FileResult:
     notes: list[str] = field(default_factory=list)
     understood: FileInterpretation | None = None
     labels: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def to_json(self) -> Mapping[str, Any]:
+        """Return the result for the API, with everything that was understood."""
+        return {
+            "stored": self.stored,
+            **{name: self.counts.get(name, 0) for name in COUNT_NAMES},
+            "left_out": self.skipped_records,
+            "problems": self.problems,
+            "notes": self.notes,
+            "labels": self.labels,
+            "source": self.source,
+            "understood": self.understood.to_json() if self.understood else None,
+        }
 
     def add_problem(self, message: str, *, kind: str = "", **details: Any) -> None:
         """Add a problem because of which the file is not imported (see `ProblemGroup.to_json`)."""

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
-from .decoding.table_times import needs_no_zone
+from .decoding.table_times import has_zone_or_no_time
 from .mapping.column_cells import TableHead
-from .mapping.column_texts import COLUMN_REASONS, DOUBTS, LAYOUT_TEXTS, ROLE_TEXTS
+from .mapping.display_texts import COLUMN_REASONS, DOUBTS, LAYOUT_TEXTS, ROLE_TEXTS
 from .mapping.import_mapping import FIRST_SHEET, ImportMapping
 from .mapping.rater_columns import get_item_name
 from .problems import MAX_SHOWN_LINES, quote_argument
@@ -49,12 +49,16 @@ class InterpretedColumn(NamedTuple):
 
 @dataclass
 class InterpretedQuestion:
-    """A question: its labels with numbers of ratings; scale and order if it is new."""
+    """A question: its labels with numbers of ratings; scale and order if it is new.
+
+    ``missing`` are the texts of the file that were read as missing values.
+    """
 
     labels: dict[str, int] = field(default_factory=dict)
     scale: str = ""
     order: list[str] = field(default_factory=list)
     order_basis: str = ""
+    missing: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -110,7 +114,7 @@ class FileInterpretation:
             mapping.layout,
             list_columns(mapping, head),
             rows_are_items=mapping.rows_are_items,
-            default_rater=_get_only_rater(mapping),
+            default_rater=_get_default_rater(mapping),
             zone=_get_zone(mapping, head),
         )
 
@@ -118,29 +122,43 @@ class FileInterpretation:
         """Add the records that a check or a reader skipped (see `SkippedRecordCounts.to_json`)."""
         self.left_out = {reason: SkippedParts(**parts) for reason, parts in skipped_records.items()}
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the value of ``understood`` in JSON, with the texts of all codes."""
+    def to_json(self) -> Mapping[str, Any]:
+        """Return the value of ``understood`` in JSON, with the texts of all codes.
+
+        ``scale`` and ``order`` are those of the only question, empty if there are several.
+        """
         columns = [
             {
                 "name": column.name,
                 "role": column.role,
                 "detail": column.detail,
-                "reason": str(COLUMN_REASONS[column.reason]),
+                "meaning": column.role_text,
+                "why": column.reason_text,
             }
             for column in self.columns
         ]
+        questions = list(self.questions.values())
+        only = questions[0] if len(questions) == 1 else InterpretedQuestion()
+        missing = dict.fromkeys(text for question in questions for text in question.missing)
         left_out = {
             reason: {**asdict(parts), "reason": str(SKIPPED_RECORD_REASONS[reason])}
             for reason, parts in self.left_out.items()
         }
-        return {**asdict(self), "columns": columns, "left_out": left_out}
+        return {
+            **asdict(self),
+            "columns": columns,
+            "left_out": left_out,
+            "scale": only.scale,
+            "order": only.order or list(only.labels),
+            "missing": list(missing),
+        }
 
     def format_lines(self) -> list[str]:
         """Return the lines of text in the user's language."""
         lines = [str(SOURCES[self.source].name)]
         if self.sheets:
             lines.append(
-                _("sheets that are read: %(sheets)s") % {"sheets": _list_first(self.sheets)}
+                _("sheets that are read: %(sheets)s") % {"sheets": _join_first_names(self.sheets)}
             )
         if self.layout:
             lines.append(str(LAYOUT_TEXTS[self.layout]))
@@ -165,7 +183,7 @@ class FileInterpretation:
             )
         if self.repeats.count:
             lines.append(_format_repeats(self.repeats))
-        lines += [_format_left_out(reason, parts) for reason, parts in self.left_out.items()]
+        lines += [_format_skipped_part(reason, parts) for reason, parts in self.left_out.items()]
         return lines
 
 
@@ -195,7 +213,7 @@ def _get_value_detail(mapping: ImportMapping, index: int, name: str) -> str:
     return f"{value}, {question}" if question else value
 
 
-def _get_only_rater(mapping: ImportMapping) -> str:
+def _get_default_rater(mapping: ImportMapping) -> str:
     """Return the rater of a table that names none, else an empty text."""
     has_raters = "rater" in mapping.columns or mapping.key_separator
     return mapping.default_rater if mapping.layout == "long" and not has_raters else ""
@@ -204,7 +222,7 @@ def _get_only_rater(mapping: ImportMapping) -> str:
 def _get_zone(mapping: ImportMapping, head: TableHead) -> str:
     """Return the zone for times in the file that name none, empty if all times name theirs."""
     index = mapping.columns.get("rated_at")
-    if index is None or all(needs_no_zone(text) for text in head.columns[index].filled):
+    if index is None or all(has_zone_or_no_time(text) for text in head.columns[index].filled):
         return ""
     return mapping.zone or mapping.time_zone
 
@@ -214,23 +232,24 @@ def format_doubt(mapping: ImportMapping, head: TableHead) -> tuple[str, str]:
     columns = [head.names[index] for index in mapping.doubtful_columns]
     text, options = DOUBTS[mapping.doubt]
     values = {
-        "columns": _list_first(columns),
-        "labels": " ".join(
-            f"label={quote_argument(name)}" for name in columns[:MAX_LISTED_COLUMNS]
-        ),
-        "raters": " ".join(
-            f"rater={quote_argument(name)}" for name in columns[:MAX_LISTED_COLUMNS]
-        ),
+        "columns": _join_first_names(columns),
+        "labels": _format_assignments("label", columns),
+        "raters": _format_assignments("rater", columns),
         "n_sheets": len(mapping.sheet_titles),
-        "sheets": _list_first(mapping.sheet_titles),
+        "sheets": _join_first_names(mapping.sheet_titles),
     }
     return str(text) % values, options % values
 
 
-def _list_first(names: list[str]) -> str:
+def _format_assignments(role: str, columns: list[str]) -> str:
+    """Return the options that give the first columns a role."""
+    return " ".join(f"{role}={quote_argument(name)}" for name in columns[:MAX_LISTED_COLUMNS])
+
+
+def _join_first_names(names: list[str]) -> str:
     """Return the first names of columns or sheets."""
-    shown = names[:MAX_LISTED_COLUMNS]
-    return ", ".join(shown) + ("" if shown == names else ", …")
+    first_names = names[:MAX_LISTED_COLUMNS]
+    return ", ".join(first_names) + ("" if first_names == names else ", …")
 
 
 def _format_repeats(repeats: Repeats) -> str:
@@ -254,7 +273,7 @@ def _format_question(key: str, question: InterpretedQuestion) -> str:
     }
 
 
-def _format_left_out(reason: str, parts: SkippedParts) -> str:
+def _format_skipped_part(reason: str, parts: SkippedParts) -> str:
     text = _("left out: %(count)s, %(reason)s") % {
         "count": parts.count,
         "reason": SKIPPED_RECORD_REASONS[reason],

@@ -74,7 +74,7 @@ def _release_after_failure(run: ImportRun) -> None:
 def _validate_file(run: ImportRun) -> None:
     """Validate the file, and store the report and the staging database together."""
     mapping = ImportMapping.from_run(run)
-    reader = SOURCES[mapping.source].open_reader(shared_files.get_local_path(run), mapping)
+    reader = SOURCES[mapping.source].open_reader(shared_files.ensure_local_file(run), mapping)
     heartbeat = _build_heartbeat(
         run, lambda: {"bytes_read": min(reader.bytes_read, run.bytes_total)}
     )
@@ -97,7 +97,7 @@ def _validate_file(run: ImportRun) -> None:
             _store_report(run, report)
             scratch_path.replace(uploads.get_absolute_path(f"{run.path}{uploads.STAGING_SUFFIX}"))
             if run.in_database:
-                shared_files.store_file(run, uploads.STAGING_SUFFIX)
+                shared_files.store_in_database(run, uploads.STAGING_SUFFIX)
     finally:
         staging.close()
         scratch_path.unlink(missing_ok=True)
@@ -127,7 +127,7 @@ def _write_rows(run: ImportRun) -> None:
     """Write the staged rows, and mark the run as done or as failed."""
     try:
         with open_staged_rows(
-            shared_files.get_local_path(run, uploads.STAGING_SUFFIX, renew=True),
+            shared_files.ensure_local_file(run, uploads.STAGING_SUFFIX, refresh=True),
             _build_heartbeat(run, dict),
         ) as staged_rows:
             archive = MediaArchive.for_manifest(uploads.get_absolute_path(run.path))

@@ -102,7 +102,7 @@ def format_error(error: UnreadableFileError) -> str:
     return build_error_group(error).format()
 
 
-def describe_stop(kind: str, value: str) -> str:
+def describe_write_failure(kind: str, value: str) -> str:
     """Return why a validated file could not be written, in the user's language."""
     messages = {
         "categories": gettext(
@@ -187,11 +187,13 @@ def _build_group(
     first = problems[0]
     message = format_problem(first.to_json())
     values = [problem.values.get("value") for problem in problems]
-    others = [str(value) for value in dict.fromkeys(values) if value not in (None, values[0])]
-    if others:
-        shown = ", ".join(f"'{value}'" for value in others[:MAX_SHOWN_VALUES])
-        shown += ", …" if len(others) > MAX_SHOWN_VALUES else ""
-        message += " " + gettext("Likewise %(values)s.") % {"values": shown}
+    further_values = [
+        str(value) for value in dict.fromkeys(values) if value not in (None, values[0])
+    ]
+    if further_values:
+        quoted_values = ", ".join(f"'{value}'" for value in further_values[:MAX_SHOWN_VALUES])
+        quoted_values += ", …" if len(further_values) > MAX_SHOWN_VALUES else ""
+        message += " " + gettext("Likewise %(values)s.") % {"values": quoted_values}
     next_step, options = NEXT_STEPS.get(first.values.get("step", kind), ("", ""))
     quoted = {name: quote_argument(str(value)) for name, value in first.values.items()}
     return ProblemGroup(

@@ -79,10 +79,10 @@ def _save_run(**columns: Any) -> ImportRun:
     run = ImportRun.objects.create(
         **columns,
         folder=data_folders.get_token(data_folders.IMPORTS),
-        in_database=shared_files.need_database(columns["path"]),
+        in_database=shared_files.needs_database_copy(columns["path"]),
     )
     if run.in_database:
-        shared_files.store_file(run)
+        shared_files.store_in_database(run)
         imports_uploads.delete_abandoned_uploads(
             set(ImportRun.objects.values_list("path", flat=True))
         )
@@ -124,7 +124,7 @@ def reread_file(
     mapping.sheets = sheets
     if source and source != mapping.source:
         mapping.source, mapping.delimiter = source, ""
-    _guess_mapping(mapping, shared_files.get_local_path(run), run.project)
+    _guess_mapping(mapping, shared_files.ensure_local_file(run), run.project)
     return _update_run_in_state(run, (State.MAPPING,), mapping=mapping.to_json())
 
 

@@ -20,15 +20,19 @@ from . import uploads, zip_archives
 PART_BYTES = 1 << 20
 
 
-def need_database(path: str) -> bool:
-    """Return True if other hosts need the file of this path and can use it without its media."""
-    if zip_archives.has_archive(uploads.get_absolute_path(path)):
+def needs_database_copy(path: str) -> bool:
+    """Return True if other hosts need the file of this path from the database.
+
+    False for a file with an archive of media: the archive is not copied, and only the host that has
+    it can import the file.
+    """
+    if zip_archives.has_media_archive(uploads.get_absolute_path(path)):
         return False
     return bool(data_folders.list_separate_hosts(data_folders.IMPORTS))
 
 
 @transaction.atomic
-def store_file(run: ImportRun, suffix: str = "") -> None:
+def store_in_database(run: ImportRun, suffix: str = "") -> None:
     """Store a file of the run in the database, in place of an earlier one."""
     run.file_parts.filter(suffix=suffix).delete()
     with uploads.get_absolute_path(f"{run.path}{suffix}").open("rb") as file:
@@ -40,13 +44,13 @@ def store_file(run: ImportRun, suffix: str = "") -> None:
             number += 1
 
 
-def get_local_path(run: ImportRun, suffix: str = "", *, renew: bool = False) -> Path:
-    """Return the path of a file of the run, fetched from the database where it is missing.
+def ensure_local_file(run: ImportRun, suffix: str = "", *, refresh: bool = False) -> Path:
+    """Return the path of a file of the run, after fetching it from the database if it is missing.
 
-    With ``renew`` it is fetched anyway: another host may have made a newer one.
+    With ``refresh`` it is fetched anyway: another host may have a newer one.
     """
     path = uploads.get_absolute_path(f"{run.path}{suffix}")
-    if run.in_database and (renew or not path.exists()):
+    if run.in_database and (refresh or not path.exists()):
         _fetch_file(run, suffix, path)
     return path
 

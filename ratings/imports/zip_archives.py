@@ -55,7 +55,7 @@ def validate_directory_size(path: Path) -> None:
         raise UnreadableFileError("zip_many", limit=MAX_FILES)
 
 
-def has_archive(path: Path) -> bool:
+def has_media_archive(path: Path) -> bool:
     """Return whether an archive with media belongs to the stored file."""
     return path.with_name(path.name + ARCHIVE_SUFFIX).exists()
 
@@ -154,8 +154,8 @@ def _select_manifest(tables: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
         named_manifest = [
             table for table in tables if PurePosixPath(table.filename).stem.lower() == MANIFEST_STEM
         ]
-        others = [table.filename for table in tables if table not in named_manifest[:1]]
-        raise UnreadableFileError("zip_manifests", found=truncate_text(", ".join(others[:5])))
+        extra_names = [table.filename for table in tables if table not in named_manifest[:1]]
+        raise UnreadableFileError("zip_manifests", found=truncate_text(", ".join(extra_names[:5])))
     if not tables:
         raise UnreadableFileError("zip")
     return tables[0]

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from core.api.errors import BadRequest
+from core.text import parse_id
 from projects.models import Item, Member, Project
 from projects.permissions import get_project
 from projects.services.items import gold
@@ -46,9 +47,9 @@ def item_preview(request: HttpRequest, project_id: int) -> HttpResponse:
     """Render the submitted content as raters will see it, beside the form."""
     project = get_project(request.user, project_id, role=LEAD)
     item = None
-    item_id_text = request.POST.get("item", "")
-    if item_id_text.isascii() and item_id_text.isdigit() and len(item_id_text) < 19:
-        item = Item.objects.filter(project=project, pk=int(item_id_text)).first()
+    item_id = parse_id(request.POST.get("item"))
+    if item_id is not None:
+        item = Item.objects.filter(project=project, pk=item_id).first()
     parts = _build_part_formset(request.POST, item)
     body = _get_preview_body(parts, item)
     context = {"blocks": content.build_blocks(body), "problem": forms.get_body_error(body)}
@@ -67,7 +68,7 @@ def item_gold(request: HttpRequest, project_id: int, item_id: int, key: str) -> 
     ]
     if request.POST.get("action") == "retire":
         if gold.retire_gold_answer(item=item, question=question, by=request.user):
-            messages.success(request, _("The gold answer is taken away; its history stays."))
+            messages.success(request, _("Gold answer removed. Its history is kept."))
         return redirect_back(request, project)
     explanation = request.POST.get("explanation", "").replace("\0", "")
     explanation = explanation.replace("\r\n", "\n").strip()[: gold.MAX_EXPLANATION_LENGTH]
@@ -76,7 +77,7 @@ def item_gold(request: HttpRequest, project_id: int, item_id: int, key: str) -> 
             item=item, question=question, answer=codes, by=request.user, explanation=explanation
         )
     except gold.InvalidGoldAnswer:
-        messages.error(request, _("Choose the answer, or the answers, that are right."))
+        messages.error(request, _("Choose the right answer or answers."))
     else:
         messages.success(request, _("Saved."))
     return redirect_back(request, project)

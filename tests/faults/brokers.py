@@ -17,11 +17,10 @@ import redis
 from agreement_site.celery import app
 from agreement_site.server import embedded_broker
 from core.jobs import dispatch
-from metrics.jobs import hints
 
 START_TIMEOUT_SECONDS = 20.0  # only a broker that never starts takes that long
 QUEUE = "celery"
-ORIGINAL_REDIS_CLIENT = hints.get_redis_client  # kept here, because a test may replace it
+ORIGINAL_REDIS_CLIENT = dispatch.get_redis_client  # kept here, because a test may replace it
 
 
 class Broker:

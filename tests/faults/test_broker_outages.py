@@ -101,7 +101,7 @@ def test_broker_frozen_before_the_message_delays_no_rating(
         def set(self, *args: Any, **kwargs: Any) -> bool:
             return True
 
-    monkeypatch.setattr(hints, "get_redis_client", FakeRedis)
+    monkeypatch.setattr(dispatch, "get_redis_client", FakeRedis)
     broker.freeze()
     assert post("no connection yet").status_code == 200
     broker.thaw()
@@ -119,7 +119,7 @@ def test_rater_waits_at_most_two_seconds_for_the_broker(settings: Any) -> None:
 
     The libraries' own timeouts are longer.
     """
-    redis_options = hints.get_redis_client().connection_pool.connection_kwargs
+    redis_options = dispatch.get_redis_client().connection_pool.connection_kwargs
     celery_options = app.conf.broker_transport_options
     assert (
         redis_options["socket_timeout"]

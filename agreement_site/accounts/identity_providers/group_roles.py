@@ -50,9 +50,9 @@ def apply_groups(user: User, claims: Mapping[str, Any]) -> None:
         roles = {
             role for group, target, role in entries if target == project.pk and group in groups
         }
-        wanted = next((role for role in ROLES if role in roles), None)
+        highest_role = next((role for role in ROLES if role in roles), None)
         try:
-            _set_role(user, project, wanted)
+            _set_role(user, project, highest_role)
         except InvalidProjectChange as error:  # the last lead stays one
             logger.warning("project %s keeps its member %s: %s", project.pk, user.pk, error)
 
@@ -67,12 +67,12 @@ def _set_role(user: User, project: Project, role: str | None) -> None:
         membership.change_role(member=member, role=role, by=user)
 
 
-def _set_administrator(user: User, wanted: bool) -> None:
+def _set_administrator(user: User, is_administrator: bool) -> None:
     """Give or take all rights; the last administrator keeps them."""
-    others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
-    if user.is_superuser == wanted or (not wanted and not others.exists()):
+    remaining = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
+    if user.is_superuser == is_administrator or (not is_administrator and not remaining.exists()):
         return
-    user.is_staff = user.is_superuser = wanted
+    user.is_staff = user.is_superuser = is_administrator
     user.save(update_fields=["is_staff", "is_superuser"])
     security_log.log_event(
         "admin_changed",
@@ -80,7 +80,7 @@ def _set_administrator(user: User, wanted: bool) -> None:
         model=user._meta.label,
         target=user.pk,
         name=user.get_username(),
-        before={"is_superuser": not wanted},
-        after={"is_superuser": wanted},
+        before={"is_superuser": not is_administrator},
+        after={"is_superuser": is_administrator},
         how="provider",
     )

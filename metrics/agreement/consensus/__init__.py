@@ -4,6 +4,7 @@ from .calibration import (
     MIN_GOLD_ITEMS,
     TEMPERATURES,
     Calibration,
+    GoldCalibration,
     calibrate,
     calibrate_on_gold,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "TIED",
     "Calibration",
     "DawidSkene",
+    "GoldCalibration",
     "MajorityVote",
     "StartingValues",
     "calibrate",

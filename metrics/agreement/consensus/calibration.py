@@ -8,9 +8,15 @@ the same ratings give the same selection in any order. The model fitted to the r
 Where many raters make the same errors, T is too certain; then T^tau with tau < 1 predicts better.
 
 Held-out ratings share the errors that all raters make, so that they show a part of it only. With
-gold answers of MIN_GOLD_ITEMS items or more, tau is the one under which these answers are most
-probable (temperature scaling: Guo, Pleiss, Sun & Weinberger 2017, ICML), by T of a model that does
-not know them. It holds for items of the same kind as the gold items.
+gold answers of MIN_GOLD_ITEMS items or more, T of a model that does not know them is calibrated on
+them: it becomes the mean of
+
+    (1 - e) T^tau + e / k
+
+over tau (temperature scaling: Guo, Pleiss, Sun & Weinberger 2017, ICML) and the share e of items
+that mislead all raters, however sure they are; each as probable as the gold answers make it
+(Bayesian model averaging, uniform over log tau and e). So few gold answers give no certainty that
+they cannot show. It holds for items of the same kind as the gold items.
 """
 
 from dataclasses import dataclass
@@ -27,7 +33,8 @@ from .labels import raise_to_power
 from .model import DawidSkene, fit_dawid_skene
 
 TEMPERATURES = (0.8, 0.6, 0.5, 0.4, 0.3)
-GOLD_TEMPERATURES = tuple(np.geomspace(1.0, 0.01, 47).tolist())  # steps of a tenth
+GOLD_TEMPERATURES = np.geomspace(1.0, 0.01, 24)
+MISLEADING_SHARES = (np.arange(20) + 0.5) / 40  # e, from 0 to 1/2
 MIN_GOLD_ITEMS = 30  # items with a gold answer and two ratings or more
 BINS = 5
 _MIN_RATINGS = 3  # ratings an item needs for one of them to be held out
@@ -125,6 +132,32 @@ def calibrate(
     )
 
 
+@dataclass(frozen=True)
+class GoldCalibration:
+    """Probabilities of categories, calibrated on n gold answers.
+
+    weights (24,): of T^tau for each of GOLD_TEMPERATURES; misleading: the mean of e, 1 less their
+    sum.
+    """
+
+    weights: Floats
+    misleading: float
+    n: int
+
+    @property
+    def tau(self) -> float:
+        """The mean of tau."""
+        return float(self.weights @ GOLD_TEMPERATURES / self.weights.sum())
+
+    def apply(self, posterior: npt.ArrayLike) -> Floats:
+        """Return the calibrated probabilities (N, k) of T (N, k), whose order stays."""
+        t = np.asarray(posterior, float)
+        calibrated = np.full(t.shape, self.misleading / t.shape[1])
+        for tau, weight in zip(GOLD_TEMPERATURES, self.weights, strict=True):
+            calibrated += weight * raise_to_power(t, tau)
+        return calibrated
+
+
 def calibrate_on_gold(
     item: npt.ArrayLike,
     rater: npt.ArrayLike,
@@ -133,8 +166,8 @@ def calibrate_on_gold(
     *,
     gold: tuple[npt.ArrayLike, npt.ArrayLike],
     **options: Any,
-) -> tuple[float, int] | None:
-    """Return the power tau fitted to gold answers, and n answers; None for too few.
+) -> GoldCalibration | None:
+    """Return the calibration on gold answers, None for too few.
 
     Ratings in long form (M,); gold: items and codes (G,). Options as in the fit of Dawid and
     Skene's model; items that they fix are not used.
@@ -152,12 +185,17 @@ def calibrate_on_gold(
     if fit.reason is not None:
         return None
     posterior = fit.posterior[np.searchsorted(fit.items, gold_items)]
-    logs = np.log(np.maximum(posterior, 1e-300))
     rows = np.arange(gold_items.size)
-    losses = []
-    for tau in GOLD_TEMPERATURES:
-        losses.append(-special.log_softmax(tau * logs, axis=1)[rows, gold_codes].sum())
-    return GOLD_TEMPERATURES[int(np.argmin(losses))], int(gold_items.size)
+    tempered = [raise_to_power(posterior, tau)[rows, gold_codes] for tau in GOLD_TEMPERATURES]
+    misleading = MISLEADING_SHARES[:, None]
+    # Logarithms of the probability of the gold answers by tau and e (24, 20).
+    logs = np.log((1 - misleading) * np.array(tempered)[:, None] + misleading / k).sum(axis=-1)
+    probability = special.softmax(logs)
+    return GoldCalibration(
+        probability @ (1 - MISLEADING_SHARES),
+        float((probability @ MISLEADING_SHARES).sum()),
+        int(gold_items.size),
+    )
 
 
 def _get_confusion(fit: DawidSkene, raters: Ints) -> Floats:

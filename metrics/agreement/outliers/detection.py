@@ -5,7 +5,14 @@ from dataclasses import dataclass, field
 
 import numpy.typing as npt
 
-from metrics.agreement.drift import AGREEMENT, CANNOT_TELL_WHO, DriftAlert, DriftResult
+from metrics.agreement.drift import (
+    AGREEMENT,
+    CANNOT_TELL_WHO,
+    DriftAlert,
+    DriftContext,
+    DriftResult,
+    detect_drift,
+)
 
 from . import careless_raters, copies, disagreement, level_shifts, newcomers
 from .finding import OutlierFinding
@@ -21,6 +28,35 @@ class OutlierResult:
 
     findings: list[OutlierFinding] = field(default_factory=list)
     explained: set[int] = field(default_factory=set)
+
+
+def name_raters(
+    items: npt.ArrayLike,
+    raters: npt.ArrayLike,
+    codes: npt.ArrayLike,
+    days: npt.ArrayLike,
+    *,
+    categories: int,
+    ordered: bool,
+    attributes: Sequence[npt.ArrayLike] = (),
+) -> set[int]:
+    """Return the raters whom alerts name, by drift or any other rule.
+
+    items, raters, codes, days (M,): as for detect_drift; categories: their number; attributes:
+    columns (M,) that describe the items.
+    """
+    context = DriftContext(attributes=attributes)
+    drift = detect_drift(items, raters, codes, days, categories, ordered, context=context)
+    return list_named_raters(drift, detect_outliers(drift, categories))
+
+
+def list_named_raters(drift: DriftResult, outliers: OutlierResult) -> set[int]:
+    """Return the raters of the drift alerts that are raised, and of the findings."""
+    named = {rater for finding in outliers.findings for rater in finding.raters}
+    for index, alert in enumerate(drift.alerts):
+        if index not in outliers.explained:
+            named |= set(alert.raters)
+    return {int(rater) for rater in named}
 
 
 def detect_outliers(

@@ -19,11 +19,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from metrics.agreement.coefficients import cohen, two_raters
 from metrics.agreement.coefficients.intraclass.icc import icc_from_counts
 from metrics.agreement.estimate import Floats, Value, t_quantile, wilson_interval
 
+MIN_REPEATS = 10  # repeated items from which a rater is compared with the others
+MIN_RATERS = 3
+MIN_SHARE_GAP = 0.05  # of equal answers, below the middle rater
+FALSE_POSITIVE_RATE = 0.05  # of naming anyone where all are equally consistent
 NO_REPEATS = "no_repeats"
 TOO_FEW = "too_few_items"
 
@@ -183,3 +188,23 @@ def _compute_stratified_kappa(n: int, raters: list[RepeatAgreement]) -> Value:
         "expected": float((size * expected).sum() / size.sum()),
         "reason": None,
     }
+
+
+def find_inconsistent_raters(same: np.ndarray, n_repeats: np.ndarray) -> np.ndarray:
+    """Return a mask (R,) of raters who repeat their answers less often than the middle rater.
+
+    same, n_repeats (R,): equal second answers, and all second answers. A rater is inconsistent if
+    Wilson's interval of the share (Bonferroni's correction for the raters) lies more than
+    MIN_SHARE_GAP below the median of the raters with at least MIN_REPEATS repeats, of whom at least
+    three are needed.
+    """
+    is_usable = n_repeats >= MIN_REPEATS
+    n_raters = np.count_nonzero(is_usable)
+    if n_raters < MIN_RATERS:
+        return np.zeros(len(same), bool)
+    n = np.maximum(n_repeats, 1)
+    share = same / n
+    z = -special.ndtri(FALSE_POSITIVE_RATE / (2 * n_raters))
+    half_width = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    upper_limit = (share + z**2 / (2 * n) + half_width) / (1 + z**2 / n)
+    return np.asarray(is_usable & (upper_limit < np.median(share[is_usable]) - MIN_SHARE_GAP))

@@ -24,7 +24,7 @@ from metrics.management.file_headline import REASON_TEXTS, build_scale, compute_
 from metrics.results.clusters import JsonObject
 from ratings.imports.decoding.encodings import ENCODINGS
 from ratings.imports.mapping.column_options import parse_column_roles
-from ratings.imports.mapping.column_texts import LAYOUT_TEXTS
+from ratings.imports.mapping.display_texts import LAYOUT_TEXTS
 from ratings.imports.mapping.import_mapping import SHEET_CHOICES
 from ratings.imports.values.label_interpretation import quote_labels
 from ratings.imports.values.label_notes import NO_ORDER, LabelNote, format_command_note
@@ -222,7 +222,7 @@ def _compute_results(options: Mapping[str, Any]) -> _FileResults:
         headline=file_clusters.widen_headline(headline, clusters),
         rules=file_clusters.widen_rules(results.rules, clusters),
         pair=results.pair and file_clusters.widen_pair(results.pair, clusters),
-        cluster=file_clusters.describe(clusters, headline["headline"]["name"]),
+        cluster=clusters.describe(headline["headline"]["name"]),
     )
 
 

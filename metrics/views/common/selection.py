@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 from django.http import Http404, HttpRequest, QueryDict
 from django.utils.translation import gettext as _
 
+from core.text import parse_id
 from metrics import periods
 from metrics.agreement.weights import UNWEIGHTED, list_applicable_weightings
 from metrics.filters import RatingFilter
@@ -205,10 +206,10 @@ def get_after_id(parameters: QueryDict) -> int:
 
     Raises Http404 for other text.
     """
-    text = parameters.get("after") or "0"
-    if not (text.isascii() and text.isdigit() and len(text) <= 18):
+    after_id = parse_id(parameters.get("after") or "0")
+    if after_id is None:
         raise Http404(_("No such page."))
-    return int(text)
+    return after_id
 
 
 def get_page_number(request: HttpRequest) -> int:

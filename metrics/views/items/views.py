@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from core import security_log
+from core.text import parse_id
 from metrics.views.common import live_updates
 from metrics.views.common.selection import (
     Selection,
@@ -157,10 +158,7 @@ def _get_page_by_id(
 
 def _parse_n_before(parameters: QueryDict, after: int) -> int | None:
     """Return the number of items on the pages before, as the URL has it; None when unknown."""
-    text = parameters.get("seen", "")
-    if not after:
-        return 0
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+    return parse_id(parameters.get("seen")) if after else 0
 
 
 def _list_offered_raters(selection: Selection) -> list[Rater]:
@@ -196,10 +194,10 @@ def _get_open_item(request: HttpRequest, selection: Selection) -> dict[str, Any]
     """Return the item that is open beside the list, or None."""
     if not request.GET.get("item"):
         return None
-    number = request.GET["item"]
-    if not (number.isascii() and number.isdigit() and len(number) <= 18):
+    item_id = parse_id(request.GET["item"])
+    if item_id is None:
         raise Http404
-    item = get_object_or_404(Item, project=selection.project, pk=int(number))
+    item = get_object_or_404(Item, project=selection.project, pk=item_id)
     project: Any = selection.project
     return {
         "item": item,

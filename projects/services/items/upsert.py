@@ -41,14 +41,14 @@ def upsert_items(
 ) -> Counts:
     """Create or change items by key; fields that are left out stay. All or nothing.
 
-    The audit log gets one line with the numbers, unless the rows are a batch of an import, which
-    has a line of its own (``is_import``).
+    The audit log gets one line with the numbers. A batch of an import (``is_import``) has been
+    validated, and the import has a line of its own.
 
     Raises BadRequest with the errors of each row. New items are stored in the order of the rows,
     which is the order of lists and of the queue. The previous body of a changed item is stored
     as a version if it showed anything (store_item_versions).
     """
-    items = validate_rows("item", rows, FIELDS)
+    items = list(rows) if is_import else validate_rows("item", rows, FIELDS)
     with transaction.atomic():
         gold_answers = gold_rows.parse_gold_rows(project, items)
         existing = _get_existing_items(project, items)
@@ -189,6 +189,8 @@ def _find_withdrawn_problem(withdrawn: Any) -> str | None:
 def _find_object_problem(name: str, value: Any) -> str | None:
     if not isinstance(value, dict):
         return f"'{name}' must be an object, not {describe_json_type(value)}"
+    if _has_short_texts_alone(value):
+        return None
     if any(isinstance(part, dict | list) for part in value.values()) and not _is_within_depth(
         value, MAX_DEPTH
     ):
@@ -196,6 +198,16 @@ def _find_object_problem(name: str, value: Any) -> str | None:
     if _estimate_json_length(value, MAX_BODY_LENGTH) > MAX_BODY_LENGTH:
         return f"'{name}' is larger than {MAX_BODY_LENGTH} characters; store the rest elsewhere"
     return None
+
+
+def _has_short_texts_alone(value: dict[str, Any]) -> bool:
+    """Return True for an object of a few texts, which is neither deep nor large: most items are."""
+    length = 0
+    for name, part in value.items():
+        if type(part) is not str:
+            return False
+        length += len(name) + len(part) + 2
+    return length < MAX_BODY_LENGTH
 
 
 def _estimate_json_length(value: Any, limit: int) -> int:

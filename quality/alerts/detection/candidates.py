@@ -30,13 +30,13 @@ class AlertCandidate:
 def build_drift_candidate(drift_alert: drift.DriftAlert, level: float) -> AlertCandidate:
     """Return the candidate for a drift that reached the evidence threshold ``level``."""
     measure = drift.SCORE_OF_CHANNEL[drift_alert.channel]
-    others = [rater for rater in drift_alert.raters if rater != drift_alert.rater]
+    other_raters = [rater for rater in drift_alert.raters if rater != drift_alert.rater]
     return AlertCandidate(
         kind=AlertKind.RATER_DRIFT,
         period=AlertPeriod(drift_alert.raters, drift_alert.onset, drift_alert.day),
         fields={
             "rater_id": drift_alert.rater,
-            "other_rater_id": others[0] if others else None,
+            "other_rater_id": other_raters[0] if other_raters else None,
             "measure": AlertMeasure(measure),
             **_build_common_fields(drift_alert),
             "n": drift_alert.n_since,

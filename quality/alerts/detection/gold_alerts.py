@@ -34,12 +34,12 @@ def update_gold_alerts() -> int:
             alert.state != AlertState.RESOLVED or alert.n >= count[0] for alert in alerts
         ):
             continue
-        n_created += _update_question(question_id, count)
+        n_created += _update_gold_alerts_of_question(question_id, count)
     return n_created
 
 
 @transaction.atomic
-def _update_question(question_id: int, count: tuple[int, int] | None) -> int:
+def _update_gold_alerts_of_question(question_id: int, count: tuple[int, int] | None) -> int:
     """Update the gold alerts of one question under its lock; return how many were created.
 
     ``count``: (suspected gold answers, people who rated them), or None without any.

@@ -30,7 +30,7 @@ def list_attribute_columns(
     rows = Item.objects.filter(project=question.project_id).exclude(attributes={})
     values_by_name: dict[str, dict[int, str]] = defaultdict(dict)
     for item_id, attributes in rows.values_list("pk", "attributes").iterator(chunk_size=CHUNK_SIZE):
-        for name, value in _iter_scalars(attributes):
+        for name, value in _list_scalars(attributes):
             values_by_name[name][item_id] = value
     unique_ids, index = np.unique(item_ids, return_inverse=True)
     columns: list[npt.NDArray[np.int64]] = []
@@ -49,7 +49,7 @@ def list_attribute_columns(
     return columns
 
 
-def _iter_scalars(attributes: Any) -> list[tuple[str, str]]:
+def _list_scalars(attributes: Any) -> list[tuple[str, str]]:
     """Return the names and values of an item's attributes that are neither lists nor objects."""
     if not isinstance(attributes, dict):
         return []

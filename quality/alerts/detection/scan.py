@@ -18,7 +18,7 @@ from quality.models import Alert, AlertCause, AlertKind
 from ratings.models import Rating
 from ratings.services.rating_times import EPOCH, day_number
 
-from . import item_attributes, overlap
+from . import item_attributes, missing_ratings
 from .candidates import AlertCandidate, build_drift_candidate, build_outlier_candidate
 
 CHUNK_SIZE = 20_000
@@ -67,7 +67,7 @@ def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
     if reason:
         return ScanResult(None, reason, ratings.size)
     level, known_changes = (
-        sensitivity.get_evidence_level(question.project_id),
+        sensitivity.get_evidence_threshold(question.project_id),
         build_drift_context(question),
     )
     settings = drift.DriftSettings(
@@ -96,7 +96,7 @@ def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
         level,
         [build_drift_candidate(alert, level) for alert in drift_alerts]
         + [build_outlier_candidate(outlier, scale, level) for outlier in outlier_result.findings]
-        + overlap.find_missing_ratings(question, ratings, today),
+        + missing_ratings.list_candidates(question, ratings, today),
         sensitivity.compute_workload(drift_result),
     )
 

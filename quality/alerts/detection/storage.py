@@ -83,15 +83,15 @@ def create_alerts(
                 alert.supported = index in matched_indexes
                 alert.save(update_fields=["supported"])
         for index, candidate in enumerate(candidates_of_kind):
-            if periods.is_new(index) and not _is_explained(candidate, stored_alerts):
+            if periods.is_new(index) and not _has_alert_of_same_cause(candidate, stored_alerts):
                 alert = _create_alert(question, candidate)
                 stored_alerts.append(alert)
                 new_alerts.append(alert)
     return new_alerts
 
 
-def _is_explained(candidate: AlertCandidate, stored_alerts: Sequence[Alert]) -> bool:
-    """Return whether an unresolved alert of another kind has the same cause.
+def _has_alert_of_same_cause(candidate: AlertCandidate, stored_alerts: Sequence[Alert]) -> bool:
+    """Return whether an unresolved alert of another kind has the candidate's cause.
 
     That is any alert of the same rater; for alerts about a question, one whose days overlap.
     """
@@ -205,12 +205,12 @@ def build_drift_states(question: Question, drift_result: drift.DriftResult) -> l
             reason=state.reason or "",
         )
         if index in charts and not state.reason:
-            _set_drift_size(row, charts[index])
+            _set_drift_fields(row, charts[index])
         rows.append(row)
     return rows
 
 
-def _set_drift_size(row: DriftState, chart: drift.ControlChart) -> None:
+def _set_drift_fields(row: DriftState, chart: drift.ControlChart) -> None:
     """Set measure, onset and size from the channel with the most evidence on the newest day."""
     day_index = chart.day.size - 1
     channel = chart.find_leading_channel(day_index)

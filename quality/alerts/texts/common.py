@@ -42,7 +42,7 @@ def build_text_params(alert: Alert) -> dict[str, Any]:
         "n": format_count(alert.n),
         "before": format_count(alert.n_before),
         "category": facts.get("category", ""),
-        "level": format_count(round(get_evidence_level(alert))),
+        "level": format_count(round(get_threshold_of_alert(alert))),
     }
     shares = {
         name: format_percent(facts[name])
@@ -52,7 +52,7 @@ def build_text_params(alert: Alert) -> dict[str, Any]:
     return params | shares
 
 
-def get_evidence_level(alert: Alert) -> float:
+def get_threshold_of_alert(alert: Alert) -> float:
     """Return the evidence threshold at which the alert was raised."""
     level: float = alert.facts.get("level", DEFAULT_LEVEL)
     return level
@@ -62,16 +62,16 @@ def list_timing_sentences(alert: Alert) -> list[str]:
     """Return sentences on the interval of the change and on when it began."""
     sentences = [
         _(
-            "On average until then, the change lies between %(low)s and %(high)s (95 %%). If it"
-            " still grows, it has become larger."
+            "Average change until then: between %(low)s and %(high)s (95%% interval). If it"
+            " is still growing, it is larger now."
         )
     ]
     if alert.since_earliest != alert.since_latest:
-        sentences.append(_("It began between %(earliest)s and %(latest)s (95 %%)."))
+        sentences.append(_("It began between %(earliest)s and %(latest)s (95%% interval)."))
     return [sentence % build_text_params(alert) for sentence in sentences]
 
 
-def describe_guideline_changes(alert: Alert) -> list[str]:
+def list_guideline_changes(alert: Alert) -> list[str]:
     """Return a sentence for each change of the guidelines between onset and detection.
 
     Without a change, one sentence says so.
@@ -83,5 +83,5 @@ def describe_guideline_changes(alert: Alert) -> list[str]:
         changed_on = date_from_day(day_number(version.created_at, zone))
         if alert.since_earliest <= changed_on <= alert.detected_on:
             params = {"number": version.number, "day": format_day(changed_on)}
-            sentences.append(_("The guidelines became version %(number)s on %(day)s.") % params)
-    return sentences or [_("The guidelines did not change in these days.")]
+            sentences.append(_("The guidelines changed to version %(number)s on %(day)s.") % params)
+    return sentences or [_("The guidelines did not change at that time.")]

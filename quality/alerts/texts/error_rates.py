@@ -7,24 +7,24 @@ from django.utils.translation import gettext as _
 from metrics.views.common.number_formats import format_count
 from quality.models import Alert
 
-from .common import build_text_params, get_evidence_level
+from .common import build_text_params, get_threshold_of_alert
 
 WORKING_DAYS_PER_YEAR = 250
 
 
 def describe_rater_error_rate(alert: Alert) -> str:
     """Return the rate of false alerts per year of one rater's work."""
-    return _format_years(
+    return _format_rate_in_years(
         alert,
         once_a_year=_(
-            "Sampling noise alone raises such an alert at most once in a year of one rater’s work."
-            " That other changes name a rater in at most 5%% of the years was simulated, not"
-            " proved."
+            "Sampling noise alone raises such an alert at most once per year of one rater’s"
+            " work. Other changes flag a rater in at most 5%% of years; this was simulated,"
+            " not proven."
         ),
         once_in_years=_(
-            "Sampling noise alone raises such an alert at most once in %(years)s years of one"
-            " rater’s work. That other changes name a rater in at most 5%% of the years was"
-            " simulated, not proved."
+            "Sampling noise alone raises such an alert at most once per %(years)s years of"
+            " one rater’s work. Other changes flag a rater in at most 5%% of years; this was"
+            " simulated, not proven."
         ),
     )
 
@@ -32,8 +32,8 @@ def describe_rater_error_rate(alert: Alert) -> str:
 def describe_lifetime_error_rate(alert: Alert) -> str:
     """Return the share of unaffected raters for whom such an alert is ever raised."""
     text = _(
-        "Of raters who are not like that, at most one in %(level)s is ever named because of"
-        " sampling noise, however often one looks."
+        "Of raters without this problem, sampling noise ever flags at most one in %(level)s,"
+        " however often they are checked."
     )
     return text % build_text_params(alert)
 
@@ -41,8 +41,8 @@ def describe_lifetime_error_rate(alert: Alert) -> str:
 def describe_newcomer_error_rate(alert: Alert) -> str:
     """Return the share of newcomers at the bound who are ever named."""
     text = _(
-        "Of newcomers who agree as much as the bound or more, at most one in %(chance)s is ever"
-        " named because of sampling noise."
+        "Of newcomers who agree at least as much as the bound, sampling noise ever flags at"
+        " most one in %(chance)s."
     )
     return text % _build_chance_params(alert)
 
@@ -50,8 +50,8 @@ def describe_newcomer_error_rate(alert: Alert) -> str:
 def describe_copies_error_rate(alert: Alert) -> str:
     """Return the share of questions without copies in which such an alert is ever raised."""
     text = _(
-        "Of questions in which all raters decide on their own, at most one in %(chance)s ever gets"
-        " such an alert because of sampling noise."
+        "Of questions whose raters all work independently, sampling noise ever raises such"
+        " an alert in at most one in %(chance)s."
     )
     return text % _build_chance_params(alert)
 
@@ -62,30 +62,30 @@ def _build_chance_params(alert: Alert) -> dict[str, str]:
 
 def describe_question_error_rate(alert: Alert) -> str:
     """Return the rate of false alerts per year of one question."""
-    return _format_years(
+    return _format_rate_in_years(
         alert,
         once_a_year=_(
-            "Sampling noise alone raises such an alert at most once in a year of one question."
+            "Sampling noise alone raises such an alert at most once per year of one question."
         ),
         once_in_years=_(
-            "Sampling noise alone raises such an alert at most once in %(years)s years of one"
-            " question."
+            "Sampling noise alone raises such an alert at most once per %(years)s years of"
+            " one question."
         ),
     )
 
 
-def _format_years(alert: Alert, *, once_a_year: str, once_in_years: str) -> str:
-    """Return one of two texts for the years between two false alerts."""
-    years = get_evidence_level(alert) / WORKING_DAYS_PER_YEAR
+def _format_rate_in_years(alert: Alert, *, once_a_year: str, once_in_years: str) -> str:
+    """Return one of the texts, with the number of years between two false alerts."""
+    years = get_threshold_of_alert(alert) / WORKING_DAYS_PER_YEAR
     return (once_a_year if years < 1.5 else once_in_years) % {"years": format_count(round(years))}
 
 
 def describe_gold_error_rate(alert: Alert) -> str:
     return _(
-        "Each of them is wrong with a probability of one half or more, by what raters say who are"
-        " right on other gold. Three raters at least answered it."
+        "Each is wrong with a probability of at least one half, judging by raters who are"
+        " right on other gold answers. At least three raters answered it."
     )
 
 
-def describe_count(alert: Alert) -> str:
-    return _("This is a count: chance has no part in it.")
+def describe_count_error_rate(alert: Alert) -> str:
+    return _("This is a count, so chance plays no part.")

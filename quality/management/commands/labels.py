@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from metrics.agreement.consensus import MIN_GOLD_ITEMS
 from projects.models import Project, Question
 from quality.consensus import recomputation
 from quality.labels import data_card, files, selectors
@@ -36,6 +37,11 @@ class Command(BaseCommand):
             self.stdout.write(data_card.build_data_card(question))
             return
         consensus = Consensus.objects.filter(question=question).first()
+        if at_least is not None and consensus and not consensus.model.get("gold_items"):
+            self.stderr.write(
+                f"Without gold answers for {MIN_GOLD_ITEMS} items, errors that all raters share"
+                " are missed, so confidence is often too high."
+            )
         label_names = selectors.LabelNames.for_question(question, consensus)
         labels = selectors.get_labels(question, at_least=at_least)
         for chunk in files.FORMATS[file_format].stream(labels, label_names):

@@ -135,8 +135,7 @@ def compute_progress(rater: Rater) -> RaterProgress:
 
     Today is the day in the project's time zone.
     """
-    zone = ZoneInfo(rater.project.time_zone)
-    midnight = timezone.now().astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    midnight = _get_start_of_today(rater)
     cached_count, counted_until = _get_cached_count(rater)
     times = [connection.ops.adapt_datetimefield_value(time) for time in (midnight, counted_until)]
     count_queries = [(_RATED_SINCE_SQL, [rater.pk, time, time] * 2) for time in times]
@@ -176,19 +175,23 @@ def list_daily_figures(rater: Rater) -> list[DailyFigures]:
 
     Days are those of the project's time zone.
     """
-    zone = ZoneInfo(rater.project.time_zone)
-    start = timezone.now().astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
-    start -= datetime.timedelta(days=N_DAYS - 1)
+    start = _get_start_of_today(rater) - datetime.timedelta(days=N_DAYS - 1)
     time = connection.ops.adapt_datetimefield_value(start)
     [rows] = bulk.execute_statements([(_DAYS_SQL, [rater.pk, time, time] * 2)])
     seconds_by_day: dict[datetime.date, dict[tuple[int, int], float | None]] = {}
     for item_id, rated_at, seconds, is_check in rows:
-        day = ensure_aware(rated_at).astimezone(zone).date()
+        day = ensure_aware(rated_at).astimezone(start.tzinfo).date()
         seconds_by_day.setdefault(day, {})[item_id, is_check] = seconds
     return [
         DailyFigures(day, len(seconds), _compute_median(seconds.values()))
         for day, seconds in sorted(seconds_by_day.items(), reverse=True)
     ]
+
+
+def _get_start_of_today(rater: Rater) -> datetime.datetime:
+    """Return when today began in the project's time zone."""
+    now = timezone.now().astimezone(ZoneInfo(rater.project.time_zone))
+    return now.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def set_daily_goal(rater: Rater, goal: int | None) -> None:
@@ -205,8 +208,8 @@ def _compute_pace(rows: Sequence[tuple[Any, ...]]) -> float | None:
 
 
 def _compute_median(seconds: Iterable[float | None]) -> float | None:
-    known = [number for number in seconds if number is not None]
-    return statistics.median(known) if len(known) >= MIN_ITEMS_FOR_PACE else None
+    recorded = [number for number in seconds if number is not None]
+    return statistics.median(recorded) if len(recorded) >= MIN_ITEMS_FOR_PACE else None
 
 
 def clear_cached_count(rater: Rater) -> None:

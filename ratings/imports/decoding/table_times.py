@@ -47,7 +47,7 @@ def is_numeric_time(text: str) -> bool:
     return bool(_EPOCH_SECONDS.fullmatch(text) or _SPREADSHEET_DAYS.fullmatch(text))
 
 
-def needs_no_zone(text: str) -> bool:
+def has_zone_or_no_time(text: str) -> bool:
     """Return whether a text is a time with its zone, or no time."""
     moment = _parse_time(text, DAY_FIRST) or _parse_time(text, MONTH_FIRST)
     return moment is None or moment.tzinfo is not None
@@ -73,10 +73,10 @@ def _parse_time(text: str, date_order: str) -> datetime.datetime | None:
     try:
         return datetime.datetime.fromisoformat(text)
     except ValueError:
-        return _parse_other(text, date_order)
+        return _parse_non_iso_time(text, date_order)
 
 
-def _parse_other(text: str, date_order: str) -> datetime.datetime | None:
+def _parse_non_iso_time(text: str, date_order: str) -> datetime.datetime | None:
     """Return a time in another form than ISO 8601, or None."""
     try:
         if _EPOCH_SECONDS.fullmatch(text):

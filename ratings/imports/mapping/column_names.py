@@ -5,6 +5,7 @@ Names are compared without case, separators and camel case: TextID, text_id and 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Collection, Iterable, Sequence
 
@@ -197,6 +198,7 @@ def validate_column_names(cells: Sequence[str], line: int) -> list[str]:
     return names
 
 
+@functools.lru_cache(maxsize=10_000)  # also called with the rater of each row
 def normalize_name(name: str) -> str:
     """Return a column name in lower case with underscores between its words."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip())
@@ -230,7 +232,7 @@ def is_survey_name(name: str) -> bool:
     return compact_name(name) in _SURVEY_NAMES
 
 
-def is_result_name(name: str) -> bool:
+def is_agreement_result_name(name: str) -> bool:
     """Return whether a column of this name has agreement that was computed: Kappa."""
     return compact_name(name) in _RESULT_NAMES
 
@@ -245,9 +247,9 @@ def is_frequency_name(name: str) -> bool:
     return compact_name(name) in _FREQUENCY_NAMES
 
 
-def is_known_name(name: str) -> bool:
+def is_role_name(name: str) -> bool:
     """Return whether a name suggests a column of items, raters or labels."""
-    number = split_number(name)
+    number = split_numbered_name(name)
     return bool(number and number[0] in RATER_STEMS) or any(
         rank_name(name, role) is not None for role in ("item", "rater", "label")
     )
@@ -285,7 +287,7 @@ def is_rating_id_name(name: str) -> bool:
     return stem in _RATING_ID_STEMS or stem in _RANKS["rater"]
 
 
-def is_merged_rater(name: str) -> bool:
+def is_aggregate_rater_name(name: str) -> bool:
     """Return whether the name of a rater stands for the result of several: Consensus."""
     return compact_name(name) in _MERGED_RATERS
 
@@ -295,7 +297,7 @@ def is_respondent_name(name: str) -> bool:
     return compact_name(name) in _RESPONDENT_NAMES
 
 
-def split_number(name: str) -> tuple[str, str] | None:
+def split_numbered_name(name: str) -> tuple[str, str] | None:
     """Return (compact beginning, number or letter) of a numbered name such as rater_1, or None."""
     for pattern in _NUMBERED_PATTERNS:
         if match := pattern.fullmatch(name.strip()):
@@ -305,7 +307,7 @@ def split_number(name: str) -> tuple[str, str] | None:
 
 def are_rater_numbers(parts: Collection[str]) -> bool:
     """Return whether parts of column names number raters, as R1 and R2, or rater_a and rater_b."""
-    numbered = [split_number(part) for part in parts]
+    numbered = [split_numbered_name(part) for part in parts]
     stems = {number[0] for number in numbered if number}
     return len(parts) >= 2 and all(numbered) and len(stems) == 1 and stems <= RATER_STEMS
 

@@ -19,7 +19,7 @@ from .column_names import (
     is_content_part_name,
     rank_name,
 )
-from .table_shapes import find_shape
+from .tables_without_ratings import detect_table_without_ratings
 from .wide_tables import LONG_ROLES, ColumnGuess, WideTables
 
 __all__ = [
@@ -53,7 +53,7 @@ class _ColumnGuesser(WideTables):
         self.exclude_unusable_columns()
         self.assign_roles_by_name()
         guess = self._guess_layout()
-        if shape := find_shape(self.head):
+        if shape := detect_table_without_ratings(self.head):
             guess.doubt, guess.doubtful_columns = shape
         guess.columns = {**self.columns, **guess.columns}
         guess.content_columns = self.content
@@ -85,11 +85,11 @@ class _ColumnGuesser(WideTables):
     def _guess_long(self) -> ColumnGuess:
         """Return the guess for a table with a column of raters."""
         guess = ColumnGuess("long", {})
-        self._reconsider_labels(guess)
+        self._correct_label_column(guess)
         if "label" not in self.columns and not guess.doubt:
             candidates = self.list_label_candidates()
             if "item" not in self.columns and not self.has_content:
-                self.set_long_item_column(candidates)
+                self.set_item_column_by_unique_pairs(candidates)
                 candidates = [index for index in candidates if index != self.columns.get("item")]
             has_keys = "item" in self.columns or self.has_content
             guess_in_rows = None if has_keys else self._guess_raters_in_rows(candidates)
@@ -97,22 +97,22 @@ class _ColumnGuesser(WideTables):
                 return guess_in_rows
             self._set_label_columns(guess, candidates)
         elif "item" not in self.columns and not self.has_content:
-            self.set_long_item_column([])
+            self.set_item_column_by_unique_pairs([])
         if "item" not in self.columns and not self.has_content and not guess.doubt:
             guess.doubt = "no_items"
-        rest = self.list_free_columns()
-        rest = [index for index in rest if index not in guess.label_columns]
+        unused = self.list_free_columns()
+        unused = [index for index in unused if index not in guess.label_columns]
         if self.has_content:
             described = [i for i, reason in self.reasons.items() if reason == "descriptive"]
             guess.attribute_columns = [
-                index for index in sorted([*rest, *described]) if self.describes_item(index)
+                index for index in sorted([*unused, *described]) if self.is_item_attribute(index)
             ]
-        for index in rest:
+        for index in unused:
             if index not in guess.attribute_columns:
                 self.reasons.setdefault(index, "no_role")
         return guess
 
-    def _reconsider_labels(self, guess: ColumnGuess) -> None:
+    def _correct_label_column(self, guess: ColumnGuess) -> None:
         """Correct the column of labels that was chosen by its name alone.
 
         What all raters of an item say alike describes the item if another column differs; and two
@@ -121,8 +121,8 @@ class _ColumnGuesser(WideTables):
         label = self.columns.get("label")
         if label is None:
             return
-        others = self.list_independent_columns()
-        if others and self.describes_item(label) and self._has_repeated_keys():
+        independent = self.list_independent_columns()
+        if independent and self.is_item_attribute(label) and self._has_repeated_keys():
             del self.columns["label"]
             if is_content_part_name(self.head.names[label]):
                 self.content.append(label)
@@ -130,7 +130,7 @@ class _ColumnGuesser(WideTables):
                 self.reasons[label] = "one_value"
             return
         rivals = [
-            index for index in others if rank_name(self.head.names[index], "label") is not None
+            index for index in independent if rank_name(self.head.names[index], "label") is not None
         ]
         if rivals:
             del self.columns["label"]
@@ -196,7 +196,7 @@ class _ColumnGuesser(WideTables):
             )
             if len(shared) >= 2 and label in shared and not self.head.columns[item].has_repeats:
                 self._release_long_roles()
-                return self._build_wide(
+                return self._build_wide_guess(
                     rater_columns.ValueColumns(
                         {index: (self.head.names[index], "") for index in shared}, "shared"
                     )
@@ -214,7 +214,7 @@ class _ColumnGuesser(WideTables):
         if self.has_content:
             described = [i for i, reason in self.reasons.items() if reason == "descriptive"]
             guess.attribute_columns = [
-                index for index in sorted([*free, *described]) if self.describes_item(index)
+                index for index in sorted([*free, *described]) if self.is_item_attribute(index)
             ]
         for index in self.list_free_columns():
             if index not in guess.attribute_columns:

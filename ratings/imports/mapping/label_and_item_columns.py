@@ -13,7 +13,7 @@ from .rater_columns import differ_only_in_number
 class LabelAndItemColumns(NamedRoles):
     """Chooses columns of a table that has a column of raters."""
 
-    def set_long_item_column(self, candidates: Sequence[int]) -> None:
+    def set_item_column_by_unique_pairs(self, candidates: Sequence[int]) -> None:
         """Set the item column: with the raters it makes each row unique."""
         raters = self.head.columns[self.columns["rater"]]
         if not raters.has_repeats:
@@ -32,7 +32,7 @@ class LabelAndItemColumns(NamedRoles):
         keys = [self.columns[role] for role in ("item", *CONTENT_ROLES) if role in self.columns]
         return keys[:1] if "item" in self.columns else [*keys, *self.content]
 
-    def describes_item(self, index: int) -> bool:
+    def is_item_attribute(self, index: int) -> bool:
         """Return whether a column has one value for each item: an attribute of the item."""
         item = next(iter(self.list_key_columns()), None)
         cells = self.head.columns[index]
@@ -85,15 +85,15 @@ class LabelAndItemColumns(NamedRoles):
             and not (raters and columns[index].is_determined_by(raters))
         ]
 
-    def _resembles_any(self, index: int, others: Sequence[int]) -> bool:
+    def _resembles_any(self, index: int, candidates: Sequence[int]) -> bool:
         """Return whether all values of a column are in another one, or the names are alike."""
         names, columns = self.head.names, self.head.columns
         return any(
-            differ_only_in_number([names[index], names[other]])
+            differ_only_in_number([names[index], names[candidate]])
             or (
-                columns[index].values <= columns[other].values
+                columns[index].values <= columns[candidate].values
                 # One number in all rows may be anything, such as a round.
                 and not (columns[index].is_numeric and len(columns[index].values) == 1)
             )
-            for other in others
+            for candidate in candidates
         )

@@ -28,9 +28,9 @@ from .column_names import (
     is_rating_id_name,
     normalize_name,
     rank_name,
-    split_number,
+    split_numbered_name,
 )
-from .table_shapes import find_probability_columns
+from .tables_without_ratings import find_probability_columns
 
 
 class NamedRoles:
@@ -109,28 +109,28 @@ class NamedRoles:
     def correct_item_column(self) -> None:
         """Move the item role from a column of row ids to the column whose cells are the items."""
         head, item = self.head, self.columns.get("item")
-        others = [index for index in self.list_free_columns() if self.is_item_name(index)]
+        named_items = [index for index in self.list_free_columns() if self.is_item_name(index)]
         if item is None:
             # Not a column of the ratings themselves, such as annotation_id.
-            others = [index for index in others if head.columns[index].filled]
-            if others and "rater" in self.columns:
-                repeated = [index for index in others if head.columns[index].has_repeats]
-                self.columns["item"] = (repeated or others)[0]
+            named_items = [index for index in named_items if head.columns[index].filled]
+            if named_items and "rater" in self.columns:
+                repeated = [index for index in named_items if head.columns[index].has_repeats]
+                self.columns["item"] = (repeated or named_items)[0]
                 self.reasons[self.columns["item"]] = "name"
             return
         cells = head.columns[item]
-        repeated = [index for index in others if head.columns[index].has_repeats]
+        repeated = [index for index in named_items if head.columns[index].has_repeats]
         if not repeated or compact_name(head.names[item]) not in ("id", "key", "record"):
             return
-        other = repeated[0]
-        pairs = set(zip(cells.texts, head.columns[other].texts, strict=True))
+        named_item = repeated[0]
+        pairs = set(zip(cells.texts, head.columns[named_item].texts, strict=True))
         if "rater" in self.columns:
             if cells.is_unique:
                 self.reasons[item] = "row_id"
-                self.columns["item"] = other
+                self.columns["item"] = named_item
         elif cells.has_repeats and len(pairs) == len(cells.texts):
-            self.columns |= {"item": other, "rater": item}
-            self.reasons |= {item: "annotator_id", other: "name"}
+            self.columns |= {"item": named_item, "rater": item}
+            self.reasons |= {item: "annotator_id", named_item: "name"}
 
     def refine_item_column(self) -> None:
         """Replace `doc` by `segment_id` where only the latter has one content for each key."""
@@ -172,7 +172,10 @@ class NamedRoles:
             index
             for index in free
             if is_content_part_name(self.head.names[index])
-            and (split_number(self.head.names[index]) is None or self.is_long_text(index, factor=1))
+            and (
+                split_numbered_name(self.head.names[index]) is None
+                or self.is_long_text(index, factor=1)
+            )
         ]
         if self.content or any(role in self.columns for role in CONTENT_ROLES):
             return

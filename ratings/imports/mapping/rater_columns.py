@@ -16,7 +16,7 @@ from .column_names import (
     are_rater_numbers,
     compact_name,
     rank_name,
-    split_number,
+    split_numbered_name,
 )
 
 _SEPARATORS = (r"\.", r"__", r"\s+[-–]\s+", r"[:/|]", r"_", r"\s+", r"-")
@@ -52,7 +52,7 @@ def find_patterned_columns(head: TableHead, candidates: Sequence[int]) -> ValueC
 
 def _is_beside_raters(name: str) -> bool:
     """Return whether a column is no label but stands beside one: Comments 1, ITEM_NO."""
-    number = split_number(name)
+    number = split_numbered_name(name)
     stem = number[0] if number else name
     beside = ("comment", "seconds", "rated_at", "item")
     return not (number and stem in RATER_STEMS) and (
@@ -65,7 +65,7 @@ def _find_numbered_names(head: TableHead, candidates: Sequence[int]) -> ValueCol
     """Return the columns named rater_1, rater_2 and so on."""
     by_stem: dict[str, list[int]] = {}
     for index in candidates:
-        number = split_number(head.names[index])
+        number = split_numbered_name(head.names[index])
         if number and number[0] in RATER_STEMS:
             by_stem.setdefault(number[0], []).append(index)
     groups = [indexes for indexes in by_stem.values() if len(indexes) >= 2]
@@ -118,7 +118,7 @@ def _find_crossed_names(head: TableHead, candidates: Sequence[int]) -> ValueColu
 
 def _are_question_or_item_names(firsts: Collection[str], seconds: Collection[str]) -> bool:
     """Return whether the names number questions or items: Q1_1, Q1_2."""
-    numbers = [split_number(first) for first in firsts]
+    numbers = [split_numbered_name(first) for first in firsts]
     stems = {
         number[0] if number else compact_name(first)
         for number, first in zip(numbers, firsts, strict=True)
@@ -183,7 +183,7 @@ def differ_only_in_number(names: Sequence[str]) -> bool:
     """Return whether column names differ only in a number or a text in brackets: Rate [Photo 1]."""
     stems = set()
     for name in names:
-        bracket, number = _BRACKETS.fullmatch(name), split_number(name)
+        bracket, number = _BRACKETS.fullmatch(name), split_numbered_name(name)
         match = re.fullmatch(r"(.*?)[\s_.-]*\d+", name.strip())
         stem = bracket[1] if bracket else (number[0] if number else match[1] if match else name)
         stems.add(compact_name(stem))

@@ -12,10 +12,10 @@ from .column_names import (
     compact_name,
     is_respondent_name,
     is_survey_name,
-    split_number,
+    split_numbered_name,
 )
 from .label_and_item_columns import LabelAndItemColumns
-from .table_shapes import find_count_columns
+from .tables_without_ratings import find_count_columns
 
 # Roles that ratings of a wide table do not have.
 LONG_ROLES = ("rated_at", "comment", "question", "seconds", "guidelines", "label", "rater")
@@ -63,7 +63,9 @@ class WideTables(LabelAndItemColumns):
         if values is None or "question" in self.columns:
             return None
         stems = {
-            number[0] for index in values.places if (number := split_number(self.head.names[index]))
+            number[0]
+            for index in values.places
+            if (number := split_numbered_name(self.head.names[index]))
         }
         if single_rater is not None:
             # A column of raters beside label1, label2: these are questions.
@@ -73,23 +75,23 @@ class WideTables(LabelAndItemColumns):
         if "label" in self.columns and stems and not stems <= RATER_STEMS:
             return None
         self._release_long_roles()
-        return self._build_wide(values)
+        return self._build_wide_guess(values)
 
-    def _build_wide(self, values: rater_columns.ValueColumns) -> ColumnGuess:
+    def _build_wide_guess(self, values: rater_columns.ValueColumns) -> ColumnGuess:
         """Return the wide guess with these columns of ratings."""
         for index in values.places:
             self.reasons[index] = values.reason
         guess = ColumnGuess("wide", {})
         self._set_wide_item_column(guess, values.places)
-        rest = [
+        unused = [
             index
             for index in range(len(self.head.names))
             if index not in values.places
             and index not in self.columns.values()
             and index not in self.content
         ]
-        self._exclude_columns(
-            rest, guess, "not_alike" if values.reason == "pattern" else "other_values"
+        self._exclude_or_keep_as_attributes(
+            unused, guess, "not_alike" if values.reason == "pattern" else "other_values"
         )
         has_own_names = all(
             place == (self.head.names[index].strip(), "") for index, place in values.places.items()
@@ -124,7 +126,9 @@ class WideTables(LabelAndItemColumns):
             return
         guess.rows_are_items = True
 
-    def _exclude_columns(self, indexes: Sequence[int], guess: ColumnGuess, reason: str) -> None:
+    def _exclude_or_keep_as_attributes(
+        self, indexes: Sequence[int], guess: ColumnGuess, reason: str
+    ) -> None:
         """Exclude columns, or keep them as attributes of items that have content."""
         for index in indexes:
             is_attribute = self.has_content and self.reasons.get(index) != "row_numbers"
@@ -164,7 +168,7 @@ class WideTables(LabelAndItemColumns):
         if len(answers) < 2:
             self.columns, self.reasons = saved
             return None
-        return self._build_raters_in_rows(answers)
+        return self._build_raters_in_rows_guess(answers)
 
     def _guess_respondents(
         self, candidates: Sequence[int], *, has_keys: bool
@@ -195,7 +199,7 @@ class WideTables(LabelAndItemColumns):
             return None
         # Raters who all agree on an item leave one value in its column.
         values = set.union(*(columns[index].values for index in shared))
-        known = [self.head.names[index] for index in shared]
+        item_names = [self.head.names[index] for index in shared]
         shared = [
             index
             for index in range(len(self.head.names))
@@ -205,25 +209,25 @@ class WideTables(LabelAndItemColumns):
                 and columns[index].filled
                 and (
                     columns[index].values <= values
-                    or rater_columns.differ_only_in_number([*known, self.head.names[index]])
+                    or rater_columns.differ_only_in_number([*item_names, self.head.names[index]])
                 )
             )
         ]
         self.columns = {role: self.columns[role] for role in RESPONDENT_ROLES & set(self.columns)}
-        return self._build_raters_in_rows(shared)
+        return self._build_raters_in_rows_guess(shared)
 
-    def _build_raters_in_rows(self, answers: Sequence[int]) -> ColumnGuess:
+    def _build_raters_in_rows_guess(self, answers: Sequence[int]) -> ColumnGuess:
         """Return the guess with a row for each rater, and these columns as items."""
         guess = ColumnGuess("raters", {}, rows_are_items="rater" not in self.columns)
         for index in answers:
             self.reasons[index] = "item_column"
-        rest = [
+        unused = [
             index
             for index in range(len(self.head.names))
             if index not in answers and index not in self.columns.values()
         ]
         self.content = []
-        self._exclude_columns(rest, guess, "no_role")
+        self._exclude_or_keep_as_attributes(unused, guess, "no_role")
         names = [self.head.names[index] for index in answers]
         pairs = rater_columns.split_grid_names(names)
         if pairs[0][1]:
@@ -244,7 +248,7 @@ class WideTables(LabelAndItemColumns):
             guess = ColumnGuess("counts", {}, doubt="counts", doubtful_columns=counts)
             self._set_wide_item_column(guess, counts)
             used = {*counts, *self.columns.values(), *self.content}
-            self._exclude_columns(
+            self._exclude_or_keep_as_attributes(
                 [index for index in range(len(self.head.names)) if index not in used],
                 guess,
                 "no_role",
@@ -270,12 +274,12 @@ class WideTables(LabelAndItemColumns):
                 {index: (self.head.names[index], "") for index in shared}, "shared"
             )
             if len(shared) > 2 or has_keys or first is not None or len(self.head.names) == 2:
-                guess = self._build_wide(values)
+                guess = self._build_wide_guess(values)
                 if doubtful:
                     guess.doubt, guess.doubtful_columns = "raters_unclear", shared
                 return guess
         guess = ColumnGuess("items", {})
-        self._exclude_columns(free, guess, "no_role")
+        self._exclude_or_keep_as_attributes(free, guess, "no_role")
         if not self.has_content:
             guess.excluded_columns, guess.attribute_columns = [], list(guess.excluded_columns)
             guess.doubt = "no_labels"
@@ -303,14 +307,14 @@ class WideTables(LabelAndItemColumns):
         )
         return [index for index in indexes if index not in shared and columns[index].filled]
 
-    def _shares_values_with(self, index: int, others: Sequence[int]) -> bool:
+    def _shares_values_with(self, index: int, candidates: Sequence[int]) -> bool:
         """Return whether the column has only values of the other columns, as a rater's has."""
         values = self.head.columns[index].values
         return (
             any(
-                2 * len(values & self.head.columns[other].values) > len(values)
-                for other in others
-                if other != index
+                2 * len(values & self.head.columns[candidate].values) > len(values)
+                for candidate in candidates
+                if candidate != index
             )
             and self.head.columns[index].has_repeats
         )

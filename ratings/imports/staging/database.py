@@ -71,15 +71,14 @@ CREATE INDEX content_by_item ON raw_content (item);
 INSERT INTO raw_content (item, line)
     SELECT item, min(line) FROM gold
     WHERE item NOT IN (SELECT item FROM raw_content) GROUP BY item;
-CREATE TABLE content (
-    id INTEGER PRIMARY KEY, item INTEGER, line INTEGER, body TEXT, attributes TEXT, body_digest BLOB
-);
-INSERT INTO content (item, line, body, attributes, body_digest)
-    SELECT item, line, body, attributes, body_digest FROM (
-        SELECT *, row_number() OVER (PARTITION BY item ORDER BY body IS NULL, rowid) AS place
+CREATE TABLE content (id INTEGER PRIMARY KEY, item INTEGER, raw INTEGER, body_digest BLOB);
+INSERT INTO content (item, raw, body_digest)
+    SELECT item, raw, body_digest FROM (
+        SELECT item, rowid AS raw, body_digest,
+            row_number() OVER (PARTITION BY item ORDER BY body IS NULL, rowid) AS place
         FROM raw_content
     ) WHERE place = 1 ORDER BY item;
-CREATE INDEX content_by_digest ON content (body_digest) WHERE body IS NOT NULL;
+CREATE INDEX content_by_digest ON content (body_digest) WHERE body_digest IS NOT NULL;
 """
 _ORDER_TIMED_ROWS_SQL = _ORDER_ROWS_SQL.replace(
     "FROM raw_rating ORDER BY question, item, rater, line;",

@@ -66,8 +66,8 @@ class QuestionLabels:
     """Texts in the label column of one question, with staged ids and numbers of ratings.
 
     Which texts are the same label, and which stand for a missing value, is known when the whole
-    file has been read (`read`). An existing question has a fixed list of labels. A new question
-    gets the labels of the file.
+    file has been read (`interpret_texts`). An existing question has a fixed list of labels. A new
+    question gets the labels of the file.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class QuestionLabels:
         if question is not None:
             self.add_labels([category.label for category in question.active_categories()])
         self.existing = list(self.ids)
-        self.reading = LabelInterpretation()
+        self.interpretation = LabelInterpretation()
 
     @property
     def is_new(self) -> bool:
@@ -110,7 +110,9 @@ class QuestionLabels:
                 self.ids[label] = self.next_label_id()
                 self.counts[label] = 0
 
-    def resolve(self, label: str, line: int, column: str, problems: ProblemList) -> int | None:
+    def count_and_get_id(
+        self, label: str, line: int, column: str, problems: ProblemList
+    ) -> int | None:
         """Count a text and return its staged id, or None after adding a problem.
 
         A text of a full question is counted without an id: there are too many labels anyway.
@@ -141,7 +143,7 @@ class QuestionLabels:
         counts = {
             text: count for text, count in self.counts.items() if text not in self.existing or count
         }
-        self.reading = interpret_labels(counts, options, existing=self.existing)
+        self.interpretation = interpret_labels(counts, options, existing=self.existing)
         labels = self.count_labels()
         if self.is_new and len(labels) > question_validation.MAX_CATEGORIES:
             text = list(self.ids)[question_validation.MAX_CATEGORIES]
@@ -154,7 +156,7 @@ class QuestionLabels:
 
     def _add_unknown_labels(self, problems: ProblemList) -> None:
         allowed = ", ".join(self.existing)
-        for text, label in self.reading.labels.items():
+        for text, label in self.interpretation.labels.items():
             if label is not None and label not in self.existing:
                 places = self.places.get(text, [])
                 for line, column in places:
@@ -164,19 +166,19 @@ class QuestionLabels:
     def count_labels(self) -> dict[str, int]:
         """Return label -> number of ratings, after `interpret_texts`."""
         counts = dict.fromkeys(self.existing, 0)
-        for text, label in self.reading.labels.items():
+        for text, label in self.interpretation.labels.items():
             if label is not None:
                 counts[label] = counts.get(label, 0) + self.counts[text]
         return counts
 
     def list_missing_codes(self) -> list[str]:
         """Return the texts that stand for a missing value, after `interpret_texts`."""
-        return [text for text, label in self.reading.labels.items() if label is None]
+        return [text for text, label in self.interpretation.labels.items() if label is None]
 
     def get_label_ids(self) -> dict[str, int]:
         """Return label -> staged id of its first text, after `interpret_texts`."""
         ids = {label: self.ids[label] for label in self.existing}
-        for text, label in self.reading.labels.items():
+        for text, label in self.interpretation.labels.items():
             if label is not None:
                 ids.setdefault(label, self.ids[text])
         return ids
@@ -194,6 +196,8 @@ def find_text_problem(text: str, max_length: int) -> str:
 
 def is_unicode(text: str) -> bool:
     """Return whether the text has no lone surrogate, which JSON escapes can produce."""
+    if text.isascii():
+        return True
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ratings.imports.mapping.column_names import MEDIA_ROLES
+
 from .database import Heartbeat, add_heartbeat
 
 _RATINGS_SQL = (
@@ -28,9 +30,11 @@ _REPEAT_PAIRS_SQL = (
     " AND b.question = a.question AND b.item = a.item AND b.rater = a.rater"
 )
 _CONTENT_SQL = (
-    "SELECT content.id, item.key, content.line, content.body, content.attributes"
-    " FROM content JOIN item ON item.id = content.item"
+    "SELECT content.id, item.key, raw_content.line, raw_content.body, raw_content.attributes"
+    " FROM content JOIN raw_content ON raw_content.rowid = content.raw"
+    " JOIN item ON item.id = content.item"
 )
+_HAS_MEDIA_SQL = " OR ".join(f"instr(raw_content.body, '\"{role}\"')" for role in MEDIA_ROLES)
 _GOLD_SQL = (
     "SELECT item.key, question.key, label.label FROM gold"
     " JOIN item ON item.id = gold.item"
@@ -42,12 +46,12 @@ _SKIPS_SQL = (
     " JOIN item ON item.id = skip.item JOIN rater ON rater.id = skip.rater"
 )
 _DUPLICATE_CONTENT_SQL = (
-    "SELECT min(id), count(*) FROM content WHERE body IS NOT NULL"
+    "SELECT min(id), count(*) FROM content WHERE body_digest IS NOT NULL"
     " GROUP BY body_digest HAVING count(*) > 1"
 )
 _COUNT_DUPLICATES_SQL = (
     "SELECT coalesce(sum(n - 1), 0) FROM (SELECT count(*) AS n FROM content"
-    " WHERE body IS NOT NULL GROUP BY body_digest HAVING count(*) > 1)"
+    " WHERE body_digest IS NOT NULL GROUP BY body_digest HAVING count(*) > 1)"
 )
 _COUNT_SQL = {
     "rating": "SELECT count(*) FROM rating",
@@ -199,10 +203,16 @@ class StagedRows:
         query = "SELECT key, name FROM rater WHERE kind != 'model' ORDER BY id LIMIT ?"
         return dict(self.db.execute(query, (limit,)))
 
-    def iter_content(self, last_id: int, size: int) -> Iterator[list[StagedContent]]:
-        """Yield the contents of items after id ``last_id``, in batches."""
+    def iter_content(
+        self, last_id: int, size: int, *, only_media: bool = False
+    ) -> Iterator[list[StagedContent]]:
+        """Yield the contents of items after id ``last_id``, in batches.
+
+        ``only_media``: only those that may refer to images, audio or video.
+        """
+        condition = f"content.id > ? AND ({_HAS_MEDIA_SQL if only_media else 'TRUE'})"
         cursor = self.db.execute(
-            f"{_CONTENT_SQL} WHERE content.id > ? ORDER BY content.id", (last_id,)
+            f"{_CONTENT_SQL} WHERE {condition} ORDER BY content.id", (last_id,)
         )
         while batch := cursor.fetchmany(size):
             yield [StagedContent(*row) for row in batch]
@@ -210,7 +220,8 @@ class StagedRows:
     def list_first_content(self, limit: int) -> list[StagedContent]:
         """Return the first items with content."""
         rows = self.db.execute(
-            f"{_CONTENT_SQL} WHERE content.body IS NOT NULL ORDER BY content.id LIMIT ?", (limit,)
+            f"{_CONTENT_SQL} WHERE content.body_digest IS NOT NULL ORDER BY content.id LIMIT ?",
+            (limit,),
         )
         return [StagedContent(*row) for row in rows]
 

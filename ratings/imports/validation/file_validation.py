@@ -109,7 +109,7 @@ def validate_file(
     )
     report = FileReport(validator.problems)
     for n_records, record in enumerate(reader.iter_records(), start=1):
-        validator.validate(record)
+        validator.validate_and_stage(record)
         if n_records % RECORDS_PER_BATCH == 0:
             _flush_batch(report, staging)
             heartbeat()
@@ -142,14 +142,17 @@ def validate_file(
             columns=reader.columns,
         )
         _count_changed_items(report, staged_rows, project, archive=archive, heartbeat=heartbeat)
-        _suggest_raters(report, staged_rows, project, by)
+        _add_new_raters_and_suggestions(report, staged_rows, project, by)
     return report
 
 
-def _suggest_raters(
+def _add_new_raters_and_suggestions(
     report: FileReport, staged_rows: StagedRows, project: Project | None, by: Any
 ) -> None:
-    """Add the raters of the file that the project does not have, and suggested members for them."""
+    """Add raters of the file that the project does not have, and suggested members, to the report.
+
+    Also groups of rater names that differ in case and blanks only.
+    """
     person_names = staged_rows.get_person_names(matching.MAX_CHECKED_RATERS)
     report.suggested_members = matching.suggest_matches(project, person_names.items(), by=by)
     similar: dict[str, list[str]] = {}
@@ -203,7 +206,7 @@ def _merge_labels(report: FileReport, validator: RecordValidator, staging: Stagi
     merged: dict[int, int | None] = {}
     for labels in validator.labels_by_question.values():
         label_ids = labels.get_label_ids()
-        for text, label in labels.reading.labels.items():
+        for text, label in labels.interpretation.labels.items():
             label_id = None if label is None else label_ids[label]
             if label_id != labels.ids[text]:
                 merged[labels.ids[text]] = label_id
@@ -224,7 +227,7 @@ def _add_final_problems(validator: RecordValidator, reader: FileReader, *, is_us
     )
     had_problems = bool(validator.problems)
     if problem and problem.kind != "only_names":
-        validator.validate(problem)
+        validator.validate_and_stage(problem)
     if had_problems or is_usable or validator.problems:
         return
     if validator.n_other_questions:
@@ -233,7 +236,7 @@ def _add_final_problems(validator: RecordValidator, reader: FileReader, *, is_us
             "question_missing", None, question=validator.selected_question, found=other_keys
         )
     elif problem:
-        validator.validate(problem)
+        validator.validate_and_stage(problem)
     else:
         validator.problems.add(
             "nothing_usable", None, skipped_records=validator.skipped_records.to_json()
@@ -249,7 +252,7 @@ def _add_questions(report: FileReport, validator: RecordValidator) -> None:
             "exists": not labels.is_new,
             "text": truncate_text(labels.text),
             "labels": labels.count_labels(),
-            "notes": [note.to_json() for note in labels.reading.notes],
+            "notes": [note.to_json() for note in labels.interpretation.notes],
         }
 
 
@@ -267,7 +270,7 @@ def _add_statistics(
             "repeats_many", rating.line, item=rating.item, rater=rating.rater, limit=MAX_REPEATS
         )
     for item in staged_rows.iter_conflicting_items():
-        _add_conflict(report.problems, item, columns)
+        _add_conflict_problem(report.problems, item, columns)
     report.items, report.new_items = _count_keys(
         report.problems, staged_rows, project, Item, create_missing=create_missing
     )
@@ -299,7 +302,9 @@ def _add_statistics(
         )
 
 
-def _add_conflict(problems: ProblemList, item: ConflictingItem, columns: Mapping[str, str]) -> None:
+def _add_conflict_problem(
+    problems: ProblemList, item: ConflictingItem, columns: Mapping[str, str]
+) -> None:
     """Add the problem of an item with two contents, and which column makes the difference."""
     is_attribute = item.bodies[0] == item.bodies[1]
     first, second = item.attributes if is_attribute else item.bodies
@@ -331,9 +336,8 @@ def _count_changed_items(
 
     If an archive came with the file, each missing media file is a problem.
     """
-    for batch in staged_rows.iter_content(
-        0, ITEMS_PER_MEDIA_BATCH if archive else RECORDS_PER_BATCH
-    ):
+    size = ITEMS_PER_MEDIA_BATCH if archive else RECORDS_PER_BATCH
+    for batch in staged_rows.iter_content(0, size, only_media=project is None):
         heartbeat()
         bodies = {
             content.item: json.loads(content.body) for content in batch if content.body is not None

@@ -28,6 +28,7 @@ from ratings.services.rating_times import InvalidTime, parse_rated_at, validate_
 MAX_COMMENT_LENGTH = 10_000  # characters, as in the API
 MAX_GUIDELINES_VERSION = 32_767  # the largest value of the database column
 MAX_LISTED_QUESTIONS = 20
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 
 class RecordValidator:
@@ -73,6 +74,7 @@ class RecordValidator:
         self.n_other_questions = 0
         self.n_labels = 0
         self._other_question_keys: dict[str, None] = {}
+        self.validated_raters: dict[str, tuple[str, ...]] = {}  # key -> last record of the rater
         self.item_keys = KeyResolver(
             staging.items, columns=columns, max_length=upsert.MAX_KEY_LENGTH, problems=self.problems
         )
@@ -84,18 +86,18 @@ class RecordValidator:
             project_keys=project_rater_keys,
         )
         self._handlers: dict[type, Callable[[Any], None]] = {
-            records.RatingRecord: self._validate_rating,
-            records.ItemRecord: self._validate_item,
-            records.RaterRecord: self._validate_rater,
-            records.QuestionRecord: self._validate_question,
-            records.GoldRecord: self._validate_gold,
+            records.RatingRecord: self._stage_rating,
+            records.ItemRecord: self._stage_item,
+            records.RaterRecord: self._stage_rater,
+            records.QuestionRecord: self._add_question_labels,
+            records.GoldRecord: self._stage_gold,
             records.SkippedRecord: self._count_skipped_record,
             records.ReaderProblem: self._add_problem,
         }
         if selected_question is not None:
             self._get_question_labels(selected_question, None)
 
-    def validate(self, record: records.Record) -> None:
+    def validate_and_stage(self, record: records.Record) -> None:
         """Validate one record and stage it, count it as skipped, or add a problem."""
         self._handlers[type(record)](record)
 
@@ -123,10 +125,10 @@ class RecordValidator:
 
     # --- one method a kind of record
 
-    def _validate_rating(self, rating: records.RatingRecord) -> None:
+    def _stage_rating(self, rating: records.RatingRecord) -> None:
         """Stage a rating whose item, rater and label are valid."""
         if rating.label is None:
-            self._validate_skip(rating)
+            self._stage_skip(rating)
             return
         if not rating.label:
             self.skipped_records.add(rating.line, "missing")
@@ -156,7 +158,7 @@ class RecordValidator:
             )
             self.staging.ratings.append(row)
 
-    def _validate_skip(self, rating: records.RatingRecord) -> None:
+    def _stage_skip(self, rating: records.RatingRecord) -> None:
         """Stage that a rater skipped an item."""
         item_id = self.item_keys.resolve(rating.item, rating.line)
         rater_id = self.rater_keys.resolve(rating.rater, rating.line)
@@ -185,11 +187,11 @@ class RecordValidator:
         if question_labels.is_free_text:
             self.skipped_records.add(line, "free_text")
             return None
-        return question_labels.resolve(
+        return question_labels.count_and_get_id(
             label, line, column or self.columns.get("label", ""), self.problems
         )
 
-    def _validate_item(self, item: records.ItemRecord) -> None:
+    def _stage_item(self, item: records.ItemRecord) -> None:
         """Stage the content and attributes of an item."""
         item_id = self.item_keys.resolve(item.key, item.line)
         texts = []
@@ -198,13 +200,18 @@ class RecordValidator:
         body, attributes = texts
         if item_id is None:
             return
-        body_digest = None if body is None else _compute_digest(body)
-        digest = None if body is None else _compute_digest(f"{body}\n{attributes}")
+        body_digest = digest = None
+        if body is not None:
+            body_digest = _compute_digest(body)
+            digest = _compute_digest(f"{body}\n{attributes}") if attributes else body_digest
         content = EncodedContent(item_id, item.line, body, attributes, digest, body_digest)
         self.staging.add_content(content)
 
-    def _validate_rater(self, rater: records.RaterRecord) -> None:
+    def _stage_rater(self, rater: records.RaterRecord) -> None:
         """Stage a rater with name, kind and model."""
+        if self.validated_raters.get(rater.key) == rater[1:]:
+            return  # files repeat the same rater in every record
+        self.validated_raters[rater.key] = rater[1:]
         rater_id = self.rater_keys.resolve(rater.key, rater.line, rater.column)
         if rater_id is None or (rater.kind == "human" and not rater.name):
             return
@@ -217,14 +224,14 @@ class RecordValidator:
             name, model, version = texts
             self.staging.rater_details[rater_id] = (rater.kind, name, model, version)
 
-    def _validate_question(self, question: records.QuestionRecord) -> None:
+    def _add_question_labels(self, question: records.QuestionRecord) -> None:
         """Add the text and the labels of a new question."""
         question_labels = self._get_question_labels(question.key, question.line)
         if question_labels is not None and question_labels.is_new:
             question_labels.text = question_labels.text or question.text
             question_labels.add_labels(question.labels)
 
-    def _validate_gold(self, gold: records.GoldRecord) -> None:
+    def _stage_gold(self, gold: records.GoldRecord) -> None:
         """Stage a gold answer."""
         question_labels = self._get_question_labels(gold.question, gold.line)
         if question_labels is None:
@@ -367,7 +374,7 @@ class RecordValidator:
         if why := upsert.FIELDS[name].find_problem(value):
             self.problems.add("invalid_item", line, "", why=why)
             return None
-        text = json.dumps(value, ensure_ascii=False)
+        text = _ENCODER.encode(value)
         if "\\u0000" in text and _has_nul(value):
             self.problems.add("nul_text", line, "")
             return None

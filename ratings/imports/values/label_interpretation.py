@@ -23,7 +23,7 @@ from ratings.label_normalization import (
 from . import label_notes
 from .label_notes import LabelNote
 from .label_order import ALPHABET, guess_order
-from .missing_codes import CodeStatus, classify_codes
+from .missing_codes import CodeStatus, classify_missing_codes
 from .multi_label_cells import join_labels, split_labels
 
 JOIN, KEEP = "join", "keep"  # what to do with similar labels; an empty text is undecided
@@ -70,11 +70,11 @@ def interpret_labels(
     if options.is_exact:
         missing = set(options.missing)
         return LabelInterpretation({text: None if text in missing else text for text in counts})
-    return _LabelInterpreter(counts, options, existing).read()
+    return _LabelInterpreter(counts, options, existing).interpret()
 
 
 class _LabelInterpreter:
-    """Reads the labels of one question."""
+    """Interprets the label texts of one question."""
 
     def __init__(
         self, counts: Mapping[str, int], options: LabelOptions, existing: Sequence[str]
@@ -83,20 +83,20 @@ class _LabelInterpreter:
         self.options = options
         self.existing = existing
         self.existing_labels = {get_normal_form(label): label for label in existing}
-        self.reading = LabelInterpretation()
+        self.interpretation = LabelInterpretation()
         self.texts: dict[str, str] = {}  # text of the file -> text in Unicode's composed form
         self.parts: dict[str, tuple[str, ...]] = {}  # text -> the several labels that it holds
 
-    def read(self) -> LabelInterpretation:
+    def interpret(self) -> LabelInterpretation:
         self._split_lists()
         self._mark_missing_codes()
         forms = self._get_normal_forms()
-        self._note_other_labels(forms)
+        self._note_labels_beside_numbers(forms)
         names = self._select_spellings(forms)
         joined = self._join_similar_labels(list(dict.fromkeys(names.values())))
         for raw, form in forms.items():
-            self.reading.labels[raw] = joined.get(names[form], names[form])
-        return self.reading
+            self.interpretation.labels[raw] = joined.get(names[form], names[form])
+        return self.interpretation
 
     def _split_lists(self) -> None:
         """Find the texts that hold several labels; a list of one label is this label."""
@@ -115,7 +115,7 @@ class _LabelInterpreter:
         """Mark the codes for missing values, and note those that may be one."""
         missing = [code.strip() for code in self.options.missing]
         labels = [label for label in self.existing if label not in missing]
-        statuses = classify_codes(
+        statuses = classify_missing_codes(
             {text for text in self.texts.values() if text not in self.parts},
             missing=missing,
             not_missing=[*self.options.not_missing, *labels],
@@ -126,13 +126,15 @@ class _LabelInterpreter:
         ):
             raws = [raw for raw, text in self.texts.items() if statuses.get(text) is status]
             if status is CodeStatus.MISSING:
-                self.reading.labels.update(dict.fromkeys(raws))
+                self.interpretation.labels.update(dict.fromkeys(raws))
             if codes := sorted({self.texts[raw] for raw in raws} - {""}):
                 self._add_note(kind, codes, raws=raws, codes=codes)
 
     def _get_normal_forms(self) -> dict[str, str]:
         """Return text of the file -> normal form of its label, for all that are not missing."""
-        texts = {raw: text for raw, text in self.texts.items() if raw not in self.reading.labels}
+        texts = {
+            raw: text for raw, text in self.texts.items() if raw not in self.interpretation.labels
+        }
         has_commas = has_decimal_commas(set(texts.values()))
         if has_commas:
             self.parts = {}
@@ -151,14 +153,14 @@ class _LabelInterpreter:
             )
         return forms
 
-    def _note_other_labels(self, forms: Mapping[str, str]) -> None:
+    def _note_labels_beside_numbers(self, forms: Mapping[str, str]) -> None:
         """Note labels such as '2*' and '3 (unsure)' where most labels are numbers."""
-        others = {raw: form for raw, form in forms.items() if parse_decimal(form) is None}
-        new = {form for form in others.values() if form not in self.existing_labels}
+        non_numeric = {raw: form for raw, form in forms.items() if parse_decimal(form) is None}
+        new = {form for form in non_numeric.values() if form not in self.existing_labels}
         if not new - set(TRUTH_VALUES) or 2 * len(new) > len(set(forms.values())):
             return
         if guess_order(set(forms.values())).basis == ALPHABET:
-            self._add_note(label_notes.BESIDE_NUMBERS, sorted(new), raws=others)
+            self._add_note(label_notes.BESIDE_NUMBERS, sorted(new), raws=non_numeric)
 
     def _select_spellings(self, forms: Mapping[str, str]) -> dict[str, str]:
         """Return normal form -> label, and note the spellings that are joined."""
@@ -210,7 +212,7 @@ class _LabelInterpreter:
     ) -> None:
         """Add a note that quotes labels, with the number of ratings of ``raws``."""
         count = sum(self.counts[raw] for raw in raws)
-        self.reading.notes.append(
+        self.interpretation.notes.append(
             LabelNote(kind, {"labels": quote_labels(labels), "count": count, **values})
         )
 

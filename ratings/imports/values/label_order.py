@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ratings.label_normalization import MINUS_SIGNS, parse_decimal
 
-from .ordered_scales import list_scales, normalize_phrase
+from .ordered_scales import list_known_scales, normalize_phrase
 
 NUMBERS = "numbers"
 NUMBERS_IN_WORDS = "numbers_in_words"
@@ -83,7 +83,7 @@ def find_known_scale(labels: Collection[str]) -> dict[str, float] | None:
     phrases = {label: normalize_phrase(label) for label in labels}
     if len(phrases) < 2:
         return None
-    for scale in list_scales():
+    for scale in list_known_scales():
         if all(phrase in scale for phrase in phrases.values()):
             ranks = {label: float(scale[phrase]) for label, phrase in phrases.items()}
             # Spellings of one phrase share a step; different phrases must not.

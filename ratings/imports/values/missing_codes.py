@@ -65,7 +65,7 @@ class CodeStatus(Enum):
     SUSPECTED = "suspected"
 
 
-def classify_codes(
+def classify_missing_codes(
     labels: Collection[str], *, missing: Iterable[str] = (), not_missing: Iterable[str] = ()
 ) -> dict[str, CodeStatus]:
     """Return the status of each label that is or may be a code for a missing value.
@@ -90,10 +90,10 @@ def classify_codes(
     for label in undecided:
         if label.strip().casefold() in MISSING_CODES.split() and not _is_minus_sign(label, signs):
             statuses[label] = CodeStatus.MISSING
-    others = [label for label in labels if label not in statuses]
+    present_labels = [label for label in labels if label not in statuses]
     for label in undecided:
         if label not in statuses and len(label) <= MAX_CODE_LENGTH:
-            status = _classify_in_context(label, others)
+            status = _classify_in_context(label, present_labels)
             if status is not CodeStatus.LABEL:
                 statuses[label] = status
     return statuses
@@ -109,44 +109,42 @@ def _is_minus_sign(label: str, labels: Collection[str]) -> bool:
     """Return whether "-" is the opposite of "+" in these labels, or "*" less than "**"."""
     text = label.strip()
     if text == "*":
-        return any(other != text and other.strip("*") == "" for other in labels if other)
-    return text in ("-", "--", "–", "—") and any(
-        other.strip("+") == "" for other in labels if other
-    )
+        return any(sign != text and sign.strip("*") == "" for sign in labels if sign)
+    return text in ("-", "--", "–", "—") and any(sign.strip("+") == "" for sign in labels if sign)
 
 
 def _classify_in_context(label: str, labels: Collection[str]) -> CodeStatus:
     if label.strip().casefold() == "none":
-        others = [other for other in labels if other != label]
-        return _classify_none(label.strip(), [o for o in others if o.strip().casefold() != "none"])
+        answers = [answer for answer in labels if answer != label]
+        return _classify_none(label.strip(), [o for o in answers if o.strip().casefold() != "none"])
     if label.strip().casefold() in SUSPECTED_CODES:
-        has_others = any(other != label for other in labels)
+        has_others = any(answer != label for answer in labels)
         return CodeStatus.SUSPECTED if has_others else CodeStatus.LABEL
     number = parse_decimal(label)
     if number is None or number not in NEGATIVE_CODES | POSITIVE_CODES:
         return CodeStatus.LABEL
     codes = NEGATIVE_CODES if number < 0 else POSITIVE_CODES
-    numbers = [parse_decimal(other) for other in labels if other != label]
-    plain_numbers = [other for other in numbers if other is not None and other not in codes]
+    numbers = [parse_decimal(answer) for answer in labels if answer != label]
+    plain_numbers = [answer for answer in numbers if answer is not None and answer not in codes]
     if None in numbers or len(plain_numbers) < 2:
         return CodeStatus.LABEL
     is_outside = min(plain_numbers) > number / 3 if number < 0 else max(plain_numbers) < number / 3
     return CodeStatus.SUSPECTED if is_outside else CodeStatus.LABEL
 
 
-def _classify_none(label: str, others: Collection[str]) -> CodeStatus:
+def _classify_none(label: str, answers: Collection[str]) -> CodeStatus:
     """Return whether "None" is Python's missing value or an answer.
 
     It is an answer on a scale that has it, and where it is not written as Python writes it. Beside
     other capitalized words it may be either.
     """
-    if not others:
+    if not answers:
         return CodeStatus.LABEL
-    if all(parse_decimal(other) is not None for other in others):
+    if all(parse_decimal(answer) is not None for answer in answers):
         return CodeStatus.MISSING
-    if label != "None" or find_known_scale([label, *others]) is not None:
+    if label != "None" or find_known_scale([label, *answers]) is not None:
         return CodeStatus.LABEL
-    words = [other for other in others if other[:1].isalpha()]
+    words = [answer for answer in answers if answer[:1].isalpha()]
     if words and all(word[:1].isupper() for word in words):
         return CodeStatus.SUSPECTED
     return CodeStatus.MISSING

@@ -24,9 +24,9 @@ def split_labels(labels: Collection[str]) -> dict[str, tuple[str, ...]]:
         elements = _parse_list(label) if label[:1] in ("[", "{", "(") else None
         if elements is not None:
             parts[label] = elements
-    others = [label for label in labels if label not in parts]
+    unparsed = [label for label in labels if label not in parts]
     for separator in SEPARATORS:
-        lists = _split_by(separator, others, [*parts.values()])
+        lists = _split_by(separator, unparsed, [*parts.values()])
         if lists:
             return parts | lists
     return parts

@@ -345,7 +345,7 @@ def normalize_phrase(label: str) -> str:
 
 
 @cache
-def list_scales() -> list[dict[str, int]]:
+def list_known_scales() -> list[dict[str, int]]:
     """Return phrase -> step of each known scale; the phrases are normalized."""
     scales = [
         _build_scale([step.split("/") for step in text.replace("\n", "").split("|")])

@@ -25,7 +25,7 @@ def build_item_previews(run: ImportRun, *, get_url: Callable[[int], str]) -> lis
         return []
     try:
         with open_staged_rows(
-            shared_files.get_local_path(run, uploads.STAGING_SUFFIX, renew=True), lambda: None
+            shared_files.ensure_local_file(run, uploads.STAGING_SUFFIX, refresh=True), lambda: None
         ) as staged_rows:
             contents = staged_rows.list_first_content(MAX_ITEMS)
     except FileNotFoundError:

@@ -21,7 +21,7 @@ from ratings.imports.interpretation import FileInterpretation, format_doubt
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import (
     UnreadableFileError,
-    describe_stop,
+    describe_write_failure,
     format_error,
     group_problems,
 )
@@ -78,7 +78,7 @@ def render_columns_page(request: HttpRequest, run: ImportRun, *, data: Any = Non
         source_name=source.name,
     )
     try:
-        head = source.read_head(shared_files.get_local_path(run), mapping)
+        head = source.read_head(shared_files.ensure_local_file(run), mapping)
     except UnreadableFileError as error:
         context["error"] = format_error(error)
     else:
@@ -184,7 +184,7 @@ def render_summary_page(request: HttpRequest, run: ImportRun) -> HttpResponse:
         run,
         outcome=run.summary.get("outcome", {}),
         skipped_records=_list_skipped_records(run),
-        stop_reason=stop_reason and describe_stop(*stop_reason),
+        stop_reason=stop_reason and describe_write_failure(*stop_reason),
     )
     return render(request, "ratings/imports/summary.html", context)
 

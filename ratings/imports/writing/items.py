@@ -26,7 +26,8 @@ from ratings.models import Assignment, ImportRun, Rating
 class ImportStopped(Exception):
     """The project has changed since the check, so that rows cannot be written.
 
-    ``kind`` is the reason (see `problems.describe_stop`), ``value`` the key or label concerned.
+    ``kind`` is the reason (see `problems.describe_write_failure`), ``value`` the key or label that
+    it is about.
     """
 
     def __init__(self, kind: str, value: str) -> None:
@@ -71,10 +72,10 @@ class ItemWriter:
 
     def write_items(self, batch: Sequence[StagedContent]) -> dict[str, int]:
         """Write a batch and return the numbers of items and gold answers by outcome."""
+        # A body that the file has needs no look at the stored one.
+        unknown = [c.item for c in batch if c.body is None or not self.create_missing]
         existing_bodies = dict(
-            Item.objects.filter(
-                project=self.project, key__in=[content.item for content in batch]
-            ).values_list("key", "body")
+            Item.objects.filter(project=self.project, key__in=unknown).values_list("key", "body")
         )
         bodies: dict[str, dict[str, Any]] = {}
         for content in batch:
@@ -83,7 +84,7 @@ class ItemWriter:
         media_references.replace_names_by_urls(self.project, bodies, self.archive)
         rows = []
         for content in batch:
-            if content.item not in existing_bodies and not self.create_missing:
+            if not self.create_missing and content.item not in existing_bodies:
                 continue
             if (
                 content.item in existing_bodies

@@ -36,8 +36,8 @@ from .items import ImportStopped, ItemWriter, SkipWriter
 # Rows per batch. SQLite's other writers wait for one batch at most; PostgreSQL's wait only for the
 # same items, and each batch costs it some temporary tables.
 BATCH_SIZES = {"sqlite": 2000, "postgresql": 5000}
-# Pause after a batch as a share of its duration. SQLite does not queue writers, so the others need
-# a chance.
+# Pause between two batches as a share of the time of the first. SQLite does not queue writers, so
+# the others need a chance. Reading the next batch is part of the pause.
 PAUSE_RATIO = 0.25
 
 JudgementsByQuestion = dict[Question, list[Judgement]]
@@ -56,36 +56,45 @@ def write_staged_rows(
     ``archive`` has the media files that the items refer to.
     """
     size = BATCH_SIZES[connection.vendor]
+    write_batch = _BatchWriter(run).write
     n_contents, n_ratings = staged_rows.count("content"), staged_rows.count("rating")
     writer = RatingWriter(run, staged_rows, archive)
     if run.rows_done < n_contents:
         for contents in staged_rows.iter_content(run.rows_done, size):
             writer.item_writer.store_files(contents, heartbeat)
-            _write_batch(
-                run, partial(writer.item_writer.write_items, contents), n_done=contents[-1].id
-            )
+            write_batch(partial(writer.item_writer.write_items, contents), n_done=contents[-1].id)
     if run.rows_done < n_contents + n_ratings:
         for batch in iter_batches(staged_rows.iter_ratings(run.rows_done - n_contents), size=size):
             n_done = n_contents + batch[-1][-1].id
-            _write_batch(run, partial(writer.write_ratings, batch), n_done=n_done)
+            write_batch(partial(writer.write_ratings, batch), n_done=n_done)
     for skips in staged_rows.iter_skips(run.rows_done - n_contents - n_ratings, size):
         n_done = n_contents + n_ratings + skips[-1].id
-        _write_batch(run, partial(writer.write_skips, skips), n_done=n_done)
+        write_batch(partial(writer.write_skips, skips), n_done=n_done)
 
 
-def _write_batch(run: ImportRun, write_rows: Callable[[], dict[str, int]], *, n_done: int) -> None:
-    """Write one batch and the progress of the run in one transaction."""
-    started = time.monotonic()
-    with transaction.atomic():
-        # First, because it locks the run: a second worker waits here and then has lost the lease.
-        leases.update_run(run)
-        counts = write_rows()
-        outcome = Counter(run.summary.get("outcome", {}))
-        outcome.update(counts)
-        summary = {**run.summary, "outcome": dict(outcome)}
-        leases.update_run(run, rows_done=n_done, summary=summary, attempts=0)
-    if connection.vendor == "sqlite":
-        time.sleep(PAUSE_RATIO * (time.monotonic() - started))
+class _BatchWriter:
+    """Writes batches, each in one transaction with the progress of the run."""
+
+    def __init__(self, run: ImportRun) -> None:
+        self.run = run
+        self.pause_ends = 0.0  # monotonic time before which other writers have their chance
+
+    def write(self, write_rows: Callable[[], dict[str, int]], *, n_done: int) -> None:
+        """Write one batch after the pause."""
+        if connection.vendor == "sqlite":
+            time.sleep(max(0.0, self.pause_ends - time.monotonic()))
+        started = time.monotonic()
+        with transaction.atomic():
+            # First, because it locks the run: a second worker waits here and then has lost the
+            # lease.
+            leases.update_run(self.run)
+            counts = write_rows()
+            outcome = Counter(self.run.summary.get("outcome", {}))
+            outcome.update(counts)
+            summary = {**self.run.summary, "outcome": dict(outcome)}
+            leases.update_run(self.run, rows_done=n_done, summary=summary, attempts=0)
+        now = time.monotonic()
+        self.pause_ends = now + PAUSE_RATIO * (now - started)
 
 
 def iter_batches(rows: Iterable[StagedRating], *, size: int) -> Iterator[list[RatingGroup]]:
@@ -149,7 +158,7 @@ class RatingWriter:
         item_ids, new_items = self._get_or_create_items(
             dict.fromkeys(group[0].item for group in batch)
         )
-        new_raters = self._load_raters(dict.fromkeys(group[0].rater for group in batch))
+        new_raters = self._load_or_create_raters(dict.fromkeys(group[0].rater for group in batch))
         judgements, repeat_judgements = self._build_judgements(batch, item_ids)
         try:
             outcome = record_ratings(judgements, by=self.by, source=Revision.Source.IMPORT)
@@ -173,7 +182,7 @@ class RatingWriter:
     def write_skips(self, batch: list[StagedSkip]) -> dict[str, int]:
         """Write a batch of skips and return the numbers of new skips, items and raters."""
         item_ids, new_items = self._get_or_create_items(dict.fromkeys(skip.item for skip in batch))
-        new_raters = self._load_raters(dict.fromkeys(skip.rater for skip in batch))
+        new_raters = self._load_or_create_raters(dict.fromkeys(skip.rater for skip in batch))
         n_skipped = self.skip_writer.write_skips(batch, item_ids, self.rater_ids)
         if new_items:
             Project.objects.filter(pk=self.project.pk).increment_items_and_raters_version()
@@ -189,36 +198,53 @@ class RatingWriter:
         self, batch: list[RatingGroup], item_ids: dict[str, int]
     ) -> tuple[JudgementsByQuestion, JudgementsByQuestion]:
         """Return the ratings to record, and those to record as repeats of the current ones."""
-        judgements: JudgementsByQuestion = {}
-        repeats: JudgementsByQuestion = {}
+        judgements: dict[str, list[Judgement]] = {}
+        repeats: dict[str, list[Judgement]] = {}
         existing = (
-            self._find_existing(batch, item_ids) if self.duplicate_policy == "again" else set()
+            self._find_existing_ratings(batch, item_ids)
+            if self.duplicate_policy == "again"
+            else set()
         )
         for group in batch:
-            question = self._get_question(group[0].question)
-            if (question.pk, item_ids[group[0].item], self.rater_ids[group[0].rater]) in existing:
+            question = group[0].question
+            if group[0].id in existing:
                 repeats.setdefault(question, []).append(self._build_judgement(group[0], item_ids))
                 continue
             current, repeat, earlier_rows = _split_group(group, self.duplicate_policy)
             earlier = tuple(
                 (self._get_code(row), to_datetime(row.rated_at)) for row in earlier_rows
             )
-            judgement = self._build_judgement(current, item_ids)._replace(superseded=earlier)
+            judgement = self._build_judgement(current, item_ids)
+            if earlier:
+                judgement = judgement._replace(superseded=earlier)
             judgements.setdefault(question, []).append(judgement)
             if repeat is not None:
                 repeats.setdefault(question, []).append(self._build_judgement(repeat, item_ids))
-        return judgements, repeats
+        return self._group_by_question(judgements), self._group_by_question(repeats)
 
-    def _find_existing(
+    def _group_by_question(self, judgements: dict[str, list[Judgement]]) -> JudgementsByQuestion:
+        return {self._get_question(key): group for key, group in judgements.items()}
+
+    def _find_existing_ratings(
         self, batch: list[RatingGroup], item_ids: dict[str, int]
-    ) -> set[tuple[int, int, int]]:
-        """Return the (question, item, rater) ids of the batch that have a rating already."""
+    ) -> set[int]:
+        """Return the ids of the first rows of groups that have a rating in the project already."""
         rows = Rating.objects.current().filter(
             question__in={self._get_question(group[0].question).pk for group in batch},
             item__in={item_ids[group[0].item] for group in batch},
             rater__in={self.rater_ids[group[0].rater] for group in batch},
         )
-        return set(rows.values_list("question_id", "item_id", "rater_id"))
+        rated = set(rows.values_list("question_id", "item_id", "rater_id"))
+        return {
+            first.id
+            for first, *_rest in batch
+            if (
+                self._get_question(first.question).pk,
+                item_ids[first.item],
+                self.rater_ids[first.rater],
+            )
+            in rated
+        }
 
     def _build_judgement(self, rating: StagedRating, item_ids: dict[str, int]) -> Judgement:
         return Judgement(
@@ -255,7 +281,7 @@ class RatingWriter:
             ids_by_key = bulk.get_ids_by_key("projects_item", self.project.pk, unique_keys)
         return ids_by_key, len(missing)
 
-    def _load_raters(self, keys: Iterable[str]) -> int:
+    def _load_or_create_raters(self, keys: Iterable[str]) -> int:
         """Load the ids of the raters, creating new raters; return the number created."""
         unloaded = [key for key in keys if key not in self.rater_ids]
         self.rater_ids |= self._get_rater_ids(unloaded)

@@ -22,8 +22,8 @@ from ratings.imports.decoding.encodings import ENCODINGS
 from ratings.imports.decoding.table_times import DATE_ORDERS
 from ratings.imports.interpretation import FileInterpretation
 from ratings.imports.mapping.column_options import InvalidImportOptions, parse_column_roles
-from ratings.imports.mapping.column_texts import LAYOUT_TEXTS
 from ratings.imports.mapping.columns import MULTI_COLUMN_ROLES, ROLES
+from ratings.imports.mapping.display_texts import LAYOUT_TEXTS
 from ratings.imports.mapping.import_mapping import (
     DUPLICATE_POLICIES,
     KEEP_EXISTING_POLICY,
@@ -161,13 +161,15 @@ class Command(BaseCommand):
         for path in options["files"]:
             if not path.is_file():
                 raise CommandError(f"{path}: there is no such file.")
-            result = command.import_file(
-                path,
-                project=project,
-                by=owner,
-                options=import_options,
-                show_understood=self._get_printer(path, is_json=options["json"]),
-            )
+            with path.open("rb") as file:
+                result = command.import_file(
+                    file,
+                    path,
+                    project=project,
+                    by=owner,
+                    options=import_options,
+                    show_understood=self._get_printer(path, is_json=options["json"]),
+                )
             results.append(result)
             project = project or result.project
         summary = _summarize_results(results, project)

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -20,6 +19,7 @@ from django.db import connection
 from metrics.jobs import question_updates
 from projects.models import Item
 from ratings.models import Rating, Revision
+from tests.database_templates import replace_database_name
 from tests.drills.site import DrillSite
 from tests.tools import with_services
 
@@ -160,7 +160,7 @@ class TestPostgresql:
             programs / "pg_dump",
             "--format=custom",
             f"--file={dump}",
-            f"--dbname={replace_database(server, name)}",
+            f"--dbname={replace_database_name(server, name)}",
         )
         rate(question, "after", "rater 0", "minor")
         with create_temporary_database(f"{name}_restored") as restored_name:
@@ -168,12 +168,12 @@ class TestPostgresql:
                 programs / "pg_restore",
                 "--no-owner",
                 "--exit-on-error",
-                f"--dbname={replace_database(server, restored_name)}",
+                f"--dbname={replace_database_name(server, restored_name)}",
                 dump,
             )
             folder = tmp_path / "restored"
             shutil.copytree(tmp_path / "data" / "media", folder / "media")
-            site = DrillSite(folder, DATABASE_URL=replace_database(server, restored_name))
+            site = DrillSite(folder, DATABASE_URL=replace_database_name(server, restored_name))
             assert can_serve_image(site, image_address)
             assert "exact" in site.run_manage("audit")
             stored = site.read_ratings("--sweep", "--counts")
@@ -191,11 +191,6 @@ def run_command(*command: Any) -> None:
         [str(argument) for argument in command], capture_output=True, text=True, check=False
     )
     assert result.returncode == 0, result.stderr
-
-
-def replace_database(url: str, name: str) -> str:
-    """Return the URL with another database."""
-    return urlsplit(url)._replace(path=f"/{name}").geturl()
 
 
 @contextmanager

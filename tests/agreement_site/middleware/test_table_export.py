@@ -141,7 +141,7 @@ def test_file_contains_all_pages_with_unrounded_values(
     response = client.get(address)
     assert re.search(r'filename="concord-\d+-pair-pairs.csv"', response["Content-Disposition"])
     head, *rows = read_csv_rows(response)
-    assert head[:5] == ["Rater", "and", "Kappa", "Kappa: lower end", "Kappa: upper end"]
+    assert head[:5] == ["Rater", "and", "Kappa", "Kappa: lower bound", "Kappa: upper bound"]
     assert len(rows) == 105
     api_response = api_for(lead).get(
         f"/api/v1/projects/{project.pk}/agreement/pairs/?question=severity&page_size=200"
@@ -190,7 +190,7 @@ def test_unknown_table_is_not_found(pairs_path: str, lead: Any, client_for: Any)
         response = client.get(pairs_path, {"csv": name})
         assert response.status_code == 404
         assert response["Content-Type"].startswith("text/plain")
-        assert "no such table" in response.text
+        assert "doesn't exist or is empty" in response.text
     assert client.get(pairs_path, {"csv": ""}).status_code == 200
     assert client.get("/api/v1/projects/", {"csv": "pairs-title"}).headers["Content-Type"] == (
         "application/json"
@@ -203,7 +203,9 @@ def test_file_is_in_the_language_of_its_reader(pairs_path: str, lead: Any, clien
     )
     with override("zh-hans"):
         assert (
-            read_csv_rows(response)[0][3] == f"Kappa: {gettext('lower end')}" != "Kappa: lower end"
+            read_csv_rows(response)[0][3]
+            == f"Kappa: {gettext('lower bound')}"
+            != "Kappa: lower bound"
         )
 
 

@@ -16,7 +16,7 @@ def test_items_are_navigated_by_keyboard(project: Any, open_page: Any, rated_que
     title, rows = page.locator("#pane-title"), page.locator("#item-list tbody tr")
     names = [row.locator("[data-open]").inner_text() for row in rows.all()[:3]]
     page.keyboard.press("?")
-    keys = page.get_by_role("dialog", name="Keys")
+    keys = page.get_by_role("dialog", name="Keyboard shortcuts")
     expect(keys).to_contain_text("tick the item")
     expect(keys).to_contain_text("Overview")
     page.keyboard.press("Escape")

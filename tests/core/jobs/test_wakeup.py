@@ -34,7 +34,7 @@ def messages(settings: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     settings.REDIS_URL = "redis://nowhere"
     monkeypatch.setattr(dispatch, "_paused_until", 0.0)
     monkeypatch.setattr(wakeup, "_announced_at", -100.0)
-    monkeypatch.setattr(wakeup, "get_redis_client", lambda: fake)
+    monkeypatch.setattr(dispatch, "get_redis_client", lambda: fake)
     monkeypatch.setattr(
         dispatch.current_app, "send_task", lambda name, *_arguments, **_options: sent.append(name)
     )

@@ -286,7 +286,9 @@ def test_labels_are_calibrated_on_gold_answers(
     page = f"/projects/{question.project_id}/labels/"
     assert before.expected_errors is not None
     assert (before.model["gold_items"], before.expected_errors < 6) == (0, True)
-    assert "Without the gold answers of 30 items" in client_for(lead).get(page).text
+    html = client_for(lead).get(page).text
+    assert "Without gold answers for 30 items" in html
+    assert "If raters err independently:" in html
     categories = list(question.categories.order_by("position"))
     for number in range(30):
         item = Item.objects.get(key=f"i{number:02}")
@@ -301,4 +303,6 @@ def test_labels_are_calibrated_on_gold_answers(
     confidence = get_label(question, "i45").confidence
     assert confidence is not None
     assert confidence < 0.95
-    assert "gold answers of 30 items" in client_for(lead).get(page).text
+    html = client_for(lead).get(page).text
+    assert "gold answers of 30 items; valid" in html
+    assert "If raters err independently:" not in html

@@ -120,9 +120,11 @@ def test_command_prints_current_labels(
     rated_question: Question, capfdbinary: pytest.CaptureFixture[Any]
 ) -> None:
     call_command("labels", str(rated_question.project_id), "--format", "jsonl", "--at-least", "0.9")
-    lines = [json.loads(line) for line in capfdbinary.readouterr().out.splitlines()]
+    output = capfdbinary.readouterr()
+    lines = [json.loads(line) for line in output.out.splitlines()]
     assert 0 < len(lines) < 60
     assert min(line["confidence"] for line in lines) >= 0.9
+    assert b"Without gold answers for 30 items" in output.err
 
 
 @pytest.mark.parametrize(

@@ -194,11 +194,13 @@ def test_headline_uses_only_randomly_sampled_ratings(
     facts = report_facts.compute_report_facts(rated_question, timezone.now())
     assert facts["headline"]["value"]["value"] == pytest.approx(before["value"])
     assert "left their items in doubt are left out" in str(texts.build_methods(facts))
-    assert f"{len(planned)} ratings were asked for" in data_card.build_data_card(rated_question)
+    assert f"{len(planned)} ratings were requested because" in data_card.build_data_card(
+        rated_question
+    )
     assert not audit.audit_question(rated_question.pk).differences
 
     # A recount gives the same, also after the order was switched off.
-    question_updates.reset_counts(rated_question)
+    question_updates.delete_counts_and_results(rated_question)
     projects.change_project(project=study, by=lead, queue_order=QueueOrder.RANDOM)
     question_updates.update_question(rated_question.pk)
     assert load_dashboard()["headline"]["value"] == pytest.approx(before["value"])
@@ -325,7 +327,7 @@ def test_plan_page_shows_cheapest_number_of_ratings(
     plans = page.context["overlaps"]
     assert [plan.m for plan in plans.plans] == [2, 3, 4]
     assert plans.cheapest.ratings == min(plan.ratings for plan in plans.plans)
-    assert f"With {plans.cheapest.m} ratings an item" in " ".join(page.text.split())
+    assert f"With {plans.cheapest.m} ratings per item" in " ".join(page.text.split())
 
 
 def test_overlaps_are_not_computed_for_too_many_ratings(

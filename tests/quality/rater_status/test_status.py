@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from django.utils import timezone
 
+from metrics.agreement.estimate import wilson_interval
+from metrics.jobs.question_updates import update_question
 from metrics.models import RaterResult
 from projects.models import Question, Rater
-from quality.models import Alert, GoldScore
+from quality.models import Alert, GoldScore, RepeatScore
 from quality.rater_status import comparison
+from quality.rater_status.rater_list import RaterFilter, RaterList
 from quality.rater_status.status import (
     RaterSummary,
     build_undefined_value,
     is_outlier,
     list_rater_summaries,
 )
+from tests.cast import rate_many
 
 pytestmark = pytest.mark.django_db
 
@@ -44,7 +49,7 @@ def make_rater_result(question: Question) -> Callable[..., Rater]:
             question=question,
             rater=rater,
             n_ratings=n_items,
-            coefficients={"vs_peers": peers, "vs_peers_bias": peers},
+            coefficients={"vs_peers": peers, "vs_peers_bias": {**peers, "value": 0.0}},
             seconds=4.5,
             computed_at=timezone.now(),
         )
@@ -152,5 +157,81 @@ def test_number_of_queries_does_not_grow_with_raters(
 ) -> None:
     for number in range(40):
         make_rater_result(f"r{number}", 0.7)
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(8):
         list_rater_summaries(question, scale_is_ordered=True)
+
+
+def rate_with_a_harsh_rater(question: Question, *, shift: int) -> None:
+    """Record 120 items by four raters; with a ``shift``, "hana" adds it to half of her answers.
+
+    All raters are wrong by a category on a fifth of the items, in either direction alike.
+    """
+    labels = list(question.categories.values_list("label", flat=True).order_by("position"))
+    rng = np.random.default_rng(5)
+    ratings = []
+    for item in range(120):
+        truth = int(rng.integers(1, len(labels) - 1))
+        for rater in ("ann", "ben", "cleo", "hana"):
+            code = truth + int(rng.choice((-1, 0, 1), p=(0.1, 0.8, 0.1)))
+            if rater == "hana" and item % 2:
+                code = min(code + shift, len(labels) - 1)
+            ratings.append((f"i{item}", rater, labels[code]))
+    rate_many(question, ratings)
+    update_question(question.pk)
+
+
+def test_rater_on_another_level_is_checked(question: Question) -> None:
+    """The harsh rater is named with the size; those who seem lenient beside her are not."""
+    rate_with_a_harsh_rater(question, shift=1)
+    statuses = get_statuses_by_key(question)
+    (reason,) = statuses["hana"].reasons
+    assert (reason.code, reason.status, reason.n) == ("bias", "check", 120)
+    bias = statuses["hana"].bias
+    assert bias is not None
+    assert (reason.value, reason.low, reason.high) == (bias["value"], bias["low"], bias["high"])
+    assert 0.3 < bias["value"] < 0.6
+    for key in ("ann", "ben", "cleo"):
+        assert not statuses[key].reasons
+        seeming_bias = statuses[key].bias
+        assert seeming_bias is not None and seeming_bias["high"] < 0
+
+
+def test_raters_on_one_level_are_ok(question: Question) -> None:
+    rate_with_a_harsh_rater(question, shift=0)
+    assert {summary.status for summary in get_statuses_by_key(question).values()} == {"ok"}
+
+
+def test_list_and_summaries_name_the_same_raters(question: Question) -> None:
+    """The list shows the statuses of the API, in the same order, and filters by the reason."""
+    rate_with_a_harsh_rater(question, shift=1)
+    summaries = get_statuses_by_key(question)
+    listed = RaterList(question).select(RaterFilter())
+    ranked = sorted(summaries.values(), key=lambda summary: summary.rank)
+    assert [(rater.key, rater.status) for rater in listed][:1] == [("hana", "check")]
+    assert [(rater.key, rater.status) for rater in listed] == [
+        (summary.rater.key, summary.status) for summary in ranked
+    ]
+    assert [rater.key for rater in RaterList(question).select(RaterFilter(flag="bias"))] == ["hana"]
+
+
+def test_inconsistent_rater_is_checked(question: Question, make_rater_result: Any) -> None:
+    """Of raters who answered repeated items, the one who often answers differently is named."""
+    for key, same in {"ann": 37, "ben": 36, "cleo": 38, "dan": 18}.items():
+        low, high = wilson_interval(same, 40)
+        RepeatScore.objects.create(
+            question=question,
+            rater=make_rater_result(key, 0.7),
+            n=40,
+            same=same,
+            low=low,
+            high=high,
+            table=[],
+            kappa=build_undefined_value("too_few_items"),
+        )
+    statuses = get_statuses_by_key(question)
+    (reason,) = statuses["dan"].reasons
+    assert (reason.code, reason.status, reason.value, reason.n) == ("repeats", "check", 0.45, 40)
+    assert not any(statuses[key].reasons for key in ("ann", "ben", "cleo"))
+    assert [rater.key for rater in RaterList(question).select(RaterFilter(flag="repeats"))] == [
+        "dan"
+    ]

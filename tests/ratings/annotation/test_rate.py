@@ -98,8 +98,8 @@ def test_page_says_when_nothing_is_left(annotator_client, project, items, questi
     assert "<dt>Total rated</dt><dd>4</dd>" in page
 
 
-NO_FREE_SLOT_TEXT = "Every item has its ratings, or is being rated by somebody just now."
-ALL_RATED_TEXT = "You have rated or skipped every item that there is for you."
+NO_FREE_SLOT_TEXT = "Every item is rated or being rated by others."
+ALL_RATED_TEXT = "You've rated or skipped every item available to you."
 
 
 def test_finished_rater_is_not_told_that_others_are_finished(
@@ -113,7 +113,7 @@ def test_finished_rater_is_not_told_that_others_are_finished(
     assert "Rate the next item</a>" in annotator_client.get("/").text
     annotator_client.post(get_rate_url(project, items[3], "skip/"), {"reason": "x"})
     home = annotator_client.get("/").text
-    assert ("Nothing left for you" in home, "Rate the next item</a>" in home) == (True, False)
+    assert ("All done" in home, "Rate the next item</a>" in home) == (True, False)
     for page in (
         annotator_client.get(get_rate_url(project)),
         annotator_client.get(get_rate_url(project), HTTP_X_ANNOTATION="sheet"),
@@ -124,7 +124,7 @@ def test_finished_rater_is_not_told_that_others_are_finished(
     page = annotator_client.get(get_rate_url(project)).text
     assert (ALL_RATED_TEXT in page, NO_FREE_SLOT_TEXT in page) == (False, True)
     home = annotator_client.get("/").text
-    assert "Nothing to rate just now" in home and "Nothing left for you" not in home
+    assert "Nothing to rate right now" in home and "All done" not in home
 
 
 def test_submitting_twice_stores_one_rating(annotator_client, project, items, question):
@@ -433,7 +433,7 @@ def test_late_answer_is_refused_when_others_filled_the_slots(
     rate_by_others(question, rate, "x", "y", "z")
     response = submit(annotator_client, project, items[0], question, 1)
     assert response.status_code == 409
-    assert "not stored" in response.content.decode()
+    assert "Your time ran out" in response.content.decode()
     assert Rating.objects.filter(item=items[0]).count() == 3
 
 
@@ -517,7 +517,7 @@ def test_my_ratings_can_be_searched_and_filtered(
     response = annotator_client.get(f"/projects/{project.pk}/my-ratings/{query}")
     assert [row["item"].key for row in response.context["rows"]] == keys
     page = response.content.decode().split('<ul class="card own">')[-1]
-    assert (page.count(">flagged</span>"), page.count(">changed later</span>")) == (
+    assert (page.count(">flagged</span>"), page.count(">edited</span>")) == (
         "i1" in keys,
         "i0" in keys,
     )
@@ -543,7 +543,7 @@ def test_undone_answer_given_again_is_not_marked_as_changed(
 
 def test_skipped_item_is_listed_and_can_be_rated(annotator_client, project, items, question):
     address = f"/projects/{project.pk}/my-ratings/?show=skipped"
-    assert "No rating of yours fits." in annotator_client.get(address).content.decode()
+    assert "None of your ratings match." in annotator_client.get(address).content.decode()
     annotator_client.get(get_rate_url(project))
     annotator_client.post(get_rate_url(project, items[0], "skip/"), {"reason": "no answer fits"})
     progress = annotator_client.get(get_rate_url(project)).content.decode()
@@ -718,7 +718,7 @@ def test_former_rater_gets_a_notice_on_the_open_page(
     ):
         assert response.status_code == 404
         assert '<section class="sheet"' in response.text
-        assert "You do not rate here any more" in response.text
+        assert "You can't rate here anymore" in response.text
         assert "site-header" not in response.text
         assert requested_project.name not in response.text
     assert annotator_client.post(address, build_answer_data((question, 1))).status_code in (
@@ -737,7 +737,7 @@ def test_item_deleted_while_open_is_replaced_by_the_next(
         get_rate_url(project, items[0]), build_answer_data((question, 2)), **SHEET
     )
     assert response.status_code == 404
-    assert "This item was deleted, or was never assigned to you." in response.text
+    assert "This item was deleted" in response.text
     assert "Next item" in response.text
     assert "Text number 1" in annotator_client.get(get_rate_url(project)).text
 
@@ -874,7 +874,7 @@ def test_goal_is_set_for_the_rater_alone(annotator_client, project, items, quest
     assert "1 of 3 today" in annotator_client.get(get_rate_url(project)).text
     for goal in ("-1", "x", "10001", "9" * 30):
         response = annotator_client.post(url, {"goal": goal}, follow=True)
-        assert "Enter a goal from 1 to 10000 items a day." in response.text
+        assert "Enter a goal of 1 to 10000 items per day." in response.text
     assert "1 of 3 today" in annotator_client.get(get_rate_url(project)).text
     annotator_client.post(url, {"goal": ""})
     assert "of 3 today" not in annotator_client.get(get_rate_url(project)).text

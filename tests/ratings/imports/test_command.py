@@ -64,7 +64,7 @@ def test_new_project_from_a_table(file: Path, lead: Any) -> None:
         "text",
         "gold",
     ]
-    assert {column["reason"] for column in understood["columns"]} == {"as you chose"}
+    assert {column["why"] for column in understood["columns"]} == {"as you chose"}
     assert report == {
         "project": project.pk,
         "items": 3,

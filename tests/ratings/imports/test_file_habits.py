@@ -146,7 +146,7 @@ def test_file_is_understood_by_both_commands(name: str, lead: Any) -> None:
     answer = compute_agreement(path, **options)
     for understood in (report["understood"][str(path)], answer["understood"]):
         assert expected.roles.items() <= get_roles(understood).items()
-        assert all(column["reason"] for column in understood["columns"])
+        assert all(column["why"] for column in understood["columns"])
     assert answer["n_ratings"] == expected.ratings
     for coefficient, value in expected.coefficients.items():
         assert answer[coefficient] == pytest.approx(value, abs=5e-4), coefficient

@@ -11,8 +11,8 @@ m_i ratings of item i, M in all, n items and
 The F interval is exact where items have the same number of ratings, else it has m0 in its place
 (Donner 1986, International Statistical Review 54, 67-82).
 
-Two-way: variance components of items, raters and the rest from any ratings (mean_reliability). The
-mean of an item's ratings has the reliability
+Two-way: variance components of items, raters and the rest (fitted_components.py). The mean of an
+item's ratings has the reliability
 
     ICC(Q,k) = s_i / (s_i + q s_r + s_e / k),   k = n / sum (1 / m_i)
     q = 1 / k - sum over i != j of m_ij / (m_i m_j) / (n (n - 1)),   m_ij: raters of both items
@@ -32,8 +32,9 @@ from metrics.agreement.counts.grouping import Ints, index_distinct
 from metrics.agreement.estimate import Floats
 
 from .confidence_limits import f_limits, f_test
+from .fitted_components import Components, compute_limits, fit_components
 from .icc import Icc, icc
-from .mean_reliability import compute_share, estimate_components
+from .mean_reliability import NO_VARIANCE, NOT_CROSSED, compute_share
 
 NO_PAIRABLE_ITEMS = "no_pairable_items"
 _COMPLETE_REASONS = ("needs_complete_items", "too_few_items")
@@ -95,16 +96,17 @@ class IncompleteIcc:
     """Reliability of one rating and of the mean of an item's ratings, from variance components.
 
     agreement: ICC(A,1), consistency: ICC(C,1), of one rating; agreement_mean: ICC(A,k), and
-    shared_mean: ICC(Q,k), of the mean; k: harmonic mean of the ratings an item; q: share of the
-    raters' variance that differs between items. None with the reason where undefined.
+    shared_mean: ICC(Q,k), of the mean; each with its interval. k: harmonic mean of the ratings an
+    item; q: share of the raters' variance that differs between items; None with the reason where
+    undefined.
     """
 
-    agreement: float | None
-    consistency: float | None
-    agreement_mean: float | None
-    shared_mean: float | None
-    k: float | None
-    q: float | None
+    agreement: Icc
+    consistency: Icc
+    agreement_mean: Icc
+    shared_mean: Icc
+    k: float | None = None
+    q: float | None = None
     reason: str | None = None
 
 
@@ -115,32 +117,32 @@ def compute_incomplete_icc(
 
     Negative variance components count as 0.
     """
-    components = estimate_components(item, rater, value)
-    if components.reason is not None:
-        return _build_undefined(components.reason)
     _, items = index_distinct(item)
     _, raters = index_distinct(rater)
+    values = np.asarray(value, float)
+    fit = fit_components(items, raters, values) if values.size else None
+    if fit is None or not fit.is_crossed or sum(fit.sums) == 0:
+        reason = NOT_CROSSED if fit is None or not fit.is_crossed else NO_VARIANCE
+        return IncompleteIcc(*(Icc(None, reason),) * 4, reason=reason)
     m = np.bincount(items)
     k = m.size / float((1 / m).sum())
     q = _compute_rater_factor(items, raters, m, k)
-    item_variance, rater_variance, rest = (
-        max(part or 0.0, 0.0) for part in (components.item, components.rater, components.rest)
-    )
-    agreement, reason = compute_share(item_variance, rater_variance + rest)
-    if agreement is None:
-        return _build_undefined(reason)
-    return IncompleteIcc(
-        agreement,
-        compute_share(item_variance, rest)[0],
-        compute_share(item_variance, (rater_variance + rest) / k)[0],
-        compute_share(item_variance, q * rater_variance + rest / k)[0],
-        k,
-        q,
-    )
+    # Weights of the variance of raters and of the rest in the error of each correlation.
+    errors = ((1.0, 1.0), (0.0, 1.0), (1 / k, 1 / k), (q, 1 / k))
+    estimate, draws = fit.estimate(), fit.draw()
+    return IncompleteIcc(*(_build_icc(estimate, draws, error) for error in errors), k=k, q=q)
 
 
-def _build_undefined(reason: str | None) -> IncompleteIcc:
-    return IncompleteIcc(None, None, None, None, None, None, reason)
+def _build_icc(estimate: Components, draws: Components, error: tuple[float, float]) -> Icc:
+    """Return the share of items in their variance and this error, with its interval."""
+    rater, rest = error
+    value, reason = compute_share(
+        float(estimate.item), float(rater * estimate.rater + rest * estimate.rest)
+    )
+    if value is None:
+        return Icc(None, reason)
+    low, high = compute_limits(draws.item / (draws.item + rater * draws.rater + rest * draws.rest))
+    return Icc(value, ci_low=min(low, value), ci_high=max(high, value))
 
 
 def _compute_rater_factor(items: Ints, raters: Ints, m: Ints, k: float) -> float:

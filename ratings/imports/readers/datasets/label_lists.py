@@ -175,8 +175,8 @@ def _has_lists(record: Fields) -> bool:
     if isinstance(value, dict):
         return bool(_get_labels_by_column(value))
     return any(
-        len(_parse_list(other)) == len(people) > 0
-        for name, other in record.items()
+        len(_parse_list(answers)) == len(people) > 0
+        for name, answers in record.items()
         if name != field
     )
 

@@ -12,7 +12,7 @@ from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.readers.tools.base import Fields, ToolSource, to_text
 from ratings.imports.records import Record
 
-from .respondents import describe_column, iter_answers
+from .respondents import iter_respondent_records, parse_survey_column
 
 TIME_NAMES = ("timestamp", "zeitstempel", "horodateur", "marca temporal", "时间戳记", "时间戳")
 PERSON_NAMES = (
@@ -42,9 +42,9 @@ class GoogleFormsSource(ToolSource):
         # Without a name, every row is another respondent.
         rater = to_text(fields[person]) if person else f"respondent {line - 1}"
         answers = (
-            (describe_column(name), value)
+            (parse_survey_column(name), value)
             for name, value in fields.items()
             if name not in (names[0], person)
         )
         # The time has no zone, and its form is that of the owner's country.
-        yield from iter_answers(line, rater, answers, None)
+        yield from iter_respondent_records(line, rater, answers, None)

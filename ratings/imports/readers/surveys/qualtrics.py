@@ -15,7 +15,7 @@ from ratings.imports.readers.crowds.answers import parse_crowd_time
 from ratings.imports.readers.tools.base import Fields, ToolReader, ToolSource, open_records, to_text
 from ratings.imports.records import Record, SkippedRecord
 
-from .respondents import describe_column, iter_answers
+from .respondents import iter_respondent_records, parse_survey_column
 
 RESPONSE_ID = "ResponseId"
 METADATA = {
@@ -68,10 +68,10 @@ def _parse_response(line: int, fields: Fields, texts: Fields) -> Iterator[Record
         return
     rated_at = parse_crowd_time(fields.get("RecordedDate") or fields.get("EndDate"))
     answers = (
-        (describe_column(name, to_text(texts.get(name))), value)
+        (parse_survey_column(name, to_text(texts.get(name))), value)
         for name, value in fields.items()
         if name not in METADATA and not name.endswith((TEXT_ENDING, ORDER_ENDING))
     )
     if any(value and name.endswith(TEXT_ENDING) for name, value in fields.items()):
         yield SkippedRecord(line, "free_text")
-    yield from iter_answers(line, to_text(fields[RESPONSE_ID]), answers, rated_at)
+    yield from iter_respondent_records(line, to_text(fields[RESPONSE_ID]), answers, rated_at)

@@ -40,8 +40,8 @@ class RayyanSource(ToolSource):
             return
         yield ItemRecord(line, key, body or None)
         notes = to_text(fields.get(NOTES))
-        _before, mark, rest = notes.partition(MARK)
-        decisions = _DECISION.findall(rest.partition("}")[0]) if mark else []
+        _before, mark, decision_text = notes.partition(MARK)
+        decisions = _DECISION.findall(decision_text.partition("}")[0]) if mark else []
         for rater, label in decisions:
             yield RatingRecord(line, key, rater, QUESTION, label)
         if not decisions:

@@ -22,7 +22,7 @@ class SurveyColumn(NamedTuple):
     question: str
 
 
-def describe_column(name: str, text: str = "") -> SurveyColumn:
+def parse_survey_column(name: str, text: str = "") -> SurveyColumn:
     """Return the item and the question of a column.
 
     `How clear is this? [Text A]` is the item Text A of a grid; `Q1_2` is the second row of the grid
@@ -37,7 +37,7 @@ def describe_column(name: str, text: str = "") -> SurveyColumn:
     return SurveyColumn(name, name[:200], text or name, "answer")
 
 
-def iter_answers(
+def iter_respondent_records(
     line: int, rater: str, answers: Iterator[tuple[SurveyColumn, str]], rated_at: RecordTime
 ) -> Iterator[Record]:
     """Yield the items and ratings of one respondent."""

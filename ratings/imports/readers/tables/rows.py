@@ -19,7 +19,7 @@ from ratings.files.formula_escaping import unescape_formula
 from ratings.imports.decoding.table_times import parse_table_time
 from ratings.imports.mapping.column_names import (
     CONTENT_ROLES,
-    is_merged_rater,
+    is_aggregate_rater_name,
     validate_column_names,
 )
 from ratings.imports.mapping.import_mapping import ImportMapping
@@ -148,7 +148,7 @@ class TableParser:
                 key = yield from self._parse_item(line, cells, key)
             if not key and "item" not in self.columns:
                 continue  # already yielded as a skipped record
-            if skips_merged and is_merged_rater(rater := self._get_rater_key(cells)):
+            if skips_merged and is_aggregate_rater_name(rater := self._get_rater_key(cells)):
                 yield SkippedRecord(line, "merged", rater)
                 continue
             for index, question in labels:

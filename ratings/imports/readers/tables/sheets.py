@@ -37,10 +37,10 @@ class MergedSheets:
             tidy_lines = TidyLines(lines)
             line = 0
             for position, (line, cells) in enumerate(tidy_lines):
-                self._take_extra_records(tidy_lines, n_lines_before)
+                self._move_extra_records(tidy_lines, n_lines_before)
                 if position or not number:
                     yield n_lines_before + line, self._add_rater(cells, title, is_name=not position)
-            self._take_extra_records(tidy_lines, n_lines_before)
+            self._move_extra_records(tidy_lines, n_lines_before)
             n_lines_before += line
 
     def _add_rater(self, cells: Sequence[Any], title: str, *, is_name: bool) -> Sequence[Any]:
@@ -51,7 +51,7 @@ class MergedSheets:
             return [*cells, "sheet" if RATER_COLUMN in names else RATER_COLUMN]
         return [*cells, title]
 
-    def _take_extra_records(self, lines: TidyLines, n_lines_before: int) -> None:
+    def _move_extra_records(self, lines: TidyLines, n_lines_before: int) -> None:
         for record in lines.extra_records:
             self.extra_records.append(
                 record

@@ -70,9 +70,9 @@ class TidyLines:
         self._drop_extra_header_lines(start)
         if not start:
             return
-        if len(start) > 1 and _is_rule(start[1][1]):  # below the names of a Markdown table
+        if len(start) > 1 and _is_dashed_row(start[1][1]):  # below the names of a Markdown table
             self._count_skipped_rows([start.pop(1)], "rule_row")
-        self._join_names(start)
+        self._join_two_line_names(start)
         line, names = start[0]
         names = list(names)
         if _lacks_first_name(start):
@@ -102,11 +102,11 @@ class TidyLines:
             # A line of names has as many cells as the rows below it.
             limit = max(1, max(widths) // 2)
         n_titles = next(number for number, width in enumerate(widths) if width > limit)
-        if 0 < n_titles <= MAX_TITLE_ROWS and not _are_upper_names(start, n_titles):
+        if 0 < n_titles <= MAX_TITLE_ROWS and not _has_line_of_group_names(start, n_titles):
             self._count_skipped_rows(start[:n_titles], "title_row")
             del start[:n_titles]
 
-    def _join_names(self, start: list[TableLine]) -> None:
+    def _join_two_line_names(self, start: list[TableLine]) -> None:
         """Join names that stand in two lines, as of merged cells: Reviewer 1, Bias.
 
         The upper line leaves out or repeats the name of a group; the lower one names its columns. A
@@ -116,7 +116,7 @@ class TidyLines:
             return
         (line, upper), (_, lower) = start[0], start[1]
         upper_texts, lower_texts = list(map(_to_text, upper)), list(map(_to_text, lower))
-        groups = _fill_groups(upper_texts)
+        groups = _fill_merged_names(upper_texts)
         places = [
             index
             for index, group in enumerate(groups)
@@ -138,7 +138,9 @@ class TidyLines:
         ):
             return
         names = [
-            _join_name(groups[index], text) if index in places else upper_texts[index] or text
+            _join_group_and_name(groups[index], text)
+            if index in places
+            else upper_texts[index] or text
             for index, text in enumerate(lower_texts)
         ]
         n_lines = 2
@@ -158,15 +160,15 @@ class TidyLines:
 
     def _iter_without_totals(self, rows: Iterator[TableLine]) -> Iterator[TableLine]:
         """Yield the rows, except those of totals at the end."""
-        last: deque[TableLine] = deque()
+        final_rows: deque[TableLine] = deque()
         for row in rows:
-            last.append(row)
-            if len(last) > MAX_TOTAL_ROWS:
-                yield last.popleft()
+            final_rows.append(row)
+            if len(final_rows) > MAX_TOTAL_ROWS:
+                yield final_rows.popleft()
         totals = 0
-        while totals < len(last) and _is_total(last[-1 - totals][1]):
+        while totals < len(final_rows) and _is_total(final_rows[-1 - totals][1]):
             totals += 1
-        ordered = list(last)
+        ordered = list(final_rows)
         yield from ordered[: len(ordered) - totals]
         self._count_skipped_rows(ordered[len(ordered) - totals :], "total_row")
 
@@ -193,7 +195,7 @@ class TidyLines:
         ]
 
 
-def _are_upper_names(start: Sequence[TableLine], n_lines: int) -> bool:
+def _has_line_of_group_names(start: Sequence[TableLine], n_lines: int) -> bool:
     """Return whether the line above wider ones has names of groups of columns, not a title."""
     texts = [_to_text(cell) for cell in start[n_lines - 1][1]]
     filled = [index for index, text in enumerate(texts) if text]
@@ -201,7 +203,7 @@ def _are_upper_names(start: Sequence[TableLine], n_lines: int) -> bool:
     return len(filled) > 1 and has_gaps and len(texts) == len(start[n_lines][1])
 
 
-def _fill_groups(texts: Sequence[str]) -> list[str]:
+def _fill_merged_names(texts: Sequence[str]) -> list[str]:
     """Return the names with those of merged cells repeated in the cells to the right."""
     groups: list[str] = []
     for text in texts:
@@ -209,7 +211,7 @@ def _fill_groups(texts: Sequence[str]) -> list[str]:
     return groups
 
 
-def _join_name(group: str, name: str) -> str:
+def _join_group_and_name(group: str, name: str) -> str:
     """Return the name of a column of a group; a question has its row in brackets."""
     is_question = group.endswith(("?", "？", ":", ".")) or len(group.split()) > 3
     return f"{group} [{name}]" if is_question else f"{group}: {name}"
@@ -228,7 +230,7 @@ def _lacks_first_name(start: Sequence[TableLine]) -> bool:
     )
 
 
-def _is_rule(cells: Sequence[Any]) -> bool:
+def _is_dashed_row(cells: Sequence[Any]) -> bool:
     """Return whether all cells that are not empty are lines of dashes."""
     texts = [text for text in map(_to_text, cells) if text]
     return bool(texts) and all(_RULE.fullmatch(text) for text in texts)

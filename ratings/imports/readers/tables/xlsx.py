@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.column_cells import TableHead
-from ratings.imports.mapping.column_names import is_known_name
+from ratings.imports.mapping.column_names import is_role_name
 from ratings.imports.mapping.import_mapping import (
     SHEETS_ARE_RATERS,
     SHEETS_ARE_ROWS,
@@ -55,17 +55,17 @@ class XlsxSource(TableSource):
 
     def read_head(self, path: Path, mapping: ImportMapping) -> TableHead:
         head = super().read_head(path, mapping)
-        return dataclasses.replace(head, sheet_titles=_list_sheets(path)[0])
+        return dataclasses.replace(head, sheet_titles=_list_read_and_other_sheets(path)[0])
 
     def open_lines(self, path: Path, mapping: ImportMapping) -> TableLines:
         if mapping.sheets not in (SHEETS_ARE_RATERS, SHEETS_ARE_ROWS):
             return XlsxLines(path)
-        titles, others = _list_sheets(path)
+        titles, unread_titles = _list_read_and_other_sheets(path)
         lines = MergedSheets(
             [(title, XlsxLines(path, title)) for title in titles],
             are_raters=mapping.sheets == SHEETS_ARE_RATERS,
         )
-        lines.extra_records += [SkippedRecord(0, "other_sheets", title) for title in others]
+        lines.extra_records += [SkippedRecord(0, "other_sheets", title) for title in unread_titles]
         return lines
 
 
@@ -195,21 +195,23 @@ def _open_sheet(path: Path, title: str = "", *, data_only: bool) -> Iterator[Any
         yield workbook[title] if title else max(workbook.worksheets, key=_rank_sheet)
 
 
-def _list_sheets(path: Path) -> tuple[list[str], list[str]]:
+def _list_read_and_other_sheets(path: Path) -> tuple[list[str], list[str]]:
     """Return the titles of the sheets with the columns of the one that is read, and of all others.
 
     Raises UnreadableFileError.
     """
     _validate_workbook(path)
     with _open_sheet(path, data_only=True) as read_sheet:
-        names = _find_names(read_sheet)
+        names = _find_header_names(read_sheet)
         titles: tuple[list[str], list[str]] = ([], [])
         for sheet in read_sheet.parent.worksheets:
-            titles[not (sheet is read_sheet or _find_names(sheet) == names)].append(sheet.title)
+            titles[not (sheet is read_sheet or _find_header_names(sheet) == names)].append(
+                sheet.title
+            )
     return titles
 
 
-def _find_names(sheet: Any) -> list[str]:
+def _find_header_names(sheet: Any) -> list[str]:
     """Return the first row with several cells, without the empty ones at its end."""
     for cells in _read_first_rows(sheet):
         names = ["" if cell is None else str(cell) for cell in cells]
@@ -229,7 +231,7 @@ def _rank_sheet(sheet: Any) -> int:
     wide_rows = [row for row in rows if len(row) >= 2]
     if len(wide_rows) < 2:
         return 1 if any(rows) else 0
-    return 3 if any(is_known_name(str(name)) for name in wide_rows[0]) else 2
+    return 3 if any(is_role_name(str(name)) for name in wide_rows[0]) else 2
 
 
 def _read_first_rows(sheet: Any) -> list[Sequence[Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -144,6 +145,7 @@ def list_objects(value: Any) -> list[Fields]:
     )
 
 
+@functools.lru_cache(maxsize=1000)
 def build_question_key(name: str) -> str:
     """Return a tool's name of a question as a valid question key."""
     key = INVALID_KEY_CHARS.sub("_", name.strip()).strip("_.-")
@@ -161,9 +163,19 @@ def parse_single_answer(value: Any) -> tuple[str | None, str]:
         if not value:
             return None, "no_label"
         return None, _explain_multiple_values(value)
+    if isinstance(value, str):
+        return _parse_answer_text(value)
     label = "" if isinstance(value, dict) else to_text(value)
     if not label:
         return None, "ignored" if value else "no_label"
+    return _parse_answer_text(label)
+
+
+@functools.lru_cache(maxsize=10_000)  # the same labels occur again and again
+def _parse_answer_text(text: str) -> tuple[str | None, str]:
+    label = text.strip()
+    if not label:
+        return None, "ignored" if text else "no_label"
     if len(label) > MAX_LABEL_LENGTH or has_control_character(label):
         return None, "free_text"
     return label, ""

@@ -116,10 +116,12 @@ def _parse_annotation(
         yield SkippedRecord(line, "review")
     answers, skip_reasons = _parse_result(annotation.get("result"))
     yield from (SkippedRecord(line, reason) for reason in skip_reasons)
+    history = _list_history(annotation)
     for question, label in answers.items():
-        for earlier_label, earlier_time in _iter_earlier_answers(annotation, question, label):
+        states = _list_answers(history, question)
+        for earlier_label, earlier_time in _iter_earlier_answers(states, label):
             yield RatingRecord(line, key, rater, question, earlier_label, earlier_time)
-        rated_at = _get_answer_time(annotation, question, created_at)
+        rated_at = _get_answer_time(states, created_at)
         yield RatingRecord(line, key, rater, question, label, rated_at, None, spent_seconds)
         if annotation.get("ground_truth"):
             yield GoldRecord(line, key, question, label)
@@ -190,6 +192,8 @@ def _parse_taxonomy(paths: Any) -> tuple[str | None, str]:
 
 def _list_history(annotation: Fields) -> list[Fields]:
     """Return the former states by the annotation's own annotator, oldest first."""
+    if not annotation.get("history"):
+        return []
     completed_by = annotation.get("completed_by")
     annotator = completed_by.get("id") if isinstance(completed_by, dict) else completed_by
     states = [
@@ -200,29 +204,26 @@ def _list_history(annotation: Fields) -> list[Fields]:
     return sorted(states, key=lambda state: to_text(state.get("created_at")))
 
 
-def _list_answers(annotation: Fields, question: str) -> list[tuple[str, Any]]:
+def _list_answers(history: list[Fields], question: str) -> list[tuple[str, Any]]:
     """Return (label, time) of each state in which the annotation answered the question."""
     answer_times = []
-    for state in _list_history(annotation):
+    for state in history:
         answers, _skip_reasons = _parse_result(state.get("result"))
         if question in answers:
             answer_times.append((answers[question], parse_time(state.get("created_at"))))
     return answer_times
 
 
-def _iter_earlier_answers(
-    annotation: Fields, question: str, label: str
-) -> Iterator[tuple[str, Any]]:
+def _iter_earlier_answers(states: list[tuple[str, Any]], label: str) -> Iterator[tuple[str, Any]]:
     """Yield (label, time) of the answers before the current one, without repetitions."""
-    states = [*_list_answers(annotation, question), (label, None)]
-    for (current, rated_at), (following, _following_time) in itertools.pairwise(states):
+    all_states = [*states, (label, None)]
+    for (current, rated_at), (following, _following_time) in itertools.pairwise(all_states):
         if current != following:
             yield current, rated_at
 
 
-def _get_answer_time(annotation: Fields, question: str, created_at: Any) -> Any:
+def _get_answer_time(states: list[tuple[str, Any]], created_at: Any) -> Any:
     """Return the time of the current answer: the annotation's own, or that of a later change."""
-    states = _list_answers(annotation, question)
     rated_at = created_at
     for (previous, _previous_time), (following, following_time) in itertools.pairwise(states):
         if previous != following:
@@ -269,12 +270,12 @@ class _LabelStudioReader(ToolReader):
                     yield from self.tool.parse_record(line, fields, self.mapping)
                     continue
                 if answers is None:
-                    answers = self._find_answers(fields)
+                    answers = self._find_label_fields(fields)
                 yield from _parse_min_record(line, fields, self.mapping, answers)
         except UnreadableFileError as error:
             yield error.to_record()
 
-    def _find_answers(self, fields: Fields) -> list[str]:
+    def _find_label_fields(self, fields: Fields) -> list[str]:
         """Return the fields of labels.
 
         The fields of the task come first, then its id, and the labels. A task whose data has an id

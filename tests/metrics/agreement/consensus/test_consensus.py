@@ -413,16 +413,34 @@ def test_gold_answers_calibrate_errors_that_all_raters_share():
     gold = np.arange(100), truth[:100]
     calibration = consensus.calibrate_on_gold(*split_columns(rows), 3, gold=gold)
     assert calibration is not None
-    tau, n_gold = calibration
     posterior = fit_model(rows, 3).posterior[100:]
-    tempered = consensus.raise_to_power(posterior, tau)
+    calibrated = calibration.apply(posterior)
     is_wrong = posterior.argmax(axis=1) != truth[100:]
-    assert n_gold == 100
+    assert calibration.n == 100
+    assert calibrated.sum(axis=1) == pytest.approx(1)
+    assert (calibrated.argmax(axis=1) == posterior.argmax(axis=1)).all()
     assert is_wrong.mean() > 0.1 > 5 * (1 - posterior.max(axis=1)).mean()
-    assert (1 - tempered.max(axis=1)).mean() == pytest.approx(is_wrong.mean(), rel=0.5)
-    certain = tempered.max(axis=1) >= 0.95
+    assert (1 - calibrated.max(axis=1)).mean() == pytest.approx(is_wrong.mean(), rel=0.5)
+    certain = calibrated.max(axis=1) >= 0.95
     assert certain.sum() > 50
     assert is_wrong[certain].mean() <= 0.05
+
+
+def test_items_that_mislead_all_raters_leave_no_label_certain():
+    """In one of eight items all raters agree on a wrong category: nothing tells them apart."""
+    rng = np.random.default_rng(8)
+    truth = rng.integers(0, 3, 600)
+    shown = np.where(rng.random(600) < 1 / 8, (truth + 1) % 3, truth)
+    rows = np.array([(item, rater, shown[item]) for item in range(600) for rater in range(6)])
+    gold = np.arange(200), truth[:200]
+    calibration = consensus.calibrate_on_gold(*split_columns(rows), 3, gold=gold)
+    posterior = fit_model(rows, 3).posterior[200:]
+    assert posterior.max(axis=1).min() > 0.999
+    assert calibration is not None
+    certainty = calibration.apply(posterior).max(axis=1)
+    assert certainty.max() < 0.95
+    is_right = posterior.argmax(axis=1) == truth[200:]
+    assert certainty.mean() == pytest.approx(is_right.mean(), abs=0.04)
 
 
 def test_gold_answers_do_not_temper_independent_errors():
@@ -430,7 +448,8 @@ def test_gold_answers_do_not_temper_independent_errors():
     gold = np.arange(400), truth[:400]
     calibration = consensus.calibrate_on_gold(*split_columns(rows), 3, gold=gold)
     assert calibration is not None
-    assert calibration[0] > 0.7
+    assert calibration.tau > 0.7
+    assert calibration.misleading < 0.05
 
 
 def test_too_few_gold_answers_do_not_calibrate():

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metrics.agreement import drift, outliers
+from metrics.agreement import drift, name_raters, outliers
 from metrics.agreement.drift.common_changes import CommonChange
 from metrics.agreement.drift.comparisons import (
     Comparisons,
@@ -82,17 +82,11 @@ def test_exactly_the_raters_who_changed_are_named(name, categories, named):
     day = [
         (datetime.date.fromisoformat(row["date"]) - datetime.date(1970, 1, 1)).days for row in rows
     ]
-    result = drift.detect_drift(item, rater, code, day, categories, categories == 5)
-    outlier_result = outliers.detect_outliers(result, categories)
-    keys = {
-        key
-        for index, alert in enumerate(result.alerts)
-        if index not in outlier_result.explained
-        for key in alert.raters
-    }
-    keys |= {key for finding in outlier_result.findings for key in finding.raters}
+    ordered = categories == 5
+    keys = name_raters(item, rater, code, day, categories=categories, ordered=ordered)
     assert {str(raters[key]) for key in keys} == named
-    kinds = [finding.kind for finding in outlier_result.findings]
+    result = drift.detect_drift(item, rater, code, day, categories, ordered)
+    kinds = [finding.kind for finding in outliers.detect_outliers(result, categories).findings]
     assert kinds == ([] if named else [outliers.QUESTION_AGREEMENT_FELL])
     assert len(items) > 3_000
 

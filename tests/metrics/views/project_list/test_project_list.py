@@ -240,6 +240,6 @@ def test_query_count_does_not_grow_with_projects(
 
 def test_empty_search_shows_message(two_questions: Any, lead: Any, client_for: Any) -> None:
     page = client_for(lead).get("/?search=zzz").content.decode()
-    assert "No project here has “zzz” in its name." in page
+    assert "No project matches “zzz”." in page
     assert "<table" not in page
-    assert "No project is in this group." in client_for(lead).get("/?group=archived").text
+    assert "No projects in this group." in client_for(lead).get("/?group=archived").text

@@ -1,4 +1,4 @@
-"""Tables that are no ratings as they stand: counts, results, tables without names of columns."""
+"""Detect tables whose cells are no ratings: counts, probabilities, results, no line of names."""
 
 from __future__ import annotations
 
@@ -8,20 +8,24 @@ from collections.abc import Collection, Sequence
 from .column_cells import ColumnCells, TableHead, are_row_numbers, have_equal_sums
 from .column_names import (
     RATER_STEMS,
+    is_agreement_result_name,
     is_frequency_name,
     is_index_name,
-    is_result_name,
-    split_number,
+    split_numbered_name,
 )
 
-MIN_ROWS = 3  # fewer rows show no shape
+MIN_ROWS = 3  # with fewer rows nothing can be told
 MIN_ROWS_OF_COUNTS = 5  # of counts whose sums differ
 _TOTALS = ("all", "total", "totals", "sum", "summe", "gesamt", "somme", "total general", "合计")
 
 
-def find_shape(head: TableHead) -> tuple[str, list[int]] | None:
-    """Return (key of DOUBTS, columns) if the table as a whole is not what a row or column says."""
-    results = [index for index, name in enumerate(head.names) if is_result_name(name)]
+def detect_table_without_ratings(head: TableHead) -> tuple[str, list[int]] | None:
+    """Return (key of DOUBTS, columns) of a table whose cells are no ratings, or None.
+
+    Such as a table of results or of the counts of two raters, or one whose first line is no line of
+    column names.
+    """
+    results = [index for index, name in enumerate(head.names) if is_agreement_result_name(name)]
     if results and all(head.columns[index].is_numeric for index in results):
         return "results", results
     if _are_names_data(head):
@@ -61,14 +65,14 @@ def _find_frequency(head: TableHead) -> list[int]:
         cells = head.columns[index]
         if not is_frequency_name(name) or not _are_whole(cells):
             continue
-        others = [
+        combined = [
             column
-            for other, column in enumerate(head.columns)
-            if other != index and not (are_row_numbers(column) and is_index_name(head.names[other]))
+            for place, column in enumerate(head.columns)
+            if place != index and not (are_row_numbers(column) and is_index_name(head.names[place]))
         ]
-        rows = set(zip(*(column.texts for column in others), strict=True))
-        has_keys = any(column.is_unique for column in others)
-        if len(others) > 1 and not has_keys and len(rows) == len(head.sample_rows) >= MIN_ROWS:
+        rows = set(zip(*(column.texts for column in combined), strict=True))
+        has_keys = any(column.is_unique for column in combined)
+        if len(combined) > 1 and not has_keys and len(rows) == len(head.sample_rows) >= MIN_ROWS:
             return [index]
     return []
 
@@ -122,5 +126,5 @@ def _have_sums(head: TableHead, indexes: Collection[int], *, whole: bool) -> boo
 
 
 def _is_rater_number(name: str) -> bool:
-    number = split_number(name)
+    number = split_numbered_name(name)
     return bool(number and number[0] in RATER_STEMS)

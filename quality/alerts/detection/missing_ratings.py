@@ -1,4 +1,4 @@
-"""Detect items that still lack the ratings which the project requires (a count, not a test)."""
+"""Detect items that still lack ratings long after their first one (a count, not a test)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ MIN_OVERDUE_ITEMS = 20
 MIN_SHARE = 0.1
 
 
-def find_missing_ratings(
+def list_candidates(
     question: Question, ratings: np.ndarray, today: datetime.date
 ) -> list[AlertCandidate]:
-    """Return a candidate where many items of the queue lack ratings, else an empty list.
+    """Return one candidate if many items of the queue lack ratings, else an empty list.
 
     Counts items whose first rating is between GRACE_DAYS and WINDOW_DAYS old and that have
     fewer ratings than the project's overlap: at least MIN_OVERDUE_ITEMS, and a tenth of all items

@@ -1,0 +1,58 @@
+"""Raters on another level than the others: who is named, and how often by mistake."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metrics.agreement.rater_quality.rating_level import find_biased_raters
+
+
+def find(biases: list[float], se: float = 0.03, n_items: int = 200, sd: float = 1.0) -> list[bool]:
+    mask = find_biased_raters(
+        np.array(biases), np.full(len(biases), se), np.full(len(biases), n_items), sd
+    )
+    return [bool(value) for value in mask]
+
+
+def test_only_the_rater_who_differs_is_named() -> None:
+    """With one harsh rater of three, the two others appear lenient by half as much."""
+    assert find([0.6, -0.3, -0.3]) == [True, False, False]
+    assert find([-0.6, 0.3, 0.3]) == [True, False, False]
+
+
+def test_nobody_is_named_of_two_or_with_few_items() -> None:
+    assert find([0.6, -0.6]) == [False, False]
+    assert find([0.6, -0.3, -0.3], n_items=29) == [False] * 3
+    assert find([0.6, -0.3, float("nan")]) == [False] * 3
+
+
+def test_small_differences_are_not_named_however_certain() -> None:
+    assert find([0.25, 0.0, 0.0, 0.0], se=0.001) == [False] * 4
+    assert find([0.35, 0.0, 0.0, 0.0], se=0.001) == [True, False, False, False]
+    assert find([0.35, 0.0, 0.0, 0.0], se=0.001, sd=2.0) == [False] * 4
+
+
+def test_rater_beside_many_who_differ_is_not_named() -> None:
+    """Most rate lower; who rates as the others do on the same items is not the one to check."""
+    assert find([0.1, -0.4, -0.4, -0.4]) == [False] * 4
+
+
+def test_differences_within_chance_are_not_named() -> None:
+    assert find([0.4, 0.0, 0.0, 0.0], se=0.2) == [False] * 4
+
+
+def test_rater_without_any_spread_is_named() -> None:
+    """A constant difference has a standard error of 0."""
+    assert find([1.0, -0.5, -0.5], se=0.0) == [True, False, False]
+    assert find([0.0, 0.0, 0.0], se=0.0, sd=0.0) == [False] * 3
+
+
+def test_seldom_anyone_is_named_where_all_rate_on_one_level() -> None:
+    """In 2,000 questions with 8 raters on one level; the rate is at most 5% in expectation."""
+    rng = np.random.default_rng(11)
+    ses = np.full(8, 0.3)  # so uncertain that the least effect does not help
+    named = [
+        find_biased_raters(rng.normal(0, ses), ses, np.full(8, 100), 1.0).any()
+        for _question in range(2000)
+    ]
+    assert np.mean(named) <= 0.05
