@@ -25,6 +25,7 @@ urlpatterns = [
     path("glossary/statistics/", glossary_views.statistics, name="statistics"),
     path("raters/", project_list_views.all_raters, name="all_raters"),
     path(PROJECT_PATH, views.dashboard, name="dashboard"),
+    path(f"{PROJECT_PATH}statistics/", views.statistics, name="project_statistics"),
     path(f"{PROJECT_PATH}star/", project_list_views.set_star, name="star"),
     path(f"{PROJECT_PATH}questions/", project_list_views.questions, name="questions"),
     path(f"{PROJECT_PATH}charts/<slug:name>.<slug:form>", charts_views.chart, name="chart"),

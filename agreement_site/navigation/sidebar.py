@@ -56,7 +56,11 @@ PROJECT_ENTRIES = (
     NavigationEntry(
         _("Overview"),
         "d",
-        (NavigationTab("dashboard", _("Overview"), RESULT_ROLES, ("", "questions", "pairs")),),
+        (
+            NavigationTab(
+                "dashboard", _("Overview"), RESULT_ROLES, ("", "statistics", "questions", "pairs")
+            ),
+        ),
     ),
     NavigationEntry(
         _("Review"),

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from urllib.parse import urlencode
 
-from django.db.models import Count, Q
+from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
-from metrics.views.common.number_formats import format_count
 from projects.models import Member, Question, Rater
 from quality.models import Alert, AlertState, GoldIntervention
 
@@ -66,22 +63,6 @@ def get_rater_annotations(
             text = _("%(step)s, %(state)s") % params
             annotations.setdefault(intervention.rater_id, []).append((text, url))
     return annotations
-
-
-def get_raters_to_check_link(question: Question) -> tuple[str, str] | None:
-    """Return (button text, URL) for raters with open alerts, or None without any.
-
-    They should be checked before their answers are used for a decision.
-    """
-    alerts = Alert.objects.filter(question=question, state=AlertState.OPEN, rater__paused=False)
-    n_raters = alerts.aggregate(n=Count("rater", distinct=True))["n"]
-    if not n_raters:
-        return None
-    text = ngettext("Check one rater", "Check %(n)s raters", n_raters) % {
-        "n": format_count(n_raters)
-    }
-    query = urlencode({"question": question.key, "show": "alert"})
-    return text, f"{reverse('raters', args=[question.project_id])}?{query}"
 
 
 # Kinds that are only counts have no place in a trend.

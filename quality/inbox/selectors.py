@@ -145,9 +145,14 @@ def get_entries_by_question(
     return entries
 
 
-def count_uncertain_items(project: Any, limit: int) -> int:
-    """Return the number of uncertain items that wait for a decision, at most ``limit``."""
+def count_uncertain_items(project: Any, limit: int, *, question: Question | None = None) -> int:
+    """Return the number of uncertain items that wait for a decision, at most ``limit``.
+
+    Of all questions of the project, or of one.
+    """
     labels = _get_uncertain_labels().filter(question__project=project)
+    if question is not None:
+        labels = labels.filter(question=question)
     return labels.order_by()[:limit].count()
 
 

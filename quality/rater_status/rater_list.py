@@ -68,6 +68,7 @@ class RaterListEntry(NamedTuple):
     status: RaterStatus
     impact: float
     flags: set[str]  # keys of FLAGS
+    reasons: list[StatusReason]  # the most severe first
 
 
 @dataclass(frozen=True)
@@ -196,6 +197,7 @@ class RaterList:
                     get_status(reasons),
                     self.comparison.compute_impact(pk),
                     flags,
+                    reasons,
                 )
             )
         return listed

@@ -63,7 +63,7 @@ def test_head_of_the_items_stays_visible(
     check_head_stays(page, ".table--items")
     assert page.locator(".table--items").evaluate(OUT_OF_SIGHT_SCRIPT) == []
     # Actions on ticked items are disabled until one is ticked.
-    request_button = page.get_by_role("button", name="Ask for one rating more")
+    request_button = page.get_by_role("button", name="Request another rating")
     expect(request_button).to_be_disabled()
     page.get_by_role("checkbox", name="Item i").first.check()
     expect(request_button).to_be_enabled()

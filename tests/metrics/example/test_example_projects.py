@@ -189,7 +189,7 @@ class TestLoadingExample:
 
     def test_buttons_disappear_when_examples_are_loaded(self, lead, client_for):
         client = client_for(lead)
-        button_texts = "Try the example", "Worked examples"
+        button_texts = "Explore sample project", "Textbook examples"
         assert [
             button_text in client.get("/").content.decode() for button_text in button_texts
         ] == [True, True]

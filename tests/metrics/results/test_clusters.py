@@ -200,11 +200,12 @@ def test_pages_say_what_intervals_take_into_account(
 ) -> None:
     client = client_for(lead)
     page = f"/projects/{project.pk}/"
-    assert "design effect" not in client.get(page).content.decode()
+    statistics = f"{page}statistics/"
+    assert "design effect" not in client.get(statistics).content.decode()
     declare(sweep=False)
-    assert "this is being computed" in client.get(page).content.decode()
+    assert "this is being computed" in client.get(statistics).content.decode()
     deferred_results.refresh_deferred_results()
-    response = client.get(page)
+    response = client.get(statistics)
     assert (
         "Intervals take into account that items with the same “document” are alike: "
         "120 items in 12 clusters (design effect "

@@ -77,7 +77,7 @@ def test_dashboard_asks_the_lead_once(
         for rater, label in (("ann", "minor"), ("ben", "major")):
             rate(question, item, rater, label)
     update_question(question.pk)
-    page, text = f"/projects/{question.project_id}/", "Confirm these weights"
+    page, text = f"/projects/{question.project_id}/statistics/", "Confirm weights"
     client = client_for(lead)
     assert text in client.get(page).content.decode()
     assert text not in client_for(viewer).get(page).content.decode()

@@ -113,7 +113,7 @@ def test_finished_rater_is_not_told_that_others_are_finished(
     assert "Rate the next item</a>" in annotator_client.get("/").text
     annotator_client.post(get_rate_url(project, items[3], "skip/"), {"reason": "x"})
     home = annotator_client.get("/").text
-    assert ("Nothing left for you" in home, "Rate the next item</a>" in home) == (True, False)
+    assert ("All done" in home, "Rate the next item</a>" in home) == (True, False)
     for page in (
         annotator_client.get(get_rate_url(project)),
         annotator_client.get(get_rate_url(project), HTTP_X_ANNOTATION="sheet"),
@@ -124,7 +124,7 @@ def test_finished_rater_is_not_told_that_others_are_finished(
     page = annotator_client.get(get_rate_url(project)).text
     assert (ALL_RATED_TEXT in page, NO_FREE_SLOT_TEXT in page) == (False, True)
     home = annotator_client.get("/").text
-    assert "Nothing to rate just now" in home and "Nothing left for you" not in home
+    assert "Nothing to rate right now" in home and "All done" not in home
 
 
 def test_submitting_twice_stores_one_rating(annotator_client, project, items, question):

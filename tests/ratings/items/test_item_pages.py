@@ -170,9 +170,9 @@ def test_lead_sees_items_that_wait_for_content(lead_client: Any, project: Projec
         project=project, rows=[{"key": "a", "body": {}}, {"key": "b", "body": {"text": "x"}}]
     )
     page = get_text(lead_client.get(f"/projects/{project.pk}/items/"))
-    assert "1 waits for content and is not asked for" in page
+    assert "1 without content" in page
     assert list_item_keys(lead_client, project, "?state=empty") == ["a"]
-    assert "nobody is asked for it" in get_text(lead_client.get(f"/projects/{project.pk}/items/a/"))
+    assert "it is not assigned" in get_text(lead_client.get(f"/projects/{project.pk}/items/a/"))
 
 
 def test_list_is_filtered_and_sorted(

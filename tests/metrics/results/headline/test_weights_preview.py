@@ -92,7 +92,7 @@ def test_score_weights_become_custom_weights(
     client.get(address)
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
     page = client.get(address)
-    assert "Make these the custom weights" in page.content.decode()
+    assert "Use as custom weights" in page.content.decode()
     client.post(
         f"/projects/{question.project_id}/settings/questions/{question.key}/weights/",
         build_form(page.context["scored"]["weights"], reason="Quadratic in scores: values"),

@@ -39,7 +39,7 @@ def test_page_waits_and_then_explains_the_change(address: str, lead: Any, client
     client = client_for(lead)
     pending_page = get_text(client.get(address))
     assert "being computed" in pending_page
-    assert "Look again" in pending_page  # without JavaScript
+    assert "Refresh" in pending_page  # without JavaScript
     assert client.get(f"{address}?{WEEKS}", headers=POLL_HEADERS).status_code == 204
     tasks.sweep_all()
     assert client.get(f"{address}?{WEEKS}", headers=POLL_HEADERS)["HX-Refresh"] == "true"
@@ -237,7 +237,7 @@ def test_page_without_clear_change_compares_last_two_periods(
     address: str, lead: Any, client_for: Any, monkeypatch: Any
 ) -> None:
     client = client_for(lead)
-    hint = "The latest move between neighbouring periods that is beyond chance."
+    hint = "Shown: the latest change between adjacent periods that is beyond chance."
     assert hint in get_text(client.get(address))
     assert hint not in get_text(client.get(f"{address}?{WEEKS}"))
     tasks.sweep_all()

@@ -129,7 +129,7 @@ def test_models_are_excluded_and_filter_applies(
     expected = report(CODES, 4)["conger_kappa"]
     page = open_page()
     assert get_rows(page)["conger_kappa"].estimate["value"] == pytest.approx(expected)
-    assert "People’s ratings alone." in page.content.decode()
+    assert "People only." in page.content.decode()
     models_page = open_page("?kind=model")
     assert get_rows(models_page)["fleiss_kappa"].estimate["reason"] == "no_pairable_items"
 

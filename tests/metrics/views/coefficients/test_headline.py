@@ -49,7 +49,8 @@ def test_ordinal_question_uses_quadratic_weights(
     estimate = Result.objects.get(question=rated_question, period_unit="all").headline["value"]
     assert page.context["headline_name"] == "fleiss_kappa_quadratic"
     assert page.context["headline"]["value"] == estimate["value"]
-    assert "near misses count as partly agreed" in page.content.decode()
+    statistics = client.get(f"/projects/{project.pk}/statistics/").text
+    assert "near misses count as partly agreed" in statistics
     # the trend, the pairs and the raters use the same weights
     assert page.context["selection"].coefficient == "fleiss_kappa_quadratic"
     assert page.context["selection"].weights == "quadratic"
@@ -125,14 +126,14 @@ def test_people_and_models_are_shown_separately(
     for item in range(40):
         rate(rated_question, f"i{item}", "gpt", "critical")
     update_question(rated_question.pk)
-    page = client.get(f"/projects/{project.pk}/")
+    page = client.get(f"/projects/{project.pk}/statistics/")
     assert page.context["headline"]["value"] == pytest.approx(before, abs=1e-12)
     assert "People with models" in page.content.decode()
     lines = {str(line.label): line.estimate for line in page.context["groups"]}
     assert lines["People with people"]["value"] == pytest.approx(before, abs=1e-12)
     assert lines["People with models"]["value"] == pytest.approx(0, abs=1e-9)
     # the model causes no findings
-    assert not any("gpt" in text for text in page.context["findings"])
+    assert not any("gpt" in insight.text for insight in page.context["insights"])
 
 
 @pytest.mark.fresh

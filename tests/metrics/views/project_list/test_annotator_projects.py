@@ -14,7 +14,7 @@ from projects.models import Item, Project
 from quality.exams import settings as exam_settings
 from ratings.models import Exam
 
-LEAD_TOOLS = ('id="search"', "Running", "Needs attention", "lowest agreement first")
+LEAD_TOOLS = ('id="search"', "Running", "Needs attention", "Lowest agreement")
 
 
 @pytest.fixture
@@ -87,9 +87,9 @@ def test_required_exam_is_shown_in_the_list(
     exam = Exam.objects.create(
         question=question, rater=rater, number=1, rules={}, items=[], started_at=timezone.now()
     )
-    assert "Go on with the exam" in get_row(annotator_client, "Tested")
+    assert "Continue exam" in get_row(annotator_client, "Tested")
     Exam.objects.filter(pk=exam.pk).update(state="failed", ended_at=timezone.now())
-    assert "exam not passed: your lead decides" in get_row(annotator_client, "Tested")
+    assert "Exam not passed. Your lead decides." in get_row(annotator_client, "Tested")
     Exam.objects.filter(pk=exam.pk).update(state="passed")
     assert "up to 4 more" in get_row(annotator_client, "Tested")
 
@@ -99,7 +99,7 @@ def test_row_says_that_nothing_is_left_to_rate(
 ) -> None:
     full_project, archived = make_own_project("Taken"), make_own_project("Archived")
     full_project.items.update(slots_taken=full_project.overlap)
-    assert "Nothing to rate just now" in get_row(annotator_client, "Taken")
+    assert "Nothing to rate right now" in get_row(annotator_client, "Taken")
     full_project.raters.all().delete()
     assert ">Begin</a>" in get_row(annotator_client, "Taken")
     Project.objects.filter(pk=archived.pk).update(archived_at=timezone.now())
@@ -116,7 +116,7 @@ def test_many_projects_can_be_searched(
     assert 'id="search"' in page and "Running" not in page
     search_page = annotator_client.get("/?search=project 11").text
     assert search_page.count('<li class="own-projects__row">') == 1
-    assert "No project of yours fits." in annotator_client.get("/?search=nothing such").text
+    assert "No matching projects." in annotator_client.get("/?search=nothing such").text
 
 
 def test_query_count_does_not_grow_with_projects(

@@ -106,8 +106,8 @@ def test_share_of_the_queue_is_gold_and_stored_as_check_answers(
 @pytest.mark.parametrize(
     ("n_gold", "text"),
     [
-        (1, "and 1 answer to a hidden test, which stands apart"),
-        (4, "and 4 answers to hidden tests, which stand apart"),
+        (1, "and 1 answer to a hidden check, not included"),
+        (4, "and 4 answers to hidden checks, not included"),
     ],
 )
 def test_lead_sees_how_many_checks_a_rater_answered(
