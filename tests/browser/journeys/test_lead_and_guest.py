@@ -146,15 +146,15 @@ def import_ratings(page: Page, project: Project) -> None:
     page.get_by_role("link", name="Import file").click()
     file: FilePayload = {"name": "march.csv", "mimeType": "text/csv", "buffer": build_ratings_csv()}
     page.get_by_label("File", exact=True).set_input_files(file)
-    page.get_by_role("button", name="Upload and look at it").click()
-    page.get_by_role("button", name="Check the whole file").click()
-    expect(page.get_by_role("heading", name="Checking the whole file")).to_be_visible()
+    page.get_by_role("button", name="Upload file").click()
+    page.get_by_role("button", name="Check file").click()
+    expect(page.get_by_role("heading", name="Checking the file")).to_be_visible()
     tasks.resume_stalled()
-    expect(page.get_by_text("has no problem")).to_be_visible()
+    expect(page.get_by_text("No problems found")).to_be_visible()
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.get_by_role("heading", name="Importing")).to_be_visible()
     tasks.resume_stalled()
-    expect(page.get_by_text("The file is imported.")).to_be_visible()
+    expect(page.get_by_text("Import completed.")).to_be_visible()
 
 
 def invite_maria(page: Page, project: Project) -> str:
