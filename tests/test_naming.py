@@ -20,7 +20,7 @@ PRODUCT = ("agreement_site", "core", "events", "metrics", "projects", "quality",
 SCRIPTS = ("benchmarks", "tests")
 
 MIN_VERB_FIRST = 0.90  # share of functions
-MAX_VAGUE_LOCALS = 0.002  # share of local names
+MAX_VAGUE_LOCALS = 0.0  # share of local names
 MAX_REPEATED_CLASS_NAMES = 10
 MAX_QUESTION_DOCSTRINGS = 0.0  # share of docstrings
 MAX_MODULES_PER_PACKAGE = 14

@@ -118,8 +118,7 @@ class InviteForm(forms.Form):
         max_length=MAX_INVITATIONS * 160,
         widget=forms.Textarea({"rows": 5}),
         help_text=_(
-            "Each person gets an account and an invitation link. People from your other "
-            "projects are added immediately."
+            "Each person gets an invitation link. People from your other projects join immediately."
         ),
     )
     role = forms.ChoiceField(

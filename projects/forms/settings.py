@@ -74,17 +74,16 @@ class ProjectSettingsForm(ProjectForm):
         max_length=MAX_ATTRIBUTE_LENGTH,
         widget=forms.TextInput({"list": "item-attributes", "autocomplete": "off"}),
         help_text=_(
-            "The attribute shared by items of one document, conversation or patient. "
-            "Intervals then account for the similarity of such items. Leave blank if "
-            "items are independent."
+            "For items of one document, conversation or patient. Intervals account for "
+            "their similarity. Leave blank if items are independent."
         ),
     )
     queue_order = forms.ChoiceField(
         label=_("Order of items"),
         choices=QueueOrder.choices,
         help_text=_(
-            "A planned order picks items by their ratings so far, so agreement on them "
-            "is lower than on random items. One item in ten is still random."
+            "In a planned order, agreement is lower than on random items. One item in "
+            "ten is still random."
         ),
     )
     allows_corrections = forms.BooleanField(
@@ -93,7 +92,7 @@ class ProjectSettingsForm(ProjectForm):
     gold_percent = forms.IntegerField(
         label=_("Hidden gold (% of items)"),
         required=False,
-        help_text=_("Usually 5–10. 0 turns it off. Each rater sees a gold item at most once."),
+        help_text=_("Usually 5–10. 0 turns it off."),
     )
     repeat_percent = forms.IntegerField(
         label=_("Repeated items (%)"),

@@ -25,7 +25,7 @@ BOUNDS = {
 
 
 _NEEDS_RANDOM = _lazy(
-    "In a fixed order, raters could spot the test items. Choose the random order or set this to 0."
+    "A fixed order reveals the test items. Choose the random order or set this to 0."
 )
 
 

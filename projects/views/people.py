@@ -63,7 +63,7 @@ def render_people_page(
         "roles": Member.Role.choices,
         "form": MemberForm(),
         "invite_form": InviteForm(prefix="several"),
-        "wanted": search,
+        "search": search,
         "passed": _encode_list_query(request.GET),
         "undo": undo if bulk_actions.can_undo(project=project, token=undo, by=request.user) else "",
         **extra,

@@ -84,7 +84,6 @@ def create_project(request: HttpRequest) -> HttpResponse:
         "form": form,
         "question_form": question_form,
         "categories": categories,
-        "zones": project_validation.list_time_zones(),
         "question_templates": QUESTION_TEMPLATES.items(),
         "selected_template": template,
     }
@@ -117,7 +116,6 @@ def change_settings(request: HttpRequest, project_id: int) -> HttpResponse:
         "project": project,
         "form": form,
         "questions": questions,
-        "zones": project_validation.list_time_zones(),
         "attribute_names": projects.list_attribute_names(project),
         "deletions": project.deletions.select_related("by")[:MAX_DELETIONS_SHOWN],
     }

@@ -85,7 +85,7 @@ class AnswerForm(forms.Form):
                 ],
                 error_messages={
                     "required": _("Choose an answer."),
-                    "invalid_choice": _("This is not one of the answers: %(labels)s.")
+                    "invalid_choice": _("Choose one of these answers: %(labels)s.")
                     % {"labels": labels},
                 },
             )
@@ -146,8 +146,8 @@ class SkipForm(forms.Form):
     reason = forms.CharField(
         max_length=300,
         error_messages={
-            "required": _lazy("Say in a few words why."),
-            "max_length": _lazy("Say it in %(limit_value)d characters at most."),
+            "required": _lazy("Enter a reason."),
+            "max_length": _lazy("Use at most %(limit_value)d characters."),
         },
     )
 

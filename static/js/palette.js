@@ -1,7 +1,7 @@
 /* Ctrl+K finds and goes anywhere; ? lists the keys; g and a letter go to a line of the rail (data-go).
 
    Single keys (? and g) do nothing while something is typed, while a dialog is open, at the desk (which has its own), and
-   where "Single keys work" is off: the switch of the desk and of the list of keys is one. */
+   where single-key shortcuts are off: the switch of the desk and of the list of keys is one. */
 (() => {
   "use strict";
 

@@ -185,14 +185,14 @@ def _find_crossing(coefficients: Floats, ends: Floats) -> Floats:
         is_crossed = is_outside.any(axis=0)
         column = np.flatnonzero(is_crossed)
         part = is_outside.argmax(axis=0)[column]
-        found = problems[column]
-        bracket[:, found] = (
+        solved = problems[column]
+        bracket[:, solved] = (
             nodes[part, column],
             nodes[part + 1, column],
             np.minimum(excess[part, column], 0.0),
             excess[part + 1, column],
         )
-        polynomial[:, found] = piece_coefficients[:, column]
+        polynomial[:, solved] = piece_coefficients[:, column]
         is_wide[is_wide] = is_crossed
         remaining = remaining[~is_wide]
         if not remaining.size:
@@ -213,14 +213,14 @@ def _narrow(polynomial: Floats, bracket: Floats) -> Floats:
         middle = inside + share * (outside - inside)
         at_middle = evaluate(polynomial, middle)
         is_beyond = at_middle > 0
-        kept = np.where(is_beyond == was_beyond, 0.5, 1.0)
+        retained_share = np.where(is_beyond == was_beyond, 0.5, 1.0)
         inside, outside = (
             np.where(is_beyond, inside, middle),
             np.where(is_beyond, middle, outside),
         )
         low, high = (
-            np.where(is_beyond, kept * low, at_middle),
-            np.where(is_beyond, at_middle, kept * high),
+            np.where(is_beyond, retained_share * low, at_middle),
+            np.where(is_beyond, at_middle, retained_share * high),
         )
         was_beyond = is_beyond
     return inside + low / np.minimum(low - high, -1e-300) * (outside - inside)

@@ -43,8 +43,8 @@ def list_explanations(_alert: Alert) -> list[str]:
             "They had the same training and nobody else did. Compare items where both differ"
             " from all others."
         ),
-        _("Being good doesn’t explain it: good raters also agree often with everyone else."),
-        _("Easy items don’t explain it where a third rater rated them too."),
+        _("Ruled out: skill. Good raters also agree often with everyone else."),
+        _("Ruled out where a third rater rated too: easy items."),
     ]
 
 

@@ -100,8 +100,5 @@ def list_explanations(alert: Alert) -> list[str]:
         *list_guideline_changes(alert),
         _("Different kinds of items than before: see the items below."),
         _("One category used differently: see the shares."),
-        _(
-            "Other raters who joined, left or differ don’t explain it: their levels are"
-            " adjusted for."
-        ),
+        _("Ruled out: other raters who joined, left or differ. Levels are adjusted for."),
     ]

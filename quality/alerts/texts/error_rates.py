@@ -17,41 +17,33 @@ def describe_rater_error_rate(alert: Alert) -> str:
     return _format_rate_in_years(
         alert,
         once_a_year=_(
-            "Sampling noise alone raises such an alert at most once per year of one rater’s"
-            " work. Other changes flag a rater in at most 5%% of years; this was simulated,"
-            " not proven."
+            "False alerts per rater: at most one per year from sampling noise; from other"
+            " changes in at most 5%% of years (simulated, not proven)."
         ),
         once_in_years=_(
-            "Sampling noise alone raises such an alert at most once per %(years)s years of"
-            " one rater’s work. Other changes flag a rater in at most 5%% of years; this was"
-            " simulated, not proven."
+            "False alerts per rater: at most one per %(years)s years from sampling noise;"
+            " from other changes in at most 5%% of years (simulated, not proven)."
         ),
     )
 
 
 def describe_lifetime_error_rate(alert: Alert) -> str:
     """Return the share of unaffected raters for whom such an alert is ever raised."""
-    text = _(
-        "Of raters without this problem, sampling noise ever flags at most one in %(level)s,"
-        " however often they are checked."
-    )
+    text = _("Sampling noise ever flags at most one in %(level)s raters without this problem.")
     return text % build_text_params(alert)
 
 
 def describe_newcomer_error_rate(alert: Alert) -> str:
     """Return the share of newcomers at the bound who are ever named."""
-    text = _(
-        "Of newcomers who agree at least as much as the bound, sampling noise ever flags at"
-        " most one in %(chance)s."
-    )
+    text = _("Sampling noise ever flags at most one in %(chance)s newcomers at or above the bound.")
     return text % _build_chance_params(alert)
 
 
 def describe_copies_error_rate(alert: Alert) -> str:
     """Return the share of questions without copies in which such an alert is ever raised."""
     text = _(
-        "Of questions whose raters all work independently, sampling noise ever raises such"
-        " an alert in at most one in %(chance)s."
+        "Sampling noise ever raises such an alert in at most one in %(chance)s questions"
+        " whose raters work independently."
     )
     return text % _build_chance_params(alert)
 
@@ -64,12 +56,9 @@ def describe_question_error_rate(alert: Alert) -> str:
     """Return the rate of false alerts per year of one question."""
     return _format_rate_in_years(
         alert,
-        once_a_year=_(
-            "Sampling noise alone raises such an alert at most once per year of one question."
-        ),
+        once_a_year=_("False alerts per question: at most one per year from sampling noise."),
         once_in_years=_(
-            "Sampling noise alone raises such an alert at most once per %(years)s years of"
-            " one question."
+            "False alerts per question: at most one per %(years)s years from sampling noise."
         ),
     )
 

@@ -84,5 +84,5 @@ def list_explanations(alert: Alert) -> list[str]:
     return [
         *list_guideline_changes(alert),
         _("Different kinds of items than before: see the new ones."),
-        _("A single drifting rater doesn’t explain it: that raises its own alert."),
+        _("Ruled out: a single drifting rater. That raises its own alert."),
     ]

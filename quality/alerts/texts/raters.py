@@ -44,7 +44,7 @@ def list_same_answer_explanations(alert: Alert) -> list[str]:
     return [
         _("They understand the guidelines differently. Ask before you judge."),
         _("A form or program fills in the first answer."),
-        _("Similar items don’t explain it: only items with other answers count."),
+        _("Ruled out: similar items. Only items with other answers count."),
     ]
 
 
@@ -85,7 +85,7 @@ def list_fast_explanations(alert: Alert) -> list[str]:
     return [
         _("They know these items well. Check whether their answers agree with the others’."),
         _("Another program measures the times differently."),
-        _("Shorter items don’t explain it: times are compared item by item."),
+        _("Ruled out: shorter items. Times are compared item by item."),
     ]
 
 
@@ -122,7 +122,7 @@ def list_outlier_explanations(alert: Alert) -> list[str]:
     return [
         _("They understand the guidelines differently. Ask before you judge."),
         _("Harder items than the others’: see the items below."),
-        _("Other outliers don’t explain it: the other raters’ levels are adjusted for."),
+        _("Ruled out: other outliers. Levels are adjusted for."),
     ]
 
 
@@ -164,5 +164,5 @@ def list_newcomer_explanations(_alert: Alert) -> list[str]:
     return [
         _("The guidelines are new to this rater. Discuss the items below and check again later."),
         _("Harder items than the others’: see the items below."),
-        _("A hard period for everyone doesn’t explain it: the others’ same days are adjusted for."),
+        _("Ruled out: a hard period for everyone. It is adjusted for."),
     ]

@@ -78,6 +78,7 @@ class TableParser(HTMLParser):
 
 
 @pytest.mark.sqlite_only("the tables are read off pages, which other tests ask on PostgreSQL")
+@pytest.mark.timeout(600)  # four hundred pages; a machine may be busy
 @pytest.mark.django_db(transaction=True)
 def test_every_table_has_a_complete_csv_file() -> None:
     """Each table has a file in reach, and each link leads to a file with the rows of its table."""
@@ -118,10 +119,14 @@ def pairs_path(project: Any, question: Any) -> str:
     One rater has a name like a spreadsheet formula.
     """
     raters = ["=1+1", *(f"r{number:02d}" for number in range(14))]
-    for position in range(12):
-        for number, rater in enumerate(raters):
-            label = cast.LABELS[(position + (number * position) % 5 // 3) % 4]
-            cast.rate(question, f"i{position}", rater, label)
+    cast.rate_many(
+        question,
+        (
+            (f"i{position}", rater, cast.LABELS[(position + (number * position) % 5 // 3) % 4])
+            for position in range(12)
+            for number, rater in enumerate(raters)
+        ),
+    )
     update_question(question.pk)
     return f"/projects/{project.pk}/pairs/"
 

@@ -101,7 +101,7 @@ def test_webhook_gets_its_kinds_of_its_project(
     receiver: Receiver, project: Any, make_project: Any, lead: Any
 ) -> None:
     other_project = make_project("Other")
-    chosen, _secret = services.create_webhook(
+    one_kind_webhook, _secret = services.create_webhook(
         project=project, url=receiver.url, kinds=["item.reviewed"], by=lead
     )
     site, _secret = services.create_webhook(project=None, url=receiver.url, kinds=[], by=lead)
@@ -110,10 +110,10 @@ def test_webhook_gets_its_kinds_of_its_project(
     for owner in (project, other_project):
         for kind in ("alert.opened", "item.reviewed"):
             publish(owner, kind)
-    wanted = Delivery.objects.values_list("webhook", "event__project", "event__kind")
-    assert sorted(wanted) == sorted(
+    deliveries = Delivery.objects.values_list("webhook", "event__project", "event__kind")
+    assert sorted(deliveries) == sorted(
         [
-            (chosen.pk, project.pk, "item.reviewed"),
+            (one_kind_webhook.pk, project.pk, "item.reviewed"),
             *(
                 (site.pk, owner.pk, kind)
                 for owner in (project, other_project)

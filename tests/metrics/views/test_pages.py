@@ -736,7 +736,7 @@ def test_unknown_coefficient_is_refused_with_valid_ones(
     text = response.content.decode()
     assert response.status_code == 404
     assert "coefficient is one of fleiss_kappa" in text
-    assert "The address may be mistyped" not in text
+    assert "Check the address." not in text
 
 
 def get_statistics_part(client: Any, project: Any, name: str, end: str) -> str:

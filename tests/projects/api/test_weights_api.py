@@ -18,8 +18,8 @@ Address = Callable[..., str]
 def test_lead_confirms_quadratic_weights_once(
     api: Any, address: Address, question: Question, lead: User
 ) -> None:
-    (shown,) = api.get(address()).json()["questions"]
-    assert (shown["weights"], shown["weights_confirmed"]) == ("none", False)
+    (question_data,) = api.get(address()).json()["questions"]
+    assert (question_data["weights"], question_data["weights_confirmed"]) == ("none", False)
     body = {"weights": "quadratic", "reason": "near misses are half right"}
     response = api.post(address("weights/"), body, format="json")
     assert response.status_code == 200, response.content

@@ -268,9 +268,9 @@ def test_copies_and_newcomer_get_alerts_with_their_error_rates(question: Questio
     assert 30 <= newcomer.n <= 330
     assert newcomer.size < newcomer.facts["bound"] < newcomer.facts["middle"]
     error_rate = KINDS["rater_copies"].error_rate(copies)
-    assert error_rate.endswith("ever raises such an alert in at most one in 100.")
+    assert "ever raises such an alert in at most one in 100 questions" in error_rate
     error_rate = KINDS["newcomer_below"].error_rate(newcomer)
-    assert error_rate.endswith("ever flags at most one in 20.")
+    assert "ever flags at most one in 20 newcomers" in error_rate
     # The same ratings give no second alert.
     record_ratings({question: [Judgement(items[0].pk, raters[1], 2)]}, by=None, source="api")
     counting.update_question(question.pk)

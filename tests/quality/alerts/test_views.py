@@ -84,10 +84,10 @@ def test_alert_page_shows_evidence_and_other_explanations(
     for sentence in (
         "Based on 1,060 items that others rated too, up to 2026-08-31, and on 400 before the"
         " change.",
-        "Average change until then: between -0.50 and -0.22 (95% interval). If it is still"
-        " growing, it is larger now.",
+        "Average change until then: between -0.50 and -0.22 (95% interval); larger now if it is"
+        " still growing.",
         "It began between 2026-08-10 and 2026-08-24 (95% interval).",
-        "Sampling noise alone raises such an alert at most once per 20 years of one rater’s work.",
+        "False alerts per rater: at most one per 20 years from sampling noise",
         "No other rater changed at that time.",
         "The guidelines did not change at that time.",
     ):

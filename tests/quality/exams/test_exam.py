@@ -63,7 +63,7 @@ def test_eleven_right_answers_pass_and_are_no_ratings(
     items: list[Item], project: Project, question: Question, annotator_client: Client
 ) -> None:
     first_page = annotator_client.get(get_rate_url(project))
-    assert "First an exam" in first_page.text and first_page.context.get("item") is None
+    assert "Qualification exam" in first_page.text and first_page.context.get("item") is None
     assert UNDO_BUTTON not in first_page.text
     take_exam(annotator_client, project, question, RIGHT, 10)
     page = annotator_client.get(get_rate_url(project))
@@ -96,8 +96,8 @@ def test_eleven_right_answers_pass_and_are_no_ratings(
     assert last["Location"] == f"/projects/{project.pk}/exam/"
     review = annotator_client.get(last["Location"]).text
     verdict = (
-        "Passed: 11 of your 11 answers were right."
-        " Somebody who is right only 6 times in 10 would pass at most 1 such exam in 20."
+        "Passed: 11 of 11 answers were right."
+        " Someone right only 6 times in 10 would pass at most 1 in 20 such exams."
     )
     assert verdict in " ".join(review.split())
     assert review.count("You answered <strong>minor</strong>") == 11
@@ -135,10 +135,10 @@ def test_exam_is_explained_before_it_begins(
     change_project(project=project, by=lead, guidelines="Look twice.")
     for address in (get_rate_url(project), f"/projects/{project.pk}/exam/"):
         page = annotator_client.get(address).text
-        assert "known: 24 at most, often fewer." in page
+        assert "up to 24 items with known answers, often fewer." in page
         assert "11 right ones from the start pass" in page
-        assert "You have 2 tries, each with other items." in page
-        assert "there may be too few new items for the next" in page  # 24 at most, and 11 at least
+        assert "You have 2 attempts, each with different items." in page
+        assert "too few items may remain for another" in page  # 24 at most, and 11 at least
         assert guidelines in page
         assert " more</span>" not in page  # remaining items come after the exam
 
@@ -166,7 +166,7 @@ def test_exam_answers_are_listed_separately_and_read_only(
 ) -> None:
     take_exam(annotator_client, project, question, RIGHT, 10)
     exam_page = annotator_client.get(get_rate_url(project)).text
-    assert "Exam: answer 11 of 24 at most" in exam_page
+    assert "Exam: answer 11 of up to 24" in exam_page
     assert "rated" not in exam_page.split('class="sheet__progress"')[1].split("</div>")[0]
     take_exam(annotator_client, project, question, RIGHT, 1)
     submit(
@@ -178,14 +178,14 @@ def test_exam_answers_are_listed_separately_and_read_only(
     )
     ratings_url = f"/projects/{project.pk}/my-ratings/"
     page = annotator_client.get(ratings_url)
-    assert "Total rated: 1, today: 1." in page.text
+    assert "1 rated in total, 1 today." in page.text
     assert "11 answers of exams stand apart: they are no ratings" in page.text
     assert len(page.context["rows"]) == 1 and "Change</a>" in page.text
     page = annotator_client.get(f"{ratings_url}?show=exam")
     assert len(page.context["rows"]) == 11 and "Change</a>" not in page.text
     item = page.context["rows"][0]["item"]
     item_page = annotator_client.get(get_rate_url(project, item)).text
-    assert "You have answered this item in an exam: that stays." in item_page
+    assert "You answered this item in an exam, so it can't be changed." in item_page
     assert '<p class="said__answer">minor</p>' in item_page
     assert 'type="radio"' not in item_page and "Store the change" not in item_page
 
@@ -199,7 +199,7 @@ def test_last_page_of_an_exam_offers_no_undo(
     page = annotator_client.post(
         get_rate_url(project, item), form_data, headers={"X-Annotation": "sheet"}
     ).text
-    assert "See the answers" in page
+    assert "View answers" in page
     assert UNDO_BUTTON not in page
 
 
@@ -213,11 +213,11 @@ def test_failed_rater_sees_answers_and_has_limited_tries(
 ) -> None:
     last_response = take_exam(annotator_client, project, question, WRONG, 5)
     review = annotator_client.get(last_response["Location"]).text
-    assert "Not passed: 0 of your 5 answers were right." in " ".join(review.split())
+    assert "Not passed: 0 of 5 answers were right." in " ".join(review.split())
     exam = Exam.objects.get()
     assert review.count("right answer is <strong>minor</strong>") == 5
     assert all(f"as i{pk}"[:4] in review for pk, *_rest in exam.answers)
-    assert "You have 1 try." in review and "Start next attempt" in review
+    assert "You have 1 attempt." in review and "Start next attempt" in review
     assert annotator_client.get(get_rate_url(project)).context.get("item") is None
 
     take_exam(annotator_client, project, question, WRONG, 5)

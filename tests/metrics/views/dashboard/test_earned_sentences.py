@@ -73,13 +73,18 @@ def rate_items(db: None) -> Any:
 
 @pytest.mark.parametrize("name", CASES)
 def test_page_has_no_false_sentence(
-    name: str, make_project: Any, rate: Any, client: Any, admin: Any, api_for: Any
+    name: str, make_project: Any, client: Any, admin: Any, api_for: Any
 ) -> None:
     case = json.loads((REFERENCE / f"{name}.json").read_text(encoding="utf-8"))
     project = make_project(name, labels=tuple(case["categories"]), scale=case["scale"])
     question = project.questions.get()
-    for item, rater, label, rated_at in case["rows"]:
-        rate(question, item, rater, label, rated_at=datetime.datetime.fromisoformat(rated_at))
+    cast.rate_many(
+        question,
+        (
+            (item, rater, label, datetime.datetime.fromisoformat(rated_at))
+            for item, rater, label, rated_at in case["rows"]
+        ),
+    )
     html = get_page(client, question)
     assert [text for text in case["never"] if text in html] == []
     address = f"/api/v1/projects/{project.pk}/agreement/"

@@ -60,8 +60,8 @@ def rate_alike(rng: random.Random, n_items: int, error: float = 0.1, raters: int
 
 
 def rate_rare_items_often(rng: random.Random) -> Rows:
-    rows = [[draw(rng, 0.3) for _rater in range(6)] for _item in range(30)]
-    return [*rows, *([draw(rng, 0.05), draw(rng, 0.05)] for _item in range(90))]
+    rows: Rows = [[draw(rng, 0.3) for _rater in range(6)] for _item in range(30)]
+    return rows + [[draw(rng, 0.05), draw(rng, 0.05)] for _item in range(90)]
 
 
 def rate_any_items_often(rng: random.Random) -> Rows:
@@ -108,7 +108,7 @@ def rate_few_items_apart_by_chance(rng: random.Random) -> Rows:
 
 
 def rate_by_habit(rng: random.Random) -> Rows:
-    """Who says yes often and who says it rarely: chance of the pair is less than of all."""
+    """Return rows of a rater who often says yes and one who rarely does, beyond their agreement."""
     rows: Rows = []
     for row in rate_alike(rng, 200, 0.05, raters=2):
         rows.append([row[0], "yes" if rng.random() < 0.6 else row[1], row[0]])
@@ -220,7 +220,7 @@ def test_percentage_is_that_of_all_comparisons(
 ) -> None:
     """Of 560 comparisons 520 agree, 93 %; of the average item's comparisons 98 %."""
     question = make_question(YES_NO)
-    rows: Rows = [["no", "no"]] * 180 + [["no"] * 4 + ["yes"]] * 10 + [["no"] * 8] * 10
+    rows = [["no", "no"]] * 180 + [["no"] * 4 + ["yes"]] * 10 + [["no"] * 8] * 10
     rate_items(question, rows)
     html = " ".join(get_page(client, question).split())
     assert "Raters agree in 93 % of all 560 comparisons" in html

@@ -74,8 +74,8 @@ def test_overview_shows_the_number_and_what_to_do(
     assert list(get_actions(client_for(viewer), project)) == ["Clarify none vs. minor"]
     cards = text.split('id="headline"')[1].split("</main>")[0]
     assert cards.count("popovertarget=") <= 3
-    shown = re.sub(r"<details>.*?</details>|<span popover.*?</span>\n", " ", cards, flags=re.S)
-    shown_text = html.unescape(re.sub(r"<[^>]+>", " ", shown))
+    page_text = re.sub(r"<details>.*?</details>|<span popover.*?</span>\n", " ", cards, flags=re.S)
+    shown_text = html.unescape(re.sub(r"<[^>]+>", " ", page_text))
     assert len(re.findall(r"\d[\d.,]*", shown_text)) <= 30
     assert len(shown_text.split()) <= 150
 

@@ -16,6 +16,7 @@ from projects.models import Member, Project, Question
 from projects.services.question_validation import NewCategory, NewQuestion
 from projects.services.questions import add_question
 from quality.models import ItemLabel
+from tests.cast import rate_many
 from tests.query_counts import measure_round_trips
 
 pytestmark = pytest.mark.django_db
@@ -31,21 +32,21 @@ def fixed_time() -> Any:
 
 
 @pytest.fixture
-def two_questions(
-    fixed_time: None, project: Any, question: Any, rate: Any, utc: Any, lead: Any
-) -> Any:
+def two_questions(fixed_time: None, project: Any, question: Any, utc: Any, lead: Any) -> Any:
     """Return a project with two questions.
 
     Severity has ratings of three raters over eight weeks, who differ in the last four; tone
     has no ratings.
     """
+    ratings = []
     for week in range(8):
         for item in range(12):
             moment = utc(2026, 2, 3, 9) + datetime.timedelta(weeks=week)
             for index, rater in enumerate("abc"):
                 differs = week >= 4 and index == 0 and item % 3 != 0
                 label = LABELS[item % 3 - differs]
-                rate(question, f"w{week}-{item}", rater, label, rated_at=moment)
+                ratings.append((f"w{week}-{item}", rater, label, moment))
+    rate_many(question, ratings)
     update_question(question.pk)
     create_question(project, lead, "tone")
     return project

@@ -488,11 +488,11 @@ def test_names_are_hidden_unless_the_lead_shows_them(
     texts = [Client().get(link).content.decode()]
     for chart in ("trend", "pairs") if page == "dashboard" else ("funnel",):
         texts.append(Client().get(f"{link}{chart}.json").content.decode())
-    seen = {name for name in names if any(name in text for text in texts)}
+    visible_names = {name for name in names if any(name in text for text in texts)}
     if shows_names:
-        assert seen
+        assert visible_names
         return
-    assert not seen
+    assert not visible_names
     assert "person-1" in "".join(texts)
     # The lead's own page has the names, also in the same process afterwards.
     own_page = client.get(f"/projects/{project.pk}/raters/").content.decode()

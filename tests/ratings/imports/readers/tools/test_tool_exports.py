@@ -23,7 +23,10 @@ from tests.ratings.imports.wizard_client import (
     snapshot_import_tables,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("what a file says does not depend on the database"),
+]
 
 
 @pytest.fixture
@@ -646,7 +649,7 @@ INVALID_FILES = {
     "cut off": (json.dumps(TASKS)[:-40], "is cut off"),
     "a wrong time": (
         json.dumps(TASKS).replace("2026-03-01T10", "2999-03-01T10", 1),
-        "lies in the future",
+        "is in the future",
     ),
     "a long key": ([{"id": "x" * 300, "text": "y", "label": ["z"]}], "300 characters; 255"),
     "half of a character": ('{"id": 1, "text": "\\ud800", "label": ["a"]}', "half of a character"),
