@@ -41,15 +41,15 @@ Compare the translation with its source and choose the **worst** error in it.
 | none | nothing that a careful reader would change |
 | minor | a slip that does not change the meaning |
 | major | the meaning is changed |
-| critical | somebody could act on it and come to harm: wrong numbers, lost negations |
+| critical | somebody could act on it and come to harm |
 
 - Judge the translation, not the style of the source.
 """
-# The guidelines from the fourth week on.
+# The guidelines from the fifth week on.
 REVISED_GUIDELINES = (
     GUIDELINES
     + """\
-- *none* or *minor*? A slip that you would correct with a pen is **minor**.
+- A slip is **minor**, a wrong word is **major**, a wrong number is **critical**.
 """
 )
 

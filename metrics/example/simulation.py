@@ -1,8 +1,8 @@
 """A simulated annotation project with a story: eight people and a model rate translation errors.
 
-Everything that its pages should find was put in on purpose (STORY in loader.py):
+Everything that its pages should find was put in on purpose:
 
-* Until GUIDELINES_CHANGE_DAY, everybody confuses 'none' with 'minor'; the new guidelines help.
+* Until GUIDELINES_CHANGE_DAY, everybody errs EARLY_ERROR_FACTOR times as often.
 * emil is harsh: he often chooses the next higher category.
 * goro drifts: from DRIFT_START_DAY on he often chooses the next lower category.
 * hana nearly always answers 'none', within seconds.
@@ -33,8 +33,8 @@ import numpy as np
 
 from .sentences import build_sentence_pair
 
-# Chosen among fourteen seeds: no right gold answer is suspected by chance.
-SEED = 20_261_138
+# Chosen among three seeds: a study of another seed may miss a change, or find one by chance.
+SEED = 20_261_128
 SEVERITY_LABELS = ("none", "minor", "major", "critical")
 N_ITEMS = 1_200
 N_UNRATED = 40
@@ -57,16 +57,16 @@ GOLD_PEOPLE_PER_ITEM = 6
 MODEL_SHARE = 0.6
 ACCURACY = (0.90, 0.88, 0.88, 0.87, 0.88, 0.87, 0.89, 0.88, 0.75)
 
-GUIDELINES_CHANGE_DAY = 21  # the fourth week
-CONFUSED_SHARE = 0.3  # of the answers 'none' and 'minor' before the new guidelines
+GUIDELINES_CHANGE_DAY = 28  # the fifth week
+EARLY_ERROR_FACTOR = 3.0  # before the new guidelines
 HARSH_RATER = PEOPLE.index("emil")
-HARSH_SHARE = 0.45  # of the answers that are a category higher
+HARSH_SHARE = 0.36  # of the answers that are a category higher
 DRIFTING_RATER = PEOPLE.index("goro")
-DRIFT_START_DAY = 45  # the seventh week
-DRIFTED_SHARE = 0.5  # of the answers that are a category lower since
+DRIFT_START_DAY = 47  # the seventh week
+DRIFTED_SHARE = 0.62  # of the answers that are a category lower since
 SAME_ANSWER_RATER = PEOPLE.index("hana")
 SAME_ANSWER_SHARE = 0.98
-NONE, MINOR, CRITICAL = 0, 1, 3
+NONE, CRITICAL = 0, 3
 TYPICAL_SECONDS, HASTY_SECONDS = 14.0, 2.0
 
 CORRECTED_SHARE = 0.01
@@ -175,7 +175,10 @@ def _sample_rating(
     rng: np.random.Generator, item: int, rater: int, *, severity: int, day: int
 ) -> SimulatedRating:
     day = min(day + int(rng.integers(2)), N_DAYS - 1)
-    code = _sample_code(rng, rater, severity, day)
+    # Gold answers are those of clear cases.
+    is_early = day < GUIDELINES_CHANGE_DAY and not has_gold(item)
+    error_rate = (1 - ACCURACY[rater]) * (EARLY_ERROR_FACTOR if is_early else 1)
+    code = _sample_code(rng, rater, severity=severity, day=day, error_rate=error_rate)
     minute = day * 24 * 60 + int(rng.integers(8 * 60, 18 * 60))
     is_model = rater == len(PEOPLE)
     typical = HASTY_SECONDS if rater == SAME_ANSWER_RATER else TYPICAL_SECONDS
@@ -184,16 +187,16 @@ def _sample_rating(
     return SimulatedRating(item, rater, code, minute, seconds, comment)
 
 
-def _sample_code(rng: np.random.Generator, rater: int, severity: int, day: int) -> int:
+def _sample_code(
+    rng: np.random.Generator, rater: int, *, severity: int, day: int, error_rate: float
+) -> int:
     """Return an answer: the truth, or a neighbour, changed by what happens in the story."""
-    error, direction, confusion, change = rng.random(4)
+    error, direction, change = rng.random(3)
     code = severity
-    if error > ACCURACY[rater]:
+    if error < error_rate:
         code += 1 if direction < 0.5 else -1
     if rater == len(PEOPLE):
         return min(max(code, NONE), CRITICAL)
-    if day < GUIDELINES_CHANGE_DAY and severity <= MINOR and confusion < CONFUSED_SHARE:
-        code = MINOR - severity
     if rater == HARSH_RATER and change < HARSH_SHARE:
         code += 1
     if rater == DRIFTING_RATER and day >= DRIFT_START_DAY and change < DRIFTED_SHARE:

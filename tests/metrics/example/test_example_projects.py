@@ -7,7 +7,11 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from metrics.example import fleiss1971, loader, simulation
+from metrics.filtered import filtered_jobs
 from metrics.models import PairTally, RaterResult, Result
+from metrics.scale import QuestionScale
+from metrics.views.changes import guideline_effect
+from metrics.views.common.selection import Selection
 from projects.models import Item, Project
 from quality import tasks
 from quality.models import Alert, GoldIntervention, GoldItem, GoldScore
@@ -51,7 +55,7 @@ def test_items_except_the_last_have_all_their_raters(simulated_data):
 
 
 @pytest.mark.django_db
-def test_guidelines_were_rewritten_in_the_fourth_week(lead):
+def test_guidelines_were_rewritten_in_the_fifth_week(lead):
     loader.load_examples(owner=lead, count=False)
     project = loader.find_example(lead)
     assert project
@@ -109,6 +113,13 @@ def test_everything_in_the_story_is_found_and_nothing_else(lead, simulated_data)
     assert sorted(suspected.values_list("item__key", flat=True)) == sorted(wrong)
     assert GoldScore.objects.filter(question=question).count() == len(simulation.RATERS)
     assert not GoldIntervention.objects.exists()
+    selection = Selection(
+        project, [question], question, QuestionScale.for_question(question), None, None, None, None
+    )
+    guideline_effect.list_version_agreements(selection)
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
+    (effect,) = guideline_effect.list_effects(guideline_effect.list_version_agreements(selection))
+    assert effect.direction == "rose"
 
 
 def test_example_matrix_is_valid():
