@@ -186,9 +186,9 @@ def test_selected_member_is_removed_and_restored(
     assert page.locator(".table--people").evaluate(OUT_OF_SIGHT_SCRIPT) == []
     remove = page.get_by_role("button", name="Remove")
     expect(remove).to_be_disabled()
-    box = page.get_by_role("checkbox", name="Choose mia")
+    box = page.get_by_role("checkbox", name="Select mia")
     box.check()
-    expect(page.get_by_text("1 chosen:")).to_be_visible()
+    expect(page.get_by_text("1 selected:")).to_be_visible()
     top, _bottom, _row = page.locator(".table--people").evaluate(HEAD_POSITION_SCRIPT)
     assert top > 0  # below the bar, which stays visible now
     box.scroll_into_view_if_needed()
@@ -200,7 +200,7 @@ def test_selected_member_is_removed_and_restored(
     expect(page.get_by_text("Undone.")).to_be_visible()
     expect(box).to_have_count(1)
     page.get_by_role("checkbox", name="Select all on this page").check()
-    expect(page.get_by_role("checkbox", name="Choose r1")).to_be_checked()
+    expect(page.get_by_role("checkbox", name="Select r1")).to_be_checked()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
