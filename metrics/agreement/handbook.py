@@ -142,9 +142,9 @@ _UNDEFINED_REASONS = """\
 
 Items of one document, conversation or patient are often alike: in how often raters agree, or in the
 categories that occur. The interval of independent items is then too narrow. If you name the
-attribute that such items share (*Items belong to* in the settings of a project, `cluster_attribute`
-of the API, `manage.py agreement --cluster COLUMN`), Concord takes this into account
-(`metrics/agreement/counts/clusters.py`):
+attribute that such items share (*Cluster attribute* in the settings of a project,
+`cluster_attribute` of the API, `manage.py agreement --cluster COLUMN`), Concord takes this into
+account (`metrics/agreement/counts/clusters.py`):
 
 * The *design effect* D of a coefficient is the ratio of two jackknife variances (Kish 1965, Survey
   Sampling): that of leaving out one cluster at a time, and that of leaving out one item at a time.

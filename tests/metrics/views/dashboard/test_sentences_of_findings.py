@@ -190,8 +190,8 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         "The value depends on the definition", YES_NO, "nominal",
         rate_rare_items_often, rate_items_alike_by_number,
     ),
-    "same story": (
-        "The statistics agree:", YES_NO, "nominal",
+    "statistics agree": (
+        "The statistics agree: ", YES_NO, "nominal",
         rate_three_alike, rate_rarely_yes,
     ),
 }  # fmt: skip
