@@ -21,7 +21,7 @@ def find_reason_error(reason: str, *, max_length: int) -> str:
     ``max_length``: maximum number of characters.
     """
     if len(reason) > max_length or has_nul(reason):
-        return _("At most %(n)s characters, without NUL") % {"n": max_length}
+        return _("Use at most %(n)s characters, without NUL") % {"n": max_length}
     return ""
 
 

@@ -146,5 +146,5 @@ def answer_appeal(*, appeal: Appeal, state: str, text: str, by: Any) -> Appeal:
 def _validate_text(text: str) -> str:
     """Return the stripped text; raises InvalidAppeal."""
     if len(text) > MAX_TEXT_LENGTH or has_nul(text):
-        raise InvalidAppeal(_("At most %(n)s characters, without NUL") % {"n": MAX_TEXT_LENGTH})
+        raise InvalidAppeal(_("Use at most %(n)s characters, without NUL") % {"n": MAX_TEXT_LENGTH})
     return text.strip()

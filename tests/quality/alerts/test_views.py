@@ -51,11 +51,11 @@ SENTENCE = "dan has rated about 0.36 categories lower on average since 2026-08-1
 
 def test_alert_is_shown_on_every_page_about_it(alert: Any, base_url: str, client: Client) -> None:
     url = f"{base_url}alerts/{alert.pk}/"
-    for path in ("", "alerts/", f"alerts/{alert.pk}/", "raters/dan/"):
+    for path in ("statistics/", "alerts/", f"alerts/{alert.pk}/", "raters/dan/"):
         text = get_page_text(client.get(f"{base_url}{path}"))
         assert SENTENCE in text, path
         assert "1 open alert" in text, path
-    assert f'href="{url}"' in client.get(base_url).text
+    assert f'href="{url}"' in client.get(f"{base_url}statistics/").text
     assert SENTENCE not in get_page_text(client.get(f"{base_url}raters/ann/"))
     projects_page = client.get("/").text
     assert f'href="{base_url}alerts/"' in projects_page
@@ -121,7 +121,7 @@ def test_alert_steps_are_saved_from_the_page(alert: Any, base_url: str, client: 
     assert "other texts" in text
     assert "Not the rater’s fault" in text
     assert "1 open alert" not in text
-    assert SENTENCE not in get_page_text(client.get(base_url))
+    assert SENTENCE not in get_page_text(client.get(f"{base_url}statistics/"))
     assert SENTENCE not in get_page_text(client.get(f"{base_url}alerts/"))
     assert SENTENCE in get_page_text(client.get(f"{base_url}alerts/?state=resolved"))
 

@@ -178,7 +178,7 @@ def test_headline_uses_only_randomly_sampled_ratings(
     assert random_only["headline"]["value"] == pytest.approx(before["value"])
     assert (with_all["sample"], random_only["sample"]) == (None, None)
     assert client.get(f"{home}?sample=odd").status_code == 400
-    assert default_page["moves"] == []
+    assert default_page["changes"] == []
     # A filtered page uses the random ones among its ratings, too.
     assert load_dashboard("?kind=human")["sample"].n_left_out == len(planned)
 
@@ -241,10 +241,10 @@ def test_page_says_when_the_random_sample_is_too_small(
     )
     CountState.objects.update(deferred_version=0)
     deferred_results.recompute_deferred_results(rated_question.pk)
-    page = client_for(lead).get(f"/projects/{study.pk}/")
+    page = client_for(lead).get(f"/projects/{study.pk}/statistics/")
     assert page.context["headline"]["reason"] == "no_pairable_items"
     assert page.context["sample"].is_small
-    assert "is too little to tell much" in page.content.decode()
+    assert "is too small for a clear result" in page.content.decode()
     assert page.context["sample"].pooled["value"] is not None
 
 

@@ -115,7 +115,7 @@ def test_unreachable_rater_is_refused(
     ("text", "message"),
     [
         (" \r\n ", "Enter a message first."),
-        ("x" * 2_001, "2000 characters at most"),
+        ("x" * 2_001, "Use at most 2000 characters"),
         ("a\0b", "Use at most 2000 characters, without NUL"),
     ],
 )
