@@ -26,7 +26,7 @@ MAX_PACE_PERIODS = 4  # newest periods of the pace
 LIVE = LiveSettings(
     seconds=1,
     summary=True,
-    fragments=("getting-started", "headline", "do-next", "raters", "progress", "trend-table"),
+    fragments=("getting-started", "headline-state", "do-next", "raters", "progress", "trend-table"),
 )
 
 

@@ -48,7 +48,7 @@ def test_filter_is_selected_and_its_numbers_appear(
     page.keyboard.press("e")  # the option that begins with it
     page.get_by_role("button", name="Apply").press("Enter")
     page.wait_for_url("**item.language=en**")
-    expect(page.locator("main")).to_contain_text("being computed")
+    expect(page.locator("main")).to_contain_text("Computing …")
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
     expect(page.locator("#headline .stat__value--big")).to_be_visible()
     wait_for_charts(page)

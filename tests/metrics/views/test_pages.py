@@ -414,7 +414,7 @@ def test_live_counted_change_sends_fragments(
     text = response.content.decode()
     assert response["HX-Trigger"] == "charts-changed"
     assert "9 ratings" in " ".join(text.split())
-    assert_fragments_are_on_the_page(response, ("headline", "do-next", "raters", "progress"))
+    assert_fragments_are_on_the_page(response, ("headline-state", "do-next", "raters", "progress"))
     assert "#getting-started" in response.context["live"].fragment_selector
     headers = {"X-Shown-Version": "", "X-Fragments": "3"}
     response = client.get(f"/projects/{project.pk}/statistics/", headers=headers)
