@@ -93,7 +93,7 @@ def test_a_pause_is_proposed_and_the_lead_decides(
     assert (ann.paused, ann.gold_notice) == (True, "paused")
     assert "These items stay hidden" in annotator_client.get(rating_url).text
     forbidden = api.get(address)
-    assert forbidden.status_code == 403 and "answers to test items" in forbidden.text
+    assert forbidden.status_code == 403 and "right answer is known" in forbidden.text
 
     lead_client.post(f"{page}interventions/{pause.pk}/", {"do": "override", "reason": " "})
     assert Rater.objects.get(key="ann").paused
