@@ -137,8 +137,7 @@ def rate_many(
             items[item],
             raters[rater],
             NO_CODE if label is None else codes[label],
-            **fields,
-            **({"rated_at": rated_at[0]} if rated_at else {}),
+            **(fields | {"rated_at": rated_at[0]} if rated_at else fields),
         )
         for item, rater, label, *rated_at in rows
     ]

@@ -133,7 +133,7 @@ def test_each_mail_that_this_site_sends_has_its_own_text() -> None:
     assert list_stock_mails() == names | set(adapters.ACCOUNT_CHANGES)
     for name in own:
         for kind in ("subject", "message"):
-            template = get_template(f"account/email/{name}_{kind}.txt")
+            template: Any = get_template(f"account/email/{name}_{kind}.txt")
             assert "allauth" not in template.origin.name
 
 

@@ -59,7 +59,8 @@ def test_each_example_shows_correct_headline_and_reason(
     assert [entry["name"] for entry in painting_diagnosis.findings] == [
         "few_items"
     ]  # no finding about pairs
-    assert "One nurse always reads 5 more." in page.content.decode()
+    overview = client.get(f"/projects/{nurses_result.question.project_id}/").text
+    assert "One nurse always reads 5 more." in overview
     # On gold scores kappa equals Lin's concordance, not the intraclass correlation.
     scored_project = Project.objects.get(name__endswith="scored by gold")
     address = f"/api/v1/projects/{scored_project.pk}/agreement/coefficients/?scores="

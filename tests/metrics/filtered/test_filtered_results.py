@@ -282,7 +282,7 @@ def test_raters_are_sorted_as_without_a_filter(
         filtered = open_page({"from": "2020-01-01", "sort": sort}).context["rater_page"]
         unfiltered = (
             client_for(lead)
-            .get(f"/projects/{rated_question.project_id}/?sort={sort}")
+            .get(f"/projects/{rated_question.project_id}/statistics/?sort={sort}")
             .context["rater_page"]
         )
         raters = [
@@ -423,7 +423,7 @@ def test_links_and_charts_keep_the_filter(rated_question: Any, open_page: Any) -
     assert all("item.language=de" in row["url"] for row in matrix)
     trend = open_page(params | {"period": "month"}, "charts/trend.json").json()["rows"]
     assert [row["n_ratings"] for row in trend] == [
-        point.estimate["n_ratings"] for point in open_page(params | {"period": "month"}).context["points"]
+        point.estimate["n_ratings"] for point in open_page(params | {"period": "month"}, "").context["points"]
         if point.estimate["value"] is not None
     ]  # fmt: skip
 
@@ -437,7 +437,7 @@ def test_page_says_that_results_are_being_computed(
     client = client_for(lead)
     address = f"/projects/{project.pk}/?kind=human"
     pending_page = client.get(address)
-    assert "being computed" in pending_page.content.decode()
+    assert "Computing …" in pending_page.content.decode()
     headers = {"X-Shown-Version": pending_page.context["fresh"].version, "X-Fragments": "pending"}
     assert client.get(address, headers=headers).status_code == 204
     filtered_jobs.FILTERED_RESULT_JOB.sweep()

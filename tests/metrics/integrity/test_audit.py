@@ -169,7 +169,7 @@ def test_every_error_is_found_and_repaired(counted_question: Question, error: st
     assert "stored" in output
     assert "recounted" in output
     assert run_failing_audit() == output  # an audit repairs nothing
-    assert "all counts match" in run_command("audit", "--repair")
+    assert "all counts are exact" in run_command("audit", "--repair")
     assert "exact" in run_command("audit")
 
 

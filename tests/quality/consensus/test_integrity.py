@@ -23,7 +23,7 @@ def labelled_question(rated_question: Question) -> Question:
 def test_unchanged_labels_have_no_differences(labelled_question: Question, capsys: Any) -> None:
     assert integrity.list_differences(labelled_question.pk) == []
     call_command("audit")
-    assert "all counts match" in capsys.readouterr().out
+    assert "all counts are exact" in capsys.readouterr().out
 
 
 def test_changed_label_is_reported_and_repaired(labelled_question: Question, capsys: Any) -> None:

@@ -151,7 +151,7 @@ def test_rater_tables_show_alerts_and_proposed_pauses(
     base = f"/projects/{project.pk}/"
     alert_link = f'href="{base}alerts/{alert.pk}/">'
     proposal_link = f'href="{base}gold/?question={question.key}">Pause, proposed</a>'
-    for path in ("", "raters/"):
+    for path in ("statistics/", "raters/"):
         row = (
             get_page_text(client_for(lead), f"{base}{path}")
             .split("raters/ann/?")[1]
@@ -162,6 +162,6 @@ def test_rater_tables_show_alerts_and_proposed_pauses(
         assert alert_link in page and "proposed</a>" not in page, path
     alert.state = "resolved"
     alert.save()
-    assert alert_link not in get_page_text(client_for(lead), base)
-    filtered = get_page_text(client_for(lead), f"{base}?exclude=ben")
+    assert alert_link not in get_page_text(client_for(lead), f"{base}statistics/")
+    filtered = get_page_text(client_for(lead), f"{base}statistics/?exclude=ben")
     assert proposal_link not in filtered

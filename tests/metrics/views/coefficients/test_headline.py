@@ -34,8 +34,8 @@ def rated_question(question: Any) -> Any:
     return question
 
 
-def get_dashboard(client: Any, project: Any, query: str = "") -> str:
-    response = client.get(f"/projects/{project.pk}/{query}")
+def get_statistics(client: Any, project: Any, query: str = "") -> str:
+    response = client.get(f"/projects/{project.pk}/statistics/{query}")
     assert response.status_code == 200
     text: str = response.content.decode()
     return text
@@ -67,26 +67,26 @@ def test_lead_selects_another_headline_with_note(
     response = client.post(address, form | {"target_agreement": "0.75"})
     assert response.status_code == 302
     tasks.sweep_all()
-    text = get_dashboard(client, project)
+    text = get_statistics(client, project)
     assert "Chosen for this question: One answer is rare." in text
     assert "Altman 1991" in text
-    assert "bar of 0.75" in text
+    assert "target of 0.75" in text
     assert client.get("/").context["rows"][0].name == "gwet_ac1"
     client.post(address, {"headline": "", "note": "", "band_scheme": "altman"})
     tasks.sweep_all()
-    assert "near misses count as partly agreed" in get_dashboard(client, project)
+    assert "near misses count as partly agreed" in get_statistics(client, project)
 
 
 def test_bands_of_another_coefficient_are_marked_everywhere(
     project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
     client = client_for(lead)
-    assert "made for another coefficient" not in get_dashboard(client, project)
+    assert "made for another coefficient" not in get_statistics(client, project)
     assert "made for another coefficient" not in client.get("/").content.decode()
     fields = {"headline": "gwet_ac1", "headline_note": "One answer is rare."}
     Question.objects.update(scale_version=2, **fields)
     tasks.sweep_all()
-    assert "made for another coefficient" in get_dashboard(client, project)
+    assert "made for another coefficient" in get_statistics(client, project)
     assert "made for another coefficient" in client.get("/").content.decode()
 
 
@@ -152,6 +152,6 @@ def test_nominal_scale_offers_no_rank_weights(
     project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
     Question.objects.update(scale="nominal")
-    text = get_dashboard(client_for(lead), project)
+    text = get_statistics(client_for(lead), project)
     assert "weights=linear" not in text
     assert "weights=quadratic" not in text

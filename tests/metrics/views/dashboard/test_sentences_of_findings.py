@@ -191,7 +191,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_rare_items_often, rate_items_alike_by_number,
     ),
     "same story": (
-        "the statistics tell the same story", YES_NO, "nominal",
+        "The statistics agree:", YES_NO, "nominal",
         rate_three_alike, rate_rarely_yes,
     ),
 }  # fmt: skip

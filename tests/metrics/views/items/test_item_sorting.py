@@ -69,7 +69,7 @@ def test_worker_sorts_all_items(
         first_page = client.get(base + order)
         if order == "disagreement":
             assert first_page.context["pending"]
-            assert "All items are being sorted" in first_page.content.decode()
+            assert "Sorting …" in first_page.content.decode()
             assert client.get(base + order, headers={"X-Shown-Version": ""}).status_code == 204
             filtered_jobs.FILTERED_RESULT_JOB.sweep()
             polled_page = client.get(base + order, headers={"X-Shown-Version": ""})

@@ -51,7 +51,7 @@ def test_row_shows_remaining_work_and_description(
 ) -> None:
     make_own_project("Posts", description="Posts of a forum.")
     row = get_row(annotator_client, "Posts")
-    assert "Rate the next item" in row and "up to 4 more" in row and "Posts of a forum." in row
+    assert "Rate the next item" in row and "up to 4 left" in row and "Posts of a forum." in row
     page = annotator_client.get("/").text
     assert not [tool for tool in LEAD_TOOLS if tool in page]
 
@@ -80,7 +80,7 @@ def test_required_exam_is_shown_in_the_list(
     tested = make_own_project("Tested")
     question = tested.questions.get()
     exam_settings.set_exam_rules(question=question, by=lead, required=True, max_attempts=1)
-    assert "First an exam" in get_row(annotator_client, "Tested") and " more" not in get_row(
+    assert "Start exam" in get_row(annotator_client, "Tested") and " left" not in get_row(
         annotator_client, "Tested"
     )
     rater = tested.raters.get()
@@ -91,7 +91,7 @@ def test_required_exam_is_shown_in_the_list(
     Exam.objects.filter(pk=exam.pk).update(state="failed", ended_at=timezone.now())
     assert "Exam not passed. Your lead decides." in get_row(annotator_client, "Tested")
     Exam.objects.filter(pk=exam.pk).update(state="passed")
-    assert "up to 4 more" in get_row(annotator_client, "Tested")
+    assert "up to 4 left" in get_row(annotator_client, "Tested")
 
 
 def test_row_says_that_nothing_is_left_to_rate(
@@ -104,7 +104,7 @@ def test_row_says_that_nothing_is_left_to_rate(
     assert ">Begin</a>" in get_row(annotator_client, "Taken")
     Project.objects.filter(pk=archived.pk).update(archived_at=timezone.now())
     assert "?group=archived" in annotator_client.get("/").text
-    assert ">archived</span>" in annotator_client.get("/?group=archived").text
+    assert ">Archived</span>" in annotator_client.get("/?group=archived").text
 
 
 def test_many_projects_can_be_searched(

@@ -94,7 +94,7 @@ def test_address_with_parameters_opens_dashboard(
 def test_dashboard_open_since_before_continues(
     two_questions: Any, lead: Any, client_for: Any
 ) -> None:
-    headers = {"X-Shown-Version": "", "X-Fragments": "trend-3"}
+    headers = {"X-Shown-Version": "", "X-Fragments": "trend"}
     page = client_for(lead).get(f"/projects/{two_questions.pk}/", headers=headers)
     assert page.context["selection"].question.key == "severity"
 

@@ -340,7 +340,7 @@ def test_lead_revokes_link(shared_link: str, lead: Any, viewer: Any, client_for:
         assert client_for(lead).post(address).status_code == 302
     response = Client().get(shared_link)
     assert response.status_code == 410
-    assert "withdrawn" in response.content.decode()
+    assert "It was revoked." in response.content.decode()
     assert AuditLogEntry.objects.filter(action="share_link_revoked").count() == 1
 
 
@@ -440,7 +440,7 @@ def test_link_ends_with_who_created_it(
         ShareLink.objects.update(created_by=None)  # what the deletion of an account does
     response = Client().get(shared_link)
     assert response.status_code == 410
-    assert "Whoever created it no longer leads the project" in response.text
+    assert "Its creator no longer leads the project" in response.text
     assert Client().get(f"{shared_link}trend.json").status_code == 404
     second = type(lead).objects.get(username="second")
     page = client_for(second).get(f"/projects/{project.pk}/views/").text
@@ -483,7 +483,7 @@ def test_names_are_hidden_unless_the_lead_shows_them(
     response = change_view(
         client, SavedView.objects.get(), do="share", until=format_day_from_today(3), **fields
     )
-    assert ("numbers instead of names" in response.content.decode()) is not shows_names
+    assert ("without rater names" in response.content.decode()) is not shows_names
     link = get_link(response)
     texts = [Client().get(link).content.decode()]
     for chart in ("trend", "pairs") if page == "dashboard" else ("funnel",):

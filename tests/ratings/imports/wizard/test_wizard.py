@@ -712,7 +712,9 @@ def test_old_files_are_deleted(wizard: WizardClient, utc: Any) -> None:
 
 def test_file_without_times_gets_a_hint(wizard: WizardClient, question: Any) -> None:
     """The trend of such a file is a single point, and the page says why."""
-    no_times_hint = "The file has no times, so the trend shows a single point on the day of the import."
+    no_times_hint = (
+        "The file has no times, so the trend shows a single point on the day of the import."
+    )
     some_times_hint = "form a single point of the trend"
     assert wizard.upload_and_validate(LONG_FILE).summary["n_without_time"] == 3
     assert no_times_hint in get_page_text(wizard.get_page())
