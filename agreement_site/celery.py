@@ -56,8 +56,8 @@ class Sweeper(bootsteps.StartStopStep):
         "quality.tasks.sweep_all": Pace(0.4, 3.0),
         "quality.tasks.sweep_gold": Pace(0.4, 3.0),
         "quality.tasks.sweep_raters": Pace(0.4, 3.0),
-        "events.tasks.sweep": Pace(),
-        "events.tasks.sweep_webhooks": Pace(),
+        "events.tasks.sweep_events": Pace(),
+        "events.tasks.sweep_deliveries": Pace(),
         "agreement_site.housekeeping.run_due_housekeeping": Pace(1.0, 3.0),
         "quality.tasks.sweep_alerts": Pace(2.0, 6.0),
     }
@@ -76,7 +76,7 @@ class Sweeper(bootsteps.StartStopStep):
         from metrics.jobs import heartbeat
 
         heartbeat.set_worker_name(worker.hostname)
-        wakeup.register(self.wake)
+        wakeup.register_listener(self.wake)
         for path in self.SWEEPS:
             threading.Thread(target=self.run, args=[path], name=path, daemon=True).start()
 
@@ -87,7 +87,7 @@ class Sweeper(bootsteps.StartStopStep):
     terminate = stop
 
     def wake(self) -> None:
-        """Let all sweeps run soon."""
+        """Let all sweeps of this worker run soon."""
         self.awake_until = time.monotonic() + self.AWAKE_SECONDS
         for event in self.woken.values():
             event.set()
@@ -147,7 +147,7 @@ app.steps["worker"].add(Sweeper)
 def wake_sweeps(**_: Any) -> None:
     from core.jobs import wakeup
 
-    wakeup.wake()
+    wakeup.notify_listeners()
 
 
 @signals.worker_init.connect

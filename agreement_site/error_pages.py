@@ -59,13 +59,13 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
     """Return the page for status 400."""
     # Only our own exceptions have messages for users.
     own_message = str(exception) if type(exception) is BadRequest else ""
-    message = own_message or _("This request could not be read.")
+    message = own_message or _("This request couldn't be read.")
     return render_error(request, 400, message, project=_find_project(request))
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """Return the page for status 403."""
-    message = str(exception or "") or _("You may not do this.")
+    message = str(exception or "") or _("You don't have permission to do this.")
     project = _find_project(request)
     hints = _build_contact_hints(request, project) if project else []
     return render_error(request, 403, message, hints, project=project)
@@ -78,20 +78,22 @@ def _build_contact_hints(request: HttpRequest, project: Project) -> list[str]:
     names = [lead.user.get_full_name() or lead.user.get_username() for lead in leads[:MAX_LEADS]]
     if not names:
         return []
-    return [_("Ask who leads this project: %(names)s.") % {"names": ", ".join(names)}]
+    return [_("Ask a project lead: %(names)s.") % {"names": ", ".join(names)}]
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Return the page for a failed CSRF check."""
-    message = _("This form was not sent from a page of this site, or too long ago. Load it anew.")
+    message = _(
+        "This form has expired or was sent from another site. Reload the page and try again."
+    )
     signed_in = request.user.is_authenticated
-    hints = [] if signed_in else [_("Nobody is signed in here: your session may be over.")]
+    hints = [] if signed_in else [_("You're not signed in. Your session may have expired.")]
     return render_error(request, 403, message, hints)
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """Return the page for status 404."""
-    mistyped = _("The address may be mistyped, or what it named was renamed or deleted.")
+    mistyped = _("Check the address. The page may have been renamed or deleted.")
     if project := _find_project(request):
         hint, list_url_name = (getattr(exception, name, "") for name in ("hint", "list_url_name"))
         hints = [hint] if hint else []
@@ -103,11 +105,11 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
             else None
         )
         return render_error(
-            request, 404, _("There is nothing here."), hints, project=project, lists=list_link
+            request, 404, _("Page not found."), hints, project=project, lists=list_link
         )
     # The same text, whether the page does not exist or is not the user's.
-    account = _("You may be signed in by another account than the one that was invited.")
-    message = _("There is nothing here, or it is not yours to see.")
+    account = _("You may be signed in with the wrong account.")
+    message = _("Page not found, or you don't have access.")
     return render_error(request, 404, message, [mistyped, account])
 
 
@@ -121,7 +123,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return render_error(
         request,
         500,
-        _("Something went wrong on our side. Nothing that was answered before is lost."),
+        _("Something went wrong. Your saved work is safe."),
     )
 
 
@@ -134,9 +136,8 @@ def _render_unavailable(request: HttpRequest) -> HttpResponse:
         # The database must not be queried here, so neither user nor preferences are known.
         with translation.override(translation.get_language_from_request(request)):
             text = _(
-                "The database cannot be reached, or takes nothing at the moment. Nothing that was"
-                " answered before is lost; what you sent just now was not stored. Try again in a"
-                " minute."
+                "The database isn't available. Your last change wasn't saved, but "
+                "earlier work is safe. Try again in a minute."
             )
             page = render_to_string("error.html", {"status": 503, "message": text})
         response = HttpResponse(page, status=503)

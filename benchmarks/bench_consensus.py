@@ -244,17 +244,17 @@ def format_calibration_row(gold_set: GoldSet) -> str:
         expected, n_others, n_certain, n_right = [], 0, 0, 0
         for _ in range(DRAWS):
             order = rng.permutation(rows.size)
-            drawn, others = order[:n_gold], order[n_gold:]
+            sampled, remaining = order[:n_gold], order[n_gold:]
             calibration = consensus.calibrate_on_gold(
-                item, rater, code, k, gold=(rows[drawn], truth[drawn])
+                item, rater, code, k, gold=(rows[sampled], truth[sampled])
             )
             if calibration is None:  # some of the gold items have a single rating
                 continue
-            certainty = calibration.apply(posterior[others]).max(axis=1)
+            certainty = calibration.apply(posterior[remaining]).max(axis=1)
             expected.append((1 - certainty).mean())
-            n_others += others.size
+            n_others += remaining.size
             n_certain += int((certainty >= CERTAIN).sum())
-            n_right += int((~is_wrong[others][certainty >= CERTAIN]).sum())
+            n_right += int((~is_wrong[remaining][certainty >= CERTAIN]).sum())
         cells += [f"{100 * np.mean(expected):.1f}", f"{100 * n_certain / max(n_others, 1):.0f}%"]
         cells += [">= 95%", f"{100 * n_right / n_certain:.1f}%" if n_certain else "none certain"]
     return f"| {' | '.join(cells)} |"

@@ -54,7 +54,7 @@ def to_patterns(codes: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 def has_change(rng: np.random.Generator, design: Design) -> bool:
     weeks = [to_patterns(simulate(rng, design), 2) for _week in range(2)]
-    return bool(recent_change.compare(weeks[0], weeks[1], None)[2])
+    return bool(recent_change.compare_periods(weeks[0], weeks[1], None)[2])
 
 
 def has_outlier(rng: np.random.Generator, design: Design) -> bool:

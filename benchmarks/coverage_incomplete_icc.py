@@ -70,7 +70,9 @@ def measure_coverage(
         for form, name in enumerate(FORMS):
             icc = getattr(result, name)
             covered[form] += icc.ci_low <= item_share / (item_share + errors[form]) <= icc.ci_high
-        widths.append(result.agreement.ci_high - result.agreement.ci_low)
+        low, high = result.agreement.ci_low, result.agreement.ci_high
+        assert low is not None and high is not None
+        widths.append(high - low)
     return covered / studies, float(np.mean(widths))
 
 

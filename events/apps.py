@@ -13,5 +13,5 @@ class EventsConfig(AppConfig):
 
         hooks.register_hooks(
             guidelines_changed=project_listeners.record_guidelines_change,
-            rater_paused=project_listeners.record_pause,
+            rater_paused=project_listeners.record_pause_or_resume,
         )

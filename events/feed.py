@@ -29,12 +29,13 @@ def publish_events() -> int:
     _record_due_batches()
     n_published = 0
     while Event.objects.filter(number=None).exists():
-        n_published += _publish_some()
+        n_published += _publish_batch()
     return n_published
 
 
 @transaction.atomic
-def _publish_some() -> int:
+def _publish_batch() -> int:
+    """Give numbers to the oldest events without one, create their deliveries; return how many."""
     FeedState.objects.get_or_create(pk=1)
     # Other publishers wait here until the numbers of this one are committed.
     state = FeedState.objects.select_for_update().get(pk=1)
@@ -50,7 +51,7 @@ def _publish_some() -> int:
 
 @transaction.atomic
 def _record_due_batches() -> None:
-    """Record an event for each batch whose time has come."""
+    """Record an event for each batch of changes that is due, and empty the batch."""
     due = EventBatch.objects.filter(changes__gt=0, next_at__lte=timezone.now()).order_by("pk")
     if not due.exists():
         return
@@ -68,12 +69,12 @@ def _record_due_batches() -> None:
 
 def get_project_feed(project: Project, role: str) -> QuerySet[Event]:
     """Return the published events of a project that its members with this role may see."""
-    return _get_published().filter(project=project, kind__in=list_kinds(role))
+    return _get_published_events().filter(project=project, kind__in=list_kinds(role))
 
 
 def get_user_feed(user: Any, *, project_id: int | None = None) -> QuerySet[Event]:
     """Return the published events that the user may see, of all projects or of one."""
-    events = _get_published()
+    events = _get_published_events()
     if project_id is not None:
         events = events.filter(project=project_id)
     if user.is_superuser:
@@ -85,5 +86,5 @@ def get_user_feed(user: Any, *, project_id: int | None = None) -> QuerySet[Event
     return events.filter(visible)
 
 
-def _get_published() -> QuerySet[Event]:
+def _get_published_events() -> QuerySet[Event]:
     return Event.objects.filter(number__isnull=False).order_by("number")

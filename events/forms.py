@@ -22,8 +22,6 @@ class WebhookForm(forms.Form):
         required=False,
         choices=[(kind, kind) for kind in KINDS],
         widget=forms.SelectMultiple({"size": 8, "class": "mono", "translate": "no"}),
-        help_text=_("Without a choice: all of them."),
+        help_text=_("Leave empty to send all events."),
     )
-    with_items = forms.BooleanField(
-        label=_("Send the contents of items too, not only their keys"), required=False
-    )
+    with_items = forms.BooleanField(label=_("Include item content, not only IDs"), required=False)

@@ -20,7 +20,7 @@ def record_guidelines_change(project: Project, by: Any) -> None:
     )
 
 
-def record_pause(rater: Rater, by: Any) -> None:
+def record_pause_or_resume(rater: Rater, by: Any) -> None:
     """Record that a rater was paused or resumed."""
     data: dict[str, Any] = {"rater": rater.key}
     if rater.paused:

@@ -18,7 +18,7 @@ MAX_ITEMS = 100  # keys in one event
 
 
 def _request_publishing(project_id: int) -> None:
-    start_task("events.tasks.publish", project_id)
+    start_task("events.tasks.publish_events", project_id)
 
 
 _commit_listeners = CommitListeners()
@@ -54,7 +54,7 @@ def record_event(
 def add_to_batch(
     *, project_id: int, kind: str, subject: str, question: str, items: Sequence[str], changes: int
 ) -> None:
-    """Add changes of items to the next event of this kind and subject.
+    """Add changes of items to the batch of this kind and subject, which becomes one event.
 
     Call it in the transaction of the change. ``items``: keys of the first changed items;
     ``changes``: number of all of them.

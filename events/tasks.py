@@ -12,22 +12,22 @@ from .webhooks import outbox
 
 
 @shared_task(ignore_result=True)
-def publish(project_id: int) -> None:
-    """Give the new events their places in the feed; of all projects, whichever had one."""
+def publish_events(_project_id: int) -> None:
+    """Publish the committed events of all projects, whichever project sent the message."""
     feed.publish_events()
 
 
 @shared_task(ignore_result=True)
-def deliver(webhook_id: int) -> None:
-    """Send what is due to a webhook, unless another worker is doing it."""
-    outbox.deliver(webhook_id)
+def deliver_to_webhook(webhook_id: int) -> None:
+    """Send the due deliveries of a webhook, unless another worker is sending them."""
+    outbox.deliver_to_webhook(webhook_id)
 
 
-def sweep() -> None:
-    """Publish what no message reached."""
+def sweep_events() -> None:
+    """Publish the events whose task message was lost."""
     feed.publish_events()
 
 
-def sweep_webhooks() -> None:
-    """Send what no message reached, and what failed before."""
-    outbox.deliver_due()
+def sweep_deliveries() -> None:
+    """Send all due deliveries: those whose task message was lost, and those to be tried again."""
+    outbox.deliver_all_due()

@@ -9,10 +9,14 @@ PROJECT = "projects/<int:project_id>/settings/"
 urlpatterns = [
     path("webhooks/", views.list_webhooks, name="site_webhooks"),
     path("webhooks/<int:webhook_id>/", views.show_webhook, name="site_webhook"),
-    path("webhooks/<int:webhook_id>/action/", views.act_on_webhook, name="site_webhook_action"),
+    path(
+        "webhooks/<int:webhook_id>/action/", views.apply_webhook_action, name="site_webhook_action"
+    ),
     path(f"{PROJECT}webhooks/", views.list_webhooks, name="webhooks"),
     path(f"{PROJECT}webhooks/<int:webhook_id>/", views.show_webhook, name="webhook"),
     path(
-        f"{PROJECT}webhooks/<int:webhook_id>/action/", views.act_on_webhook, name="webhook_action"
+        f"{PROJECT}webhooks/<int:webhook_id>/action/",
+        views.apply_webhook_action,
+        name="webhook_action",
     ),
 ]

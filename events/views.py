@@ -26,11 +26,11 @@ from .webhooks import services
 
 DELIVERIES_PER_PAGE = 50
 ERROR_TEXTS = {
-    "url": gettext_lazy("the address is not acceptable any more"),
-    "not_found": gettext_lazy("the host has no address"),
+    "url": gettext_lazy("the address is no longer allowed"),
+    "not_found": gettext_lazy("the host has no IP address"),
     "not_allowed": gettext_lazy("the host is in a private network"),
-    "certificate": gettext_lazy("the certificate is not valid"),
-    "timeout": gettext_lazy("no answer within 10 seconds"),
+    "certificate": gettext_lazy("the certificate is invalid"),
+    "timeout": gettext_lazy("no response within 10 seconds"),
     "connection": gettext_lazy("the connection failed"),
 }
 
@@ -41,7 +41,7 @@ ERROR_TEXTS = {
 @sensitive_variables("secret")
 def list_webhooks(request: HttpRequest, project_id: int | None = None) -> HttpResponse:
     """List the webhooks; a POST creates one and shows its secret once."""
-    project = services.get_scope(request.user, project_id)
+    project = services.get_managed_project(request.user, project_id)
     form = WebhookForm(request.POST or None)
     secret = ""
     if request.method == "POST" and form.is_valid():
@@ -91,7 +91,7 @@ def show_webhook(
 @login_required
 @require_POST
 @sensitive_variables("secret")
-def act_on_webhook(
+def apply_webhook_action(
     request: HttpRequest, webhook_id: int, project_id: int | None = None
 ) -> HttpResponse:
     """Test, pause, resume or delete a webhook, make a new secret, or send a delivery again."""
@@ -104,15 +104,15 @@ def act_on_webhook(
     try:
         if action == "test":
             services.send_test(webhook=webhook, by=by)
-            messages.success(request, _("A test is on its way; its answer is in the log soon."))
+            messages.success(request, _("Sending a test. The response will appear in the log."))
         elif action == "again":
-            services.resend(delivery=_get_delivery(request, webhook), by=by)
-            messages.success(request, _("It is sent again; the answer is in the log soon."))
+            services.resend_delivery(delivery=_get_delivery(request, webhook), by=by)
+            messages.success(request, _("Sending again. The response will appear in the log."))
         elif action in ("pause", "resume"):
             services.change_webhook(webhook=webhook, by=by, paused=action == "pause")
         elif action == "delete":
             services.delete_webhook(webhook=webhook, by=by)
-            messages.success(request, _("The webhook is deleted."))
+            messages.success(request, _("Webhook deleted."))
             return redirect(_get_list_url(webhook.project))
         else:
             raise Http404

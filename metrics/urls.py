@@ -1,6 +1,7 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
+from metrics.views.changes import guideline_effect
 from metrics.views.changes import views as changes_views
 from metrics.views.charts import views as charts_views
 from metrics.views.coefficients import headline_views
@@ -24,6 +25,7 @@ urlpatterns = [
     path("glossary/statistics/", glossary_views.statistics, name="statistics"),
     path("raters/", project_list_views.all_raters, name="all_raters"),
     path(PROJECT_PATH, views.dashboard, name="dashboard"),
+    path(f"{PROJECT_PATH}statistics/", views.statistics, name="project_statistics"),
     path(f"{PROJECT_PATH}star/", project_list_views.set_star, name="star"),
     path(f"{PROJECT_PATH}questions/", project_list_views.questions, name="questions"),
     path(f"{PROJECT_PATH}charts/<slug:name>.<slug:form>", charts_views.chart, name="chart"),
@@ -41,6 +43,11 @@ urlpatterns = [
     ),
     path(f"{PROJECT_PATH}pairs/", raters_views.pair, name="pair"),
     path(f"{PROJECT_PATH}change/", changes_views.change, name="change"),
+    path(
+        f"{PROJECT_PATH}guidelines/effect/",
+        guideline_effect.show_guideline_effect,
+        name="guideline_effect",
+    ),
     path(f"{PROJECT_PATH}views/", saved_views_views.saved_views, name="saved_views"),
     path(f"{PROJECT_PATH}views/<int:view_id>/", saved_views_views.update_view, name="saved_view"),
     path(

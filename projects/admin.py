@@ -217,11 +217,11 @@ class ApiTokenAdmin(ReadOnlyAdmin):
     )
     actions = ("revoke",)
 
-    @admin.action(description=gettext_lazy("Revoke the chosen tokens"), permissions=["view"])
+    @admin.action(description=gettext_lazy("Revoke selected tokens"), permissions=["view"])
     def revoke(self, request: HttpRequest, queryset: Any) -> None:
         if not request.user.is_superuser:
             self.message_user(
-                request, _("Only a superuser revokes the tokens of others."), level="error"
+                request, _("Only superusers can revoke other users' tokens."), level="error"
             )
             return
         n_revoked = authentication.revoke_tokens(queryset)

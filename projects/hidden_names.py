@@ -33,9 +33,9 @@ def get_shown_key(key: str) -> str:
 
 def hide_name(rater: Any) -> None:
     """Replace key and name of a loaded rater where the current page hides them."""
-    shown = _current.get().by_id.get(rater.pk)
-    if shown is not None:
-        for field, value in (("key", shown), ("name", "")):
+    shown_key = _current.get().by_id.get(rater.pk)
+    if shown_key is not None:
+        for field, value in (("key", shown_key), ("name", "")):
             if field in rater.__dict__:  # not deferred
                 rater.__dict__[field] = value
 

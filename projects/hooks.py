@@ -115,7 +115,7 @@ def notify_guidelines_changed(project: Project, *, by: Any) -> None:
         listener(project, by)
 
 
-def notify_rater_paused(rater: Rater, *, by: Any) -> None:
+def notify_rater_paused_or_resumed(rater: Rater, *, by: Any) -> None:
     """Notify all listeners that the rater was paused or resumed."""
     for listener in _pause_listeners:
         listener(rater, by)

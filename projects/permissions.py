@@ -68,7 +68,7 @@ def require_can_create_projects(user: Any) -> None:
     """Raise PermissionDenied for a user who may not create projects."""
     if not can_create_projects(user):
         raise PermissionDenied(
-            _("On this site your account may not make projects. Ask somebody who leads one.")
+            _("Your account can't create projects on this site. Ask a project lead.")
         )
 
 
@@ -88,11 +88,11 @@ def get_project(user: Any, project_id: int, *, role: str = ANY_ROLE, token: Any 
         or user_role is None
         or (token is not None and token.project_id not in (None, project.pk))
     ):
-        raise Http404(_("No such project."))
+        raise Http404(_("Project not found."))
     if role != ANY_ROLE and user_role not in ROLES_ALLOWED[Member.Role(role)]:
         role_label = Member.Role(user_role).label
         raise PermissionDenied(
-            _("Your role in this project (%(role)s) does not allow this.") % {"role": role_label}
+            _("Your role in this project (%(role)s) doesn't allow this.") % {"role": role_label}
         )
     return project
 

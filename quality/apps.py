@@ -9,7 +9,7 @@ class QualityConfig(AppConfig):
         from metrics.models import SavedView
         from metrics.views.charts import views
         from metrics.views.common import question_rows
-        from metrics.views.dashboard import rater_table, verdict
+        from metrics.views.dashboard import overview_context, rater_table
         from metrics.views.project_list import listing
         from metrics.views.saved_views import shared_views
         from ratings.annotation.assignments import exams
@@ -20,6 +20,7 @@ class QualityConfig(AppConfig):
         from .consensus import integrity as consensus_integrity
         from .exams import sequential_test
         from .inbox import selectors
+        from .rater_status import judgements
         from .rater_status import views as rater_status_views
         from .review import assignment_views
 
@@ -31,7 +32,7 @@ class QualityConfig(AppConfig):
         shared_views.SHARED_PAGES[SavedView.Page.RATERS] = raters
         views.ANNOTATION_SOURCES.append(annotations.list_chart_annotations)
         rater_table.ANNOTATION_SOURCES.append(annotations.get_rater_annotations)
-        verdict.PRIORITY_ACTIONS.append(annotations.get_raters_to_check_link)
+        overview_context.JUDGEMENT_SOURCES.append(judgements.judge_raters)
         bulk_views.ACTIONS["decide"] = assignment_views.assign_selected_items
         exams.EXAM_POLICY[:] = [sequential_test.EXAM_JUDGE]
         audit_hooks.REGISTERED_AUDITS.append(

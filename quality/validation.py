@@ -21,10 +21,10 @@ def find_reason_error(reason: str, *, max_length: int) -> str:
     ``max_length``: maximum number of characters.
     """
     if len(reason) > max_length or has_nul(reason):
-        return _("%(n)s characters at most, and no NUL") % {"n": max_length}
+        return _("Use at most %(n)s characters, without NUL") % {"n": max_length}
     return ""
 
 
 def find_required_reason_error(reason: str, *, max_length: int) -> str:
     """Return the error message for a reason that must not be empty, or an empty text."""
-    return find_reason_error(reason, max_length=max_length) if reason else _("Say why.")
+    return find_reason_error(reason, max_length=max_length) if reason else _("Enter a reason.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -106,11 +107,14 @@ def rate(question: Question, item: str, rater: str, label: str | None, **fields:
 
 
 def rate_many(
-    question: Question, ratings: Iterable[tuple[str, str, str | None]], **fields: Any
+    question: Question,
+    ratings: Iterable[tuple[str, str, str | None] | tuple[str, str, str | None, datetime.datetime]],
+    **fields: Any,
 ) -> None:
-    """Record ratings (item, rater, label) as one batch, with the items and raters they need.
+    """Record ratings as one batch, with the items and raters they need.
 
-    A pair of item and rater may occur once.
+    A rating is (item, rater, label), or (item, rater, label, time). A pair of item and rater may
+    occur once.
     """
     rows = list(ratings)
     project = question.project
@@ -129,7 +133,12 @@ def rate_many(
     raters = dict(project.raters.values_list("key", "pk"))
     codes = dict(question.categories.filter(retired=False).values_list("label", "code"))
     judgements = [
-        Judgement(items[item], raters[rater], NO_CODE if label is None else codes[label], **fields)
-        for item, rater, label in rows
+        Judgement(
+            items[item],
+            raters[rater],
+            NO_CODE if label is None else codes[label],
+            **(fields | {"rated_at": rated_at[0]} if rated_at else fields),
+        )
+        for item, rater, label, *rated_at in rows
     ]
     record_ratings({question: judgements}, by=None, source="api")

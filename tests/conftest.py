@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import datetime
 import functools
+import gc
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,19 +26,45 @@ DATABASE_FIXTURES = {"django_db", "db", "transactional_db"}
 # These tests start processes and wait for them, minutes in all. In this file, each test starts its
 # own.
 KILL_TESTS = "tests/faults/test_kill_and_recover.py"
-# Also minutes in all, and each test creates its own data.
-EVERY_PAGE_TESTS = "tests/browser/pages/test_every_page.py"
 SERVICE_TESTS = (KILL_TESTS, "tests/agreement_site/server/")
+# Also half a minute to minutes in all, and each test creates its own data.
+LONG_TESTS = (
+    "tests/browser/pages/test_every_page.py",
+    "tests/ratings/imports/test_published_datasets.py",
+    "tests/ratings/annotation/test_rate_blindness.py",
+    "tests/api/test_openapi_conformance.py",
+    "tests/faults/test_crashes.py",
+)
+# A test of half a minute.
+LONGEST_TESTS = (
+    "tests/agreement_site/middleware/test_table_export.py",
+    "tests/metrics/counting/test_state_machine.py",
+)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect the tests without searching for garbage, and never search what they consist of.
+
+    A process that collects all tests has a million objects, which live as long as it does. Each
+    search of them takes most of a second.
+    """
+    gc.disable()
+    yield
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects tests
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run tests that wait for processes first, and mark tests that use the database.
+    """Run tests that wait for processes first, then long ones, and mark tests that use the database.
 
     Other test processes compute while these wait, so nothing is left waiting at the end. They start
     many processes, which is slow on a loaded machine.
     """
-    items.sort(key=lambda item: not item.nodeid.startswith((*SERVICE_TESTS, EVERY_PAGE_TESTS)))
+    first = (SERVICE_TESTS, LONG_TESTS, LONGEST_TESTS)
+    items.sort(key=lambda item: [not item.nodeid.startswith(paths) for paths in first])
     for item in items:
         if DATABASE_FIXTURES & {
             *getattr(item, "fixturenames", ()),
@@ -62,7 +89,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         def _split_scope(self, nodeid: str) -> str:
             return (
                 nodeid
-                if nodeid.startswith((KILL_TESTS, EVERY_PAGE_TESTS))
+                if nodeid.startswith((KILL_TESTS, *LONG_TESTS))
                 else super()._split_scope(nodeid)
             )
 

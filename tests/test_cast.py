@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -42,3 +43,11 @@ def test_fresh_test_begins_without_ratings(
     roles = project.members.values_list("user__username", "role")
     assert set(roles) == {(name, name) for name in ("lead", "annotator", "viewer")}
     assert project.created_by == lead
+
+
+@pytest.mark.fresh
+def test_rating_of_a_batch_may_have_its_own_time(question: Question, utc: Any) -> None:
+    times = {"i1": utc(2026, 3, 1, 9), "i2": utc(2026, 3, 2, 9)}
+    cast.rate_many(question, [(item, "ann", "minor", time) for item, time in times.items()])
+    ratings = Rating.objects.filter(question=question)
+    assert dict(ratings.values_list("item__key", "rated_at")) == times

@@ -20,7 +20,7 @@ PRODUCT = ("agreement_site", "core", "events", "metrics", "projects", "quality",
 SCRIPTS = ("benchmarks", "tests")
 
 MIN_VERB_FIRST = 0.90  # share of functions
-MAX_VAGUE_LOCALS = 0.002  # share of local names
+MAX_VAGUE_LOCALS = 0.0  # share of local names
 MAX_REPEATED_CLASS_NAMES = 10
 MAX_QUESTION_DOCSTRINGS = 0.0  # share of docstrings
 MAX_MODULES_PER_PACKAGE = 14
@@ -33,7 +33,7 @@ VERBS = frozenset(
     audit authenticate average backdate begin bootstrap build calibrate call can cancel carry center change
     check choose claim classify clean clear clip close collect compact compare compute concatenate configure
     confirm construct continue convert copy correct count create cumulate cut decline declare decode decorate
-    delete describe detect diagnose diff disclose discard dispatch display divide download draw drop edit
+    delete derive describe detect diagnose diff disclose discard dispatch display divide download draw drop edit
     encode end ensure escape estimate evaluate execute exit expand expire explain export extend extract fetch
     fill filter find finish fit flatten flush fold for forget format from generate get grant group guess
     handle has hash hide import increment index install interpret invite is iter join judge label leave limit link list

@@ -24,22 +24,26 @@ KIND_LABELS = {
     "superuser": gettext_lazy("administrator"),
     "staff": gettext_lazy("staff"),
     "member": gettext_lazy("member"),
-    "offer": gettext_lazy("asked to join"),
+    "offer": gettext_lazy("invited"),
     "token": gettext_lazy("token"),
-    "link": gettext_lazy("link without an account"),
+    "link": gettext_lazy("public link"),
 }
 ACCESS_LABELS = {
     "superuser": gettext_lazy("everything"),
-    "staff": gettext_lazy("the admin, as permitted there"),
+    "staff": gettext_lazy("admin site, by permission"),
     **dict(Member.Role.choices),
     **dict(ApiToken.Scope.choices),
 }
 
 
+def _require_superuser(request: HttpRequest) -> None:
+    """Raise PermissionDenied for everybody but superusers."""
+    if not request.user.is_superuser:
+        raise PermissionDenied(_("Only administrators can open the access review."))
+
+
 def _get_filters(request: HttpRequest) -> dict[str, str]:
     """Return the filters of the query; an unknown kind shows all kinds."""
-    if not request.user.is_superuser:
-        raise PermissionDenied(_("The access review is for administrators."))
     kind = request.GET.get("kind", "")
     account = request.GET.get("account", "").replace("\0", "").strip()[:150]
     return {"account": account, "kind": kind if kind in KIND_LABELS else ""}
@@ -49,6 +53,7 @@ def _get_filters(request: HttpRequest) -> dict[str, str]:
 @require_safe
 def access_review(request: HttpRequest) -> HttpResponse:
     """Show the access review, filtered by account and kind of access."""
+    _require_superuser(request)
     filters = _get_filters(request)
     rows = list(itertools.islice(selectors.iter_access(**filters), MAX_SHOWN_ROWS + 1))
     query = urlencode({name: value for name, value in filters.items() if value})
@@ -66,15 +71,16 @@ def access_review(request: HttpRequest) -> HttpResponse:
 
 
 def _label_access(access: str) -> str:
-    word, _blank, rest = access.partition(" ")
+    word, _blank, detail = access.partition(" ")
     label = ACCESS_LABELS.get(word)
-    return access if label is None else f"{label} {rest}".strip()
+    return access if label is None else f"{label} {detail}".strip()
 
 
 @login_required
 @require_GET
 def download_access_review(request: HttpRequest) -> StreamingHttpResponse:
     """Return all rows as CSV. The download is recorded in the audit log."""
+    _require_superuser(request)
     filters = _get_filters(request)
     security_log.log_event("export", exported="access_review", kind="csv")
     return StreamingHttpResponse(

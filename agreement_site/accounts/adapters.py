@@ -22,6 +22,7 @@ from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from core import security_log
 from projects.services.members.usernames import reject_misleading_username
@@ -33,6 +34,36 @@ from .sessions import store
 logger = logging.getLogger(__name__)
 
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104 - placeholder: the column needs an IP address
+
+# Template of allauth's mail -> what it tells the owner of the account.
+ACCOUNT_CHANGES = {
+    "account/email/email_changed": gettext_lazy(
+        "The email address of your Concord account was changed to %(to_email)s."
+    ),
+    "account/email/email_deleted": gettext_lazy(
+        "%(deleted_email)s was removed from your Concord account."
+    ),
+    "account/email/password_reset": gettext_lazy(
+        "The password of your Concord account was reset by email."
+    ),
+    "mfa/email/recovery_codes_generated": gettext_lazy(
+        "New recovery codes were created for your Concord account."
+    ),
+    "mfa/email/totp_activated": gettext_lazy(
+        "An authenticator app was added to your Concord account."
+    ),
+    "mfa/email/totp_deactivated": gettext_lazy(
+        "The authenticator app was removed from your Concord account."
+    ),
+    "mfa/email/webauthn_added": gettext_lazy("A passkey was added to your Concord account."),
+    "mfa/email/webauthn_removed": gettext_lazy("A passkey was removed from your Concord account."),
+    "socialaccount/email/account_connected": gettext_lazy(
+        "Your Concord account was connected to %(provider)s."
+    ),
+    "socialaccount/email/account_disconnected": gettext_lazy(
+        "Your Concord account was disconnected from %(provider)s."
+    ),
+}
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -90,8 +121,23 @@ class AccountAdapter(DefaultAccountAdapter):
             logger.exception("A mail could not be sent")
             if "password_reset" in template_prefix:
                 return  # a message would show that an account has the address
-            message = _("The mail could not be sent. Try again later, or ask your administrator.")
+            message = _(
+                "The email couldn't be sent. Try again later or contact your administrator."
+            )
             messages.error(self.request, message)
+
+    def render_mail(
+        self,
+        template_prefix: str,
+        email: Any,
+        context: dict[str, Any],
+        headers: dict[str, str] | None = None,
+    ) -> Any:
+        """Return the mail in the words of this site: allauth's texts describe other sites."""
+        if change := ACCOUNT_CHANGES.get(template_prefix):
+            template_prefix = "account/email/notification"
+            context = {**context, "change": change % context}
+        return super().render_mail(template_prefix, email, context, headers)
 
     def is_reauthentication_required(self, *, app: str, **kwargs: Any) -> bool:
         """Return False right after the user has proved their identity."""

@@ -89,7 +89,7 @@ class ResetPassword(MailRequiredMixin, InvalidFormStatusMixin, views.PasswordRes
         authentication.revoke_tokens(ApiToken.objects.filter(user=self.reset_user.pk))
         PasswordChangeRequired.objects.filter(user=self.reset_user.pk).delete()
         security_log.log_event("password_reset", by=self.reset_user.pk)
-        messages.success(self.request, _("Your password is set. Sign in with it."))
+        messages.success(self.request, _("Password saved. You can sign in now."))
         response: HttpResponse = super().form_valid(form)
         return response
 
@@ -114,5 +114,5 @@ class ConfirmEmailAddress(MailRequiredMixin, views.ConfirmEmailView):
         security_log.log_event(
             "email_confirmed", by=email_address.user_id, after={"email": email_address.email}
         )
-        messages.success(self.request, _("Your address is confirmed."))
+        messages.success(self.request, _("Email address confirmed."))
         return response

@@ -19,7 +19,7 @@ class TranslatedMinimumLengthValidator(MinimumLengthValidator):
     """Django's validator with a translated message, which Django 5.2's catalogues lack."""
 
     def get_error_message(self) -> str:
-        message = _("This password is too short. It needs %(n)s characters at least.")
+        message = _("This password is too short. Use at least %(n)s characters.")
         return message % {"n": self.min_length}
 
 
@@ -39,8 +39,8 @@ class GuessabilityValidator:
             password[:MAX_CHECKED_LENGTH], user_inputs=[*SITE_WORDS, *filter(None, user_values)]
         )
         if result["score"] < self.MIN_SCORE:
-            message = _("This password is guessed too easily. Take some words of different fields.")
+            message = _("This password is too easy to guess. Try four unrelated words.")
             raise ValidationError(message, code="password_guessable")
 
     def get_help_text(self) -> str:
-        return _("Some words of different fields are hard to guess, and easy to keep in mind.")
+        return _("Tip: use four unrelated words.")

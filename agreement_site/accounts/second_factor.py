@@ -135,7 +135,9 @@ class RemovePasskey(webauthn_views.RemoveWebAuthnView):
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
         if not get_adapter().can_delete_authenticator(self.get_object()):
-            raise PermissionDenied(_("This site asks for a second factor, and this is your last."))
+            raise PermissionDenied(
+                _("This site requires a second factor, and this is your last one.")
+            )
         response: HttpResponse = super().form_valid(form)
         _record_factor_removed(self.request, Authenticator.Type.WEBAUTHN)
         return response
@@ -146,7 +148,7 @@ class GenerateRecoveryCodes(InvalidFormStatusMixin, recovery_views.GenerateRecov
     def form_valid(self, form: Any) -> HttpResponse:
         response: HttpResponse = super().form_valid(form)
         security_log.log_event("recovery_codes_created")
-        messages.success(self.request, _("These are your new codes. The old ones are void."))
+        messages.success(self.request, _("New codes created. The old ones no longer work."))
         return response
 
 
@@ -154,11 +156,11 @@ def _record_factor_added(request: HttpRequest, kind: str) -> None:
     """Record the new factor and end the user's other sessions, which the password alone opened."""
     security_log.log_event("second_factor_added", after={"kind": str(kind)})
     end_other_sessions(request, request.user)
-    message = _("You have a second factor now. Every other session of yours has ended.")
+    message = _("Second factor added. Your other sessions were signed out.")
     messages.success(request, message)
 
 
 def _record_factor_removed(request: HttpRequest, kind: str) -> None:
     """Record that a factor was removed, and confirm it to the user."""
     security_log.log_event("second_factor_removed", before={"kind": str(kind)})
-    messages.success(request, _("It is removed."))
+    messages.success(request, _("Removed."))

@@ -97,7 +97,7 @@ class ChoosePasswordForm(SetPasswordForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         repeat_field = self.fields["new_password2"]
-        repeat_field.label, repeat_field.help_text = _("The new password once more"), ""
+        repeat_field.label, repeat_field.help_text = _("Confirm new password"), ""
 
     def validate_password_for_user(self, user: Any, password_field_name: str = "") -> None:
         super().validate_password_for_user(user, "new_password1")
@@ -135,14 +135,12 @@ class ChangePassword(InvalidFormStatusMixin, SuccessMessageMixin, views.Password
     template_name = "registration/change_password.html"
     form_class = ChangePasswordForm
     success_url = reverse_lazy("tokens")
-    success_message = gettext_lazy(
-        "Your password is changed. Every other session of yours has ended."
-    )
+    success_message = gettext_lazy("Password changed. Your other sessions were signed out.")
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         user: Any = request.user
         if user.is_authenticated and not user.has_usable_password():
-            messages.info(request, _("You have no password here: you sign in by a provider."))
+            messages.info(request, _("You sign in with a provider, so you have no password here."))
             return redirect("tokens")
         return super().dispatch(request, *args, **kwargs)
 
@@ -171,7 +169,7 @@ class AcceptInvitation(InvalidFormStatusMixin, views.PasswordResetConfirmView):
     def form_valid(self, form: Any) -> HttpResponse:
         security_log.log_event("password_set", by=form.user.pk)
         super().form_valid(form)
-        message = _("Welcome. Your password is set and you are signed in.")
+        message = _("Welcome! Your password is set and you're signed in.")
         messages.success(self.request, message)
         return perform_password_login(self.request, {}, Login(user=form.user))
 
@@ -184,6 +182,6 @@ class AcceptInvitation(InvalidFormStatusMixin, views.PasswordResetConfirmView):
 def redirect_admin_sign_in(request: HttpRequest) -> HttpResponse:
     """Redirect the admin's sign-in page to ours, which counts tries."""
     if request.user.is_authenticated:
-        raise PermissionDenied(_("The admin is open to staff accounts only."))
+        raise PermissionDenied(_("Only staff accounts can open the admin site."))
     next_url = request.GET.get("next") or reverse("admin:index")
     return redirect(f"{reverse('sign_in')}?{urlencode({'next': next_url})}")

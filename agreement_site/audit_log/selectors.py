@@ -57,9 +57,9 @@ class AuditLogFilter:
         errors: dict[str, str] = {}
         actor, action = query.get("actor") or "", query.get("action") or ""
         if len(actor) > MAX_ACTOR_LENGTH or has_nul(actor):
-            errors["actor"] = _("The name of an account is needed.")
+            errors["actor"] = _("Enter a username.")
         if action and action not in ACTIONS:
-            errors["action"] = _("'%(found)s' is not known; one of %(allowed)s.") % {
+            errors["action"] = _("“%(found)s” isn't valid. Choose one of %(allowed)s.") % {
                 "found": action[:40],
                 "allowed": ", ".join(ACTIONS),
             }
@@ -83,7 +83,7 @@ def _parse_day(text: str, name: str, errors: dict[str, str]) -> datetime.date | 
     except ValueError:
         day = None
     if day is None or not 1970 <= day.year < 9000:
-        errors[name] = _("A day is needed, as 2026-11-23.")
+        errors[name] = _("Enter a date, such as 2026-11-23.")
         return None
     return day
 

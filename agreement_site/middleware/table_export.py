@@ -38,7 +38,7 @@ class TableExportMiddleware(BaseMiddleware):
 def _build_csv_response(request: HttpRequest, page: HttpResponse, name: str) -> HttpResponse:
     rows = tables.extract_rows(page.content.decode(), name)
     if rows is None:
-        message = _("This page has no such table, or nothing stands in it yet.")
+        message = _("This table doesn't exist or is empty.")
         return HttpResponseNotFound(f"{message}\n", content_type="text/plain; charset=utf-8")
     security_log.log_event("export", exported=f"table {name}", kind="csv")
     response = HttpResponse(content_type="text/csv; charset=utf-8")

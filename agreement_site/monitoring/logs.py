@@ -143,6 +143,7 @@ def _set_span_attributes(span: tracing.Span, request: HttpRequest, status: int) 
 
 
 def _get_route(request: HttpRequest) -> str:
+    """Return the namespace of the request's route, such as admin, else the name of its URL."""
     match = request.resolver_match
     return "none" if match is None else match.namespace or match.url_name or "none"
 

@@ -20,7 +20,7 @@ PRIMARY_MODEL_NAMES = {
 APP_NAMES = {
     "agreement_site": gettext_lazy("What was done"),
     "mfa": gettext_lazy("Second factors"),
-    "quality": gettext_lazy("Labels, gold and alarms"),
+    "quality": gettext_lazy("Labels, gold answers and alerts"),
     "ratings": gettext_lazy("Ratings"),
     "projects": gettext_lazy("What projects consist of"),
     "socialaccount": gettext_lazy("Other ways to sign in"),

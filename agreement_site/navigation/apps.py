@@ -7,7 +7,7 @@ class AdminConfig(apps.AdminConfig):
     default_site = "agreement_site.navigation.admin_site.ConcordAdminSite"
 
     def ready(self) -> None:
-        from .model_names import set_model_names
+        from .admin_model_names import set_model_names
 
         super().ready()
         set_model_names()

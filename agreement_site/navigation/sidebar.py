@@ -56,7 +56,11 @@ PROJECT_ENTRIES = (
     NavigationEntry(
         _("Overview"),
         "d",
-        (NavigationTab("dashboard", _("Overview"), RESULT_ROLES, ("", "questions", "pairs")),),
+        (
+            NavigationTab(
+                "dashboard", _("Overview"), RESULT_ROLES, ("", "statistics", "questions", "pairs")
+            ),
+        ),
     ),
     NavigationEntry(
         _("Review"),
@@ -106,7 +110,10 @@ PROJECT_ENTRIES = (
     NavigationEntry(
         _("Guidelines"),
         "u",
-        (NavigationTab("guidelines", _("Guidelines"), ALL_ROLES, ("guidelines",)),),
+        (
+            NavigationTab("guidelines", _("Guidelines"), ALL_ROLES, ("guidelines",)),
+            NavigationTab("guideline_effect", _("Effect"), RESULT_ROLES, ("guidelines/effect",)),
+        ),
     ),
     NavigationEntry(
         _("Reports"),

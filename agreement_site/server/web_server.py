@@ -3,7 +3,7 @@
     HOST=127.0.0.1 PORT=8000 python -m agreement_site.server.web_server
 
 WEB_PROCESSES processes are forked; each works on WEB_THREADS requests at a time
-(concurrency.py). SIGTERM stops the server when the current requests are answered.
+(concurrency_limit.py). SIGTERM stops the server when the current requests are answered.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def create_application() -> HealthProbes:
     from django.core.wsgi import get_wsgi_application
     from django.db import connections
 
-    from agreement_site.server.concurrency import ConcurrencyLimiter
+    from agreement_site.server.concurrency_limit import ConcurrencyLimiter
     from agreement_site.server.probes import HealthProbes
     from ratings.files import data_folders
 

@@ -90,25 +90,25 @@ def list_problems(status: dict[str, Any]) -> list[str]:
         sentences.append(status["schema"])
     if status["disk_free_bytes"] < LOW_DISK_BYTES:
         free = {"free": status["disk_free_bytes"] >> 20}
-        sentences.append(_("the disk of DATA_DIR has %(free)s MB left") % free)
+        sentences.append(_("Only %(free)s MB left on the disk of DATA_DIR") % free)
     if status["broker"].startswith("takes nothing"):
-        sentences.append(_("the broker answers, but takes nothing"))
+        sentences.append(_("The broker responds but rejects writes"))
     last_sweep = min(status["workers"].values(), default=None)
     if last_sweep is None:
-        sentences.append(_("no worker has swept within the last hour"))
+        sentences.append(_("No worker has checked for work in the last hour"))
     elif last_sweep > heartbeat.LATE_SECONDS:
         sentences.append(
-            _("no worker has swept for %(seconds)d s") % {"seconds": round(last_sweep)}
+            _("No worker has checked for work for %(seconds)d s") % {"seconds": round(last_sweep)}
         )
     oldest = status["oldest_uncounted_seconds"]
     if oldest is not None and oldest > heartbeat.LATE_SECONDS:
-        template = _("a rating has been waiting to be in the numbers for %(seconds)d s")
+        template = _("A rating has been uncounted for %(seconds)d s")
         sentences.append(template % {"seconds": round(oldest)})
     if number := status["late_questions"]:
         sentences.append(
             ngettext(
-                "%(number)s question is not brought up to date",
-                "%(number)s questions are not brought up to date",
+                "%(number)s question is out of date",
+                "%(number)s questions are out of date",
                 number,
             )
             % {"number": number}

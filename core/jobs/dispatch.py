@@ -36,10 +36,10 @@ def build_broker_key(name: str) -> str:
     return f"{settings.CELERY_BROKER_TRANSPORT_OPTIONS['global_keyprefix']}{name}"
 
 
-def is_marked(name: str, seconds: int) -> bool:
-    """Return True if the name was marked in the last seconds; if not, mark it.
+def mark_pending(name: str, seconds: int) -> bool:
+    """Mark a message as pending for some seconds; return True if it was marked already.
 
-    Raises the errors of the broker.
+    Suits ``skip_if`` of `start_task`. Raises the errors of the broker.
     """
     return not get_redis_client().set(build_broker_key(name), 1, nx=True, ex=seconds)
 

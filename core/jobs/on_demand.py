@@ -82,9 +82,9 @@ class OnDemandJob(Generic[JobRow]):
         return row, created
 
     def request_refresh(self, row: JobRow, *, is_stale: Callable[[], bool]) -> None:
-        """Record a request for a stored result; start a task if it is stale and its cooldown over.
+        """Record a request for a stored result; start a task if the result is stale.
 
-        Starts a task if the row is out of date and its cooldown is over.
+        No task is started during the cooldown of the row, or while one is pending.
         """
         now = timezone.now()
         if now - row.requested_at > REQUEST_TIME_RESOLUTION:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from celery import shared_task
 
-from .dispatch import is_marked, start_task
+from .dispatch import mark_pending, start_task
 
 # At most one message in this time, of each process and of all of them. Workers that were woken
 # sweep more often than this for a while, and so find later changes without a message.
@@ -22,7 +22,10 @@ _announced_at = -float(MESSAGE_INTERVAL_SECONDS)
 
 
 def announce_change() -> None:
-    """Tell a worker that something may have changed; bounded in time, silent on failure."""
+    """Send the workers a message that something may have changed.
+
+    Bounded in time, silent on failure; one message in MESSAGE_INTERVAL_SECONDS.
+    """
     global _announced_at  # noqa: PLW0603 - one clock per process
     now = time.monotonic()
     if now - _announced_at < MESSAGE_INTERVAL_SECONDS:
@@ -31,21 +34,21 @@ def announce_change() -> None:
     start_task(
         "core.jobs.wakeup.wake_sweeps",
         0,
-        skip_if=lambda: is_marked("wakeup", MESSAGE_INTERVAL_SECONDS),
+        skip_if=lambda: mark_pending("wakeup", MESSAGE_INTERVAL_SECONDS),
     )
 
 
-def register(listener: Callable[[], None]) -> None:
+def register_listener(listener: Callable[[], None]) -> None:
     """Register a function that is called in this process when something may have changed."""
     _listeners.append(listener)
 
 
-def wake() -> None:
-    """Call the registered functions."""
+def notify_listeners() -> None:
+    """Call the functions that were registered in this process."""
     for listener in _listeners:
         listener()
 
 
 @shared_task(ignore_result=True)
 def wake_sweeps(_unused: int) -> None:
-    """Do nothing: the end of any task wakes the sweeps."""
+    """Do nothing: the end of any task wakes the sweeps of its worker (agreement_site.celery)."""

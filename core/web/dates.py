@@ -86,7 +86,7 @@ def _format_hours(n: int) -> str:
 
 def _format_minutes(n: int) -> str:
     if n == 0:
-        return _("this minute")
+        return _("just now")
     if n < 0:
         return ngettext("%(n)s minute ago", "%(n)s minutes ago", -n) % {"n": -n}
     return ngettext("in %(n)s minute", "in %(n)s minutes", n) % {"n": n}

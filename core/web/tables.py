@@ -227,7 +227,7 @@ def _split_estimates(column: Sequence[_Cell | None]) -> list[list[str]]:
     matches = [ESTIMATE.fullmatch(text) for text in texts]
     if not any(match and match["low"] for match in matches):
         return [[header, *texts]]
-    suffixes = (_("lower end"), _("upper end"), _("in words"))
+    suffixes = (_("lower bound"), _("upper bound"), _("text"))
     headers = [header, *(f"{header}: {suffix}" if header else suffix for suffix in suffixes)]
     values = [
         match.groups("") if match else ("", "", "", text)

@@ -111,7 +111,7 @@ class WebhookListView(ApiView):
         PAGE_PARAMETERS,
     )
     def get(self, request: Request, project_id: int | None = None) -> Response:
-        project = services.get_scope(request.user, project_id, token=request.auth)
+        project = services.get_managed_project(request.user, project_id, token=request.auth)
         query = parse_query_parameters(request, PAGE_PARAMETER_NAMES)
 
         def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
@@ -125,7 +125,7 @@ class WebhookListView(ApiView):
     )
     def post(self, request: Request, project_id: int | None = None) -> Response:
         """Events from now on are sent; earlier ones are in the feed."""
-        project = services.get_scope(request.user, project_id, token=request.auth)
+        project = services.get_managed_project(request.user, project_id, token=request.auth)
         parse_query_parameters(request)
         fields = _validate(WebhookIn, request)
         try:
@@ -225,14 +225,14 @@ class DeliveryRetryView(ApiView):
         status=202,
     )
     def post(self, request: Request, delivery_id: int, project_id: int | None = None) -> Response:
-        project = services.get_scope(request.user, project_id, token=request.auth)
+        project = services.get_managed_project(request.user, project_id, token=request.auth)
         parse_query_parameters(request)
         deliveries = Delivery.objects.filter(webhook__in=services.list_webhooks(project))
         delivery = deliveries.select_related("webhook").filter(pk=delivery_id).first()
         if delivery is None:
             raise Http404("No such delivery.")
         try:
-            delivery = services.resend(delivery=delivery, by=request.user)
+            delivery = services.resend_delivery(delivery=delivery, by=request.user)
         except InvalidWebhook as error:
             raise BadRequest("It was not sent again.", fields=error.fields) from None
         return Response(_serialize_delivery(delivery), status=202)

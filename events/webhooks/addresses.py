@@ -49,20 +49,19 @@ def parse_url(url: str) -> Target:
     """Return the parts of a webhook's URL. Raises InvalidUrl."""
     if len(url) > MAX_URL_LENGTH or not URL_CHARACTERS.fullmatch(url):
         raise InvalidUrl(
-            _("An address of %(n)s characters at most, without blanks and accents.")
-            % {"n": MAX_URL_LENGTH}
+            _("Use at most %(n)s characters, without spaces or accents.") % {"n": MAX_URL_LENGTH}
         )
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise InvalidUrl(_("This is not an address.")) from None
+        raise InvalidUrl(_("Enter a valid address.")) from None
     schemes = ("https", "http") if settings.WEBHOOKS_TO_PRIVATE_NETWORKS else ("https",)
     host = (parts.hostname or "").rstrip(".")
     if parts.scheme not in schemes or not host or port == 0:
-        raise InvalidUrl(_("The address must begin with https:// and a host."))
+        raise InvalidUrl(_("Start the address with https:// and a host."))
     if "@" in parts.netloc or parts.fragment:
-        raise InvalidUrl(_("The address must have no user name, password or fragment (#)."))
+        raise InvalidUrl(_("Remove the username, password or fragment (#) from the address."))
     is_https = parts.scheme == "https"
     query = f"?{parts.query}" if parts.query else ""
     return Target(
@@ -74,8 +73,8 @@ def parse_url(url: str) -> Target:
     )
 
 
-def resolve(target: Target) -> str:
-    """Return an address of the host. Raises AddressNotFound or AddressNotAllowed."""
+def resolve_host(target: Target) -> str:
+    """Return an allowed IP address of the host. Raises AddressNotFound or AddressNotAllowed."""
     try:
         rows = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
@@ -105,10 +104,10 @@ def validate_url(url: str) -> None:
     """
     target = parse_url(url)
     try:
-        resolve(target)
+        resolve_host(target)
     except AddressNotAllowed as error:
         raise InvalidUrl(
-            _("%(host)s is in a private network (%(address)s), which this site does not call.")
+            _("%(host)s is in a private network (%(address)s), which webhooks can't call.")
             % {"host": target.host, "address": error}
         ) from None
     except AddressNotFound:

@@ -41,7 +41,7 @@ class Answer:
         return self.status is not None and 200 <= self.status < 300
 
 
-class _Abortable(HTTPConnection):
+class _AbortableConnection(HTTPConnection):
     """A connection that another thread can end in any phase.
 
     A timeout of the socket alone would start again with each byte of a slow server.
@@ -66,7 +66,7 @@ class _Abortable(HTTPConnection):
             self._second_handle = None
 
 
-class _AbortableTls(_Abortable, HTTPSConnection):
+class _AbortableTlsConnection(_AbortableConnection, HTTPSConnection):
     pass
 
 
@@ -74,18 +74,18 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
     """Send a POST request and return the outcome; never raises for what the other side does."""
     started = time.monotonic()
 
-    def fail(error: str) -> Answer:
+    def build_failure(error: str) -> Answer:
         return Answer(None, "", time.monotonic() - started, error)
 
     try:
         target = addresses.parse_url(url)
-        address = addresses.resolve(target)
+        address = addresses.resolve_host(target)
     except InvalidUrl:
-        return fail("url")
+        return build_failure("url")
     except AddressNotFound:
-        return fail("not_found")
+        return build_failure("not_found")
     except AddressNotAllowed:
-        return fail("not_allowed")
+        return build_failure("not_allowed")
     connection = _build_connection(target, address)
     has_timed_out = threading.Event()
 
@@ -108,29 +108,30 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
         response = connection.getresponse()
         content = response.read(MAX_ANSWER_BYTES)
         if has_timed_out.is_set():
-            return fail("timeout")
+            return build_failure("timeout")
         text = content.decode("utf-8", "replace").replace("\0", "\ufffd")
         return Answer(response.status, text, time.monotonic() - started)
     except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError, ValueError) as error:
-        return fail("timeout" if has_timed_out.is_set() else _name_error(error))
+        return build_failure("timeout" if has_timed_out.is_set() else _classify_error(error))
     finally:
         timer.cancel()
         connection.close()
 
 
-def _build_connection(target: Target, address: str) -> _Abortable:
+def _build_connection(target: Target, address: str) -> _AbortableConnection:
     if not target.is_https:
-        return _Abortable(address, target.port, timeout=TIMEOUT_SECONDS)
+        return _AbortableConnection(address, target.port, timeout=TIMEOUT_SECONDS)
     options: dict[str, Any] = {
         "ssl_context": ssl.create_default_context(),
         # The certificate must be that of the name.
         "server_hostname": target.host,
         "assert_hostname": target.host,
     }
-    return _AbortableTls(address, target.port, timeout=TIMEOUT_SECONDS, **options)
+    return _AbortableTlsConnection(address, target.port, timeout=TIMEOUT_SECONDS, **options)
 
 
-def _name_error(error: Exception) -> str:
+def _classify_error(error: Exception) -> str:
+    """Return the `Answer.error` of an exception: certificate, timeout or connection."""
     if isinstance(error, urllib3.exceptions.SSLError | ssl.SSLError | CertificateError):
         return "certificate"
     if isinstance(error, urllib3.exceptions.NewConnectionError):  # it counts as a timeout, too

@@ -53,7 +53,7 @@ KEEP_DELIVERIES = datetime.timedelta(days=30)
 
 
 def create_deliveries(events: Sequence[Event]) -> None:
-    """Create a delivery of each event for each webhook that wants it.
+    """Create a delivery of each event for each active webhook that has selected its kind.
 
     Runs in the transaction that publishes the events. A paused webhook gets none.
     """
@@ -70,25 +70,25 @@ def create_deliveries(events: Sequence[Event]) -> None:
     # What fails is tried by the sweep alone, so that it takes no worker from the counting.
     for webhook in {row.webhook for row in rows}:
         if webhook.failing_since is None:
-            services.request_delivery(webhook)
+            services.start_delivery_on_commit(webhook)
 
 
-def deliver_due() -> int:
-    """Send what is due to every webhook; return the number of requests."""
+def deliver_all_due() -> int:
+    """Send the due deliveries of every webhook; return the number of requests."""
     due = Delivery.objects.filter(
         state=State.PENDING, next_at__lte=timezone.now(), webhook__paused_at=None
     )
     n_sent = 0
     for webhook_id in sorted(set(due.order_by().values_list("webhook", flat=True))):
         try:
-            n_sent += deliver(webhook_id)
+            n_sent += deliver_to_webhook(webhook_id)
         except Exception:
             logger.exception("webhook %s failed; the next sweep tries again", webhook_id)
     return n_sent
 
 
-def deliver(webhook_id: int) -> int:
-    """Send what is due to a webhook, the oldest first, until one request fails.
+def deliver_to_webhook(webhook_id: int) -> int:
+    """Send the due deliveries of a webhook, the oldest first, until one request fails.
 
     Returns the number of requests; 0 while another worker is sending.
     """
@@ -126,7 +126,7 @@ def _send(webhook: Webhook, delivery: Delivery) -> Answer:
 
 
 def build_body(webhook: Webhook, delivery: Delivery) -> dict[str, Any]:
-    """Return the body of a request: ids and figures, and contents of items if it asks for them."""
+    """Return the body of a request: ids and figures, and contents of items for ``with_items``."""
     event = delivery.event
     if event is None:
         return {
@@ -142,7 +142,7 @@ def build_body(webhook: Webhook, delivery: Delivery) -> dict[str, Any]:
 
 
 def get_retry_time(attempts: int, now: datetime.datetime) -> datetime.datetime | None:
-    """Return when to try again after this number of failed attempts; None: never."""
+    """Return the time of the next attempt after this number of failed ones, or None for no more."""
     if attempts > len(RETRY_DELAYS):
         return None
     return now + RETRY_DELAYS[attempts - 1] * random.uniform(1, 1 + MAX_JITTER)  # noqa: S311
@@ -150,7 +150,7 @@ def get_retry_time(attempts: int, now: datetime.datetime) -> datetime.datetime |
 
 @transaction.atomic
 def _store_answer(webhook: Webhook, delivery: Delivery, answer: Answer) -> Webhook:
-    """Store an answer and what follows from it, and return the webhook as it is now.
+    """Store an answer and the resulting states, and return the webhook as it is now stored.
 
     Raises LeaseLost, having stored nothing.
     """
@@ -173,12 +173,12 @@ def _store_answer(webhook: Webhook, delivery: Delivery, answer: Answer) -> Webho
         delivery.next_at = None if answer.status == GONE else get_retry_time(delivery.attempts, now)
         delivery.state = State.FAILED if delivery.next_at is None else State.PENDING
     delivery.save(update_fields=["attempts", "log", "state", "next_at"])
-    _update_webhook(locked, answer, now)
+    _update_failing_state(locked, answer, now)
     return locked
 
 
-def _update_webhook(webhook: Webhook, answer: Answer, now: datetime.datetime) -> None:
-    """Note a success or a failure, and pause a webhook that is gone or failed for too long."""
+def _update_failing_state(webhook: Webhook, answer: Answer, now: datetime.datetime) -> None:
+    """Store since when a webhook fails, and pause one that is gone or has failed for too long."""
     failing_since = None if answer.is_success else webhook.failing_since or now
     if failing_since != webhook.failing_since:
         webhook.failing_since = failing_since
@@ -186,9 +186,9 @@ def _update_webhook(webhook: Webhook, answer: Answer, now: datetime.datetime) ->
     if failing_since is None or webhook.is_paused:
         return
     if answer.status == GONE:
-        services.pause(webhook, Webhook.PauseReason.GONE)
+        services.pause_webhook(webhook, Webhook.PauseReason.GONE)
     elif now - failing_since >= FAILING_LIMIT:
-        services.pause(webhook, Webhook.PauseReason.FAILING)
+        services.pause_webhook(webhook, Webhook.PauseReason.FAILING)
 
 
 def delete_old_deliveries() -> int:

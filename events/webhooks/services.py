@@ -36,7 +36,7 @@ class InvalidWebhook(ValueError):
         self.fields = fields
 
 
-def get_scope(user: Any, project_id: int | None, *, token: Any = None) -> Project | None:
+def get_managed_project(user: Any, project_id: int | None, *, token: Any = None) -> Project | None:
     """Return the project whose webhooks the user may manage; None for those of the site.
 
     Raises Http404 or PermissionDenied. The site's are for superusers, and not for a token that is
@@ -45,7 +45,7 @@ def get_scope(user: Any, project_id: int | None, *, token: Any = None) -> Projec
     if project_id is not None:
         return get_project(user, project_id, role=Member.Role.LEAD, token=token)
     if not user.is_superuser or (token is not None and token.project_id is not None):
-        raise PermissionDenied(_("The webhooks of the whole site are for administrators."))
+        raise PermissionDenied(_("Only administrators can manage the site's webhooks."))
     return None
 
 
@@ -60,7 +60,7 @@ def get_webhook(
 
     Raises Http404 or PermissionDenied.
     """
-    project = get_scope(user, project_id, token=token)
+    project = get_managed_project(user, project_id, token=token)
     webhook = list_webhooks(project).filter(pk=webhook_id).first()
     if webhook is None:
         raise Http404("No such webhook.")
@@ -81,7 +81,7 @@ def create_webhook(
         Project.objects.select_for_update().get(pk=project.pk)
     if list_webhooks(project).count() >= MAX_WEBHOOKS:
         raise InvalidWebhook(
-            url=_("%(n)s webhooks at most; delete one first") % {"n": MAX_WEBHOOKS}
+            url=_("You can have at most %(n)s webhooks. Delete one first.") % {"n": MAX_WEBHOOKS}
         )
     webhook = Webhook.objects.create(
         project=project,
@@ -92,18 +92,18 @@ def create_webhook(
         created_by=by,
         created_at=timezone.now(),
     )
-    _log("webhook_created", webhook, by, after=_describe(webhook))
-    return webhook, signing.get_secret(webhook.nonce)
+    _log_change("webhook_created", webhook, by, after=_build_log_values(webhook))
+    return webhook, signing.derive_secret(webhook.nonce)
 
 
 @transaction.atomic
 def change_webhook(*, webhook: Webhook, by: Any, **changes: Any) -> Webhook:
     """Set any of url, kinds, with_items and paused. Raises InvalidWebhook.
 
-    A webhook that goes on gets what had been waiting, and what happens from then on.
+    A webhook that is resumed gets its pending deliveries, and the events from then on.
     """
     row = Webhook.objects.select_for_update().get(pk=webhook.pk)
-    before = _describe(row)
+    before = _build_log_values(row)
     is_paused = changes.pop("paused", row.is_paused)
     _validate(url=changes.get("url"), kinds=changes.get("kinds", ()))
     for name, value in changes.items():
@@ -113,9 +113,9 @@ def change_webhook(*, webhook: Webhook, by: Any, **changes: Any) -> Webhook:
         row.pause_reason = Webhook.PauseReason.PERSON if is_paused else ""
         row.failing_since = None
     row.save(update_fields=[*changes, "paused_at", "pause_reason", "failing_since"])
-    after = _describe(row)
+    after = _build_log_values(row)
     if before != after or "url" in changes:
-        _log("webhook_changed", row, by, before=before, after=after)
+        _log_change("webhook_changed", row, by, before=before, after=after)
     return row
 
 
@@ -126,14 +126,14 @@ def rotate_secret(*, webhook: Webhook, by: Any) -> str:
     row.previous_nonce, row.nonce = row.nonce, signing.generate_nonce()
     row.rotated_at = timezone.now()
     row.save(update_fields=["previous_nonce", "nonce", "rotated_at"])
-    _log("webhook_secret_changed", row, by)
-    return signing.get_secret(row.nonce)
+    _log_change("webhook_secret_changed", row, by)
+    return signing.derive_secret(row.nonce)
 
 
 @transaction.atomic
 def delete_webhook(*, webhook: Webhook, by: Any) -> None:
     """Delete a webhook with its log."""
-    _log("webhook_deleted", webhook, by, before=_describe(webhook))
+    _log_change("webhook_deleted", webhook, by, before=_build_log_values(webhook))
     webhook.delete()
 
 
@@ -143,34 +143,39 @@ def send_test(*, webhook: Webhook, by: Any) -> Delivery:
     _require_active(webhook)
     now = timezone.now()
     delivery = Delivery.objects.create(webhook=webhook, next_at=now, created_at=now)
-    _log("webhook_sent", webhook, by, delivery=delivery.pk)
-    request_delivery(webhook)
+    _log_change("webhook_sent", webhook, by, delivery=delivery.pk)
+    start_delivery_on_commit(webhook)
     return delivery
 
 
 @transaction.atomic
-def resend(*, delivery: Delivery, by: Any) -> Delivery:
+def resend_delivery(*, delivery: Delivery, by: Any) -> Delivery:
     """Send a delivery again, with the attempts of a new one. Raises InvalidWebhook if paused."""
     _require_active(delivery.webhook)
     row = Delivery.objects.select_for_update(of=("self",)).get(pk=delivery.pk)
     row.state, row.attempts, row.next_at = Delivery.State.PENDING, 0, timezone.now()
     row.save(update_fields=["state", "attempts", "next_at"])
-    _log("webhook_sent", delivery.webhook, by, delivery=row.pk)
-    request_delivery(delivery.webhook)
+    _log_change("webhook_sent", delivery.webhook, by, delivery=row.pk)
+    start_delivery_on_commit(delivery.webhook)
     return row
 
 
-def request_delivery(webhook: Webhook) -> None:
-    """Start the task of a webhook after the commit; without it, a sweep finds what is due."""
+def start_delivery_on_commit(webhook: Webhook) -> None:
+    """Start the task that sends a webhook's deliveries, after the commit of the transaction.
+
+    If the message is lost, a sweep sends them.
+    """
     webhook_id = webhook.pk
-    transaction.on_commit(lambda: start_task("events.tasks.deliver", webhook_id), robust=True)
+    transaction.on_commit(
+        lambda: start_task("events.tasks.deliver_to_webhook", webhook_id), robust=True
+    )
 
 
-def pause(webhook: Webhook, reason: str) -> None:
-    """Pause a webhook for its answers, in the caller's transaction, and tell its project."""
+def pause_webhook(webhook: Webhook, reason: str) -> None:
+    """Pause a webhook for its answers, and record an event, in the caller's transaction."""
     webhook.paused_at, webhook.pause_reason = timezone.now(), reason
     webhook.save(update_fields=["paused_at", "pause_reason"])
-    _log("webhook_paused", webhook, None, reason=reason)
+    _log_change("webhook_paused", webhook, None, reason=reason)
     if webhook.project_id is not None:
         record_event(
             project_id=webhook.project_id,
@@ -184,7 +189,7 @@ def _validate(*, url: str | None, kinds: Sequence[str]) -> None:
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown:
         raise InvalidWebhook(
-            kinds=_("unknown kind “%(kind)s”; one of %(known)s")
+            kinds=_("Unknown event type “%(kind)s”. Use one of %(known)s.")
             % {"kind": unknown[0][:60], "known": ", ".join(KINDS)}
         )
     if url is not None:
@@ -196,10 +201,10 @@ def _validate(*, url: str | None, kinds: Sequence[str]) -> None:
 
 def _require_active(webhook: Webhook) -> None:
     if webhook.is_paused:
-        raise InvalidWebhook(paused=_("The webhook is paused; let it go on first."))
+        raise InvalidWebhook(paused=_("The webhook is paused. Resume it first."))
 
 
-def _describe(webhook: Webhook) -> dict[str, Any]:
+def _build_log_values(webhook: Webhook) -> dict[str, Any]:
     return {
         "host": webhook.host,
         "kinds": list(webhook.kinds),
@@ -208,7 +213,7 @@ def _describe(webhook: Webhook) -> dict[str, Any]:
     }
 
 
-def _log(action: str, webhook: Webhook, by: Any, **fields: Any) -> None:
+def _log_change(action: str, webhook: Webhook, by: Any, **fields: Any) -> None:
     security_log.log_event(
         action,
         project_id=webhook.project_id,

@@ -24,8 +24,11 @@ def generate_nonce() -> str:
     return secrets.token_hex(16)
 
 
-def get_secret(nonce: str, *, key: str | None = None) -> str:
-    """Return the secret ("whsec_" and 32 bytes in base64) of this nonce."""
+def derive_secret(nonce: str, *, key: str | None = None) -> str:
+    """Return the secret ("whsec_" and 32 bytes in base64) that belongs to a nonce.
+
+    ``key``: the SECRET_KEY that it is derived from, the current one if None.
+    """
     digest = salted_hmac(
         "events.webhooks", nonce, secret=key or settings.SECRET_KEY, algorithm="sha256"
     ).digest()
@@ -41,7 +44,7 @@ def build_headers(
         nonces.append(webhook.previous_nonce)
     keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
     signatures = [
-        Signer(get_secret(nonce, key=key)).sign(message_id, now, body)
+        Signer(derive_secret(nonce, key=key)).sign(message_id, now, body)
         for nonce in nonces
         for key in keys
     ]

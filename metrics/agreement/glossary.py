@@ -75,7 +75,7 @@ TERMS: dict[str, tuple[str, str]] = {
         ),
     ),
     "rests_on": (
-        _("Rests on"),
+        _("Based on"),
         _(
             "The items or pairs of raters that the value is made of. An item with one rating "
             "compares nothing."
@@ -96,7 +96,7 @@ TERMS: dict[str, tuple[str, str]] = {
         ),
     ),
     "policies": (
-        _("Rules about missing ratings"),
+        _("Missing ratings"),
         _(
             "What to do with items that not everybody rated: take what there is, count each item "
             "once, drop incomplete items, or take only items with two ratings."
@@ -111,28 +111,28 @@ TERMS: dict[str, tuple[str, str]] = {
         ),
     ),
     "trend": (
-        _("Over time"),
+        _("Trend"),
         _(
             "The coefficient of the items of each period; dashed, of all items until then. An item "
             "belongs to the day of its second rating by the raters shown."
         ),
     ),
     "pairs": (
-        _("Who agrees with whom"),
+        _("Rater pairs"),
         _(
             "Cohen’s kappa of every two raters on the items that both rated. Outlined: too few "
             "items to be sure."
         ),
     ),
     "confusions": (
-        _("What is confused with what"),
+        _("Most confused answers"),
         _(
             "Of all pairs of ratings of an item that differ, the share that lies between two "
             "categories. The first line is where a guideline helps most."
         ),
     ),
     "sensitivity": (
-        _("Does it depend on the weights?"),
+        _("Weighting"),
         _(
             "The same coefficient under each weighting. When all lie in the same band, the "
             "conclusion is robust."
@@ -143,7 +143,7 @@ TERMS: dict[str, tuple[str, str]] = {
         _("The same coefficient among people, among models, and between the two."),
     ),
     "impact": (
-        _("Harm"),
+        _("Impact"),
         _(
             "Ratings times how far the rater’s kappa lies below the middle rater’s: how many "
             "ratings would have to be better, and by how much."

@@ -189,7 +189,7 @@ def _build_question_reader(
         rater = headline_trend.get_trend_rater(question)
         if rater is None:
             return lambda _after, _size: ()
-        peer_coefficient = headline_trend.get_peer_coefficient(name)
+        peer_coefficient = headline_trend.get_peer_kappa_name(name)
         return _build_rater_reader(
             question,
             rater,

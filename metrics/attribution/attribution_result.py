@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from django.db.models import Q
+from scipy import special
 
 from metrics import periods
 from metrics.agreement.coefficients.groups import peers
@@ -37,7 +38,7 @@ MAX_ATTRIBUTE_VALUES = (
 )
 MAX_ATTRIBUTES = 20  # in a result
 MAX_ATTRIBUTES_READ = 50  # attributes that are read
-MIN_SHIFT_Z = 3.0  # standard errors from which a shift of the bias between two raters is reported
+SHIFT_LEVEL = 0.01  # of a reported shift of the bias between any two raters by chance
 MAX_SHIFTS = 10
 MAX_SHIFT_RATERS = 200  # raters whose pairs are examined: those with the most ratings
 MIN_SHIFT = 0.1  # a smaller shift is not reported, however certain
@@ -96,9 +97,9 @@ def compute_attribution(
         "after": values[1],
         "change": to_finite_float(change),
         "se": to_finite_float(np.hypot(*kappa.se) * effect**0.5),
-        "is_clear": recent_change.compare(before_patterns, after_patterns, weights, effect=effect)[
-            2
-        ],
+        "is_clear": recent_change.compare_periods(
+            before_patterns, after_patterns, weights, effect=effect
+        )[2],
         "raters": by_rater,
         "raters_left_out": raters.keys.size - len(by_rater),
         "categories": _build_entries(
@@ -283,7 +284,9 @@ def _list_bias_shifts(
     all_shifts = compute_bias_shifts(*tables, values=scale.values)
     z = np.abs(all_shifts.z_scores)
     change = np.abs(all_shifts.bias[:, 1] - all_shifts.bias[:, 0])
-    clear = np.flatnonzero((z > MIN_SHIFT_Z) & (change >= MIN_SHIFT))
+    least_df = np.maximum(all_shifts.n_items.min(axis=1) - 1, 1)
+    p = 2 * special.stdtr(least_df, -z) * max(z.size, 1)  # Bonferroni over the pairs
+    clear = np.flatnonzero((p < SHIFT_LEVEL) & (change >= MIN_SHIFT))
     clearest = clear[np.argsort(-z[clear], kind="stable")][:MAX_SHIFTS]
     return [_build_shift(all_shifts, position) for position in clearest.tolist()]
 

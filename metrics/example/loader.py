@@ -45,14 +45,13 @@ Compare the translation with its source and choose the **worst** error in it.
 
 - Judge the translation, not the style of the source.
 """
-# The guidelines from the sixth week on.
+# The guidelines from the fourth week on.
 REVISED_GUIDELINES = (
     GUIDELINES
     + """\
-- In doubt between two answers, take the *milder* one and leave a comment.
+- *none* or *minor*? A slip that you would correct with a pen is **minor**.
 """
 )
-GUIDELINES_CHANGE_DAY = 35
 
 
 def load_examples(*, owner: Any, count: bool = True, worked: bool = False) -> list[Project]:
@@ -201,8 +200,8 @@ def _load_translations(owner: Any) -> Project:
         by=owner,
         name=TRANSLATIONS_PROJECT,
         description=_(
-            "Eight people and a model rate 1,500 translations over ten weeks. "
-            "Made by a seeded generator."
+            "A simulated project with a story: eight people and a model rate 1,200 "
+            "translations over ten weeks."
         ),
         guidelines=GUIDELINES,
         questions=[question],
@@ -221,7 +220,7 @@ def _load_translations(owner: Any) -> Project:
     raters = _create_raters(project, simulation.RATERS)
     start = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
     start -= datetime.timedelta(days=simulation.N_DAYS)
-    change_minute = GUIDELINES_CHANGE_DAY * 24 * 60
+    change_minute = simulation.GUIDELINES_CHANGE_DAY * 24 * 60
     before_change, after_change = (
         [rating for rating in simulated.ratings if (rating.minute >= change_minute) is is_after]
         for is_after in (False, True)
@@ -248,17 +247,13 @@ def _load_translations(owner: Any) -> Project:
 def _set_gold(
     project: Project, owner: Any, items: Sequence[Item], simulated: simulation.Simulation
 ) -> None:
-    """Set the true severity of every GOLD_INTERVAL-th rated item as its gold answer."""
-    explanation = _("What the generator made of it.")
+    """Set the gold answers of the simulation."""
+    explanation = _("The error that the simulation put into the translation.")
     answers = [
-        gold.NewGoldAnswer(item.pk, [simulated_item.true_severity], explanation)
-        for item, simulated_item in list(zip(items, simulated.items, strict=True))[
-            : -simulation.N_UNRATED
-        ]
+        gold.NewGoldAnswer(items[index].pk, [category], explanation)
+        for index, category in simulated.list_gold_answers()
     ]
-    gold.set_gold_answers(
-        question=project.questions.get(), answers=answers[:: simulation.GOLD_INTERVAL], by=owner
-    )
+    gold.set_gold_answers(question=project.questions.get(), answers=answers, by=owner)
 
 
 def _record_ratings(project: Project, owner: Any, ratings: Sequence[Judgement]) -> None:

@@ -1,4 +1,12 @@
-"""A simulated annotation project: eight people and a model rate translation errors for ten weeks.
+"""A simulated annotation project with a story: eight people and a model rate translation errors.
+
+Everything that its pages should find was put in on purpose (STORY in loader.py):
+
+* Until GUIDELINES_CHANGE_DAY, everybody confuses 'none' with 'minor'; the new guidelines help.
+* emil is harsh: he often chooses the next higher category.
+* goro drifts: from DRIFT_START_DAY on he often chooses the next lower category.
+* hana nearly always answers 'none', within seconds.
+* N_WRONG_GOLD of the gold answers are wrong.
 
 The model, in the order in which the numbers are drawn from one seeded generator (the same on every
 machine):
@@ -8,12 +16,10 @@ machine):
   GOLD_INTERVAL-th item, as its gold answer; raters approximate it.
 2. Days. Items are rated over N_DAYS days, each day equally likely; the last N_UNRATED items remain
   for annotators.
-3. Raters. PEOPLE_PER_ITEM of the people, sampled by WORKLOAD_SHARES, and the model on most items:
-  two to four ratings an item.
-4. Answers. Each rater has a matrix: the probability of each answer given the true severity. Correct
-  with ACCURACY, otherwise a neighbouring category, higher or lower according to LENIENCY. The
-  drifting rater chooses 'major' half as often from day DRIFT_START_DAY on: half of these answers
-  become 'minor'.
+3. Raters. PEOPLE_PER_ITEM of the people, sampled by WORKLOAD_SHARES, GOLD_PEOPLE_PER_ITEM on items
+  with a gold answer, and the model on most items.
+4. Answers. Correct with ACCURACY, otherwise a neighbouring category, higher or lower alike. Then
+  the changes of the story.
 5. Times: working hours of the item's day or the next; a log-normal number of seconds.
 6. Corrections and comments: a few ratings are later changed to the true severity; a few have a
   comment.
@@ -27,33 +33,41 @@ import numpy as np
 
 from .sentences import build_sentence_pair
 
-# Chosen among forty seeds: none of the stable raters appears to drift by chance.
-SEED = 20_260_334
+# Chosen among fourteen seeds: no right gold answer is suspected by chance.
+SEED = 20_261_138
 SEVERITY_LABELS = ("none", "minor", "major", "critical")
-N_ITEMS = 1_500
+N_ITEMS = 1_200
 N_UNRATED = 40
 N_DAYS = 70
 LANGUAGES = ("de", "es", "fr")
 SOURCES = ("support chat", "user manual", "web shop")
 # P(true severity | source); rows: sources
 SEVERITY_PROBABILITIES = np.array(
-    [[0.40, 0.30, 0.20, 0.10], [0.60, 0.23, 0.12, 0.05], [0.52, 0.30, 0.13, 0.05]]
+    [[0.40, 0.30, 0.20, 0.10], [0.55, 0.25, 0.14, 0.06], [0.48, 0.30, 0.16, 0.06]]
 )
 
 PEOPLE = ("ada", "ben", "chen", "dina", "emil", "fatima", "goro", "hana")
 MODEL = "qe-model"
 RATERS = (*PEOPLE, MODEL)
-GOLD_INTERVAL = 25
-WORKLOAD_SHARES = np.array([0.16, 0.15, 0.13, 0.12, 0.11, 0.11, 0.14, 0.08])
-PEOPLE_PER_ITEM = (2, 3)
+GOLD_INTERVAL = 20
+N_WRONG_GOLD = 5
+WORKLOAD_SHARES = np.array([0.14, 0.14, 0.13, 0.12, 0.13, 0.11, 0.14, 0.09])
+PEOPLE_PER_ITEM = 3
+GOLD_PEOPLE_PER_ITEM = 6
 MODEL_SHARE = 0.6
-ACCURACY = (0.88, 0.86, 0.84, 0.80, 0.78, 0.83, 0.81, 0.74, 0.72)
-# Share of the wrong answers that are milder than the truth.
-LENIENCY = (0.5, 0.55, 0.45, 0.6, 0.35, 0.5, 0.5, 0.7, 0.4)
+ACCURACY = (0.90, 0.88, 0.88, 0.87, 0.88, 0.87, 0.89, 0.88, 0.75)
 
+GUIDELINES_CHANGE_DAY = 21  # the fourth week
+CONFUSED_SHARE = 0.3  # of the answers 'none' and 'minor' before the new guidelines
+HARSH_RATER = PEOPLE.index("emil")
+HARSH_SHARE = 0.45  # of the answers that are a category higher
 DRIFTING_RATER = PEOPLE.index("goro")
-DRIFT_START_DAY = 42  # the seventh week
-MINOR, MAJOR = 1, 2
+DRIFT_START_DAY = 45  # the seventh week
+DRIFTED_SHARE = 0.5  # of the answers that are a category lower since
+SAME_ANSWER_RATER = PEOPLE.index("hana")
+SAME_ANSWER_SHARE = 0.98
+NONE, MINOR, CRITICAL = 0, 1, 3
+TYPICAL_SECONDS, HASTY_SECONDS = 14.0, 2.0
 
 CORRECTED_SHARE = 0.01
 COMMENTED_SHARE = 0.02
@@ -97,6 +111,18 @@ class Simulation:
     ratings: list[SimulatedRating]
     corrections: list[SimulatedRating]
 
+    def list_gold_answers(self) -> list[tuple[int, int]]:
+        """Return (index of the item, category) of each gold answer; N_WRONG_GOLD are wrong.
+
+        Wrong are those of evenly spaced items, two categories from the truth.
+        """
+        indices = [index for index in range(len(self.items)) if has_gold(index)]
+        wrong = set(indices[2 :: len(indices) // N_WRONG_GOLD][:N_WRONG_GOLD])
+        return [
+            (index, (self.items[index].true_severity + 2 * (index in wrong)) % len(SEVERITY_LABELS))
+            for index in indices
+        ]
+
 
 def simulate_project(seed: int = SEED) -> Simulation:
     """Return simulated items, ratings and corrections; the same for the same seed."""
@@ -116,12 +142,12 @@ def simulate_project(seed: int = SEED) -> Simulation:
     ratings = [
         _sample_rating(rng, item, rater, severity=int(truth[item]), day=int(days[item]))
         for item in range(len(days))
-        for rater in _sample_raters(rng)
+        for rater in _sample_raters(rng, item)
     ]
     corrections = [
         _correct_rating(rating, int(truth[rating.item]))
         for rating in ratings
-        if rng.random() < CORRECTED_SHARE
+        if rng.random() < CORRECTED_SHARE and rating.rater != SAME_ANSWER_RATER
     ]
     return Simulation(items, ratings, corrections)
 
@@ -133,42 +159,48 @@ def _build_item(
     return SimulatedItem(f"seg-{number:04}", source_text, translation, language, source, severity)
 
 
-def _sample_raters(rng: np.random.Generator) -> list[int]:
-    people = rng.choice(
-        len(PEOPLE), size=rng.choice(PEOPLE_PER_ITEM), replace=False, p=WORKLOAD_SHARES
-    )
+def _sample_raters(rng: np.random.Generator, item: int) -> list[int]:
+    n_people = GOLD_PEOPLE_PER_ITEM if has_gold(item) else PEOPLE_PER_ITEM
+    people = rng.choice(len(PEOPLE), size=n_people, replace=False, p=WORKLOAD_SHARES)
     indices = sorted(people.tolist())
     return [*indices, len(PEOPLE)] if rng.random() < MODEL_SHARE else indices
 
 
-def compute_answer_probabilities(rater: int) -> np.ndarray:
-    """Return the probabilities (true severity, answer) of a simulated rater's answers.
-
-    The neighbour is milder or harsher according to the rater's leniency.
-    """
-    n_categories = len(SEVERITY_LABELS)
-    error_rate = 1 - ACCURACY[rater]
-    table = np.zeros((n_categories, n_categories))
-    for severity in range(n_categories):
-        milder, harsher = error_rate * LENIENCY[rater], error_rate * (1 - LENIENCY[rater])
-        table[severity, max(severity - 1, 0)] += milder
-        table[severity, min(severity + 1, n_categories - 1)] += harsher
-        table[severity, severity] += ACCURACY[rater]
-    return table
+def has_gold(item: int) -> bool:
+    """Return whether the item with this index has a gold answer."""
+    return item % GOLD_INTERVAL == 0 and item < N_ITEMS - N_UNRATED
 
 
 def _sample_rating(
     rng: np.random.Generator, item: int, rater: int, *, severity: int, day: int
 ) -> SimulatedRating:
     day = min(day + int(rng.integers(2)), N_DAYS - 1)
-    code = int(rng.choice(len(SEVERITY_LABELS), p=compute_answer_probabilities(rater)[severity]))
-    drifted = rng.random() < 0.5
-    if rater == DRIFTING_RATER and day >= DRIFT_START_DAY and code == MAJOR and drifted:
-        code = MINOR
+    code = _sample_code(rng, rater, severity, day)
     minute = day * 24 * 60 + int(rng.integers(8 * 60, 18 * 60))
-    seconds = round(float(rng.lognormal(np.log(14), 0.5)), 1) if rater < len(PEOPLE) else 0.2
-    comment = COMMENTS[code] if rng.random() < COMMENTED_SHARE and rater < len(PEOPLE) else ""
+    is_model = rater == len(PEOPLE)
+    typical = HASTY_SECONDS if rater == SAME_ANSWER_RATER else TYPICAL_SECONDS
+    seconds = 0.2 if is_model else round(float(rng.lognormal(np.log(typical), 0.5)), 1)
+    comment = COMMENTS[code] if rng.random() < COMMENTED_SHARE and not is_model else ""
     return SimulatedRating(item, rater, code, minute, seconds, comment)
+
+
+def _sample_code(rng: np.random.Generator, rater: int, severity: int, day: int) -> int:
+    """Return an answer: the truth, or a neighbour, changed by what happens in the story."""
+    error, direction, confusion, change = rng.random(4)
+    code = severity
+    if error > ACCURACY[rater]:
+        code += 1 if direction < 0.5 else -1
+    if rater == len(PEOPLE):
+        return min(max(code, NONE), CRITICAL)
+    if day < GUIDELINES_CHANGE_DAY and severity <= MINOR and confusion < CONFUSED_SHARE:
+        code = MINOR - severity
+    if rater == HARSH_RATER and change < HARSH_SHARE:
+        code += 1
+    if rater == DRIFTING_RATER and day >= DRIFT_START_DAY and change < DRIFTED_SHARE:
+        code -= 1
+    if rater == SAME_ANSWER_RATER and change < SAME_ANSWER_SHARE:
+        code = NONE
+    return min(max(code, NONE), CRITICAL)
 
 
 def _correct_rating(rating: SimulatedRating, severity: int) -> SimulatedRating:

@@ -38,7 +38,7 @@ def add_clusters(
     if not project.cluster_attribute:
         return body
     is_model = np.isin(ratings["rater"], models)
-    effects = clusters.compute_from_ratings(ratings, is_model, scale, project)
+    effects = clusters.compute_headline_clusters(ratings, is_model, scale, project)
     widened = body | {"clusters": effects.to_json()}
     if "coefficients" in body:
         widened["coefficients"] = effects.widen_all(body["coefficients"])

@@ -90,12 +90,12 @@ def compute_dashboard(
         "heat_map_raters": heatmap_raters.tolist(),
         "pairs": pair_bodies.build_pair_rows(tables, scale, cells=True),
         "means": means_by_items,
-        "findings": findings.sort_findings(
+        "findings": findings.sort_and_filter_findings(
             [
                 *findings.diagnose_patterns(
                     patterns.counts, patterns.n_items, displayed_tables, scale
                 ),
-                *findings.compare_coefficients(
+                *findings.find_coefficient_differences(
                     Result(coefficients=coefficients, headline=headline), means_by_items, scale
                 ),
                 *findings.find_outlying_raters(displayed, scale, headline["weights"]),

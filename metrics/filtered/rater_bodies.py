@@ -200,13 +200,13 @@ def _build_pairs_of_rater(ratings: np.ndarray, rater_id: int, scale: QuestionSca
 
     In blocks of raters, to bound the memory.
     """
-    others = np.setdiff1d(ratings["rater"], [rater_id])
+    other_raters = np.setdiff1d(ratings["rater"], [rater_id])
     own_ratings = ratings[ratings["rater"] == rater_id]
     own_ratings = own_ratings[np.argsort(own_ratings["item"])]
     rows = []
     size = max(1, MAX_CELLS // (scale.k**2 + 1))
-    for start in range(0, len(others), size):
-        block = others[start : start + size]
+    for start in range(0, len(other_raters), size):
+        block = other_raters[start : start + size]
         block_ratings = ratings[np.isin(ratings["rater"], block)]
         own_codes = own_ratings["code"][np.searchsorted(own_ratings["item"], block_ratings["item"])]
         cell = (

@@ -26,7 +26,7 @@ def send_hint(question_id: int) -> None:
     start_task(
         "metrics.tasks.count_question",
         question_id,
-        skip_if=lambda: dispatch.is_marked(f"hint:{question_id}", PENDING_SECONDS),
+        skip_if=lambda: dispatch.mark_pending(f"hint:{question_id}", PENDING_SECONDS),
     )
 
 

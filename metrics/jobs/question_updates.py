@@ -31,7 +31,7 @@ from ratings.imports import leases
 from ratings.models import NO_CODE, Rating
 from ratings.services import uncounted
 
-from . import batch_jobs, hints
+from . import hints, small_question_updates
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ def update_question_for_seconds(
     deadline = time.monotonic() + seconds
     n_items, in_parallel = 0, False
     if rater_kinds.has_changed_kinds(question_id):
-        reset_counts(Question.objects.get(pk=question_id))
+        delete_counts_and_results(Question.objects.get(pk=question_id))
     while True:
         progress = question_counting.count_items(question_id)
         n_items += progress.n_items
@@ -185,7 +185,7 @@ def update_pending_questions() -> int:
     Neither a failure nor a backlog of one question delays the others.
     """
     pending = question_ids = list_pending_questions()
-    if any(list(takewhile(bool, (_update_batch() for _question in pending[1:])))):
+    if any(list(takewhile(bool, (_update_small_questions() for _question in pending[1:])))):
         question_ids = list_pending_questions()
     while question_ids:
         # A question that is not finished gets another turn after all others.
@@ -197,9 +197,11 @@ def update_pending_questions() -> int:
     return len(pending)
 
 
-def _update_batch() -> int:
+def _update_small_questions() -> int:
     # Read each time, because an import may have begun since.
-    return batch_jobs.update_small_questions(excluded=leases.get_question_ids_being_written())
+    return small_question_updates.update_small_questions(
+        excluded=leases.get_question_ids_being_written()
+    )
 
 
 def _update_with_time_limit(question_id: int) -> RemainingWork:
@@ -214,7 +216,7 @@ def _update_with_time_limit(question_id: int) -> RemainingWork:
 
 
 @transaction.atomic
-def reset_counts(question: Question) -> None:
+def delete_counts_and_results(question: Question) -> None:
     """Delete all counts and results of a question.
 
     Its ratings are uncounted then, and are counted in the ordinary way.

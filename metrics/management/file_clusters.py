@@ -24,7 +24,7 @@ def compute_clusters(
     rows["item"], rows["rater"], rows["code"] = ratings.item, ratings.rater, ratings.code
     is_model = np.isin(rows["rater"], [ratings.raters.index(model) for model in models])
     displayed = ~is_model if is_model.any() and not is_model.all() else np.ones(len(rows), bool)
-    numbers = ratings.number_clusters()
+    numbers = ratings.get_cluster_numbers()
     return QuestionClusters.compute(rows[displayed], numbers[displayed], scale, column)
 
 

@@ -61,8 +61,8 @@ class RatingFile:
     understood: FileInterpretation
     clusters: dict[str, str]
 
-    def number_clusters(self) -> npt.NDArray[np.int64]:
-        """Return the number of the cluster of each rating's item (M,).
+    def get_cluster_numbers(self) -> npt.NDArray[np.int64]:
+        """Return an integer (M,) that identifies the cluster of each rating's item.
 
         Items without a cluster have a number of their own.
         """

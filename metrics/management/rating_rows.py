@@ -164,8 +164,8 @@ def _add_attribute_column(mapping: ImportMapping, head: TableHead, name: str) ->
     index = head.names.index(name)
     if index in mapping.columns.values():
         raise RatingFileError(f"--cluster: the column {name!r} has another role.")
-    mapping.excluded_columns = [other for other in mapping.excluded_columns if other != index]
-    mapping.content_columns = [other for other in mapping.content_columns if other != index]
+    mapping.excluded_columns = [column for column in mapping.excluded_columns if column != index]
+    mapping.content_columns = [column for column in mapping.content_columns if column != index]
     mapping.value_columns.pop(str(index), None)
     if index not in mapping.attribute_columns:
         mapping.attribute_columns.append(index)

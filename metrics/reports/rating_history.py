@@ -80,7 +80,7 @@ def get_ratings_at(question: Question, moment: datetime.datetime) -> HistoricalR
     rated_items = set(rows["item"].tolist())
     keys = Item.objects.filter(project=question.project_id).values_list("pk", "key")
     items = {pk: key for pk, key in keys.iterator(chunk_size=20_000) if pk in rated_items}
-    raters, models = kind_history.get_kinds_at(set(rows["rater"].tolist()), moment)
+    raters, models = kind_history.lock_raters_and_get_model_ids(set(rows["rater"].tolist()), moment)
     return HistoricalRatings(rows, items, raters, models)
 
 

@@ -115,7 +115,7 @@ def _compute_result_facts(
     details = compute_details(GroupedPatterns(patterns.counts, scale.k), patterns.n_items, scale)
     question_clusters = None
     if project.cluster_attribute:
-        question_clusters = clusters.compute_from_ratings(rows, is_model, scale, project)
+        question_clusters = clusters.compute_headline_clusters(rows, is_model, scale, project)
         headline = question_clusters.widen_headline(headline)
         coefficients = question_clusters.widen_all(coefficients)
         details = question_clusters.widen_details(details)
@@ -125,8 +125,8 @@ def _compute_result_facts(
         "coefficients": coefficients,
         "other_coefficients": _list_other_coefficients(headline, coefficients, scale),
         "details": details,
-        "findings": findings.sort_findings(
-            [*pattern_findings, *findings.compare_coefficients(result, {}, scale)]
+        "findings": findings.sort_and_filter_findings(
+            [*pattern_findings, *findings.find_coefficient_differences(result, {}, scale)]
         ),
     }
 
@@ -152,5 +152,5 @@ def _list_other_coefficients(
         *headline["companions"],
         *registry.list_secondary_names(scale.kind),
     ]
-    others = [name for name in dict.fromkeys(names) if name != headline["name"]]
-    return [name for name in others if name in coefficients]
+    other_names = [name for name in dict.fromkeys(names) if name != headline["name"]]
+    return [name for name in other_names if name in coefficients]

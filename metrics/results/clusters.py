@@ -173,7 +173,7 @@ class QuestionClusters:
         ]
 
 
-def apply_clusters(result: Result, clusters: QuestionClusters | None) -> None:
+def widen_result(result: Result, clusters: QuestionClusters | None) -> None:
     """Widen the intervals of a result in memory; nothing where there are no clusters."""
     if clusters is None:
         return
@@ -199,8 +199,8 @@ def describe_clusters(
     return {"attribute": project.cluster_attribute, **dict.fromkeys(names)}
 
 
-def number_clusters(items: np.ndarray, project: Project) -> np.ndarray:
-    """Return the number of the cluster (M,) of each rating's item (M,).
+def get_cluster_numbers(items: np.ndarray, project: Project) -> np.ndarray:
+    """Return an integer (M,) that identifies the cluster of each rating's item (M,).
 
     Items whose attribute is missing or empty have a number of their own.
     """
@@ -218,15 +218,15 @@ def number_clusters(items: np.ndarray, project: Project) -> np.ndarray:
     return clusters
 
 
-def compute_from_ratings(
+def compute_headline_clusters(
     ratings: np.ndarray, is_model: np.ndarray, scale: QuestionScale, project: Project
 ) -> QuestionClusters:
-    """Compute the effects of the ratings that the headline is of.
+    """Compute the design effects of clusters among the ratings that the headline is of.
 
     ``ratings``: an array (M,) with item and code in declared order; ``is_model`` (M,): mask of the
     models' ratings, which are left out where people rate, too, unless the lead pooled them.
     """
     if bool(is_model.any() and not is_model.all()) and not scale.pooled:
         ratings = ratings[~is_model]
-    clusters = number_clusters(ratings["item"], project)
+    clusters = get_cluster_numbers(ratings["item"], project)
     return QuestionClusters.compute(ratings, clusters, scale, project.cluster_attribute)

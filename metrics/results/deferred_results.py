@@ -91,7 +91,7 @@ def recompute_deferred_results(question_id: int) -> None:
         else {}
     )
     sample_fields: JsonObject = (
-        random_sample.compute_fields_of_ratings(state, full_headline, scale)
+        random_sample.compute_fields_from_ratings(state, full_headline, scale)
         if full_headline
         else {"cluster_version": state.question.project.items_and_raters_version}
     )

@@ -119,12 +119,14 @@ class GroupedPatterns:
         rows = list(
             iter_values_by_name(scale.estimate_patterns(counts, items.reshape(-1, len(counts))))
         )
-        between_values = self.estimate_between(n_items, scale, name).to_values()
+        between_values = self.estimate_people_with_models(n_items, scale, name).to_values()
         for index, between in enumerate(between_values):
             pooled, people, models = rows[index::n]
             yield GroupValues(pooled, people, models, between)
 
-    def estimate_between(self, n_items: np.ndarray, scale: QuestionScale, name: str) -> Estimate:
+    def estimate_people_with_models(
+        self, n_items: np.ndarray, scale: QuestionScale, name: str
+    ) -> Estimate:
         """Estimate agreement of people with models, as that coefficient defines it.
 
         Its weights and its model of chance agreement are used.

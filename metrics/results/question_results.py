@@ -186,7 +186,7 @@ class ResultRows:
         _save_rows(self.cumulative_only, kept_columns=("coefficients", "details", "headline"))
 
 
-def write_results(
+def compute_and_write_results(
     updates: Sequence[QuestionUpdate],
     patterns: GroupedPatterns,
     scale: QuestionScale,

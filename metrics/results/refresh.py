@@ -37,7 +37,7 @@ def refresh_results(question_id: int) -> bool:
     In transactions of bounded length, so that no rater waits long for the database.
     """
     changed = False
-    while (has_more := _refresh_batch(question_id)) is not None:
+    while (has_more := _refresh_project_and_some_raters(question_id)) is not None:
         changed = True
         if not has_more:
             break
@@ -49,8 +49,8 @@ def refresh_results(question_id: int) -> bool:
 
 
 @transaction.atomic
-def _refresh_batch(question_id: int) -> bool | None:
-    """Refresh the project's stale results and those of some raters.
+def _refresh_project_and_some_raters(question_id: int) -> bool | None:
+    """Refresh a question's stale results, and those of some of its raters.
 
     Returns None if nothing was stale, else whether more is.
     """
@@ -178,7 +178,7 @@ def _refresh_project(state: CountState, scale: QuestionScale, days: list[int]) -
         question_id, scale, day_filter
     )
     builder = HeadlineBuilder(CountedRaters.from_state(state, scale), patterns, all_time, scale)
-    question_results.write_results(
+    question_results.compute_and_write_results(
         [
             question_results.QuestionUpdate.for_days(
                 state, builder, days, (items_by_day[0], items_by_day[1]), deferred=deferred

@@ -159,13 +159,13 @@ def share_bar(part: int, of: int) -> SafeString:
 
 
 @register.simple_tag
-def paired_bars(own: float, others: float) -> SafeString:
+def paired_bars(own_share: float, others_share: float) -> SafeString:
     """Render two shares below each other; the full width is one."""
     return format_html(
         '<svg class="paired-bars" viewBox="0 0 120 16" aria-hidden="true">'
         '<rect class="paired-bars__own" y="2" width="{}" height="5"/>'
         '<rect class="paired-bars__others" y="9" width="{}" height="5"/></svg>',
-        f"{120 * own:.1f}", f"{120 * others:.1f}",
+        f"{120 * own_share:.1f}", f"{120 * others_share:.1f}",
     )  # fmt: skip
 
 

@@ -243,7 +243,7 @@ def scored_coefficient_name(name: str) -> str | Promise:
     return (
         display_names.get_coefficient_name(name)
         if base == name
-        else display_names.get_scored_coefficient_name(base)
+        else display_names.get_score_weighted_name(base)
     )
 
 

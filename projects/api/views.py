@@ -83,7 +83,7 @@ class ProjectListView(ApiView):
     def post(self, request: Request) -> Response:
         parse_query_parameters(request)
         if get_token_project_id(request) is not None:
-            raise PermissionDenied(_("This token is for one project alone."))
+            raise PermissionDenied(_("This token is limited to one project."))
         require_can_create_projects(request.user)
         serializer = ProjectIn(data=request.data)
         serializer.is_valid(raise_exception=True)

@@ -30,18 +30,18 @@ class TokenForm(forms.Form):
     """A new API token. Creating one requires the password, or a recent login through a provider."""
 
     scope = forms.ChoiceField(
-        label=_("It may"), choices=[("write", _("read and write")), ("read", _("only read"))]
+        label=_("Permissions"), choices=[("write", _("read and write")), ("read", _("read only"))]
     )
     project = forms.ModelChoiceField(
         Project.objects.none(), label=_("Project"), required=False, empty_label=_("all my projects")
     )
     days = forms.TypedChoiceField(
-        label=_("It ends"),
+        label=_("Expires"),
         coerce=int,
         choices=[
             ("30", _("in 30 days")),
             ("90", _("in 90 days")),
-            ("365", _("in a year")),
+            ("365", _("in 1 year")),
         ],
         initial="90",
     )
@@ -65,18 +65,18 @@ class TokenForm(forms.Form):
         password: str = self.cleaned_data["password"]
         user: Any = self.request.user
         if authenticate(self.request, username=user.get_username(), password=password) is None:
-            raise forms.ValidationError(_("This is not your password."))
+            raise forms.ValidationError(_("Wrong password."))
         return password
 
     def clean(self) -> dict[str, Any]:
         user: Any = self.request.user
         if not user.has_usable_password() and not _has_recent_login(self.request):
-            raise forms.ValidationError(_("Sign out and in again first: it is too long ago."))
+            raise forms.ValidationError(
+                _("You signed in too long ago. Sign out, sign in again and retry.")
+            )
         unrevoked = ApiToken.objects.filter(user=user.pk, revoked_at=None)
         if unrevoked.exclude(expires_at__lte=timezone.now()).count() >= MAX_TOKENS:
-            message = _(
-                "You have %(most)s tokens, which is as many as are allowed. Revoke one first."
-            )
+            message = _("You have %(most)s tokens, the maximum. Revoke one first.")
             raise forms.ValidationError(message % {"most": MAX_TOKENS})
         return self.cleaned_data
 
@@ -104,7 +104,7 @@ class MemberForm(forms.Form):
     )
     account = forms.ChoiceField(
         label=_("Account"),
-        choices=[("new", _("make a new account")), ("existing", _("has an account already"))],
+        choices=[("new", _("New account")), ("existing", _("Existing account"))],
         widget=forms.RadioSelect,
         initial="new",
     )
@@ -114,12 +114,11 @@ class InviteForm(forms.Form):
     """New accounts, one name per line."""
 
     names = forms.CharField(
-        label=_("Names, one a line"),
+        label=_("Names, one per line"),
         max_length=MAX_INVITATIONS * 160,
         widget=forms.Textarea({"rows": 5}),
         help_text=_(
-            "Each gets a new account and a link of its own; whom you know from another project of "
-            "yours is a member at once."
+            "Each person gets an invitation link. People from your other projects join immediately."
         ),
     )
     role = forms.ChoiceField(
@@ -131,9 +130,13 @@ class InviteForm(forms.Form):
         names = [line.strip() for line in lines if line.strip()]
         duplicates = sorted({name for name in names if names.count(name) > 1})
         if duplicates:
-            raise forms.ValidationError(_("Twice: %(names)s.") % {"names": ", ".join(duplicates)})
+            raise forms.ValidationError(
+                _("Duplicate names: %(names)s.") % {"names": ", ".join(duplicates)}
+            )
         if len(names) > MAX_INVITATIONS:
-            raise forms.ValidationError(_("%(n)s at a time at most.") % {"n": MAX_INVITATIONS})
+            raise forms.ValidationError(
+                _("Enter at most %(n)s names at a time.") % {"n": MAX_INVITATIONS}
+            )
         return names
 
 
@@ -144,18 +147,20 @@ class RaterForm(forms.Form):
     kind = forms.ChoiceField(label=_("Kind"), choices=Rater.Kind.choices)
     model = forms.CharField(label=_("Model"), max_length=MAX_MODEL_LENGTH, required=False)
     prompt_version = forms.CharField(
-        label=_("Version of its prompt"),
+        label=_("Prompt version"),
         max_length=MAX_VERSION_LENGTH,
         required=False,
-        help_text=_("Of models alone. Another version is another rater: its trends begin anew."),
+        help_text=_("Only for models. A new version becomes a new rater with its own trends."),
     )
     group = forms.CharField(
         label=_("Group"),
         max_length=MAX_GROUP_LENGTH,
         required=False,
-        help_text=_("A team or vendor; the dashboard can show the ratings of one group."),
+        help_text=_("A team or vendor. You can filter statistics by group."),
     )
-    user = forms.TypedChoiceField(label=_("Rates as"), coerce=int, empty_value=None, required=False)
+    user = forms.TypedChoiceField(
+        label=_("Linked account"), coerce=int, empty_value=None, required=False
+    )
 
     def __init__(
         self, *args: Any, members: list[Member], hidden: bool = False, **kwargs: Any
@@ -163,6 +168,6 @@ class RaterForm(forms.Form):
         super().__init__(*args, **kwargs)
         users = [(member.user_id, member.user.get_username()) for member in members]
         choices: Any = self.fields["user"]
-        choices.choices = [("", _("nobody")), *users]
+        choices.choices = [("", _("no account")), *users]
         if hidden:  # the identity must not be shown
             del self.fields["name"], self.fields["user"]

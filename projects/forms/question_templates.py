@@ -47,7 +47,7 @@ class QuestionTemplate:
 QUESTION_TEMPLATES = {
     "yes-no": QuestionTemplate(
         name=_("Yes or no"),
-        question=_("Does the text ask for help?"),
+        question=_("Is the text a request for help?"),
         scale=Scale.NOMINAL,
         labels=(_("yes"), _("no")),
     ),
@@ -58,8 +58,8 @@ QUESTION_TEMPLATES = {
         labels=(_("negative"), _("neutral"), _("positive")),
         guideline_lines=(
             _(
-                "Rate the tone of the words, not what they tell. Where praise and blame are"
-                " of one weight, it is neutral."
+                "Rate the tone of the words, not the topic. If praise and criticism "
+                "balance, choose neutral."
             ),
         ),
     ),
@@ -69,26 +69,23 @@ QUESTION_TEMPLATES = {
         scale=Scale.ORDINAL,
         labels=(_("none"), _("minor"), _("major"), _("critical")),
         guideline_lines=(
-            _("- **none**: nothing to change"),
-            _("- **minor**: understood all the same"),
-            _("- **major**: misleads"),
-            _("- **critical**: does harm"),
+            _("- **none**: no change needed"),
+            _("- **minor**: still easy to understand"),
+            _("- **major**: misleading"),
+            _("- **critical**: harmful"),
         ),
     ),
     "pairwise": QuestionTemplate(
-        name=_("Two side by side"),
-        question=_("Which of the two is better?"),
+        name=_("Side-by-side comparison"),
+        question=_("Which one is better?"),
         scale=Scale.ORDINAL,
         labels=(_("the first"), _("equally good"), _("the second")),
         guideline_lines=(
-            _(
-                "Items have two parts, the first and the second. Which one was"
-                " made by whom, nobody says."
-            ),
+            _("Each item has two parts, the first and the second. Their sources are hidden."),
         ),
     ),
     "grades": QuestionTemplate(
-        name=_("Grades from 1 to 5"),
+        name=_("Score from 1 to 5"),
         question=_("How good is the answer?"),
         scale=Scale.INTERVAL,
         labels=("1", "2", "3", "4", "5"),

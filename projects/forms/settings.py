@@ -40,21 +40,21 @@ class ProjectForm(forms.Form):
         strip=False,
         widget=forms.Textarea({"rows": 10}),
         help_text=_(
-            "What raters read before and while they rate. Markdown: # heading, **bold**, - list."
+            "Raters see this before and while they rate. Markdown: # heading, **bold**, - list."
         ),
     )
     overlap = forms.IntegerField(
-        label=_("Ratings wanted per item"),
+        label=_("Ratings per item"),
         initial=3,
         min_value=1,
-        help_text=_("Agreement needs two at least."),
+        help_text=_("Use at least 2 to measure agreement."),
     )
     time_zone = forms.CharField(
         label=_("Time zone"),
         initial="UTC",
         max_length=64,
         widget=forms.TextInput({"list": "time-zones", "autocomplete": "off"}),
-        help_text=_("Days and weeks of the trend are those of this zone, such as Europe/Berlin."),
+        help_text=_("Used for daily and weekly charts, such as Europe/Berlin."),
     )
 
     def clean_guidelines(self) -> str:
@@ -69,41 +69,38 @@ class ProjectSettingsForm(ProjectForm):
     """The settings of a project, including those of the annotation work."""
 
     cluster_attribute = forms.CharField(
-        label=_("Items belong to"),
+        label=_("Cluster attribute"),
         required=False,
         max_length=MAX_ATTRIBUTE_LENGTH,
         widget=forms.TextInput({"list": "item-attributes", "autocomplete": "off"}),
         help_text=_(
-            "The attribute that items of one document, conversation or patient share. Intervals"
-            " then take into account that such items are alike. Empty: every item stands for"
-            " itself."
+            "For items of one document, conversation or patient. Intervals account for "
+            "their similarity. Leave blank if items are independent."
         ),
     )
     queue_order = forms.ChoiceField(
         label=_("Order of items"),
         choices=QueueOrder.choices,
         help_text=_(
-            "A planned order chooses items for what was said of them: agreement on those is lower"
-            " than on items drawn at random. One item of ten is drawn at random all the same."
+            "In a planned order, agreement is lower than on random items. One item in "
+            "ten is still random."
         ),
     )
     allows_corrections = forms.BooleanField(
-        label=_("Raters may change their own ratings"), required=False
+        label=_("Raters can change their own ratings"), required=False
     )
     gold_percent = forms.IntegerField(
-        label=_("Hidden gold: so many of 100 items"),
+        label=_("Hidden gold (% of items)"),
         required=False,
-        help_text=_("5 to 10 are usual; 0: none. Each gold item once a rater at most."),
+        help_text=_("Usually 5–10. 0 turns it off."),
     )
     repeat_percent = forms.IntegerField(
-        label=_("Blind repeats: so many of 100 items"),
+        label=_("Repeated items (%)"),
         required=False,
-        help_text=_("3 are usual; 0: none."),
+        help_text=_("Usually 3. 0 turns it off."),
     )
-    repeat_after_items = forms.IntegerField(
-        label=_("Asked again after so many items of the rater"), required=False
-    )
-    repeat_after_days = forms.IntegerField(label=_("and after so many days"), required=False)
+    repeat_after_items = forms.IntegerField(label=_("Items before a repeat"), required=False)
+    repeat_after_days = forms.IntegerField(label=_("Days before a repeat"), required=False)
 
     field_order = (
         "name",
@@ -132,13 +129,13 @@ class QuestionForm(forms.Form):
     text = forms.CharField(
         label=_("Question"),
         max_length=500,
-        help_text=_("What a rater reads above the answers, such as: How severe is the error?"),
+        help_text=_("Shown above the answers, such as: How severe is the error?"),
     )
     key = forms.SlugField(
-        label=_("Short name"),
+        label=_("Question ID"),
         max_length=64,
         required=False,
-        help_text=_("Names it in addresses, files and the API. Empty: made from the question."),
+        help_text=_("Used in URLs, exports and the API. Leave blank to generate it."),
     )
     scale = forms.ChoiceField(label=_("Scale"), choices=Scale.choices)
 
@@ -238,7 +235,7 @@ class BaseCategoryFormSet(forms.BaseFormSet):
         for row_number, row in enumerate(self.get_rows(), start=1):
             value = row.cleaned_data[name]
             if value and first_rows.setdefault(normalize(value), row_number) != row_number:
-                message = _("'%(typed)s' stands twice. Each category needs its own.")
+                message = _("“%(typed)s” appears twice. Use a different one for each category.")
                 row.add_error(name, message % {"typed": value})
 
     def get_rows(self) -> list[CategoryForm]:
@@ -299,10 +296,10 @@ class WeightsForm(forms.Form):
     )
     seen_version = forms.IntegerField(widget=forms.HiddenInput)
     reason = forms.CharField(
-        label=_("Why"),
+        label=_("Reason"),
         max_length=500,
         required=False,
-        help_text=_("Kept with who changed the weights, and when."),
+        help_text=_("Recorded with your name and the time."),
     )
 
     def __init__(self, *args: Any, question: Question, **kwargs: Any) -> None:

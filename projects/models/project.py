@@ -15,12 +15,12 @@ from projects.querysets import ProjectQuerySet
 class QueueOrder(models.TextChoices):
     """The order in which items are given to raters."""
 
-    FIXED = "fixed", _("the order in which items were added")
-    RANDOM = "random", _("random, another order for each rater")
-    PLANNED_LABELS = "plan_labels", _("planned: what makes labels sure soonest")
+    FIXED = "fixed", _("in the order they were added")
+    RANDOM = "random", _("random, different for each rater")
+    PLANNED_LABELS = "plan_labels", _("planned: certain labels soonest")
     PLANNED_INTERVAL = (
         "plan_interval",
-        _("planned: what makes the interval of kappa narrow soonest"),
+        _("planned: narrow kappa interval soonest"),
     )
 
     @property
@@ -51,7 +51,7 @@ class Project(models.Model):
     # Version number of ``guidelines`` (0: never written); changed by
     # projects.services.projects only.
     guidelines_version = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
-    overlap = models.PositiveSmallIntegerField(default=3, help_text=_("Ratings wanted per item"))
+    overlap = models.PositiveSmallIntegerField(default=3, help_text=_("Ratings per item"))
     # Read by ratings.annotation.assignments.queue.
     queue_order = models.CharField(
         max_length=13,
@@ -60,7 +60,7 @@ class Project(models.Model):
         db_default=QueueOrder.FIXED,
     )
     allows_corrections = models.BooleanField(
-        default=True, db_default=True, help_text=_("Raters may change their own ratings")
+        default=True, db_default=True, help_text=_("Raters can change their own ratings")
     )
     # Hidden quality checks, as percentages of a rater's items: gold items, and repeats of items
     # that the rater rated at least this many items and days ago

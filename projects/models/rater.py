@@ -24,8 +24,8 @@ class Rater(models.Model):
         MODEL = "model", _("model")
 
     class GoldNotice(models.TextChoices):
-        WARNED = "warned", _("warned for answers on gold")
-        PAUSED = "paused", _("paused for answers on gold")
+        WARNED = "warned", _("warned about gold answers")
+        PAUSED = "paused", _("paused because of gold answers")
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="raters")
     key = models.CharField(max_length=150)

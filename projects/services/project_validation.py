@@ -25,7 +25,7 @@ BOUNDS = {
 
 
 _NEEDS_RANDOM = _lazy(
-    "In a fixed order it would be seen which items test a rater: choose the random order, or 0."
+    "A fixed order reveals the test items. Choose the random order or set this to 0."
 )
 
 
@@ -79,26 +79,26 @@ def find_project_problems(
     """Return {field: message}, empty when all are valid. ``numbers`` are the settings in BOUNDS."""
     problems = {}
     if not name.strip() or len(name) > 200 or not name.isprintable():
-        problems["name"] = _("A name of 1 to 200 characters is needed, without control characters.")
+        problems["name"] = _("Enter a name of 1 to 200 characters, without control characters.")
     for field, text in (("description", description), ("guidelines", guidelines)):
         if has_nul(text) or len(text) > MAX_TEXT_LENGTH:
-            problems[field] = _("A text of %(most)s characters at most, without NUL.") % {
+            problems[field] = _("Enter at most %(most)s characters, without NUL.") % {
                 "most": MAX_TEXT_LENGTH
             }
     if not 1 <= overlap <= MAX_OVERLAP:
-        problems["overlap"] = _("Ratings wanted per item: a whole number from 1 to %(most)s.") % {
+        problems["overlap"] = _("Ratings per item must be a whole number from 1 to %(most)s.") % {
             "most": MAX_OVERLAP
         }
     if band_scheme not in BandScheme.values:
-        problems["band_scheme"] = _("'%(found)s' is not known; one of %(allowed)s.") % {
+        problems["band_scheme"] = _("“%(found)s” isn't valid. Choose one of %(allowed)s.") % {
             "found": str(band_scheme)[:40],
             "allowed": ", ".join(BandScheme.values),
         }
     if target_agreement is not None and not 0 < target_agreement <= 1:
-        problems["target_agreement"] = _("A bar lies above 0 and is 1 at most.")
+        problems["target_agreement"] = _("The target must be above 0 and at most 1.")
     if time_zone not in list_time_zones():
         problems["time_zone"] = _(
-            "'%(zone)s' is no time zone; names look like Europe/Berlin, Asia/Shanghai or UTC."
+            "“%(zone)s” isn't a time zone. Use a name such as Europe/Berlin, Asia/Shanghai or UTC."
         ) % {"zone": str(time_zone)[:64]}
     return problems | _find_quality_check_problems(queue_order, numbers)
 
@@ -108,7 +108,7 @@ def _find_quality_check_problems(queue_order: str, numbers: dict[str, int]) -> d
     for field, number in numbers.items():
         lowest, highest = BOUNDS[field]
         if not lowest <= number <= highest:
-            problems[field] = _("A whole number from %(lowest)s to %(highest)s.") % {
+            problems[field] = _("Enter a whole number from %(lowest)s to %(highest)s.") % {
                 "lowest": lowest,
                 "highest": highest,
             }
@@ -122,7 +122,7 @@ def validate_project(*, cluster_attribute: str = "", **fields: Any) -> None:
     problems = find_project_problems(**fields)
     if len(cluster_attribute) > MAX_ATTRIBUTE_LENGTH or has_control_character(cluster_attribute):
         problems["cluster_attribute"] = _(
-            "The name of an attribute of the items, of %(most)s characters at most."
+            "Enter an attribute name of at most %(most)s characters."
         ) % {"most": MAX_ATTRIBUTE_LENGTH}
     if problems:
         raise InvalidProjectChange(problems)

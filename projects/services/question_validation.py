@@ -68,8 +68,7 @@ def find_question_problems(question: NewQuestion) -> dict[str, Any]:
     problems: dict[str, Any] = {}
     if not KEY_PATTERN.fullmatch(question.key):
         problems["key"] = _(
-            "Letters, digits, '_', '.' and '-' are allowed, 64 at most, beginning with a "
-            "letter or digit."
+            "Use at most 64 letters, digits, “_”, “.” or “-”, starting with a letter or digit."
         )
     for name, choices in (("scale", Scale), ("weights", Weights)):
         value = getattr(question, name)
@@ -90,9 +89,9 @@ def find_category_problems(
     They are a message about the whole list, or {index from 0: {field: message}}.
     """
     if len(categories) < 2:
-        return _("A question needs two categories at least.")
+        return _("A question needs at least two categories.")
     if len(categories) > MAX_CATEGORIES:
-        return _("A question may have %(most)s categories at most; there are %(found)s.") % {
+        return _("A question can have at most %(most)s categories, but this one has %(found)s.") % {
             "most": MAX_CATEGORIES,
             "found": len(categories),
         }
@@ -110,7 +109,7 @@ def find_category_problems(
             )
     if not problems and len({category.value is None for category in categories}) == 2:
         index = next(index for index, category in enumerate(categories) if category.value is None)
-        problems[str(index)] = {"value": _("Either all categories have a value or none.")}
+        problems[str(index)] = {"value": _("Give a value to all categories or to none.")}
     return problems or None
 
 
@@ -124,30 +123,29 @@ def _find_single_category_problems(category: NewCategory, scale: str) -> dict[st
     problems = {}
     if not category.label or category.label != category.label.strip() or len(category.label) > 200:
         problems["label"] = _(
-            "A label of 1 to 200 characters is needed, without blanks at its ends."
+            "Enter a label of 1 to 200 characters, without spaces at the start or end."
         )
     elif has_control_character(category.label) or has_invisible_character(category.label):
-        problems["label"] = _("A label must not have control characters or line ends.")
+        problems["label"] = _("A label can't contain control characters or line breaks.")
     if category.hotkey and (
         len(category.hotkey) != 1
         or category.hotkey.isspace()
         or has_control_character(category.hotkey)
     ):
-        problems["hotkey"] = _("A hotkey is one visible character.")
+        problems["hotkey"] = _("A hotkey must be one visible character.")
     elif category.hotkey and is_reserved_hotkey(category.hotkey):
         problems["hotkey"] = _(
-            "'%(key)s' is a key of the desk itself. Take any other than U (undo), S (skip), "
-            "C (comment), F (flag), G (guidelines) and ? (list of keys), or none."
+            "“%(key)s” is reserved (U, S, C, F, G, ?). Choose another hotkey or none."
         ) % {"key": category.hotkey}
     if category.value is None:
         if scale in NUMERIC_SCALES:
-            problems["value"] = _("Each category needs a value on this scale (%(scale)s).") % {
+            problems["value"] = _("On this scale (%(scale)s), each category needs a value.") % {
                 "scale": Scale(scale).label
             }
     elif not math.isfinite(category.value):
-        problems["value"] = _("A finite number is needed.")
+        problems["value"] = _("Enter a finite number.")
     elif scale in NON_NEGATIVE_SCALES and category.value < 0:
-        problems["value"] = _("On a ratio scale values are 0 or more.")
+        problems["value"] = _("Values on a ratio scale can't be negative.")
     return problems
 
 

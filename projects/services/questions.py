@@ -28,11 +28,11 @@ def add_question(*, project: Project, question: NewQuestion, by: Any) -> Questio
     existing = list(project.questions.values_list("key", "position"))
     if question.key in dict(existing):
         raise InvalidProjectChange(
-            {"key": _("This project has a question '%(key)s' already.") % {"key": question.key}}
+            {"key": _("This project already has a question “%(key)s”.") % {"key": question.key}}
         )
     if len(existing) >= MAX_QUESTIONS:
         raise InvalidProjectChange(
-            {"key": _("A project may have %(most)s questions at most.") % {"most": MAX_QUESTIONS}}
+            {"key": _("A project can have at most %(most)s questions.") % {"most": MAX_QUESTIONS}}
         )
     position = max((position for _key, position in existing), default=-1) + 1
     created = create_question(project, question, position=position)
@@ -83,7 +83,7 @@ def create_question(project: Project, new_question: NewQuestion, *, position: in
 def change_question_text(*, question: Question, text: str, by: Any) -> Question:
     """Change the text of a question. Raises InvalidProjectChange for an invalid one."""
     if not text.strip() or len(text) > 500 or has_nul(text):
-        raise InvalidProjectChange({"text": _("A question of 1 to 500 characters is needed.")})
+        raise InvalidProjectChange({"text": _("Enter a question of 1 to 500 characters.")})
     before, question.text = question.text, text
     question.save(update_fields=["text"])
     security_log.log_event(

@@ -48,11 +48,7 @@ def change_categories(
     codes = [code for code, _category in categories if code is not None]
     if len(set(codes)) != len(codes) or not set(codes) <= set(existing):
         raise InvalidProjectChange(
-            {
-                "categories": _(
-                    "A category of this list does not exist any more; load the page again."
-                )
-            }
+            {"categories": _("A category in this list no longer exists. Reload the page.")}
         )
     removed = [category for code, category in existing.items() if code not in codes]
     _reject_used_categories(question, removed)
@@ -120,7 +116,7 @@ def change_headline(
     """
     if headline and not note.strip():
         raise InvalidProjectChange(
-            {"note": _("Say in a sentence why another coefficient is to be read first.")}
+            {"note": _("Explain in one sentence why another coefficient is the headline.")}
         )
     note = _clean_line("note", note)
     question = _lock_question(question, None, by=by)
@@ -136,7 +132,7 @@ def _clean_line(name: str, text: str) -> str:
     """Return the text stripped; raise InvalidProjectChange if it has line ends."""
     if len(text) > MAX_NOTE_LENGTH or has_control_character(text):
         raise InvalidProjectChange(
-            {name: _("A line of %(most)s characters at most.") % {"most": MAX_NOTE_LENGTH}}
+            {name: _("Enter one line of at most %(most)s characters.") % {"most": MAX_NOTE_LENGTH}}
         )
     return text.strip()
 
@@ -151,8 +147,8 @@ def _lock_question(
         raise InvalidProjectChange(
             {
                 "__all__": _(
-                    "Somebody else changed this scale meanwhile. Look at it as it stands, "
-                    "then change it again."
+                    "Someone else changed this scale. Check the current version, then "
+                    "make your change again."
                 )
             }
         )
@@ -198,7 +194,7 @@ def _set_scale(
 
 
 def _describe_invalid_choice(value: Any, allowed: Sequence[str]) -> str:
-    return _("'%(found)s' is not known; one of %(allowed)s.") % {
+    return _("“%(found)s” isn't valid. Choose one of %(allowed)s.") % {
         "found": str(value)[:40],
         "allowed": ", ".join(allowed),
     }
@@ -215,10 +211,10 @@ def _reject_used_categories(question: Question, removed: Sequence[Category]) -> 
     uses = hooks.count_category_uses(question.pk, [category.code for category in removed])
     messages = [
         ngettext(
-            "'%(label)s' cannot be removed: %(count)s rating or gold answer uses it. Change "
-            "that one first, or rename it.",
-            "'%(label)s' cannot be removed: %(count)s ratings or gold answers use it. Change "
-            "those first, or rename it.",
+            "“%(label)s” can't be removed because %(count)s rating or gold answer uses "
+            "it. Change that first, or rename the category.",
+            "“%(label)s” can't be removed because %(count)s ratings or gold answers use "
+            "it. Change those first, or rename the category.",
             uses[category.code],
         )
         % {"label": category.label, "count": uses[category.code]}

@@ -55,9 +55,9 @@ def add_member(request: HttpRequest, project_id: int) -> HttpResponse:
             if member is not None and data["account"] == "new":
                 link = _build_invitation_link(request, member)
                 return render_people_page(request, project, link=link, link_for=member.user)
-            message = _("%(name)s is a member now.")
+            message = _("%(name)s is now a member.")
             if member is None:
-                message = _("If there is an account “%(name)s”, its owner is asked to join.")
+                message = _("If an account “%(name)s” exists, its owner is invited to join.")
             messages.success(request, message % {"name": data["username"]})
             return redirect("people", project.pk)
     return render_people_page(request, project, form=form, status=400)
@@ -87,7 +87,7 @@ def invite_members(request: HttpRequest, project_id: int) -> HttpResponse:
                 if member.user_id not in linkable_ids
             ]
             if known_usernames:
-                message = _("Members now, with the accounts that they have: %(names)s.")
+                message = _("Added with existing accounts: %(names)s.")
                 messages.success(request, message % {"names": ", ".join(known_usernames)})
             links = [
                 (member.user.get_username(), _build_invitation_link(request, member))
@@ -106,7 +106,7 @@ def create_member_link(request: HttpRequest, project_id: int, member_id: int) ->
     member = get_object_or_404(project.members.select_related("user"), pk=member_id)
     if member.user_id not in membership.get_linkable_user_ids(project=project, by=request.user):
         messages.error(
-            request, _("This account has a password already, or belongs to other leads as well.")
+            request, _("This account already has a password or also belongs to other leads.")
         )
         return redirect("people", project.pk)
     return render_people_page(

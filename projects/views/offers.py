@@ -21,7 +21,7 @@ def withdraw_offer(request: HttpRequest, project_id: int, offer_id: int) -> Http
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     offer = get_object_or_404(role_offers.list_project_offers(project), pk=offer_id)
     role_offers.withdraw_offer(offer=offer, by=request.user)
-    message = _("%(name)s is not asked any more.") % {"name": offer.username}
+    message = _("Invitation for %(name)s withdrawn.") % {"name": offer.username}
     messages.success(request, message)
     return redirect("people", project.pk)
 
@@ -35,7 +35,7 @@ def answer_offer(request: HttpRequest, offer_id: int) -> HttpResponse:
     try:
         if request.POST.get("do") == "accept":
             role_offers.accept_offer(offer=offer, role=request.POST.get("role", ""))
-            messages.success(request, _("You are a member of %(name)s now.") % values)
+            messages.success(request, _("You joined %(name)s.") % values)
         else:
             role_offers.decline_offer(offer=offer)
             messages.success(request, _("You declined to join %(name)s.") % values)

@@ -63,7 +63,7 @@ def render_people_page(
         "roles": Member.Role.choices,
         "form": MemberForm(),
         "invite_form": InviteForm(prefix="several"),
-        "wanted": search,
+        "search": search,
         "passed": _encode_list_query(request.GET),
         "undo": undo if bulk_actions.can_undo(project=project, token=undo, by=request.user) else "",
         **extra,
@@ -83,7 +83,7 @@ def run_bulk_action(request: HttpRequest, project_id: int) -> HttpResponse:
     project = get_project(request.user, project_id, role=LEAD)
     action = request.POST.get("do", "")
     if action not in ACTIONS:
-        raise BadRequest(_("“do” is one of %(acts)s.") % {"acts": ", ".join(ACTIONS)})
+        raise BadRequest(_("“do” must be one of %(acts)s.") % {"acts": ", ".join(ACTIONS)})
     selected_members, raters = people_list.get_selected_people(
         project, request.POST.getlist("person")
     )
@@ -94,7 +94,7 @@ def run_bulk_action(request: HttpRequest, project_id: int) -> HttpResponse:
     undo = ""
     try:
         if not (selected_members or raters):
-            messages.error(request, _("Choose somebody first."))
+            messages.error(request, _("Select people first."))
         elif action in ("role", "remove"):
             undo = _change_members(request, project, selected_members, action)
         else:
@@ -108,7 +108,7 @@ def _pause_or_resume(
     request: HttpRequest, project: Project, raters: list[Rater], action: str
 ) -> str:
     if not raters:
-        messages.error(request, _("None of them rates."))
+        messages.error(request, _("None of the selected people is a rater."))
         return ""
     is_pause = action == "pause"
     changed, undo = bulk_actions.set_paused(
@@ -117,12 +117,12 @@ def _pause_or_resume(
     n = len(changed)
     if is_pause:
         message = ngettext(
-            "%(n)s rater gets no items until you resume.",
-            "%(n)s raters get no items until you resume.",
+            "%(n)s rater paused.",
+            "%(n)s raters paused.",
             n,
         )
     else:
-        message = ngettext("%(n)s rater gets items again.", "%(n)s raters get items again.", n)
+        message = ngettext("%(n)s rater resumed.", "%(n)s raters resumed.", n)
     messages.success(request, message % {"n": n})
     return undo
 
@@ -132,20 +132,20 @@ def _change_members(
 ) -> str:
     """Change the role of the members, or remove them."""
     if not selected_members:
-        messages.error(request, _("None of them has a role here."))
+        messages.error(request, _("None of the selected people has a role here."))
         return ""
     values = {"names": ", ".join(member.user.get_username() for member in selected_members)}
     if action == "remove":
         undo = bulk_actions.remove_members(
             project=project, members=selected_members, by=request.user
         )
-        message = _("Not in this project any more: %(names)s. The ratings stay.")
+        message = _("Removed from this project: %(names)s. Their ratings are kept.")
     else:
         role = request.POST.get("role", "")
         undo = bulk_actions.set_role(
             project=project, members=selected_members, role=role, by=request.user
         )
-        message = _("The role is changed: %(names)s.")
+        message = _("Role changed: %(names)s.")
     messages.success(request, message % values)
     return undo
 
@@ -159,7 +159,7 @@ def undo_action(request: HttpRequest, project_id: int) -> HttpResponse:
         bulk_actions.undo_action(
             project=project, token=request.POST.get("undo", ""), by=request.user
         )
-        messages.success(request, _("Taken back."))
+        messages.success(request, _("Undone."))
     except InvalidProjectChange as error:
         messages.error(request, str(error))
     return _redirect_to_list(request, project)

@@ -77,14 +77,13 @@ def create_project(request: HttpRequest) -> HttpResponse:
         else:
             messages.success(
                 request,
-                _("The project is made. Next, bring in items and ratings, or invite people."),
+                _("Project created. Next, add items."),
             )
             return redirect("dashboard", project.pk)
     context = {
         "form": form,
         "question_form": question_form,
         "categories": categories,
-        "zones": project_validation.list_time_zones(),
         "question_templates": QUESTION_TEMPLATES.items(),
         "selected_template": template,
     }
@@ -117,7 +116,6 @@ def change_settings(request: HttpRequest, project_id: int) -> HttpResponse:
         "project": project,
         "form": form,
         "questions": questions,
-        "zones": project_validation.list_time_zones(),
         "attribute_names": projects.list_attribute_names(project),
         "deletions": project.deletions.select_related("by")[:MAX_DELETIONS_SHOWN],
     }
@@ -145,11 +143,9 @@ def archive_project(request: HttpRequest, project_id: int) -> HttpResponse:
         return redirect(next_url)
     projects.archive_project(project=project, archived=archived, by=request.user)
     if archived:
-        messages.success(
-            request, _("The project rests: nobody rates in it, and it stands in the archive.")
-        )
+        messages.success(request, _("Project archived. It no longer accepts ratings."))
     else:
-        messages.success(request, _("The project is taken up again."))
+        messages.success(request, _("Project restored."))
     return redirect(next_url)
 
 

@@ -62,7 +62,7 @@ def add_question(request: HttpRequest, project_id: int) -> HttpResponse:
         except InvalidQuestions as error:
             add_question_errors(form, categories, error)
         else:
-            messages.success(request, _("The question is added."))
+            messages.success(request, _("Question added."))
             return redirect("question", project.pk, created.key)
     context = {
         "project": project,
@@ -185,7 +185,7 @@ def build_matrix_context(
             else None
         )
     if matrix is None:
-        return {"problem": _("Fill in a weight for each pair of categories."), "labels": labels}
+        return {"problem": _("Enter a weight for each pair of categories."), "labels": labels}
     if matrix_problem := weight_matrix.find_matrix_problem(matrix, len(labels), labels):
         return {"problem": matrix_problem, "labels": labels}
     preview = _build_preview(labels, matrix)
@@ -206,7 +206,7 @@ def build_matrix_context(
 def _redirect_saved(
     request: HttpRequest, project: Project, changed_question: Question
 ) -> HttpResponse:
-    messages.success(request, _("Saved. The numbers follow within seconds."))
+    messages.success(request, _("Saved. Statistics update within seconds."))
     return redirect("question", project.pk, changed_question.key)
 
 

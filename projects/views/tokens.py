@@ -52,5 +52,5 @@ def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
     """Revoke one of the user's own tokens."""
     if not authentication.revoke_tokens(ApiToken.objects.filter(pk=token_id, user=request.user.pk)):
         raise Http404
-    messages.success(request, _("The token is revoked: from now on it opens nothing."))
+    messages.success(request, _("Token revoked. It no longer works."))
     return redirect("tokens")

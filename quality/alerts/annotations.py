@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from urllib.parse import urlencode
 
-from django.db.models import Count, Q
+from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
-from metrics.views.common.number_formats import format_count
 from projects.models import Member, Question, Rater
 from quality.models import Alert, AlertState, GoldIntervention
 
@@ -54,7 +51,7 @@ def get_rater_annotations(
         url = reverse("alert", args=[question.project_id, alert_id])
         for rater_id in rater_ids:
             if rater_id is not None:
-                annotations.setdefault(rater_id, []).append((_("alarm"), url))
+                annotations.setdefault(rater_id, []).append((_("Alert"), url))
     if role == Member.Role.LEAD:
         interventions = GoldIntervention.objects.filter(question=question, rater__in=raters)
         url = f"{reverse('gold', args=[question.project_id])}?question={question.key}"
@@ -68,22 +65,6 @@ def get_rater_annotations(
     return annotations
 
 
-def get_raters_to_check_link(question: Question) -> tuple[str, str] | None:
-    """Return (button text, URL) for raters with open alerts, or None without any.
-
-    They should be checked before their answers are used for a decision.
-    """
-    alerts = Alert.objects.filter(question=question, state=AlertState.OPEN, rater__paused=False)
-    n_raters = alerts.aggregate(n=Count("rater", distinct=True))["n"]
-    if not n_raters:
-        return None
-    text = ngettext("Look at one rater first", "Look at %(n)s raters first", n_raters) % {
-        "n": format_count(n_raters)
-    }
-    query = urlencode({"question": question.key, "show": "alert"})
-    return text, f"{reverse('raters', args=[question.project_id])}?{query}"
-
-
 # Kinds that are only counts have no place in a trend.
 CHART_KINDS = [kind for kind, declared in KINDS.items() if declared.about]
 
@@ -95,5 +76,5 @@ def _get_annotation_day(alert: Alert) -> str:
 def _format_annotation(alert: Alert, *, for_one_rater: bool) -> str:
     """Return the text of an annotation, without the rater's name in the chart of one rater."""
     if for_one_rater or alert.rater is None:
-        return _("alarm")
-    return _("alarm: %(rater)s") % {"rater": alert.rater}
+        return _("Alert")
+    return _("Alert: %(rater)s") % {"rater": alert.rater}

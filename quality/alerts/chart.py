@@ -16,7 +16,7 @@ from ratings.services.rating_times import EPOCH
 Rows = list[dict[str, Any]]
 
 _TITLES: dict[str, Promise] = {
-    AlertMeasure.BIAS: gettext_lazy("above or below the others"),
+    AlertMeasure.BIAS: gettext_lazy("bias against the others"),
     AlertMeasure.AGREEMENT: gettext_lazy("agreement (kappa)"),
 }
 
@@ -103,7 +103,7 @@ def _build_onset_range(alert: Alert, x: vega_lite.Spec) -> vega_lite.Spec:
 
 def _build_onset_marks(alert: Alert, x: vega_lite.Spec) -> list[vega_lite.Spec]:
     """Return the layers with a labeled rule at the onset and one at the day of detection."""
-    marks = [(alert.since, _("since then")), (alert.detected_on, _("noticed"))]
+    marks = [(alert.since, _("since then")), (alert.detected_on, _("detected"))]
     data = {"values": [{"start": day.isoformat(), "words": words} for day, words in marks]}
     words = {"type": "text", "align": "left", "baseline": "top", "dx": 4, "dy": 2, "fontSize": 11}
     return [

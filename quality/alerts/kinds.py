@@ -22,12 +22,12 @@ from .texts import copies, counts, drift, error_rates, level_changes, raters
 DEVIATING_RATINGS, CATEGORY_USE = "deviating_ratings", "category_use"
 ABOUT_RATER, ABOUT_QUESTION, ABOUT_PAIR = "rater", "question", "pair"
 RATER_CAUSES = {
-    AlertCause.REAL: _("It is real: resolved"),
-    AlertCause.NOT_RATER: _("Not this rater’s fault"),
+    AlertCause.REAL: _("Confirm"),
+    AlertCause.NOT_RATER: _("Dismiss"),
 }
 OTHER_CAUSES = {
-    AlertCause.REAL: _("It is real: resolved"),
-    AlertCause.EXPLAINED: _("It has another cause"),
+    AlertCause.REAL: _("Confirm"),
+    AlertCause.EXPLAINED: _("Dismiss"),
 }
 
 
@@ -62,16 +62,16 @@ class AlertKindDefinition:
     from_start: bool = False
 
 
-_CLOSED_HINT = _("The case is closed with its numbers. The same cause does not ring again.")
+_CLOSED_HINT = _("You won’t be alerted again for the same cause.")
 
 _rater_kind = partial(
     AlertKindDefinition,
     link=links.get_rater_link,
     error_rate=error_rates.describe_lifetime_error_rate,
     causes=RATER_CAUSES,
-    hint=_("While a case of a rater is not resolved, no other kind rings for the same rater."),
+    hint=_("Until this alert is resolved, no other kind of alert is raised for this rater."),
     sections=frozenset({DEVIATING_RATINGS}),
-    chart=_("Dots: one day of this rater, larger for more items. The line is their mean."),
+    chart=_("Dots: days of this rater (larger: more items). Line: their mean."),
     about=ABOUT_RATER,
     from_start=True,
 )
@@ -83,8 +83,8 @@ _level_change_kind = partial(
     causes=OTHER_CAUSES,
     hint=_CLOSED_HINT,
     chart=_(
-        "Dots: the mean of a week, larger for more items. Lines: the levels before and since. Grey:"
-        " when it began, with 95 % probability."
+        "Dots: weekly means (larger: more items). Lines: level before and since. Shaded:"
+        " when it began (95% interval)."
     ),
     about=ABOUT_QUESTION,
 )
@@ -99,15 +99,14 @@ KINDS: dict[str, AlertKindDefinition] = {
         error_rate=error_rates.describe_rater_error_rate,
         causes=RATER_CAUSES,
         hint=_(
-            "Real: the new level is this rater’s own from now on, and the ratings since then stay"
-            " out of the comparison for others. Not this rater’s fault: they are compared with the"
-            " others’ again."
+            "Confirm: this is the rater’s new level, and the ratings since then aren’t used"
+            " to compare others. Dismiss: they are used again."
         ),
         sections=frozenset({DEVIATING_RATINGS, CATEGORY_USE}),
         chart=_(
-            "Dots: this rater’s mean score of a day, larger for more items, with the others’ own"
-            " levels taken out. Lines: the levels before and since. Grey: when it began, with 95 %"
-            " probability."
+            "Dots: this rater’s daily mean score, adjusted for the others’ levels (larger:"
+            " more items). Lines: level before and since. Shaded: when it began (95%"
+            " interval)."
         ),
         about=ABOUT_RATER,
     ),
@@ -146,8 +145,8 @@ KINDS: dict[str, AlertKindDefinition] = {
         causes=OTHER_CAUSES,
         hint=_CLOSED_HINT,
         chart=_(
-            "Dots: by how much the two agreed more than expected on a day, larger for more items."
-            " The line is their mean."
+            "Dots: how much more than expected the two agreed on a day (larger: more items)."
+            " Line: their mean."
         ),
         about=ABOUT_PAIR,
         from_start=True,
@@ -179,7 +178,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         link=links.get_gold_link,
         error_rate=error_rates.describe_gold_error_rate,
         causes=OTHER_CAUSES,
-        hint=_("A gold answer in doubt is in no score until it is kept or retired."),
+        hint=_("A suspected gold answer isn’t scored until you keep or retire it."),
     ),
 }
 

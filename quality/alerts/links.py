@@ -18,28 +18,28 @@ def _build_url(alert: Alert, url_name: str, *args: object, **params: str) -> str
 
 def get_rater_link(alert: Alert) -> tuple[str, str]:
     assert alert.rater is not None
-    return _build_url(alert, "rater", alert.rater.key), _("All about this rater")
+    return _build_url(alert, "rater", alert.rater.key), _("View rater")
 
 
 def get_pair_link(alert: Alert) -> tuple[str, str]:
     assert alert.rater is not None and alert.other_rater is not None
     return _build_url(alert, "pair", a=alert.rater.key, b=alert.other_rater.key), _(
-        "Where the two differ"
+        "Compare the two raters"
     )
 
 
 def get_question_link(alert: Alert) -> tuple[str, str]:
-    return _build_url(alert, "dashboard"), _("All about this question")
+    return _build_url(alert, "dashboard"), _("View question")
 
 
 def get_categories_link(alert: Alert) -> tuple[str, str]:
     url = reverse("question", args=[alert.question.project_id, alert.question.key])
-    return url, _("The categories and their words")
+    return url, _("Edit categories")
 
 
 def get_members_link(alert: Alert) -> tuple[str, str]:
-    return reverse("people", args=[alert.question.project_id]), _("Who rates")
+    return reverse("people", args=[alert.question.project_id]), _("View people")
 
 
 def get_gold_link(alert: Alert) -> tuple[str, str]:
-    return _build_url(alert, "gold"), _("Keep or retire them")
+    return _build_url(alert, "gold"), _("Review gold answers")

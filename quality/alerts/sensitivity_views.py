@@ -48,8 +48,8 @@ def _describe_option(option: sensitivity.ExpectedAlerts) -> list[str]:
     years = round(option.years_per_false_alert)
     sentences = [
         ngettext(
-            "At most one false alarm in a year of one rater’s work.",
-            "At most one false alarm in %(years)s years of one rater’s work.",
+            "At most one false alert per year of one rater’s work.",
+            "At most one false alert per %(years)s years of one rater’s work.",
             years,
         )
         % {"years": format_count(years)}
@@ -63,16 +63,16 @@ def _describe_option(option: sensitivity.ExpectedAlerts) -> list[str]:
         "shift": format_number(option.shift),
     }
     sentences.append(
-        _("With the raters of the newest 90 days: at most %(a_year)s false alarms a year.") % params
+        _("With the raters of the last 90 days: at most %(a_year)s false alerts per year.") % params
     )
     if option.measure == AlertMeasure.BIAS:
         delay = _(
-            "Who rates %(shift)s categories lower or higher is noticed after about %(items)s own"
-            " items that others rated too: %(days)s days of work."
+            "A shift of %(shift)s categories is detected after about %(items)s shared items"
+            " (%(days)s days of work)."
         )
     else:
         delay = _(
-            "Who loses %(shift)s in kappa is noticed after about %(items)s own items that others"
-            " rated too: %(days)s days of work."
+            "A drop of %(shift)s in kappa is detected after about %(items)s shared items"
+            " (%(days)s days of work)."
         )
     return [*sentences, delay % params]

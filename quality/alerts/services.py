@@ -96,11 +96,13 @@ def _validate_step(
     if muted_until is not None and state != AlertState.MUTED:
         raise InvalidAlertStep("muted_until", _("only with the state muted"))
     if muted_until is not None and muted_until <= timezone.now().date():
-        raise InvalidAlertStep("muted_until", _("a day after today"))
+        raise InvalidAlertStep("muted_until", _("must be after today"))
     if state in {AlertState.MUTED, AlertState.RESOLVED} and not reason:
-        raise InvalidAlertStep("reason", _("say why, or what was done"))
+        raise InvalidAlertStep("reason", _("enter a reason"))
     if len(reason) > MAX_REASON_LENGTH:
-        raise InvalidAlertStep("reason", _("at most %(most)s signs") % {"most": MAX_REASON_LENGTH})
+        raise InvalidAlertStep(
+            "reason", _("at most %(most)s characters") % {"most": MAX_REASON_LENGTH}
+        )
 
 
 def end_expired_mutes() -> int:

@@ -49,13 +49,13 @@ def show_alerts(request: HttpRequest, project_id: int) -> HttpResponse:
             None,
         )
         if question is None:
-            raise Http404(_("No such question."))
+            raise Http404(_("Question not found."))
         alerts = alerts.filter(question=question)
     alerts = alerts.filter(state=state) if state else alerts.exclude(state=AlertState.RESOLVED)
     paginator = Paginator(alerts.order_by_newest(), get_page_size(ALERTS_PER_PAGE))
     number = get_page_number(request)
     if number > paginator.num_pages:
-        raise Http404(_("No such page."))
+        raise Http404(_("Page not found."))
     page = paginator.page(number)
     watched = DriftState.objects.filter(question__project=project, watched=True)
     runs = list(AlertScan.objects.filter(question__project=project).select_related("question"))
@@ -117,7 +117,7 @@ def export_chart(request: HttpRequest, project_id: int, alert_id: int, form: str
     project = get_project(request.user, project_id, role=VIEWER)
     alert = Alert.objects.filter(question__project=project, pk=alert_id).first()
     if alert is None or form not in ("json", "csv"):
-        raise Http404(_("No such chart."))
+        raise Http404(_("Chart not found."))
     rows = chart.list_chart_rows(alert)
     if form == "json":
         spec = chart.build_spec(alert)
@@ -145,7 +145,7 @@ def _get_project_alerts(project: Project) -> AlertQuerySet:
 def _get_alert_or_404(project: Project, alert_id: int) -> Alert:
     alert = _get_project_alerts(project).defer(None).filter(pk=alert_id).first()
     if alert is None:
-        raise Http404(_("No such alarm."))
+        raise Http404(_("Alert not found."))
     return alert
 
 
@@ -156,7 +156,7 @@ def _parse_date(text: str) -> datetime.date | None:
     try:
         return datetime.date.fromisoformat(text)
     except ValueError:
-        raise services.InvalidAlertStep("muted_until", _("Write the day as 2026-12-31.")) from None
+        raise services.InvalidAlertStep("muted_until", _("Enter the date as 2026-12-31.")) from None
 
 
 def _render_alert(

@@ -50,7 +50,7 @@ def show_confusions(request: HttpRequest, project_id: int) -> HttpResponse:
     paginator = Paginator(rows.order_by("accuracy", "rater__key"), get_page_size(RATERS_PER_PAGE))
     number = get_page_number(request)
     if number > paginator.num_pages:
-        raise Http404(_("No such page."))
+        raise Http404(_("Page not found."))
     return render(
         request,
         "quality/consensus/rater_confusions.html",

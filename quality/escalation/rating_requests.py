@@ -64,7 +64,7 @@ _ITEMS_WITHOUT_AVAILABLE_RATER_SQL = f"""
 
 
 def sweep_rating_requests() -> int:
-    """Update the questions whose labels or rules changed; return the number of changed items.
+    """Update the rating requests of all questions; return the number of changed items.
 
     A failure in one question does not keep the others from being updated.
     """

@@ -23,30 +23,35 @@ class LabelRulesForm(forms.Form):
     """Form of the rules; bounds are checked in quality.escalation.settings."""
 
     request_ratings = forms.BooleanField(
-        label=_lazy("Ask again for an item whose label is in doubt"), required=False
+        label=_lazy("Request extra ratings for uncertain items"), required=False
     )
     certain_from = forms.FloatField(
-        label=_lazy("A label is sure from"),
-        help_text=_lazy("The probability of the label; with a majority, its share of the votes."),
+        label=_lazy("Certainty threshold"),
+        help_text=_lazy(
+            "Probability of the label, or its share of the votes with a majority method."
+        ),
         widget=forms.NumberInput({"step": "any"}),
     )
     max_ratings = forms.IntegerField(
-        label=_lazy("Ratings an item at most"),
-        help_text=_lazy("With the planned ones. After that it goes to a decision."),
+        label=_lazy("Maximum ratings per item"),
+        help_text=_lazy("Including the planned ones. After that, the item goes to review."),
     )
     budget = forms.IntegerField(
-        label=_lazy("Ratings beyond the planned ones, in all"),
-        help_text=_lazy("When they are used up, items in doubt go to a decision."),
+        label=_lazy("Maximum extra ratings in total"),
+        help_text=_lazy("When they are used up, uncertain items go to review."),
     )
     second_opinion_share = forms.FloatField(
         label=_lazy("Share of decided items for a second adjudicator"),
-        help_text=_lazy("From 0 (none) to 1. Nobody is told which: the second one decides blind."),
+        help_text=_lazy(
+            "From 0 (none) to 1. The second adjudicator decides blind; nobody"
+            " sees which items these are."
+        ),
         widget=forms.NumberInput({"step": "any"}),
     )
     show_to_raters = forms.BooleanField(
-        label=_lazy("Raters learn what was decided of items that they rated"), required=False
+        label=_lazy("Show raters the decisions on items they rated"), required=False
     )
-    show_after_days = forms.IntegerField(label=_lazy("After so many days"))
+    show_after_days = forms.IntegerField(label=_lazy("Delay in days"))
 
 
 @login_required

@@ -60,11 +60,11 @@ class ExamRulesView(ApiView):
 class ExamListView(ApiView):
     @describe_get(
         "listExams",
-        "The tries of all raters, oldest first",
+        "Attempts of all raters, oldest first",
         build_page_serializer("Exam", ExamOut),
         [
             QUESTION_PARAMETER,
-            build_parameter("state", "Only tries in this state", enum=Exam.State.values),
+            build_parameter("state", "Only attempts in this state", enum=Exam.State.values),
             *PAGE_PARAMETERS,
         ],
     )
@@ -86,7 +86,7 @@ class ExamListView(ApiView):
 
     @describe_write(
         "decideExam",
-        "Another try for a rater, or none needed",
+        "Allow another attempt, or waive the exam",
         body=ExamDecisionIn,
         response=ExamOut,
     )

@@ -25,11 +25,11 @@ def grant_try(*, question: Question, rater: Rater, by: Any, reason: str) -> Exam
     """Create one more try for the rater. Raises InvalidExamDecision."""
     reason = _validate_decision(question, rater, reason)
     if Exam.objects.filter(question=question, rater=rater, state=Exam.State.OPEN).exists():
-        raise InvalidExamDecision(_("A try is under way."))
+        raise InvalidExamDecision(_("An attempt is in progress."))
     try:
         exam = exams.get_or_start_exam(question=question, rater=rater, by=by, reason=reason)
     except exams.ExamNotAvailable:
-        message = _("Too few gold items are new to this rater: an exam needs %(n)s at least.")
+        message = _("An exam needs at least %(n)s gold items that are new to this rater.")
         raise InvalidExamDecision(
             message % {"n": exams.compute_min_correct_answers(question)}
         ) from None
@@ -54,7 +54,7 @@ def _validate_decision(question: Question, rater: Rater, reason: str) -> str:
         raise InvalidExamDecision(problem)
     final_states = (Exam.State.PASSED, Exam.State.WAIVED)
     if Exam.objects.filter(question=question, rater=rater, state__in=final_states).exists():
-        raise InvalidExamDecision(_("This rater has no exam to pass any more."))
+        raise InvalidExamDecision(_("This rater no longer needs an exam."))
     return reason
 
 

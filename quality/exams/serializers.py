@@ -57,7 +57,7 @@ class ExamOut(serializers.Serializer):
     id = serializers.IntegerField()
     question = serializers.CharField()
     rater = serializers.CharField()
-    number = serializers.IntegerField(help_text="Number of the try")
+    number = serializers.IntegerField(help_text="Number of the attempt")
     state = serializers.ChoiceField(Exam.State.values)
     answers = serializers.IntegerField()
     right = serializers.IntegerField(help_text="Right answers")
@@ -66,14 +66,14 @@ class ExamOut(serializers.Serializer):
     )
     started_at = serializers.DateTimeField()
     ended_at = serializers.DateTimeField(allow_null=True)
-    by = serializers.CharField(allow_null=True, help_text="User who granted or waived the try")
+    by = serializers.CharField(allow_null=True, help_text="User who granted or waived the attempt")
     reason = serializers.CharField(allow_blank=True)
 
 
 class ExamDecisionIn(StrictSerializer):
     question = StrictCharField(required=False)
     rater = StrictCharField(help_text="Key of the rater")
-    do = StrictChoiceField(["grant", "waive"], help_text="Grant another try, or waive the exam")
+    do = StrictChoiceField(["grant", "waive"], help_text="Grant another attempt, or waive the exam")
     reason = StrictCharField(max_length=MAX_REASON_LENGTH)
 
 

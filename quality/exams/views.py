@@ -39,37 +39,38 @@ class ExamRulesForm(forms.Form):
     """Form of the exam's rules; bounds are checked in quality.exams.settings."""
 
     required = forms.BooleanField(
-        label=_lazy("Raters pass an exam before their first item"), required=False
+        label=_lazy("Require an exam before the first item"), required=False
     )
     everybody = forms.BooleanField(
-        label=_lazy("Also those who have rated this question already"), required=False
+        label=_lazy("Include raters who have already rated this question"), required=False
     )
     p_fail = forms.FloatField(
-        label=_lazy("Too low: right so often"),
-        help_text=_lazy("A share; 0.6 is usual."),
+        label=_lazy("Too low: share of right answers"),
+        help_text=_lazy("Usually 0.6."),
         widget=forms.NumberInput({"step": "any"}),
     )
     p_pass = forms.FloatField(
-        label=_lazy("Good enough: right so often"),
-        help_text=_lazy("A share; 0.8 is usual."),
+        label=_lazy("Good enough: share of right answers"),
+        help_text=_lazy("Usually 0.8."),
         widget=forms.NumberInput({"step": "any"}),
     )
     alpha = forms.FloatField(
-        label=_lazy("Share of the too low who may pass"),
-        help_text=_lazy("0.05 is usual."),
+        label=_lazy("Share of too-low raters who may pass"),
+        help_text=_lazy("Usually 0.05."),
         widget=forms.NumberInput({"step": "any"}),
     )
     beta = forms.FloatField(
-        label=_lazy("Share of the good enough who may fail"),
-        help_text=_lazy("0.05 is usual."),
+        label=_lazy("Share of good raters who may fail"),
+        help_text=_lazy("Usually 0.05."),
         widget=forms.NumberInput({"step": "any"}),
     )
     max_answers = forms.IntegerField(
-        label=_lazy("Items at most"),
-        help_text=_lazy("Then what speaks for the rater is weighed against the rest."),
+        label=_lazy("Maximum items"),
+        help_text=_lazy("At the maximum, the stronger evidence decides."),
     )
     max_attempts = forms.IntegerField(
-        label=_lazy("Tries"), help_text=_lazy("Each with items that are new to the rater.")
+        label=_lazy("Attempts"),
+        help_text=_lazy("Each attempt uses items that are new to the rater."),
     )
 
 
@@ -105,7 +106,7 @@ class ReviewedAnswer:
 
     item: Item
     blocks: Any
-    said: str
+    label: str
     right: bool | None
     gold: str
     explanation: str
@@ -247,7 +248,7 @@ class ExamResultRow:
         """Reason of the latest try, translated where the program wrote it."""
         reason = self.exam.reason if self.exam is not None else ""
         return (
-            _("rated before the exam was asked for") if reason == settings.RATED_BEFORE else reason
+            _("Rated before the exam was required") if reason == settings.RATED_BEFORE else reason
         )
 
 
@@ -302,7 +303,9 @@ def submit_decision(request: HttpRequest, project_id: int, rater_id: int) -> Htt
         messages.error(request, str(invalid))
     else:
         message = (
-            _("%(rater)s rates without an exam.") if is_waiver else _("%(rater)s has another try.")
+            _("%(rater)s can rate without an exam.")
+            if is_waiver
+            else _("%(rater)s has another attempt.")
         )
         messages.success(request, message % {"rater": rater})
     return _redirect_to_exams(selection)

@@ -43,7 +43,7 @@ NO_SCORES = {
 class GoldListView(ApiView):
     @describe_get(
         "listGold",
-        "The gold answers in force, with how raters do on each",
+        "Current gold answers, with the results of raters on each",
         build_page_serializer("Gold", GoldOut),
         [QUESTION_PARAMETER, *PAGE_PARAMETERS],
     )
@@ -68,7 +68,7 @@ class GoldDetailView(ApiView):
 
     @describe_get(
         "getGold",
-        "The gold answer of an item, and what it was before",
+        "The gold answer of an item, with earlier versions",
         GoldDetailOut,
         [QUESTION_PARAMETER],
     )

@@ -25,7 +25,7 @@ BATCH_SIZE = 500
 
 
 def _compute_and_store_scores(state: GoldState) -> None:
-    """Compute and store the scores of a question."""
+    """Compute and store the raters' scores on the gold of a question."""
     started = time.monotonic()
     question = Question.objects.prefetch_related("categories").get(pk=state.question_id)
     interventions.override_resumed_pauses(question.pk)

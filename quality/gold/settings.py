@@ -29,9 +29,9 @@ def set_pass_mark(
     except ValueError:
         value = math.nan
     if not 0.05 <= value <= 0.99:
-        raise ValueError(_("The bar is a number from 0.05 to 0.99."))
+        raise ValueError(_("The pass mark must be between 0.05 and 0.99."))
     if rule is not None and rule not in GoldState.Rule.values:
-        raise ValueError(_("Choose what follows."))
+        raise ValueError(_("Choose an action."))
     row, _created = GoldState.objects.get_or_create(question=question)
     before = {"pass_mark": row.pass_mark, "rule": row.rule}
     row.pass_mark, row.rule = value, rule or row.rule

@@ -140,9 +140,7 @@ def submit_review(request: HttpRequest, project_id: int, item_id: int) -> HttpRe
     except suspected_answers.InvalidGoldReview as error:
         return HttpResponseBadRequest(str(error), content_type="text/plain; charset=utf-8")
     is_kept = verdict == GoldReview.Verdict.KEEP
-    message = (
-        _("The gold answer of %(key)s is kept.") if is_kept else _("Retired: gold of %(key)s.")
-    )
+    message = _("Gold answer of %(key)s kept.") if is_kept else _("Gold answer of %(key)s retired.")
     messages.success(request, message % {"key": item.key})
     return _redirect_to_gold(selection)
 
@@ -168,7 +166,7 @@ def submit_intervention(
     except interventions.InvalidIntervention as invalid:
         messages.error(request, str(invalid))
     else:
-        messages.success(request, _("Done, and written down."))
+        messages.success(request, _("Saved."))
     return _redirect_to_gold(selection)
 
 

@@ -58,20 +58,20 @@ class InboxEntry:
         """Number and kind as a text."""
         n = self.number
         forms = {
-            ALERTS: ngettext("%(number)s open case", "%(number)s open cases", n),
+            ALERTS: ngettext("%(number)s open alert", "%(number)s open alerts", n),
             INTERVENTIONS: ngettext(
                 "%(number)s proposed warning or pause", "%(number)s proposed warnings or pauses", n
             ),
             EXAMS: ngettext(
-                "%(number)s rater has no try of the exam left",
-                "%(number)s raters have no try of the exam left",
+                "%(number)s rater has no exam attempts left",
+                "%(number)s raters have no exam attempts left",
                 n,
             ),
             APPEALS: ngettext("%(number)s open appeal", "%(number)s open appeals", n),
-            UNCERTAIN_ITEMS: ngettext("%(number)s item in doubt", "%(number)s items in doubt", n),
+            UNCERTAIN_ITEMS: ngettext("%(number)s uncertain item", "%(number)s uncertain items", n),
             WEBHOOKS: ngettext(
-                "%(number)s webhook stopped because its address failed",
-                "%(number)s webhooks stopped because their addresses failed",
+                "%(number)s webhook stopped after failures",
+                "%(number)s webhooks stopped after failures",
                 n,
             ),
         }
@@ -145,9 +145,14 @@ def get_entries_by_question(
     return entries
 
 
-def count_uncertain_items(project: Any, limit: int) -> int:
-    """Return the number of uncertain items that wait for a decision, at most ``limit``."""
+def count_uncertain_items(project: Any, limit: int, *, question: Question | None = None) -> int:
+    """Return the number of uncertain items that wait for a decision, at most ``limit``.
+
+    Of all questions of the project, or of one.
+    """
     labels = _get_uncertain_labels().filter(question__project=project)
+    if question is not None:
+        labels = labels.filter(question=question)
     return labels.order_by()[:limit].count()
 
 

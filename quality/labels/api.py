@@ -40,7 +40,7 @@ class LabelListView(ApiView):
         [
             QUESTION_PARAMETER,
             build_parameter("source", "Only labels of this source", enum=LabelSource.values),
-            build_parameter("min_confidence", "Only labels at least so sure, from 0 to 1"),
+            build_parameter("min_confidence", "Minimum confidence, from 0 to 1"),
             *PAGE_PARAMETERS,
         ],
     )
@@ -72,7 +72,7 @@ class LabelListView(ApiView):
 
     @describe_write(
         "decideLabel",
-        "Decide the label of an item, or take a decision back",
+        "Decide the label of an item, or undo a decision",
         body=DecisionIn,
         response=DecisionOut,
         status=201,
@@ -99,7 +99,7 @@ class LabelListView(ApiView):
             raise Conflict(error.message) from None
         except decisions.InvalidDecision as error:
             raise BadRequest(
-                "The decision was not made.", fields={error.field: error.message}
+                "The decision was not saved.", fields={error.field: error.message}
             ) from None
         return Response(_serialize_decision(decision, item, question, data["label"]), status=201)
 
@@ -123,7 +123,7 @@ def _get_item(project: Project, key: str) -> Item:
     """Return the item with this key; raises BadRequest."""
     item = Item.objects.filter(project=project, key=key).first()
     if item is None:
-        raise BadRequest("The decision was not made.", fields={"item": f"unknown: '{key[:60]}'"})
+        raise BadRequest("The decision was not saved.", fields={"item": f"unknown: '{key[:60]}'"})
     return item
 
 
@@ -134,7 +134,7 @@ def _get_code(question: Question, label: str | None) -> int | None:
     codes = {category.label: category.code for category in question.active_categories()}
     if label not in codes:
         message = f"unknown label '{label[:60]}'; one of {', '.join(codes)}"
-        raise BadRequest("The decision was not made.", fields={"label": message})
+        raise BadRequest("The decision was not saved.", fields={"label": message})
     return codes[label]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Count
 
 from metrics.models import PeriodUnit, Result
-from metrics.results.clusters import QuestionClusters, apply_clusters
+from metrics.results.clusters import QuestionClusters, widen_result
 from projects.models import Question, Rater
 from quality.models import Consensus, ConsensusMethod, ItemLabel, LabelSource
 from ratings.models import Rating
@@ -24,7 +24,7 @@ METHOD_TEXTS = {
         " with ten pseudo-ratings a row, seven of them right."
     ),
     ConsensusMethod.WEIGHTED: "Majority, each vote weighted by the rater's skill.",
-    ConsensusMethod.MAJORITY: "Majority, each rater one vote; ties have no label.",
+    ConsensusMethod.MAJORITY: "Majority, one vote per rater; ties have no label.",
 }
 
 
@@ -43,7 +43,7 @@ def build_data_card(question: Question) -> str:
 
 def _build_method_section(question: Question, consensus: Consensus | None) -> list[str]:
     if consensus is None or consensus.computed_at is None:
-        return ["No labels were made yet."]
+        return ["No labels yet."]
     labels = ItemLabel.objects.filter(question=question)
     by_source = dict(labels.values_list("source").annotate(Count("pk")).order_by())
     unlabelled = labels.filter(code=None).count()
@@ -60,7 +60,7 @@ def _build_method_section(question: Question, consensus: Consensus | None) -> li
     if consensus.expected_errors is not None:
         lines.append(f"* Expected wrong labels among these: {consensus.expected_errors:.1f}")
     return [
-        "## How labels were made",
+        "## Method",
         METHOD_TEXTS[ConsensusMethod(consensus.method)],
         "\n".join(lines),
     ]
@@ -76,14 +76,14 @@ def _build_agreement_section(question: Question) -> list[str]:
     unfiltered = Result.objects.filter(question=question, period_unit=PeriodUnit.ALL).first()
     clusters = QuestionClusters.load(question.pk, question.project)
     if unfiltered is not None and clusters is not None:
-        apply_clusters(unfiltered, clusters)
+        widen_result(unfiltered, clusters)
         lines.append(
             f"* Intervals: items with the same {clusters.attribute} are alike;"
             f" {clusters.n_items} items in {clusters.n_clusters} clusters"
         )
     coefficients = unfiltered.all_coefficients if unfiltered else {}
     if unfiltered is not None and coefficients is not unfiltered.coefficients:
-        lines.append("* Agreement below: of the people")
+        lines.append("* Agreement: people only")
     headline_names = [unfiltered.headline["name"]] if unfiltered and unfiltered.headline else []
     for name in dict.fromkeys(
         [*headline_names, "fleiss_kappa", f"krippendorff_alpha_{question.scale}"]
@@ -96,16 +96,16 @@ def _build_agreement_section(question: Question) -> list[str]:
         details = unfiltered.details
         lines.append(
             f"* {details.get('rated', 0)} items rated,"
-            f" {details.get('with_two_or_more', 0)} by two raters or more"
+            f" {details.get('with_two_or_more', 0)} by at least two raters"
         )
-    return ["## Who rated, and how far they agree", "\n".join(lines)]
+    return ["## Raters and agreement", "\n".join(lines)]
 
 
 def _describe_random_sample(headline: dict[str, Any]) -> str:
     """Return the data card's line on the random sample, without ratings of uncertain labels."""
     return (
-        f"* {headline['sample']['left_out']} ratings were asked for because others had left their"
-        f" items in doubt, which lowers the above; {headline['name']} without them:"
+        f"* {headline['sample']['left_out']} ratings were requested because their items were"
+        f" uncertain, which lowers the above; {headline['name']} without them:"
         f" {_format_value(headline['value'])}"
     )
 
@@ -125,7 +125,7 @@ def _build_limits_section(question: Question, consensus: Consensus | None) -> li
         "* Items that nobody rated, decided or gave a gold answer are not in the file.",
     ]
     if consensus is not None and consensus.reason:
-        lines.append(f"* No certainty could be estimated: {consensus.reason}.")
+        lines.append(f"* No confidence could be estimated: {consensus.reason}.")
     if consensus is not None and consensus.with_models:
         lines.append("* Models counted as raters.")
     return ["## Known limits", "\n".join(lines)]

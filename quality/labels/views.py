@@ -106,7 +106,7 @@ def export_labels(request: HttpRequest, project_id: int, kind: str) -> HttpRespo
         response["Content-Disposition"] = f'attachment; filename="{slugify(name)}.md"'
         return response
     if kind not in files.FORMATS:
-        raise Http404(_("There is no such file."))
+        raise Http404(_("File not found."))
     if kind == "parquet" and not parquet_file.has_parquet():
         return parquet_file.build_missing_response()
     at_least = _parse_share(request.GET.get("at_least"))
@@ -131,7 +131,7 @@ def _parse_share(text: str | None) -> float | None:
     except ValueError:
         value = -1
     if not 0 <= value <= 1:
-        raise Http404(_("at_least is a number from 0 to 1."))
+        raise Http404(_("at_least must be a number from 0 to 1."))
     return value
 
 
@@ -142,7 +142,7 @@ def set_method(request: HttpRequest, project_id: int) -> HttpResponse:
     selection = get_permitted_selection(request, project_id, role=Member.Role.LEAD)
     method = request.POST.get("method", "")
     if method not in ConsensusMethod.values:
-        return HttpResponseBadRequest(_("Choose one of the methods."), content_type="text/plain")
+        return HttpResponseBadRequest(_("Choose a method."), content_type="text/plain")
     settings.set_method(
         question=selection.question,
         method=method,

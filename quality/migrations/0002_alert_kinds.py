@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name="alert",
             name="kind",
-            field=models.CharField(choices=KINDS, max_length=20),
+            field=models.CharField(choices=[('rater_drift', 'Rating drift'), ('rater_same_answer', 'Repeated answer'), ('rater_fast', 'Too fast'), ('rater_apart', 'Low agreement'), ('newcomer_below', 'Newcomer below the team'), ('rater_copies', 'Pair agrees too often'), ('question_fell', 'Question agreement fell'), ('pair_diverged', 'Pair diverged'), ('category_collapsed', 'Category changed'), ('ratings_missing', 'Missing ratings'), ('gold_suspected', 'Suspected gold answers')], max_length=20),
         ),
         migrations.AddConstraint(
             model_name="alert",

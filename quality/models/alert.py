@@ -18,53 +18,53 @@ from .recomputed import RecomputedResult
 class AlertKind(models.TextChoices):
     """Kind of an alert; docs/statistics.md defines when each is raised."""
 
-    RATER_DRIFT = "rater_drift", _("rates otherwise than before")
-    RATER_SAME_ANSWER = "rater_same_answer", _("nearly always the same answer")
-    RATER_FAST = "rater_fast", _("far faster than the others")
-    RATER_APART = "rater_apart", _("apart from the start")
-    NEWCOMER_BELOW = "newcomer_below", _("newcomer below the team")
-    RATER_COPIES = "rater_copies", _("two raters agree too often")
-    QUESTION_FELL = "question_fell", _("agreement of a question fell")
-    PAIR_DIVERGED = "pair_diverged", _("two raters moved apart")
-    CATEGORY_COLLAPSED = "category_collapsed", _("a category does not hold any more")
-    RATINGS_MISSING = "ratings_missing", _("ratings wanted per item are missing")
-    GOLD_SUSPECTED = "gold_suspected", _("gold answers in doubt")
+    RATER_DRIFT = "rater_drift", _("Rating drift")
+    RATER_SAME_ANSWER = "rater_same_answer", _("Repeated answer")
+    RATER_FAST = "rater_fast", _("Too fast")
+    RATER_APART = "rater_apart", _("Low agreement")
+    NEWCOMER_BELOW = "newcomer_below", _("Newcomer below the team")
+    RATER_COPIES = "rater_copies", _("Pair agrees too often")
+    QUESTION_FELL = "question_fell", _("Question agreement fell")
+    PAIR_DIVERGED = "pair_diverged", _("Pair diverged")
+    CATEGORY_COLLAPSED = "category_collapsed", _("Category changed")
+    RATINGS_MISSING = "ratings_missing", _("Missing ratings")
+    GOLD_SUSPECTED = "gold_suspected", _("Suspected gold answers")
 
 
 class AlertMeasure(models.TextChoices):
     """Quantity whose change an alert reports."""
 
-    AGREEMENT = "agreement", _("agreement with the others")
-    BIAS = "bias", _("milder or harsher than the others")
-    OTHER_ANSWERS = "other_answers", _("share of other answers than the usual one")
-    PACE = "pace", _("share of ratings that took their time")
-    CATEGORY_SHARE = "category_share", _("share of the category")
-    ITEMS = "items", _("number of items")
+    AGREEMENT = "agreement", _("Agreement with the others")
+    BIAS = "bias", _("Bias against the others")
+    OTHER_ANSWERS = "other_answers", _("Share of other answers")
+    PACE = "pace", _("Share of ratings with enough time")
+    CATEGORY_SHARE = "category_share", _("Share of the category")
+    ITEMS = "items", _("Number of items")
 
 
 class AlertState(models.TextChoices):
     """State of an alert."""
 
-    OPEN = "open", pgettext_lazy("waits for an answer", "open")
-    ACKNOWLEDGED = "acknowledged", _("looked at")
-    MUTED = "muted", _("muted")
-    RESOLVED = "resolved", _("resolved")
+    OPEN = "open", pgettext_lazy("waits for an answer", "Open")
+    ACKNOWLEDGED = "acknowledged", _("Investigating")
+    MUTED = "muted", _("Muted")
+    RESOLVED = "resolved", _("Resolved")
 
 
 class AlertCause(models.TextChoices):
     """Cause of a resolved alert, as the lead found it."""
 
-    REAL = "real", _("It is real")
-    NOT_RATER = "not_rater", _("It is not the rater's fault")
-    EXPLAINED = "explained", _("It has another cause")
+    REAL = "real", _("Confirmed")
+    NOT_RATER = "not_rater", _("Not the rater’s fault")
+    EXPLAINED = "explained", _("Other cause")
 
 
 class Sensitivity(models.TextChoices):
     """Amount of evidence that raises an alert (quality.alerts.sensitivity)."""
 
-    LOW = "low", _("few and sure")
-    MEDIUM = "medium", _("some, sooner")
-    HIGH = "high", _("many and early")
+    LOW = "low", _("Low")
+    MEDIUM = "medium", _("Medium")
+    HIGH = "high", _("High")
 
 
 class AlertSettings(models.Model):

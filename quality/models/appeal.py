@@ -18,13 +18,13 @@ class Appeal(models.Model):
     """
 
     class About(models.TextChoices):
-        DECISION = "decision", _("decision")
-        GOLD = "gold", _("gold answer")
+        DECISION = "decision", _("Decision")
+        GOLD = "gold", _("Gold answer")
 
     class State(models.TextChoices):
-        OPEN = "open", pgettext_lazy("waits for an answer", "open")
-        UPHELD = "upheld", _("the rater is right")
-        REFUSED = "refused", _("it stays as it is")
+        OPEN = "open", pgettext_lazy("waits for an answer", "Open")
+        UPHELD = "upheld", _("Accepted")
+        REFUSED = "refused", _("Rejected")
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     item = models.ForeignKey(Item, models.CASCADE, related_name="+")

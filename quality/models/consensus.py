@@ -16,17 +16,17 @@ DOUBT = 0.05  # labels with less doubt go to review only on request
 class ConsensusMethod(models.TextChoices):
     """Method by which the ratings of an item become one label (docs/statistics.md, "Consensus")."""
 
-    DAWID_SKENE = "dawid_skene", _("Dawid and Skene: each rater's habits are estimated")
-    WEIGHTED = "weighted", _("majority, weighted by the raters' skill")
-    MAJORITY = "majority", _("majority, each rater one vote")
+    DAWID_SKENE = "dawid_skene", _("Dawid–Skene (estimates each rater’s errors)")
+    WEIGHTED = "weighted", _("Majority, weighted by rater skill")
+    MAJORITY = "majority", _("Majority, one vote per rater")
 
 
 class LabelSource(models.TextChoices):
     """Source of a label: decisions take precedence over gold answers, and these over ratings."""
 
-    DECISION = "decision", _("decision")
-    GOLD = "gold", _("gold answer")
-    CONSENSUS = "consensus", _("ratings")
+    DECISION = "decision", _("Decision")
+    GOLD = "gold", _("Gold answer")
+    CONSENSUS = "consensus", _("Ratings")
 
 
 class Consensus(RecomputedResult):
@@ -42,7 +42,7 @@ class Consensus(RecomputedResult):
     method = models.CharField(
         max_length=11, choices=ConsensusMethod.choices, default=ConsensusMethod.DAWID_SKENE
     )
-    with_models = models.BooleanField(default=False, help_text=_("Models count as raters"))
+    with_models = models.BooleanField(default=False, help_text=_("Count models as raters"))
     # Codes of the categories, in the order of all lists of probabilities in this module.
     codes = models.JSONField(default=list)
     n_items = models.PositiveIntegerField(default=0)

@@ -56,17 +56,17 @@ class Escalation(models.Model):
     """An uncertain item: a further rating was requested, or it goes to review."""
 
     class State(models.TextChoices):
-        REQUESTED = "requested", _("waits for a rating more")
-        CERTAIN = "certain", _("became sure")
-        REVIEW = "review", _("for a decision")
+        REQUESTED = "requested", _("Waiting for a rating")
+        CERTAIN = "certain", _("Became certain")
+        REVIEW = "review", _("For review")
 
     class Reason(models.TextChoices):
         """Reason why an item goes to review."""
 
-        MAX_RATINGS = "max_ratings", _("as many ratings as allowed")
-        BUDGET = "budget", _("the budget is used up")
-        NO_RATER = "no_rater", _("nobody is left who has not rated it")
-        DISABLED = "disabled", _("asking again was switched off")
+        MAX_RATINGS = "max_ratings", _("maximum ratings reached")
+        BUDGET = "budget", _("budget used up")
+        NO_RATER = "no_rater", _("no rater left who has not rated it")
+        DISABLED = "disabled", _("extra ratings switched off")
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     item = models.ForeignKey(Item, models.CASCADE, related_name="+")

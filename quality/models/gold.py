@@ -23,9 +23,9 @@ class GoldState(RecomputedResult):
     class Rule(models.TextChoices):
         """Consequence when the evidence reaches its limits (quality.gold.interventions)."""
 
-        OFF = "off", _("nothing follows")
-        PROPOSE = "propose", _("a warning or a pause is proposed to the lead")
-        AUTOMATIC = "automatic", _("the rater is warned or paused at once")
+        OFF = "off", _("Do nothing")
+        PROPOSE = "propose", _("Propose a warning or pause to the lead")
+        AUTOMATIC = "automatic", _("Warn or pause the rater immediately")
 
     question = models.OneToOneField(
         Question, models.CASCADE, primary_key=True, related_name="gold_state"
@@ -140,8 +140,8 @@ class GoldReview(models.Model):
     """A lead's review of a suspected gold answer. Never updated or deleted."""
 
     class Verdict(models.TextChoices):
-        KEEP = "keep", _("kept: it is right")
-        RETIRE = "retire", _("retired")
+        KEEP = "keep", _("Kept")
+        RETIRE = "retire", _("Retired")
 
     gold = models.ForeignKey(GoldAnswer, models.CASCADE, related_name="reviews")
     verdict = models.CharField(max_length=6, choices=Verdict.choices)

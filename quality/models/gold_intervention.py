@@ -17,8 +17,8 @@ class GoldIntervention(models.Model):
     """
 
     class Step(models.TextChoices):
-        WARN = "warn", _("warning")
-        PAUSE = "pause", _("pause")
+        WARN = "warn", _("Warning")
+        PAUSE = "pause", _("Pause")
 
     class State(models.TextChoices):
         PROPOSED = "proposed", _("proposed")

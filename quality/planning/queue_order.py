@@ -83,7 +83,7 @@ def plan_queue(project: Project) -> list[int]:
     return item_ids
 
 
-def _get_open_items(project: Project) -> QuerySet[Item]:
+def _get_assignable_items(project: Project) -> QuerySet[Item]:
     """Return the items with a free slot that no rater has open."""
     open_assignments = Assignment.objects.filter(item=OuterRef("pk"), state=Assignment.State.OPEN)
     queued = Item.objects.filter(AVAILABLE, project=project, slots_taken__lt=project.overlap)
@@ -102,7 +102,9 @@ def _list_most_informative(project: Project) -> list[int]:
             gains[item_id] += gain
         classes = np.array([labels.model["classes"]])
         unrated_gain += float(consensus.expected_information(classes, pooled)[0, 0])
-    unrated_items = _get_open_items(project).filter(slots_taken=0, extra_slots=0).order_by("pk")
+    unrated_items = (
+        _get_assignable_items(project).filter(slots_taken=0, extra_slots=0).order_by("pk")
+    )
     for item_id in unrated_items.values_list("pk", flat=True)[: planned_order.MAX_PLANNED_ITEMS]:
         gains[item_id] = max(gains[item_id], unrated_gain)
     item_ids = sorted(gains, key=lambda item_id: (-gains[item_id], item_id))
@@ -117,7 +119,7 @@ def _iter_gains(
         question=labels.question_id,
         source=LabelSource.CONSENSUS,
         doubt__gt=1 - CERTAIN_CONFIDENCE,
-        item__in=_get_open_items(project),
+        item__in=_get_assignable_items(project),
     )
     uncertain = candidates.order_by("-doubt", "item_id").values_list("item_id", "distribution")
     valid_rows = [row for row in uncertain[:MAX_UNCERTAIN_LABELS] if len(row[1]) == pooled.shape[1]]
@@ -133,7 +135,7 @@ def _list_nearly_complete(project: Project) -> list[int]:
     target = min(_get_best_overlap(project), project.overlap)
     item_ids: list[int] = []
     for n_ratings in [*range(target - 1, 0, -1), 0]:
-        level = _get_open_items(project).filter(slots_taken=n_ratings)
+        level = _get_assignable_items(project).filter(slots_taken=n_ratings)
         # Spread over the whole project: items with adjacent ids are often similar.
         shuffled = level.order_by(F("pk") * 2654435761 % 4294967296)
         item_ids += shuffled.values_list("pk", flat=True)[

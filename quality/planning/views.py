@@ -23,13 +23,13 @@ from quality.planning.overlaps import compute_overlap_plans
 class StudyForm(forms.Form):
     """Expectations for a study that has not begun, with two raters per item."""
 
-    kappa = forms.FloatField(label=_("Kappa expected"), min_value=-0.99, max_value=0.99)
+    kappa = forms.FloatField(label=_("Expected kappa"), min_value=-0.99, max_value=0.99)
     prevalence = forms.FloatField(
         label=_("Share of the rarer category"), min_value=0.001, max_value=0.5
     )
-    half_width = forms.FloatField(label=_("Wanted: kappa to ±"), min_value=0.005, max_value=1)
+    half_width = forms.FloatField(label=_("Margin of kappa (±)"), min_value=0.005, max_value=1)
     cost = forms.FloatField(
-        label=_("Cost of one rating (may be left out)"), min_value=0, max_value=1e6, required=False
+        label=_("Cost per rating (optional)"), min_value=0, max_value=1e6, required=False
     )
 
 
@@ -76,7 +76,7 @@ def _plan_study(form: StudyForm) -> StudyPlan | None:
             values["kappa"], values["prevalence"], values["half_width"], with_assurance=True
         )
     except ValueError:
-        form.add_error("kappa", _("No two raters can have this kappa with this share."))
+        form.add_error("kappa", _("Two raters can’t reach this kappa with this share."))
         return None
     cost = values["cost"]
     return StudyPlan(items, None if cost is None else math.ceil(2 * items * cost))

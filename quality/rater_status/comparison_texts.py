@@ -23,22 +23,22 @@ def describe_agreement(
     if result is None:
         return ""
     if not result.has_enough_items or comparison.middle is None:
-        return _("Too little is known: %(n)s items that others rated too.") % {
+        return _("Not enough data yet: %(n)s items that others rated too.") % {
             "n": format_count(result.n_items)
         }
     params = {"value": format_number(result.value), "middle": format_number(comparison.middle)}
     if is_outlier:
         params["place"] = format_count(_get_impact_rank(comparison, rater))
         return _(
-            "Agrees clearly less with everybody than the others do: %(value)s against %(middle)s of"
-            " the middle rater. Place %(place)s of all by impact."
+            "Agrees clearly less with everyone than the others do: %(value)s (median"
+            " %(middle)s). Rank %(place)s by impact."
         ) % params  # fmt: skip
     if result.value is not None and result.value < comparison.middle:
         return _(
-            "Agrees less with the others than the middle rater: %(value)s against %(middle)s."
+            "Below the team’s median: %(value)s (median %(middle)s)."
         ) % params  # fmt: skip
     return _(
-        "Agrees with the others no less than the middle rater: %(value)s against %(middle)s."
+        "Not below the team’s median: %(value)s (median %(middle)s)."
     ) % params  # fmt: skip
 
 

@@ -133,7 +133,7 @@ def build_spec(*, title: str) -> vega_lite.Spec:
     tooltip = [
         {"field": "rater", "type": "nominal", "title": _("rater")},
         {"field": "kappa", "type": "quantitative", "title": title, "format": ".2f"},
-        {"field": "low", "type": "quantitative", "title": _("95 % from"), "format": ".2f"},
+        {"field": "low", "type": "quantitative", "title": _("95% from"), "format": ".2f"},
         {
             "field": "high",
             "type": "quantitative",
@@ -141,7 +141,7 @@ def build_spec(*, title: str) -> vega_lite.Spec:
             "format": ".2f",
         },
         {"field": "n", "type": "quantitative", "title": _("items"), "format": ",d"},
-        {"field": "ratings", "type": "quantitative", "title": _("ratings"), "format": ",d"},
+        {"field": "ratings", "type": "quantitative", "title": _("Ratings"), "format": ",d"},
     ]
     position: vega_lite.Spec = {"x": x, "y": {**y, "field": "value"}}
     edge = {

@@ -40,17 +40,17 @@ MAX_MIN_RATINGS = 1_000_000
 MAX_SELECTED = 100  # raters in one action
 # Flag -> text of its filter chip, in the order of the page.
 FLAGS: dict[str, Promise] = {
-    "same_answer": gettext_lazy("nearly always the same answer"),
-    "too_fast": gettext_lazy("too fast"),
-    "low_agreement": gettext_lazy("far apart"),
-    "copies": gettext_lazy("agrees too often"),
-    "bias": gettext_lazy("higher or lower"),
-    "repeats": gettext_lazy("inconsistent"),
-    "drift": gettext_lazy("drifted"),
-    "alert": gettext_lazy("alarm"),
-    "gold": gettext_lazy("miss gold"),
-    "not_enough": gettext_lazy("few overlaps"),
-    "paused": gettext_lazy("paused"),
+    "same_answer": gettext_lazy("Repeated answer"),
+    "too_fast": gettext_lazy("Too fast"),
+    "low_agreement": gettext_lazy("Low agreement"),
+    "copies": gettext_lazy("Agrees too often"),
+    "bias": gettext_lazy("Higher or lower"),
+    "repeats": gettext_lazy("Inconsistent"),
+    "drift": gettext_lazy("Drift"),
+    "alert": gettext_lazy("Alert"),
+    "gold": gettext_lazy("Below pass mark"),
+    "not_enough": gettext_lazy("Not enough data"),
+    "paused": gettext_lazy("Paused"),
 }
 
 
@@ -68,6 +68,7 @@ class RaterListEntry(NamedTuple):
     status: RaterStatus
     impact: float
     flags: set[str]  # keys of FLAGS
+    reasons: list[StatusReason]  # the most severe first
 
 
 @dataclass(frozen=True)
@@ -88,11 +89,11 @@ class RaterFilter:
         text = query.get("min_ratings") or "0"
         if not (text.isascii() and text.isdigit() and int(text[:8]) <= MAX_MIN_RATINGS):
             raise BadRequest(
-                _("“least” is a number of ratings, from 0 to %(most)s.") % {"most": MAX_MIN_RATINGS}
+                _("min_ratings must be a number from 0 to %(most)s.") % {"most": MAX_MIN_RATINGS}
             )
         search = (query.get("search") or "").strip()
         if len(search) > MAX_SEARCH_LENGTH:
-            raise BadRequest(_("Search for a shorter text."))
+            raise BadRequest(_("Enter a shorter search text."))
         return cls(flag, int(text), search)
 
     def matches(self, rater: RaterListEntry) -> bool:
@@ -113,9 +114,10 @@ def _get_result_field(name: str) -> Callable[[RaterList, RaterListEntry], Any]:
 
 
 NO_VALUE: tuple[float | None, int] = (None, 0)
+_STATUS_RANKS = {status: rank for rank, status in enumerate(STATUS_ORDER)}
 # Column -> sort key. Raters without a value come last, before them those with too few items.
 SORT_KEYS: dict[str, Callable[[RaterList, RaterListEntry], Any]] = {
-    "status": lambda _all, line: (-STATUS_ORDER.index(line.status), line.impact),
+    "status": lambda _all, line: (-_STATUS_RANKS[line.status], line.impact),
     "impact": lambda _all, line: line.impact,
     "rater": lambda _all, line: line.key,
     "ratings": _get_result_field("n_ratings"),
@@ -196,6 +198,7 @@ class RaterList:
                     get_status(reasons),
                     self.comparison.compute_impact(pk),
                     flags,
+                    reasons,
                 )
             )
         return listed
@@ -268,4 +271,4 @@ def parse_rater_ids(texts: Sequence[str]) -> list[int]:
 
 def build_selection_error() -> BadRequest:
     """Return the error for a selection of raters that is too large or of another project."""
-    return BadRequest(_("Choose at most %(most)s raters of this project.") % {"most": MAX_SELECTED})
+    return BadRequest(_("Select up to %(most)s raters of this project.") % {"most": MAX_SELECTED})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from metrics.views.common.number_formats import format_number
 from quality.alerts.kinds import get_brief_text
@@ -15,32 +15,30 @@ from quality.models import AlertKind, AlertState
 from quality.rater_status.status import RaterStatus, RaterSummary, ReasonCode, StatusReason
 
 STATUS_LABELS: dict[str, Promise] = {
-    RaterStatus.OK: gettext_lazy("nothing found"),
-    RaterStatus.CHECK: gettext_lazy("watch"),
-    RaterStatus.ACT: gettext_lazy("ask them"),
-    RaterStatus.UNKNOWN: gettext_lazy("too little known"),
+    RaterStatus.OK: gettext_lazy("OK"),
+    RaterStatus.CHECK: pgettext_lazy("status of a rater", "Check"),
+    RaterStatus.ACT: gettext_lazy("Needs action"),
+    RaterStatus.UNKNOWN: gettext_lazy("Not enough data"),
 }
 # Texts of the reasons that no alert states.
 REASON_TEXTS: dict[str, Promise] = {
-    ReasonCode.GOLD: gettext_lazy("misses gold answers more often than the bar allows"),
-    ReasonCode.DRIFT: gettext_lazy("may be moving; not enough for an alarm"),
+    ReasonCode.GOLD: gettext_lazy("below the pass mark on gold answers"),
+    ReasonCode.DRIFT: gettext_lazy("may be drifting; not enough evidence for an alert"),
     ReasonCode.REPEATS: gettext_lazy("repeats their own answers less often than the others"),
     ReasonCode.NOT_ENOUGH: gettext_lazy("fewer than 30 items that others rated too"),
 }
 # Short texts of kinds of alerts.
 ALERT_TEXTS: dict[str, Promise] = {
-    AlertKind.RATER_APART: gettext_lazy("agrees clearly less with everybody than the others do"),
-    AlertKind.NEWCOMER_BELOW: gettext_lazy("is new and agrees less than the team does"),
+    AlertKind.RATER_APART: gettext_lazy("agrees clearly less than the others"),
+    AlertKind.NEWCOMER_BELOW: gettext_lazy("is new and agrees less than the team"),
     AlertKind.RATER_COPIES: gettext_lazy("agrees too often with another rater"),
-    AlertKind.RATER_SAME_ANSWER: gettext_lazy("nearly always the same answer"),
-    AlertKind.RATER_FAST: gettext_lazy("far faster than the others"),
+    AlertKind.RATER_SAME_ANSWER: gettext_lazy("almost always gives the same answer"),
+    AlertKind.RATER_FAST: gettext_lazy("much faster than the others"),
 }
 # Reason -> why a question could not be scanned.
 NOT_SCANNED_TEXTS: dict[str, Promise] = {
-    "too_many_comparisons": gettext_lazy(
-        "This question has more ratings than can be looked through for drift."
-    ),
-    "single_category": gettext_lazy("Drift needs two categories or more."),
+    "too_many_comparisons": gettext_lazy("This question has too many ratings to scan for drift."),
+    "single_category": gettext_lazy("Drift detection needs at least two categories."),
 }
 
 
@@ -73,7 +71,7 @@ def list_reason_texts(summary: RaterSummary) -> list[str]:
     supported_kinds = [alert.kind for alert in summary.alerts if alert.supported]
     return [
         *list_other_reason_texts(summary),
-        *([_("an alarm is open")] if _has_open_alert(summary) else []),
+        *([_("has an open alert")] if _has_open_alert(summary) else []),
         *(str(ALERT_TEXTS[kind]) for kind in supported_kinds if kind in ALERT_TEXTS),
     ]
 
@@ -86,7 +84,7 @@ def list_other_reason_texts(summary: RaterSummary) -> list[str]:
         if reason.alert is None
     ]
     if summary.alerts and not _has_open_alert(summary):
-        reason_texts.insert(0, _("an alarm is muted"))
+        reason_texts.insert(0, _("has a muted alert"))
     return reason_texts
 
 

@@ -93,7 +93,7 @@ def render_raters(request: HttpRequest, project: Project) -> HttpResponse:
     paginator = Paginator(listed, RATERS_PER_PAGE)
     number = get_page_number(request)
     if number > paginator.num_pages:
-        raise Http404(_("No such page."))
+        raise Http404(_("Page not found."))
     page = paginator.page(number)
     rows = _build_rows(selection, rater_list, list(page.object_list))
     context = {
@@ -153,7 +153,9 @@ def _build_rows(
             listed=rater,
             card=summary,
             # "OK" would contradict the chart where the rater lies far below the funnel.
-            status=_("agrees less") if remarks.get(rater.pk) else texts.get_status_label(summary),
+            status=_("Below the others")
+            if remarks.get(rater.pk)
+            else texts.get_status_label(summary),
             reasons=[*texts.list_reason_texts(summary), *filter(None, [remarks.get(rater.pk)])],
             other_reasons=[
                 *texts.list_other_reason_texts(summary),
@@ -232,7 +234,7 @@ def export_funnel(request: HttpRequest, project_id: int, form: str) -> HttpRespo
     """Return the funnel chart of the listed raters as JSON (``form`` must be json)."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     if form != "json":
-        raise Http404(_("No such chart."))
+        raise Http404(_("Chart not found."))
     return render_funnel(request, project)
 
 
@@ -260,7 +262,7 @@ def run_rater_action(request: HttpRequest, project_id: int) -> HttpResponse:
     """Apply an action to the selected raters: ``do`` is pause, resume, message, without or csv."""
     action = request.POST.get("do", "")
     if action not in ("pause", "resume", "message", "without", "csv"):
-        raise BadRequest(_("“do” is one of pause, resume, write, without, csv."))
+        raise BadRequest(_("“do” must be pause, resume, message, without or csv."))
     role = Member.Role.LEAD if action in ("pause", "resume", "message") else Member.Role.VIEWER
     project = get_project(request.user, project_id, role=role)
     ids = parse_rater_ids(request.POST.getlist("rater"))
@@ -271,7 +273,7 @@ def run_rater_action(request: HttpRequest, project_id: int) -> HttpResponse:
         _build_kept_query(QueryDict(request.POST.get("list_query", ""))), mutable=True
     )
     if not selected:
-        messages.error(request, _("Choose a rater first."))
+        messages.error(request, _("Select a rater first."))
     elif action == "csv":
         list_query["rater"] = ",".join(str(rater.pk) for rater in selected)
         return redirect(f"{reverse('raters_file', args=[project.pk])}?{list_query.urlencode()}")
@@ -297,12 +299,12 @@ def _set_paused(
     n = len(changed_raters)
     if paused:
         text = ngettext(
-            "%(n)s rater gets no items until you resume.",
-            "%(n)s raters get no items until you resume.",
+            "%(n)s rater paused.",
+            "%(n)s raters paused.",
             n,
         )
         if changed_raters:
             list_query["paused"] = ",".join(str(rater.pk) for rater in changed_raters)
     else:
-        text = ngettext("%(n)s rater gets items again.", "%(n)s raters get items again.", n)
+        text = ngettext("%(n)s rater resumed.", "%(n)s raters resumed.", n)
     messages.success(request, text % {"n": n})

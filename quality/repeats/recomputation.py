@@ -72,7 +72,10 @@ def list_outdated_questions() -> list[int]:
 
 
 def _compute_and_store_scores(state: RepeatState) -> None:
-    """Compute and store the scores of a question; raises LeaseLost when the lease was lost."""
+    """Compute and store the raters' scores on repeats of a question.
+
+    Raises LeaseLost when the lease was lost.
+    """
     started = time.monotonic()
     question = Question.objects.select_related("project").get(pk=state.question_id)
     # Read the input version first: later changes must make the scores outdated again.

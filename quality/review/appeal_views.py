@@ -45,8 +45,8 @@ def show_own_decisions(request: HttpRequest, project_id: int) -> HttpResponse:
     labels = _get_labels(rater.project)
     rows = [
         {
-            "told": entry,
-            "said": labels.get((entry.decision.question_id, entry.own_code), ""),
+            "entry": entry,
+            "own_label": labels.get((entry.decision.question_id, entry.own_code), ""),
             "decided": labels.get((entry.decision.question_id, entry.decision.code or 0), ""),
             "blocks": content.build_blocks(entry.decision.item.body),
         }
@@ -54,8 +54,8 @@ def show_own_decisions(request: HttpRequest, project_id: int) -> HttpResponse:
     ]
     retired = [
         {
-            "told": entry,
-            "said": labels.get((entry.gold.question_id, entry.own_code), ""),
+            "entry": entry,
+            "own_label": labels.get((entry.gold.question_id, entry.own_code), ""),
             "gold": _format_gold(entry.gold, labels),
             "blocks": content.build_blocks(entry.gold.item.body),
         }
@@ -86,7 +86,7 @@ def submit_gold_appeal(request: HttpRequest, project_id: int, item_id: int) -> H
     except appealing.InvalidAppeal as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, _("The lead will see it and answer here."))
+        messages.success(request, _("Appeal sent. The lead’s answer will appear here."))
     has_exams = rater.exams.exists()
     return redirect("own_exam" if has_exams else "decisions", project_id)
 
@@ -110,7 +110,7 @@ def submit_appeal(request: HttpRequest, project_id: int, item_id: int) -> HttpRe
     except appealing.InvalidAppeal as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, _("The lead will see it and answer here."))
+        messages.success(request, _("Appeal sent. The lead’s answer will appear here."))
     return redirect("own_decisions", project_id)
 
 
@@ -173,5 +173,5 @@ def submit_answer(request: HttpRequest, project_id: int, appeal_id: int) -> Http
     except appealing.InvalidAppeal as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, _("Answered."))
+        messages.success(request, _("Answer sent."))
     return redirect("appeals", project_id)

@@ -91,7 +91,7 @@ def build_no_decision_error() -> InvalidAppeal:
 
     It is the same whether there is a decision or not.
     """
-    return InvalidAppeal(_("There is no decision to contest."))
+    return InvalidAppeal(_("There is no decision to appeal."))
 
 
 def create_appeal(
@@ -103,7 +103,7 @@ def create_appeal(
     """
     text = _validate_text(text)
     if not text:
-        raise InvalidAppeal(_("Say why."))
+        raise InvalidAppeal(_("Enter a reason."))
     try:
         with transaction.atomic():
             return Appeal.objects.create(
@@ -115,7 +115,7 @@ def create_appeal(
                 created_at=timezone.now(),
             )
     except IntegrityError:
-        raise InvalidAppeal(_("You have contested this already.")) from None
+        raise InvalidAppeal(_("You have already appealed this.")) from None
 
 
 @transaction.atomic
@@ -130,7 +130,7 @@ def answer_appeal(*, appeal: Appeal, state: str, text: str, by: Any) -> Appeal:
         raise InvalidAppeal(_("Choose an answer first."))
     row = Appeal.objects.select_for_update().get(pk=appeal.pk)
     if row.state != State.OPEN:
-        raise InvalidAppeal(_("This appeal was answered already."))
+        raise InvalidAppeal(_("This appeal was already answered."))
     row.state, row.answer, row.answered_by, row.answered_at = state, text, by, timezone.now()
     row.save()
     record_event(
@@ -146,5 +146,5 @@ def answer_appeal(*, appeal: Appeal, state: str, text: str, by: Any) -> Appeal:
 def _validate_text(text: str) -> str:
     """Return the stripped text; raises InvalidAppeal."""
     if len(text) > MAX_TEXT_LENGTH or has_nul(text):
-        raise InvalidAppeal(_("%(n)s characters at most, and no NUL") % {"n": MAX_TEXT_LENGTH})
+        raise InvalidAppeal(_("Use at most %(n)s characters, without NUL") % {"n": MAX_TEXT_LENGTH})
     return text.strip()

@@ -64,7 +64,7 @@ def create_decision(
     _check_not_claimed(question, item, by)
     previous = Decision.objects.filter(question=question, item=item).order_by("number").last()
     if code is None and (previous is None or previous.code is None):
-        raise InvalidDecision("label", _("there is no decision to take back"))
+        raise InvalidDecision("label", _("there is no decision to undo"))
     decision = Decision.objects.create(
         question=question,
         item=item,
@@ -96,7 +96,7 @@ def create_decision(
 def _validate_not_archived(question: Question) -> None:
     if Project.objects.filter(pk=question.project_id, archived_at__isnull=False).exists():
         raise InvalidDecision(
-            "item", _("this project is archived: take it up again before you decide its items")
+            "item", _("this project is archived; restore it before you decide its items")
         )
 
 
@@ -127,7 +127,7 @@ def _validate_answer(scale: QuestionScale, code: int | None, reason: str) -> dic
     if code is not None and code not in index_of_code:
         allowed = ", ".join(scale.labels)
         raise InvalidDecision(
-            "label", _("unknown label; one of %(allowed)s") % {"allowed": allowed}
+            "label", _("unknown label; use one of %(allowed)s") % {"allowed": allowed}
         )
     if problem := validation.find_reason_error(reason, max_length=MAX_REASON_LENGTH):
         raise InvalidDecision("reason", problem)
@@ -139,7 +139,7 @@ def _check_not_claimed(question: Question, item: Item, by: Any) -> None:
     claims = ReviewClaim.objects.filter(question=question, item=item, expires_at__gt=timezone.now())
     other_claim = claims.exclude(by=by).select_related("by").first()
     if other_claim is not None:
-        message = _("%(name)s is deciding this item just now") % {"name": other_claim.by}
+        message = _("%(name)s is reviewing this item") % {"name": other_claim.by}
         raise ItemClaimed("item", message)
 
 

@@ -175,7 +175,11 @@ def submit_decision(request: HttpRequest, project_id: int, item_id: int) -> Http
     except review_decisions.InvalidDecision as error:
         status = 409 if isinstance(error, review_decisions.ItemClaimed) else 400
         return _render_review(request, selection, item, error=error.message, status=status)
-    message = _("Decided: item %(key)s.") if code is not None else _("Taken back: item %(key)s.")
+    message = (
+        _("Decision saved for item %(key)s.")
+        if code is not None
+        else _("Decision undone for item %(key)s.")
+    )
     messages.success(request, message % {"key": item.key})
     return _redirect_to_next(
         request, selection, last=item if isinstance(answer, Decision) else None
@@ -225,7 +229,7 @@ def create_gold(request: HttpRequest, project_id: int, item_id: int) -> HttpResp
         by=request.user,
         explanation=decision.reason,
     )
-    messages.success(request, _("Gold answer set: item %(key)s.") % {"key": item.key})
+    messages.success(request, _("Gold answer set for item %(key)s.") % {"key": item.key})
     return _redirect_to_next(request, selection)
 
 
@@ -242,7 +246,7 @@ def create_example(request: HttpRequest, project_id: int, item_id: int) -> HttpR
         return _redirect_to_next(request, selection, last=item)
     if project is None:
         raise Http404(_("This item has no decision."))
-    message = _("An example in version %(n)s of the guidelines: item %(key)s.")
+    message = _("Item %(key)s added as an example to guidelines version %(n)s.")
     messages.success(request, message % {"n": project.guidelines_version, "key": item.key})
     return _redirect_to_next(request, selection)
 

@@ -85,7 +85,7 @@ class AnswerForm(forms.Form):
                 ],
                 error_messages={
                     "required": _("Choose an answer."),
-                    "invalid_choice": _("This is not one of the answers: %(labels)s.")
+                    "invalid_choice": _("Choose one of these answers: %(labels)s.")
                     % {"labels": labels},
                 },
             )
@@ -113,15 +113,15 @@ class AnswerForm(forms.Form):
     def _build_part(self, question: Question) -> dict[str, Any]:
         name = get_field_name(question)
         answer_options = build_question_options(question)
-        chosen = _parse_code(self[name].value())
+        chosen_code = _parse_code(self[name].value())
         return {
             "question": question,
             "name": name,
             "options": answer_options,
             "in_a_row": fits_in_one_row(answer_options),
-            "chosen": chosen,
+            "chosen": chosen_code,
             "chosen_label": next(
-                (option.label for option in answer_options if option.code == chosen), ""
+                (option.label for option in answer_options if option.code == chosen_code), ""
             ),
             "errors": self.errors.get(name, []) if self.is_bound else [],
         }
@@ -146,8 +146,8 @@ class SkipForm(forms.Form):
     reason = forms.CharField(
         max_length=300,
         error_messages={
-            "required": _lazy("Say in a few words why."),
-            "max_length": _lazy("Say it in %(limit_value)d characters at most."),
+            "required": _lazy("Enter a reason."),
+            "max_length": _lazy("Use at most %(limit_value)d characters."),
         },
     )
 

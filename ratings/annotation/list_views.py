@@ -29,7 +29,7 @@ SKIPPED, EXAM = "skipped", "exam"
 LIST_FILTERS = {  # labels of rater_work.LIST_FILTERS and SKIPPED
     "flagged": gettext_lazy("flagged"),
     "comment": gettext_lazy("with a comment"),
-    "changed": gettext_lazy("changed later"),
+    "changed": gettext_lazy("edited"),
     SKIPPED: gettext_lazy("skipped"),
     EXAM: gettext_lazy("in an exam"),
 }

@@ -45,11 +45,13 @@ def send_messages(*, raters: Sequence[Rater], text: str, by: Any) -> list[RaterM
     """
     text = text.replace("\r\n", "\n").strip()
     if not text:
-        raise InvalidRaterMessage(_("Write something first."))
+        raise InvalidRaterMessage(_("Enter a message first."))
     if len(text) > MAX_LENGTH or has_nul(text):
-        raise InvalidRaterMessage(_("%(n)s characters at most, and no NUL") % {"n": MAX_LENGTH})
+        raise InvalidRaterMessage(
+            _("Use at most %(n)s characters, without NUL") % {"n": MAX_LENGTH}
+        )
     if not raters:
-        raise InvalidRaterMessage(_("None of the chosen raters can read it."))
+        raise InvalidRaterMessage(_("None of the selected raters can read messages."))
     unread = RaterMessage.objects.filter(rater__in=raters, text=text, read_at=None)
     notified_ids = set(unread.values_list("rater_id", flat=True))
     return [_create_message(rater, text, by) for rater in raters if rater.pk not in notified_ids]

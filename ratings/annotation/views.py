@@ -38,25 +38,28 @@ from .undo import undo_submission
 MAX_SHOWN_ITEMS = 20  # ids that a request may name as shown
 
 ERROR_RESPONSES = {
-    permissions.ItemNotAssigned: (404, _lazy("This item was never assigned to you.")),
+    permissions.ItemNotAssigned: (404, _lazy("This item wasn't assigned to you.")),
     submission.NoSlotLeft: (
         409,
         _lazy(
-            "Your time for this item was over and others have rated it meanwhile, so your answer"
-            " was not stored. Please go on with the next one."
+            "Your time ran out and others rated this item, so your answer wasn't saved. "
+            "Continue with the next item."
         ),
     ),
-    permissions.ExamRequired: (403, _lazy("You have an exam to pass before you rate here.")),
-    permissions.ExamAnswersFinal: (403, _lazy("Answers of an exam stay as they were given.")),
-    submission.ExamItemNotSkippable: (409, _lazy("In an exam every item is answered.")),
+    permissions.ExamRequired: (403, _lazy("Pass the exam before you rate here.")),
+    permissions.ExamAnswersFinal: (403, _lazy("Exam answers can't be changed.")),
+    submission.ExamItemNotSkippable: (409, _lazy("You can't skip items in an exam.")),
     permissions.CorrectionsClosed: (
         403,
-        _lazy("Ratings cannot be changed in this project any more. What you said before stands."),
+        _lazy("Ratings in this project can no longer be changed. Your earlier answer is kept."),
     ),
-    permissions.ProjectArchived: (403, _lazy("This project is archived: nobody rates in it.")),
+    permissions.ProjectArchived: (
+        403,
+        _lazy("This project is archived and no longer accepts ratings."),
+    ),
     submission.AlreadyRated: (
         409,
-        _lazy("You have rated this item; it cannot be skipped any more."),
+        _lazy("You've rated this item, so you can't skip it."),
     ),
 }
 
@@ -114,7 +117,7 @@ def require_rater(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespon
             if not rate_page.is_sheet_request(request):
                 raise
             response = _render_not_stored(
-                request, rater, 404, _("This item was deleted, or was never assigned to you.")
+                request, rater, 404, _("This item was deleted or wasn't assigned to you.")
             )
         if rate_page.is_sheet_request(request):  # also for a response without a sheet (204)
             response["X-Guidelines"] = str(rater.project.guidelines_version)
@@ -186,9 +189,7 @@ def rate_item(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
             ),
         )
     except UnknownCode:
-        form.add_error(
-            None, _("The answers of this question were changed just now. Please choose again.")
-        )
+        form.add_error(None, _("The answers to this question just changed. Choose again."))
         return rate_page.render_page(request, rater, item, form=form, status=400)
     except submission.AnsweredInOtherWindow:
         return rate_page.render_page(request, rater, item, form=form, is_conflict=True, status=409)
@@ -204,7 +205,7 @@ def rate_goal(request: HttpRequest, rater: Rater) -> HttpResponse:
     text = request.POST.get("goal", "").strip()
     goal = parse_id(text or "0")
     if goal is None or goal > rater_progress.MAX_DAILY_GOAL:
-        message = _("Enter a goal from 1 to %(most)d items a day.") % {
+        message = _("Enter a goal of 1 to %(most)d items per day.") % {
             "most": rater_progress.MAX_DAILY_GOAL
         }
         messages.error(request, message)
@@ -298,7 +299,7 @@ def _respond_after_undo(
 ) -> HttpResponse:
     """Show the item again with the withdrawn answers preselected: submitting them is the redo."""
     labels = rater_work.get_labels(get_questions(rater.project), codes) or [_("skipped")]
-    message = _("%(item)s: %(said)s, taken back.") % {"item": item.key, "said": "; ".join(labels)}
+    message = _("Undone: %(item)s, %(said)s") % {"item": item.key, "said": "; ".join(labels)}
     if rate_page.is_sheet_request(request):
         return rate_page.render_sheet(
             request, rater, item, selected_codes=codes, undone_message=message

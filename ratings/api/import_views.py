@@ -67,7 +67,9 @@ class ImportIn(StrictSerializer):
     layout = _build_choice(LAYOUT_TEXTS, "Layout of a table")
     sheets = _build_choice(SHEET_CHOICES, "Sheets of a workbook with the same columns")
     encoding = _build_choice(ENCODINGS, "Encoding of text that is not UTF-8")
-    source = _build_choice(SOURCES, "Format of the file; detected from its content")
+    source = _build_choice(  # type: ignore[assignment]  # `source` of a Field is another thing
+        SOURCES, "Format of the file; detected from its content"
+    )
     question = _build_text("Key of the question of a table's labels")
     rater = _build_text("Rater of a file that names none")
     scale = _build_choice(Scale.values, "Scale of new questions")

@@ -143,11 +143,14 @@ def _validate_own_rater(lookup: RowLookup, rows: Collection[dict[str, Any]]) -> 
     own_rater = lookup.own_rater
     if own_rater is None:
         raise PermissionDenied(
-            _("Your account is tied to no rater of this project; its lead can do that.")
+            _(
+                "Your account isn't linked to a rater of this project. Ask a project lead to"
+                " link it."
+            )
         )
     named_raters = {row["rater"] for row in rows if "rater" in row}
     if any(lookup.pseudonyms.get(rater, rater) != own_rater for rater in named_raters):
-        raise PermissionDenied(_("You may rate as '%(own)s' alone.") % {"own": own_rater})
+        raise PermissionDenied(_("You can only rate as “%(own)s”.") % {"own": own_rater})
 
 
 def _build_judgement(

@@ -33,16 +33,18 @@ from .query_times import parse_since
 from .serializers import RatingCounts, RatingIn, RatingOut
 
 ERROR_MESSAGES = {
-    permissions.ProjectArchived: _("This project is archived: nobody rates in it."),
-    permissions.RaterPaused: _("The lead has paused your rating. What you rated is kept."),
+    permissions.ProjectArchived: _("This project is archived and no longer accepts ratings."),
+    permissions.RaterPaused: _("Your lead paused your rating. Your ratings are kept."),
     permissions.RaterPausedForGold: _(
-        "Your rating is paused: on items whose right answer is known, your answers were wrong more"
-        " often than this project allows. Your lead decides how you go on."
+        "Your rating is paused. Too many of your answers to test items were wrong. Your "
+        "lead decides what happens next."
     ),
-    permissions.ExamRequired: _("Pass the exam first: the desk and GET .../next/ give its items."),
-    permissions.ExamAnswersFinal: _("Answers of an exam stay as they were given."),
+    permissions.ExamRequired: _(
+        "Pass the exam first. Its items are on the rating page and at GET .../next/."
+    ),
+    permissions.ExamAnswersFinal: _("Exam answers can't be changed."),
     permissions.CorrectionsClosed: _(
-        "Ratings cannot be changed in this project any more. What you said before stands."
+        "Ratings in this project can no longer be changed. Your earlier answer is kept."
     ),
 }
 FILTERS = ("item", "rater", "question", "since", "withdrawn")

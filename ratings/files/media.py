@@ -120,7 +120,7 @@ def _save_items(
         body = bodies.setdefault(upload.key, {})
         address = reverse("media", args=[project.pk, name])
         if body.get(upload.kind) not in (None, "", address):
-            message = _("Item '%(key)s' shows another one already; rename the file.") % {
+            message = _("Item “%(key)s” already shows another file. Rename this file.") % {
                 "key": upload.key
             }
             errors[clean_upload_name(upload.file.name or "")] = message
@@ -146,11 +146,11 @@ def _iter_valid_uploads(files: Sequence[Any], errors: dict[str, Any]) -> Iterato
         key = PurePath(clean_upload_name(file.name or "")).stem.strip()
         if extension is None:
             errors[clean_upload_name(file.name or "")] = _(
-                "This is no image, audio or video of a kind that can be shown."
+                "This isn't a supported image, audio or video file."
             )
         elif find_key_problem(key, max_length=upsert.MAX_KEY_LENGTH):
             errors[clean_upload_name(file.name or "")] = _(
-                "Its name cannot be the name of an item."
+                "This file name can't be used as an item ID."
             )
         else:
             yield MediaUpload(file, key, extension)

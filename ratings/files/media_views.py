@@ -44,19 +44,17 @@ def media_new(request: HttpRequest, project_id: int) -> HttpResponse:
         except OSError:
             logger.exception("an upload could not be stored")
             errors = {
-                "": _(
-                    "The server could not store the files; its disc may be full. Try again later."
-                )
+                "": _("The server couldn't save the files. Its disk may be full. Try again later.")
             }
         else:
             if files:
                 number = counts["created"] + counts["changed"]
                 message = ngettext(
-                    "%(n)s item can be rated now.", "%(n)s items can be rated now.", number
+                    "%(n)s item is ready to rate.", "%(n)s items are ready to rate.", number
                 )
                 messages.success(request, message % {"n": number})
                 return redirect("data", project.pk)
-            errors = {"": _("Choose one file at least.")}
+            errors = {"": _("Choose at least one file.")}
     context = {
         "project": project,
         "problems": errors,

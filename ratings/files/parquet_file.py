@@ -21,8 +21,8 @@ def has_parquet() -> bool:
 def build_missing_response() -> HttpResponse:
     """Return the response to a request for a Parquet file where pyarrow is not installed."""
     message = _(
-        "Parquet files need pyarrow on the server: pip install -r requirements-extra.txt,"
-        " then start it again."
+        "Parquet needs pyarrow on the server. Run pip install -r requirements-extra.txt "
+        "and restart the server."
     )
     return HttpResponse(message, status=501, content_type="text/plain; charset=utf-8")
 

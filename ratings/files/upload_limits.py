@@ -47,7 +47,7 @@ def limit_upload(setting: str) -> Callable[[View], View]:
             length = request.META.get("CONTENT_LENGTH") or "0"
             limit = getattr(settings, setting)
             if not length.isdecimal() or int(length) > limit + FORM_BYTES:
-                text = _("A file may have %(limit)s bytes at most. Nothing was stored.")
+                text = _("Files are limited to %(limit)s bytes. Nothing was saved.")
                 return _render_error(request, 413, text % {"limit": limit})
             if request.method != "POST":
                 return protected(request, *args, **kwargs)
@@ -84,7 +84,7 @@ def _read_body(request: HttpRequest) -> bool:
 
 
 def _get_disk_full_message() -> str:
-    return _("The server could not store the file; its disc may be full. Try again later.")
+    return _("The server couldn't save the file. Its disk may be full. Try again later.")
 
 
 def _render_error(request: HttpRequest, status: int, text: str) -> HttpResponse:

@@ -36,7 +36,7 @@ def run_bulk_action(request: HttpRequest, project_id: int) -> HttpResponse:
     ids = [value for value in item_ids[:MAX_ITEMS_PER_REQUEST] if value <= MAX_ID]
     action = request.POST.get("action", "")
     if not ids:
-        messages.info(request, _("Tick the items first."))
+        messages.info(request, _("Select items first."))
     elif action == "delete":
         query = QueryDict(mutable=True)
         query.setlist("item", [str(value) for value in ids])
@@ -44,7 +44,7 @@ def run_bulk_action(request: HttpRequest, project_id: int) -> HttpResponse:
     elif action in ACTIONS:
         ACTIONS[action](request, project, ids)
     else:
-        raise BadRequest(_("Choose what is to be done with the items."))
+        raise BadRequest(_("Choose an action for the selected items."))
     return redirect_back(request, project)
 
 
@@ -53,8 +53,8 @@ def _withdraw(request: HttpRequest, project: Project, ids: list[int]) -> None:
         project=project, item_ids=ids, withdrawn=True, by=request.user
     )
     message = ngettext(
-        "%(n)s item withdrawn. Its ratings stay; nobody is asked for it any more.",
-        "%(n)s items withdrawn. Their ratings stay; nobody is asked for them any more.",
+        "%(n)s item withdrawn. Its ratings are kept.",
+        "%(n)s items withdrawn. Their ratings are kept.",
         number,
     )
     messages.success(request, message % {"n": number})
@@ -71,8 +71,8 @@ def _restore(request: HttpRequest, project: Project, ids: list[int]) -> None:
 def _request_ratings(request: HttpRequest, project: Project, ids: list[int]) -> None:
     number = rating_requests.request_ratings(project=project, item_ids=ids, by=request.user)
     message = ngettext(
-        "One rating more is asked of %(n)s item.",
-        "One rating more is asked of each of %(n)s items.",
+        "Requested one more rating for %(n)s item.",
+        "Requested one more rating for each of %(n)s items.",
         number,
     )
     messages.success(request, message % {"n": number})
@@ -91,11 +91,11 @@ def _set_gold(request: HttpRequest, project: Project, ids: list[int]) -> None:
             by=request.user,
         )
     except gold.InvalidGoldAnswer:
-        messages.error(request, _("Choose the answer that is right."))
+        messages.error(request, _("Choose the right answer."))
         return
     number = sum(state != "unchanged" for state in states.values())
     message = ngettext(
-        "%(n)s item has this gold answer now.", "%(n)s items have this gold answer now.", number
+        "Gold answer set for %(n)s item.", "Gold answer set for %(n)s items.", number
     )
     messages.success(request, message % {"n": number})
 

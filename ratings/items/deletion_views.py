@@ -46,7 +46,7 @@ def delete_rater(request: HttpRequest, project_id: int, rater_id: int) -> HttpRe
         pseudonymized = personal_data.pseudonymize_rater(
             rater=rater, by=request.user, comments="comments" in request.POST
         )
-        message = _("The ratings stay under the name %(key)s, and nothing else of the person.")
+        message = _("Only the ratings are kept, under the name %(key)s.")
         messages.success(request, message % {"key": pseudonymized.key})
         return redirect("people", project.pk)
     return _confirm_deletion(request, project, Kind.RATER, rater, name=rater.key, back="people")
@@ -84,13 +84,13 @@ def delete_items(request: HttpRequest, project_id: int) -> HttpResponse:
     item_ids = [value for value in item_ids[:MAX_ITEMS_PER_REQUEST] if value <= MAX_ID]
     items = list(Item.objects.filter(project=project, pk__in=item_ids))
     if not items:
-        messages.info(request, _("Tick the items first."))
+        messages.info(request, _("Select items first."))
         return redirect("items", project.pk)
     if request.method == "POST" and request.POST.get("confirmation", "").strip() == str(len(items)):
         purge.start_item_deletions(items=items, by=request.user)
         messages.success(
             request,
-            _("They are being deleted, the counts first. The trace of it stands in the set-up."),
+            _("Deletion started. Settings shows a record of it."),
         )
         return redirect("items", project.pk)
     context = {
@@ -124,7 +124,7 @@ def _confirm_deletion(
         purge.start_deletion(kind=kind, target=target, by=request.user)
         messages.success(
             request,
-            _("It is being deleted, the counts first. The trace of it stands in the set-up."),
+            _("Deletion started. Settings shows a record of it."),
         )
         return redirect("projects") if kind == Kind.PROJECT else redirect(back, project.pk)
     context = {
@@ -142,18 +142,16 @@ def _confirm_deletion(
 def _describe_counts(counts: dict[str, int]) -> list[tuple[str, int]]:
     """Return (text for the number, number) of each kind of row."""
     texts = {
-        "ratings": npgettext_lazy("deleted", "rating that stands", "ratings that stand"),
-        "history": npgettext_lazy("deleted", "line of their history", "lines of their history"),
+        "ratings": npgettext_lazy("deleted", "current rating", "current ratings"),
+        "history": npgettext_lazy("deleted", "history entry", "history entries"),
         "check_answers": npgettext_lazy(
             "deleted",
-            "answer to hidden gold or to a blind repeat",
-            "answers to hidden gold and blind repeats",
+            "check answer (hidden gold or a repeat)",
+            "check answers (hidden gold and repeats)",
         ),
-        "assignments": npgettext_lazy(
-            "deleted", "time that it was given to somebody", "times that it was given to somebody"
-        ),
+        "assignments": npgettext_lazy("deleted", "assignment", "assignments"),
         "gold": npgettext_lazy("deleted", "gold answer", "gold answers"),
-        "versions": npgettext_lazy("deleted", "version of its content", "versions of its content"),
+        "versions": npgettext_lazy("deleted", "content version", "content versions"),
         "items": npgettext_lazy("deleted", "item", "items"),
         "raters": npgettext_lazy("deleted", "rater", "raters"),
         "questions": npgettext_lazy("deleted", "question", "questions"),

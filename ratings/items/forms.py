@@ -24,9 +24,9 @@ class ItemForm(forms.Form):
     """The key of a new item; for an existing item the version that the user was editing."""
 
     key = forms.CharField(
-        label=_lazy("Key"),
+        label=_lazy("ID"),
         max_length=MAX_KEY_LENGTH,
-        help_text=_lazy("Your own name of the item; unique in the project."),
+        help_text=_lazy("Must be unique in the project."),
     )
     version = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
@@ -42,10 +42,10 @@ class ItemForm(forms.Form):
         if self.item is not None:
             return self.item.key
         if classify_key_problem(key, max_length=MAX_KEY_LENGTH):
-            raise forms.ValidationError(_("A key is one line without control characters."))
+            raise forms.ValidationError(_("An ID must be one line without control characters."))
         if Item.objects.filter(project=self.project, key=key).exists():
             raise forms.ValidationError(
-                _("This project has an item “%(key)s” already.") % {"key": key}
+                _("This project already has an item “%(key)s”.") % {"key": key}
             )
         return key
 
@@ -53,8 +53,8 @@ class ItemForm(forms.Form):
         if self.item is not None and self.cleaned_data.get("version") != self.item.version:
             raise forms.ValidationError(
                 _(
-                    "Somebody else changed this item meanwhile. Look at it as it stands, then "
-                    "change it again."
+                    "Someone else changed this item. Check the current version, then "
+                    "make your change again."
                 )
             )
         return self.cleaned_data
@@ -62,7 +62,7 @@ class ItemForm(forms.Form):
 
 class PartForm(forms.Form):
     name = forms.CharField(
-        label=_lazy("Name of the part"),
+        label=_lazy("Part name"),
         max_length=MAX_NAME_LENGTH,
         required=False,
         widget=forms.TextInput({"autocomplete": "off", "list": "part-names"}),
@@ -103,9 +103,9 @@ class NameValueFormSet(forms.BaseFormSet):
             if not form.cleaned_data.get("value") and not form.cleaned_data.get("name"):
                 continue
             if not name:
-                form.add_error("name", _("A name is needed."))
+                form.add_error("name", _("Enter a name."))
             elif name in names:
-                form.add_error("name", _("Each name stands once."))
+                form.add_error("name", _("Use each name once."))
             names.add(name)
 
     def get_name(self, data: dict[str, Any]) -> str:
@@ -173,4 +173,4 @@ def get_body_error(body: dict[str, Any]) -> str | None:
     """Return the error message for a body without content, or None."""
     if has_content(body):
         return None
-    return str(_("There is nothing to show yet: type the text that is to be rated."))
+    return str(_("Enter the text to rate."))

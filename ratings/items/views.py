@@ -68,7 +68,7 @@ def item_gold(request: HttpRequest, project_id: int, item_id: int, key: str) -> 
     ]
     if request.POST.get("action") == "retire":
         if gold.retire_gold_answer(item=item, question=question, by=request.user):
-            messages.success(request, _("The gold answer is taken away; its history stays."))
+            messages.success(request, _("Gold answer removed. Its history is kept."))
         return redirect_back(request, project)
     explanation = request.POST.get("explanation", "").replace("\0", "")
     explanation = explanation.replace("\r\n", "\n").strip()[: gold.MAX_EXPLANATION_LENGTH]
@@ -77,7 +77,7 @@ def item_gold(request: HttpRequest, project_id: int, item_id: int, key: str) -> 
             item=item, question=question, answer=codes, by=request.user, explanation=explanation
         )
     except gold.InvalidGoldAnswer:
-        messages.error(request, _("Choose the answer, or the answers, that are right."))
+        messages.error(request, _("Choose the right answer or answers."))
     else:
         messages.success(request, _("Saved."))
     return redirect_back(request, project)

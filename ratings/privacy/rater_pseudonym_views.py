@@ -24,14 +24,14 @@ class HideForm(forms.Form):
     hidden = forms.TypedChoiceField(
         choices=[("1", "1"), ("0", "0")], coerce=lambda value: value == "1"
     )
-    confirm = forms.BooleanField(label=gettext_lazy("Yes, do this for the whole project"))
+    confirm = forms.BooleanField(label=gettext_lazy("Yes, apply this to the whole project"))
 
 
 class DisclosureForm(forms.Form):
     reason = forms.CharField(
         label=gettext_lazy("Reason"),
         max_length=500,
-        help_text=gettext_lazy("It stands in the audit trail, with your name."),
+        help_text=gettext_lazy("Recorded in the audit log with your name."),
     )
 
 
@@ -53,10 +53,10 @@ def set_raters_hidden(request: HttpRequest, project_id: int) -> HttpResponse:
         return _render_page(request, project, hide_form=form, status=400)
     if form.cleaned_data["hidden"]:
         rater_pseudonyms.hide_raters(project=project, by=request.user)
-        messages.success(request, _("Raters stand under pseudonyms now."))
+        messages.success(request, _("Raters are now anonymized."))
     else:
         rater_pseudonyms.restore_raters(project=project, by=request.user)
-        messages.success(request, _("Raters have their keys and names again."))
+        messages.success(request, _("Rater names restored."))
     return redirect("rater_pseudonyms", project.pk)
 
 

@@ -103,25 +103,25 @@ async function start(figure) {
 const folded = (figure) => figure.closest("details:not([open])");
 
 async function refresh(figure) {
-  const known = drawn.get(figure);
-  if (!known) return folded(figure) ? undefined : start(figure);
+  const chart = drawn.get(figure);
+  if (!chart) return folded(figure) ? undefined : start(figure);
   const fresh = await read(figure);
-  if (JSON.stringify(fresh.spec) !== known.spec) return draw(figure, fresh);
-  known.rows = fresh.rows;
-  await known.view.data("rows", fresh.rows).runAsync();
+  if (JSON.stringify(fresh.spec) !== chart.spec) return draw(figure, fresh);
+  chart.rows = fresh.rows;
+  await chart.view.data("rows", fresh.rows).runAsync();
   return undefined;
 }
 
 async function download(button) {
   const figure = button.closest(".chart");
-  const known = drawn.get(figure);
-  if (!known) return;
+  const chart = drawn.get(figure);
+  if (!chart) return;
   const form = button.dataset.download;
   let url;
   if (form === "svg") {
-    url = URL.createObjectURL(new Blob([await known.view.toSVG()], { type: "image/svg+xml" }));
+    url = URL.createObjectURL(new Blob([await chart.view.toSVG()], { type: "image/svg+xml" }));
   } else {
-    url = await known.view.toImageURL("png", 2);
+    url = await chart.view.toImageURL("png", 2);
   }
   const link = document.createElement("a");
   link.href = url;

@@ -15,7 +15,7 @@
 
   for (const box of boxes) {
     const field = box.querySelector("input[type=file]");
-    const said = box.querySelector("[data-drop-said]");
+    const fileNames = box.querySelector("[data-drop-said]");
     box.addEventListener("dragover", () => box.classList.add("is-over"));
     box.addEventListener("dragleave", (event) => {
       if (!box.contains(event.relatedTarget)) box.classList.remove("is-over");
@@ -25,7 +25,7 @@
       if (holdsFiles(event) && event.dataTransfer.files.length) take(field, event.dataTransfer.files);
     });
     field.addEventListener("change", () => {
-      said.textContent = [...field.files].map((file) => file.name).join(", ");
+      fileNames.textContent = [...field.files].map((file) => file.name).join(", ");
     });
   }
 

@@ -1,7 +1,7 @@
 /* Ctrl+K finds and goes anywhere; ? lists the keys; g and a letter go to a line of the rail (data-go).
 
    Single keys (? and g) do nothing while something is typed, while a dialog is open, at the desk (which has its own), and
-   where "Single keys work" is off: the switch of the desk and of the list of keys is one. */
+   where single-key shortcuts are off: the switch of the desk and of the list of keys is one. */
 (() => {
   "use strict";
 
@@ -9,7 +9,7 @@
   const help = document.getElementById("keys-help");
   if (!palette || !help) return;
   const field = palette.querySelector("input[type=search]");
-  const found = palette.querySelector(".palette__found");
+  const results = palette.querySelector(".palette__found");
   const SWITCH = "concord:desk:keys";
   const PATIENCE = 120; // ms between the last letter and the question
   const SEQUENCE = 1500; // ms between g and the letter
@@ -31,14 +31,14 @@
       const lines = await answer.text();
       if (number !== asked) return;
       const parsed = new DOMParser().parseFromString(lines, "text/html");
-      found.replaceChildren(...parsed.body.childNodes);
+      results.replaceChildren(...parsed.body.childNodes);
       shown = query;
     } catch {
       /* offline: the form still sends */
     }
   }
 
-  const lines = () => [...found.querySelectorAll("a")];
+  const lines = () => [...results.querySelectorAll("a")];
 
   function step(by) {
     const all = [field, ...lines()];

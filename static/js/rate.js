@@ -110,7 +110,7 @@
     if (form.elements.comment?.value || form.elements.flagged?.checked) {
       form.querySelector(".answers__more").open = true;
     }
-    if (chosen.some(([, value]) => value)) say(texts.textDraft);
+    if (chosen.some(([, value]) => value)) showNotice(texts.textDraft);
   }
 
   function forgetOldDrafts() {
@@ -130,7 +130,7 @@
   // --- what is shown
 
   /** A message between the item and the answers: neither moves. Errors and warnings stay until something changes. */
-  function say(text, { kind = "info", link = null, action = null, stays = kind !== "info" } = {}) {
+  function showNotice(text, { kind = "info", link = null, action = null, stays = kind !== "info" } = {}) {
     window.clearTimeout(toastEnds);
     status.replaceChildren();
     if (!text) return null;
@@ -146,7 +146,7 @@
       notice.append(anchor);
     }
     if (action) notice.append(toastButton(action.text, action.run, "button--small"));
-    const dismiss = toastButton("× ", () => say(""), "button--quiet button--small");
+    const dismiss = toastButton("× ", () => showNotice(""), "button--quiet button--small");
     const key = document.createElement("kbd");
     key.textContent = "Esc";
     dismiss.append(key);
@@ -175,7 +175,7 @@
   /** `requested`: by the rater just now. Else keys wait a moment, for they may be meant for the sheet before. */
   function show(section, { requested = true } = {}) {
     if (!requested) keysFrom = performance.now() + UNREQUESTED_MS;
-    if (!status.querySelector("[data-problem], [data-kept]")) say("");
+    if (!status.querySelector("[data-problem], [data-kept]")) showNotice("");
     heard.textContent = "";
     holder.replaceChildren(section);
     arrange(section);
@@ -224,7 +224,7 @@
   function lookAtAnswers(section) {
     const now = listAnswers(section);
     if (!now) return;
-    if (lastAnswers && lastAnswers !== now) say(texts.textAnswers, { kind: "warning" });
+    if (lastAnswers && lastAnswers !== now) showNotice(texts.textAnswers, { kind: "warning" });
     lastAnswers = now;
   }
 
@@ -246,7 +246,7 @@
   async function markRead(message) {
     const answer = await ask(message.action, { method: "POST", headers: { "X-CSRFToken": csrfToken() } });
     if (answer.problem === "signedOut") return sayProblem(answer.problem);
-    if (answer.problem) return say(texts.textMessage, { kind: "error" });
+    if (answer.problem) return showNotice(texts.textMessage, { kind: "error" });
     readHere.add(message.dataset.message);
     message.remove();
     return focusItem();
@@ -349,10 +349,10 @@
   function sayProblem(problem) {
     let notice;
     if (problem === "signedOut") {
-      notice = say(texts.textSignedOut, { kind: "error", link: { href: texts.signIn, text: texts.textSignIn } });
+      notice = showNotice(texts.textSignedOut, { kind: "error", link: { href: texts.signIn, text: texts.textSignIn } });
     } else {
       const text = problem === "offline" ? texts.textOffline.replace("%s", outbox.length || 1) : texts.textFailed;
-      notice = say(text, { kind: "error" });
+      notice = showNotice(text, { kind: "error" });
     }
     notice.dataset.problem = problem;
   }
@@ -472,7 +472,7 @@
       const [entry] = outbox;
       if (entry.tried && isOutdated(entry)) {
         removeEntry(entry);
-        say("");
+        showNotice("");
         continue;
       }
       const answer = await post(entry);
@@ -487,7 +487,7 @@
       removeEntry(entry);
       settle(answer, entry);
     }
-    if (status.querySelector(".notice")?.dataset.problem) say("");
+    if (status.querySelector(".notice")?.dataset.problem) showNotice("");
     fetchAhead();
   }
 
@@ -499,7 +499,7 @@
     if (entry.tried) body.set("delayed", "on"); // how long the item was visible is unknown
     let waiting = null;
     const slow = window.setTimeout(() => {
-      if (!status.firstElementChild) waiting = say(texts.textStoring, { kind: "waiting" });
+      if (!status.firstElementChild) waiting = showNotice(texts.textStoring, { kind: "waiting" });
     }, SLOW_MS);
     // keepalive: an answer on its way arrives even when the window is closed.
     const answer = await ask(entry.action, { method: "POST", body, headers: { "X-CSRFToken": csrfToken() }, keepalive: true });
@@ -533,7 +533,7 @@
       if (isSeen) showReturned(next);
       else {
         const action = next.dataset.item && { text: texts.textOpen, run: () => showReturned(next) };
-        say(next.dataset.item ? texts.textRefused.replace("%s", () => describe(next)) : next.querySelector("p").textContent, { kind: "warning", action });
+        showNotice(next.dataset.item ? texts.textRefused.replace("%s", () => describe(next)) : next.querySelector("p").textContent, { kind: "warning", action });
       }
     }
   }
@@ -597,7 +597,7 @@
     if (!(gap >= 0 && gap < PAUSE_MS)) work = { start: now };
     if (now - work.start >= WORK_MS && !work.suggested) {
       work.suggested = true;
-      say(texts.textBreak, { stays: true }).dataset.kept = "";
+      showNotice(texts.textBreak, { stays: true }).dataset.kept = "";
     }
     store.set(key, JSON.stringify({ ...work, last: now }));
   }
@@ -615,7 +615,7 @@
       removeEntry(unsent);
       if (isNew(sheet())) ahead.unshift(sheet());
       show(unsent.section);
-      return say(texts.textReopened);
+      return showNotice(texts.textReopened);
     }
     const here = sheet();
     const body = new FormData();
@@ -628,7 +628,7 @@
     if (!undone) return undefined;
     saveDraft(); // it outlives the page, until it is submitted again or changed
     const redo = { text: texts.textRedo, run: submit };
-    return say(undone, { action: firstOpenQuestion() ? null : redo });
+    return showNotice(undone, { action: firstOpenQuestion() ? null : redo });
   }
 
   /** Look at the item before, without withdrawing anything. */
@@ -640,7 +640,7 @@
 
   function showEarlier(answer, here) {
     if (answer.problem) sayProblem(answer.problem);
-    else if (!answer.section) say(texts.textNothingBefore);
+    else if (!answer.section) showNotice(texts.textNothingBefore);
     else if (sheet() === here) {
       if (isNew(here)) ahead.unshift(here);
       if (answer.section.dataset.undone) answer.section.dataset.seen = "yes"; // no draft is better
@@ -664,7 +664,7 @@
     if (open) {
       goTo(open);
       const question = open.querySelector("legend").textContent.trim();
-      if (open === current || !isAnswered(current)) say(texts.textChoose.replace("%s", () => question), { kind: "warning" });
+      if (open === current || !isAnswered(current)) showNotice(texts.textChoose.replace("%s", () => question), { kind: "warning" });
     } else if (answers()) {
       answers().requestSubmit();
     }
@@ -689,8 +689,8 @@
 
   function choose(key) {
     const current = currentQuestion();
-    const others = keysAreApart() ? questions().filter((one) => one !== current) : [];
-    const question = [current, ...others].find((one) => one && withKey(one, key));
+    const otherQuestions = keysAreApart() ? questions().filter((candidate) => candidate !== current) : [];
+    const question = [current, ...otherQuestions].find((candidate) => candidate && withKey(candidate, key));
     if (!question) return false;
     const input = withKey(question, key);
     const wasComplete = !firstOpenQuestion();
@@ -713,7 +713,7 @@
 
   function sayNoKey(key) {
     const question = currentQuestion()?.querySelector("legend").textContent.trim();
-    if (question) say(texts.textNoKey.replace("%k", key).replace("%q", () => question));
+    if (question) showNotice(texts.textNoKey.replace("%k", key).replace("%q", () => question));
   }
 
   /** Where the rater wants it, the choice that completes the answers submits them, and so does one for the last question. */
@@ -746,8 +746,8 @@
 
   /** What was written stays in sight. */
   function leaveField(element) {
-    const said = answers()?.elements;
-    if (!element.closest(".answers__more") || !(said.comment.value || said.flagged.checked)) {
+    const fields = answers()?.elements;
+    if (!element.closest(".answers__more") || !(fields.comment.value || fields.flagged.checked)) {
       element.closest("details")?.removeAttribute("open");
     }
     focusItem();
@@ -757,7 +757,7 @@
   function dismiss() {
     const menu = holder.querySelector(".tool[open]");
     if (menu) menu.open = false;
-    else if (status.firstElementChild) say("");
+    else if (status.firstElementChild) showNotice("");
     else if (!news.hidden) news.hidden = true;
     else written.querySelector("form")?.requestSubmit();
     focusItem();
@@ -858,7 +858,7 @@
       const next = stays ? question : (firstOpenQuestion() ?? question);
       setCurrent(next);
       if (next !== question) shownAt = performance.now();
-      if (status.querySelector(".notice--warning")) say("");
+      if (status.querySelector(".notice--warning")) showNotice("");
     }
     if (event.target.closest("form.answers")) saveDraft();
     if (event.target.matches("input[data-key]") && byPointer) advance(event.target.closest(".question"), wasComplete);

@@ -40,7 +40,7 @@
     const form = table.closest("form");
     const total = form.querySelector(`[name="${table.dataset.prefix}-TOTAL_FORMS"]`);
     const blank = form.querySelector("template[data-category-row]");
-    const said = form.querySelector("[data-categories-said]");
+    const output = form.querySelector("[data-categories-said]");
     const label = (row) => row.querySelector('[name$="-label"]').value || "…";
     let dragged = null;
 
@@ -96,7 +96,7 @@
         row.draggable = false;
         row.classList.remove("categories__row--dragged");
         dragged = null;
-        tell(row);
+        renumberAndAnnounce(row);
       });
     }
 
@@ -104,14 +104,14 @@
       const other = by < 0 ? row.previousElementSibling : row.nextElementSibling;
       if (!other) return;
       other[by < 0 ? "before" : "after"](row);
-      tell(row);
+      renumberAndAnnounce(row);
       focus.focus();
     }
 
-    function tell(row) {
+    function renumberAndAnnounce(row) {
       renumber();
       const place = [...body.rows].indexOf(row) + 1;
-      said.textContent = table.dataset.moved.replace("%s", label(row)).replace("%s", place);
+      output.textContent = table.dataset.moved.replace("%s", label(row)).replace("%s", place);
     }
 
     function renumber() {

@@ -147,26 +147,28 @@
     return [day, `${two(moment.getHours())}:${two(moment.getMinutes())}`];
   }
 
-  function passed(moment) {
+  // Within a minute the text of the server, "just now", is still true.
+  function passed(moment, text) {
     const seconds = (moment - Date.now()) / 1000;
+    if (Math.abs(seconds) < 60) return text;
     if (Math.abs(seconds) >= 7 * 86400) return exact(moment)[0];
-    const [unit, length] = UNITS.find(([, least]) => Math.abs(seconds) >= least) ?? UNITS.at(-1);
+    const [unit, length] = UNITS.find(([, least]) => Math.abs(seconds) >= least);
     return ago.format(Math.trunc(seconds / length), unit);
   }
 
-  function tellMoments() {
+  function formatMoments() {
     for (const element of document.querySelectorAll("time[data-moment]")) {
       const moment = new Date(element.dateTime);
       const words = exact(moment).join(" ");
       element.title = words;
-      const told = element.dataset.moment === "exact" ? words : passed(moment);
-      if (element.textContent !== told) element.textContent = told;
+      const text = element.dataset.moment === "exact" ? words : passed(moment, element.textContent);
+      if (element.textContent !== text) element.textContent = text;
     }
     frames(); // other words, other widths
   }
 
-  tellMoments();
-  document.addEventListener("htmx:load", tellMoments);
+  formatMoments();
+  document.addEventListener("htmx:load", formatMoments);
 
   const last = new WeakMap();
 

@@ -14,6 +14,7 @@ from events.models import EventBatch, FeedState
 from metrics.jobs.question_updates import update_question
 from projects.models import ApiToken, Category, Item, Question
 from ratings.models import Assignment, DataFolder, ImportFilePart, Rating, Revision
+from tests.cast import rate_many
 
 pytestmark = pytest.mark.django_db
 
@@ -45,11 +46,16 @@ def get_admin_url(model, page="changelist", *args):
 
 
 @pytest.fixture
-def filled_project(project, question, rate, admin, api_for):
+def filled_project(project, question, admin, api_for):
     """Return a project with rows in most tables."""
-    for number in range(12):
-        for rater in "abc":
-            rate(question, f"i{number}", rater, "minor" if number % 2 else "major")
+    rate_many(
+        question,
+        (
+            (f"i{number}", rater, "minor" if number % 2 else "major")
+            for number in range(12)
+            for rater in "abc"
+        ),
+    )
     Assignment.objects.create(
         item=project.items.first(), rater=project.raters.first(), leased_until=timezone.now()
     )
@@ -134,7 +140,7 @@ def test_confusable_usernames_are_rejected(client_for, admin, make_user, name):
 
 
 def test_models_are_named_in_both_languages(client_for: Any, admin: Any) -> None:
-    from agreement_site.navigation.model_names import MODEL_NAMES
+    from agreement_site.navigation.admin_model_names import MODEL_NAMES
 
     registered = {
         model._meta.label

@@ -19,13 +19,13 @@ def test_forbidden_page_names_the_leads(project, client_for, annotator, lead, st
     address = f"/projects/{project.pk}/settings/"
     page = client_for(annotator).get(address)
     assert page.status_code == 403
-    assert "Ask who leads this project: Lea Lovelace." in page.content.decode()
+    assert "Ask a project lead: Lea Lovelace." in page.content.decode()
     page = client_for(stranger).get(address)
     assert page.status_code == 404
     assert "Lovelace" not in page.content.decode()
-    assert "may be mistyped" in page.content.decode()
+    assert "Check the address." in page.content.decode()
     Member.objects.filter(project=project, role="lead").delete()
-    assert "Ask who leads" not in client_for(annotator).get(address).content.decode()
+    assert "Ask a project lead" not in client_for(annotator).get(address).content.decode()
 
 
 UNKNOWN_ADDRESSES = [
@@ -54,7 +54,7 @@ def test_not_found_page_keeps_the_navigation_of_the_project(
     assert 'id="rail"' in text
     main = text.split("<main", 1)[1].split("</main>")[0]
     assert f'href="{root}{link}"' in main
-    assert "not yours" not in main
+    assert "have access" not in main
 
 
 @pytest.mark.parametrize("path", [path for path, *_others in UNKNOWN_ADDRESSES])
@@ -94,11 +94,11 @@ def test_form_of_an_ended_session_reports_it(client_for, lead):
     csrf_client.cookies = client_for(lead).cookies
     rejected = csrf_client.post("/projects/new/", {"name": "x"})
     assert rejected.status_code == 403
-    assert "Load it anew" in rejected.content.decode()
-    assert "your session may be over" not in rejected.content.decode()
+    assert "Reload the page" in rejected.content.decode()
+    assert "Your session may have expired" not in rejected.content.decode()
     ended = Client(enforce_csrf_checks=True).post("/projects/new/", {"name": "x"})
     assert ended.status_code == 403
-    assert "your session may be over" in ended.content.decode()
+    assert "Your session may have expired" in ended.content.decode()
 
 
 def test_admin_index_lists_people_first_and_internals_last(client_for, admin):
@@ -129,6 +129,6 @@ def test_admin_index_lists_people_first_and_internals_last(client_for, admin):
     assert re.findall(r"<details class=\"app-(\w+)", text)[-1] == "internals"
     assert text.count('<details class="app-') == len(groups) - 1
     assert "<details open" not in text and "app-first" not in text[text.index("<details") :]
-    assert '<a class="way-back" href="/">Back to the projects</a>' in text
+    assert '<a class="way-back" href="/">Back to projects</a>' in text
     user_list = client_for(admin).get("/admin/auth/user/").text
     assert 'class="way-back"' in user_list

@@ -72,8 +72,8 @@ def test_retention_keeps_entries_of_held_projects(held_project: Project, setting
         entry = AuditLogEntry.objects.create(action="x", project_id=project_id, address="192.0.2.1")
         AuditLogEntry.objects.filter(pk=entry.pk).update(created_at=get_days_ago(40))
     retention.apply_retention_rules()
-    kept = set(AuditLogEntry.objects.values_list("project_id", "address"))
+    remaining = set(AuditLogEntry.objects.values_list("project_id", "address"))
     expected: set[tuple[int | None, str]] = {(held_project.pk, "192.0.2.1")}
     if settings.LEGAL_HOLD == ["all"]:
         expected.add((None, "192.0.2.1"))
-    assert kept == expected
+    assert remaining == expected

@@ -119,5 +119,5 @@ def test_today_is_a_day_of_the_project_time_zone(
         )
     with time_machine.travel(utc(*now), tick=False):
         text = client_for(annotator).get(f"/projects/{project.pk}/my-ratings/").content.decode()
-    assert f"Total rated: 1, today: {today}." in text
-    assert f"Times are in the zone {zone}." in text
+    assert f"1 rated in total, {today} today." in text
+    assert f"Times are in {zone}." in text

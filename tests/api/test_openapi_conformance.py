@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,6 +23,8 @@ from agreement_site.wsgi import application
 from metrics.jobs.question_updates import update_question
 from projects import authentication
 from projects.models import Project
+
+pytestmark = pytest.mark.sqlite_only("what the schema says does not depend on the database")
 
 RESPONSE_CHECKS = [
     not_a_server_error,
@@ -58,7 +61,6 @@ def request_context(
     return {"project_id": stocked.pk, "token": authentication.create_token(user=lead)}
 
 
-@schema.parametrize()
 @settings(
     max_examples=10,
     deadline=None,
@@ -69,10 +71,30 @@ def request_context(
         HealthCheck.filter_too_much,
     ],
 )
-def test_every_response_matches_the_schema(case: Any, request_context: dict[str, Any]) -> None:
+def check_responses(case: Any, request_context: dict[str, Any]) -> None:
     if "project_id" in (case.path_parameters or {}):
         case.path_parameters["project_id"] = request_context["project_id"]
     # The client of schemathesis does not decompress.
     headers = {"Authorization": f"Bearer {request_context['token']}", "Accept-Encoding": "identity"}
     response = case.call(headers=headers)
     case.validate_response(response, checks=RESPONSE_CHECKS)
+
+
+def list_operations() -> list[str]:
+    """Return method and path of each operation."""
+    operations: Any = schema.get_all_operations()
+    return [operation.ok().label for operation in operations]
+
+
+# A test for each operation: schemathesis gives those of one function the same ID, and of tests with
+# the same ID, pytest-xdist runs one.
+for label in list_operations():
+    name = re.sub(r"\W+", "_", label.lower()).strip("_")
+    globals()[f"test_responses_of_{name}"] = schema.include(name=label).parametrize()(
+        check_responses
+    )
+
+
+def test_each_operation_has_its_own_test(db: None) -> None:  # beside the others
+    names = [name for name in globals() if name.startswith("test_responses_of_")]
+    assert len(names) == len(list_operations()) > 70

@@ -149,7 +149,7 @@ def is_existing_path(path: str, document: Path) -> bool:
 def is_existing_route(path: str) -> bool:
     """Return True if a route contains the path from the beginning of one of its segments."""
     route = re.sub(r"\{[^}]+\}", "{}", path).lstrip("/")
-    return any(f"/{route}" in f"/{known}" for known in list_routes())
+    return any(f"/{route}" in f"/{site_route}" for site_route in list_routes())
 
 
 def find_unknown_path(span: str, document: Path) -> str | None:

@@ -226,7 +226,7 @@ def test_a_recount_waits_for_a_worker_that_finishes_a_share(
     monkeypatch.setattr(counting, "mark_change_counted", mark_and_wait)
     worker = start_threads(lambda: backlog.save_range(share, change))
     gate.wait_until_reached()
-    recount = start_threads(lambda: question_updates.reset_counts(question))
+    recount = start_threads(lambda: question_updates.delete_counts_and_results(question))
     wait_until_blocked()
     gate.open()
     assert wait_for_results(worker) == [True]
@@ -290,7 +290,7 @@ def test_counts_are_exact_with_concurrent_raters_counters_and_leads(
         project = Project.objects.get(pk=question.project_id)
         for zone in ("Pacific/Kiritimati", "America/Los_Angeles", "UTC"):
             change_project(project=project, by=lead, time_zone=zone)
-            question_updates.reset_counts(question)
+            question_updates.delete_counts_and_results(question)
 
     counters = start_threads(count, count)
     try:
@@ -532,7 +532,7 @@ def test_waiting_recount_holds_no_row_that_raters_need(question: Any, ids: Any) 
         question_updates.update_question(question.pk)
     with transaction.atomic():
         save_ratings(question, (first, rater, 2))
-        futures = start_threads(lambda: question_updates.reset_counts(question))
+        futures = start_threads(lambda: question_updates.delete_counts_and_results(question))
         wait_until_blocked()
         save_ratings(question, (second, rater, 2))
     wait_for_results(futures)

@@ -112,7 +112,7 @@ def test_counting_is_atomic(question: Any, ids: Any) -> None:
 
 
 def test_first_counting_of_a_question_is_atomic(question: Any, ids: Any) -> None:
-    question_updates.reset_counts(question)
+    question_updates.delete_counts_and_results(question)
     CountState.objects.all().delete()
     assert crash_at_each_statement(lambda: question_counting.count_items(question.pk)) > 5
 
@@ -196,7 +196,7 @@ def test_changes_that_cancel_out_do_not_stay_uncounted(question: Any) -> None:
 
 
 def test_recount_is_atomic(question: Any, ids: Any) -> None:
-    assert crash_at_each_statement(lambda: question_updates.reset_counts(question)) > 5
+    assert crash_at_each_statement(lambda: question_updates.delete_counts_and_results(question)) > 5
 
 
 def test_recording_ratings_is_atomic(question: Any, ids: Any) -> None:

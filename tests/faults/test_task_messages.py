@@ -86,7 +86,7 @@ def test_every_task_is_covered_here() -> None:
     names = ("count_question", "compute_attribution", "compute_filtered_result", "compute_report")
     metrics_tasks = {f"metrics.tasks.{name}" for name in names}
     other_tasks = {"ratings.tasks.run_import", "core.jobs.wakeup.wake_sweeps"}
-    event_tasks = {"events.tasks.publish", "events.tasks.deliver"}
+    event_tasks = {"events.tasks.publish_events", "events.tasks.deliver_to_webhook"}
     assert metrics_tasks | other_tasks | event_tasks == OWN_TASKS
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -155,17 +156,32 @@ def compute_project_results(ratings: list[Rating], scale: QuestionScale) -> dict
 
 
 def compute_coefficients(items: Iterable[list[int]], scale: QuestionScale) -> dict[str, Any]:
-    counts = np.array(
-        [[codes.count(code) for code in scale.codes.tolist()] for codes in items], np.int64
+    counts = [[codes.count(code) for code in scale.codes.tolist()] for codes in items]
+    return _compute_pattern_coefficients(
+        _freeze(counts), scale.k, scale.kind, _freeze(scale.values), _freeze(scale.matrix)
     )
+
+
+@functools.lru_cache(maxsize=1000)  # periods, and the states after two crashes, are often the same
+def _compute_pattern_coefficients(
+    counts: Any, k: int, kind: str, values: Any, weight_matrix: Any
+) -> dict[str, Any]:
+    table = np.array(counts, np.int64).reshape(len(counts), k)
     estimates = pattern_coefficients(
-        counts,
-        np.ones(len(counts), np.int64),
-        scale=scale.kind,
-        values=scale.values,
-        weight_matrix=scale.matrix,
+        table,
+        np.ones(len(table), np.int64),
+        scale=kind,
+        values=None if values is None else np.array(values),
+        weight_matrix=None if weight_matrix is None else np.array(weight_matrix),
     )
     return {name: estimate.to_value() for name, estimate in estimates.items()}
+
+
+def _freeze(numbers: Any) -> Any:
+    """Return an array or nested lists as nested tuples, which can be the key of a cache."""
+    if isinstance(numbers, np.ndarray):
+        numbers = numbers.tolist()
+    return tuple(map(_freeze, numbers)) if isinstance(numbers, list) else numbers
 
 
 def compute_rater_results(
@@ -218,16 +234,30 @@ def compute_peer_coefficients(
         None if tables.moments is None else scale.reorder_to_declared(tables.moments[row], axes=3)
     )
     n_items = tables.n_items[row]
+    return _compute_peer_coefficients(
+        _freeze(table),
+        _freeze(moments),
+        int(n_items),
+        _freeze(scale.values),
+        tuple((name, _freeze(matrix)) for name, matrix in scale.build_weight_matrices().items()),
+    )
+
+
+@functools.lru_cache(maxsize=1000)
+def _compute_peer_coefficients(
+    table_rows: Any, moment_rows: Any, n_items: int, value_list: Any, weight_rows: Any
+) -> dict[str, Any]:
+    table = np.array(table_rows)
+    moments = None if moment_rows is None else np.array(moment_rows)
+    values = None if value_list is None else np.array(value_list)
     estimates = {}
-    for name, matrix in scale.build_weight_matrices().items():
+    for name, rows in weight_rows:
         suffix = "" if name == "none" else f"_{name}"
         estimates[f"vs_peers{suffix}"] = peers.peer_kappa(
-            table, moments, n_items, weights=matrix
+            table, moments, n_items, weights=np.array(rows)
         ).to_value()
     estimates["vs_peers_percent"] = peers.peer_percent_agreement(table, moments, n_items).to_value()
-    estimates["vs_peers_bias"] = peers.peer_bias(
-        table, moments, n_items, values=scale.values
-    ).to_value()
+    estimates["vs_peers_bias"] = peers.peer_bias(table, moments, n_items, values=values).to_value()
     return estimates
 
 

@@ -72,12 +72,12 @@ def test_every_member_reads_guidelines_and_their_history(
     project = request.getfixturevalue("versioned_project")
     client = client_for(request.getfixturevalue(name))
     current_page = client.get(f"/projects/{project.pk}/guidelines/").content.decode()
-    assert "Version 2, in force now" in current_page
+    assert "Version 2 (current)" in current_page
     assert "<p>Look <em>three</em> times.</p>" in current_page
     assert "<del>Look twice.</del>" in current_page
     assert "<ins>Look *three* times.</ins>" in current_page
     old_page = client.get(f"/projects/{project.pk}/guidelines/1/").content.decode()
-    assert "Version 1, no longer in force" in old_page
+    assert "Version 1 (no longer current)" in old_page
     assert "<p>Look twice.</p>" in old_page
 
 
@@ -118,7 +118,7 @@ def test_missing_guidelines_show_an_empty_state(
     client_for: Any, project: Project, annotator: Any
 ) -> None:
     page = client_for(annotator).get(f"/projects/{project.pk}/guidelines/").content.decode()
-    assert "not written guidelines yet" in page
+    assert "There are no guidelines yet" in page
 
 
 def test_the_preview_is_what_raters_see(
@@ -182,7 +182,7 @@ def test_too_many_changed_lines_show_a_note(client_for: Any, project: Project, l
         text = "\n".join(f"{word} {number}" for number in range(MAX_CHANGED_LINES))
         change_project(project=project, by=lead, guidelines=text)
     page = client_for(lead).get(f"/projects/{project.pk}/guidelines/")
-    assert "Version 2 changed too many lines to list them." in page.content.decode()
+    assert "Version 2 changed too many lines to list." in page.content.decode()
 
 
 @pytest.mark.parametrize("text", ["![" * 100_000, "a|" * 100_000])

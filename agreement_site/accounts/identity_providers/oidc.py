@@ -130,9 +130,9 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         """Add a message on the connection's success, and return the URL to redirect to."""
         if SocialAccount.objects.filter(pk=socialaccount.pk, user=request.user.pk).exists():
             security_log.log_event("sign_in_connected", after=_build_audit_values(socialaccount))
-            messages.success(request, _("Connected: you can sign in by it from now on."))
+            messages.success(request, _("Connected. You can now sign in with this provider."))
         else:
-            messages.error(request, _("It belongs to another account here."))
+            messages.error(request, _("This identity is connected to another account."))
         return super().get_connect_redirect_url(request, socialaccount)
 
 
@@ -258,7 +258,7 @@ class ManageConnections(InvalidFormStatusMixin, ConnectionsView):
         else:  # the provider is no longer configured, and allauth would look it up
             account.delete()
             response = redirect(self.get_success_url())
-        messages.success(self.request, _("It is removed."))
+        messages.success(self.request, _("Removed."))
         return response
 
 

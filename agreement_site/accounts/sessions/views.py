@@ -60,5 +60,5 @@ def end_session(request: HttpRequest, session_id: int | None = None) -> HttpResp
             "session_revoked", before={"browser": describe_browser(session.user_agent)}
         )
         session.end()
-    messages.success(request, _("Ended: whoever used it has to sign in again."))
+    messages.success(request, _("Session ended."))
     return redirect("usersessions_list")

@@ -118,15 +118,15 @@ def conger_kappa(rated_items: RatedItems, *, weights: npt.ArrayLike | None = Non
     )
     se = sums.compute_standard_error(spread)
     # Items with a single rating make irrCAC's standard error too wide: see percent.py.
-    shown = x - scale * np.where(sums.pairable, observed - expected, 0.0)
-    se_shown = sums.compute_standard_error(np.asarray((shown**2).sum()))
+    limit_influence = x - scale * np.where(sums.pairable, observed - expected, 0.0)
+    limit_se = sums.compute_standard_error(np.asarray((limit_influence**2).sum()))
     margins = shares.mean(axis=0)
     model = UrnModel.from_margins(
         sums.build_pair_weights(pooled=False), w, Margins(margins, expected, (w + w.T) @ margins)
     )
     smallest = sums.smallest_pairable_size
     lowest = 1 - divide_or_nan(sums.n * smallest, sums.n2 * (smallest - 1))
-    limits = ScoreLimits(point, model, se_shown, sums.n2 - 1, lowest=lowest)
+    limits = ScoreLimits(point, model, limit_se, sums.n2 - 1, lowest=lowest)
     return build_estimate(point, se, basis, limits=limits)
 
 

@@ -138,7 +138,7 @@ def mean_kappa_by_items(
 def _compute_item_variance(
     value: float, counts: npt.ArrayLike, n_items: npt.ArrayLike, weights: npt.ArrayLike | None
 ) -> tuple[float, int, UrnModel | None]:
-    """Return the variance of the mean kappa that is due to items, their number and its model.
+    """Return (variance V_i of the mean kappa due to items, number of items, model of V_i).
 
     The model gives V_i for any true kappa; None where V_i is 0 because nothing can be compared.
 

@@ -13,15 +13,18 @@ than t estimated standard errors.
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from metrics.agreement.estimate import NORMAL_QUANTILE, ChanceCorrected, Floats, Limits, t_quantile
 
-from .urn_model import UrnModel, evaluate
+from .urn_model import DEGREE, UrnModel, evaluate
 
 # Where each piece of a polynomial is looked at first: many items have limits close to the value.
 _STEPS = np.array([0, 1 / 32, 1 / 8, 1 / 2, 1])[:, None]
 _PARTS = len(_STEPS) - 1
 _ROUNDS = 9  # of regula falsi; limits are exact to about 1e-7
+_NEWTON_ROUNDS = 6
+_NEWTON_TOLERANCE = 1e-7  # last step, relative to the distance from the value
 
 
 class ScoreLimits(Limits):
@@ -97,24 +100,65 @@ def _solve(numbers: Floats, model: UrnModel) -> Floats:
     excess[0, 1:] += constant
     excess[1, 1:] -= 2 * centre
     excess[2, 1:] += 1
-    # All lower, then all upper limits, each with the pieces in the order of its way.
-    ends = np.empty((4, 2, value.size))
-    ends[0] = centre
-    ends[1, 0] = np.minimum(np.maximum(centre, 1.0), farthest)
-    ends[2, 0] = np.minimum(np.maximum(centre, polynomials.end), farthest)
-    ends[3, 0] = farthest
-    ends[1, 1] = np.where(centre > 1, np.minimum(centre, polynomials.end), 0.0)
-    ends[2, 1] = np.where(centre > 1, 1.0, 0.0)
-    ends[3, 1] = 0.0
-    upper_excess = np.where(centre > 1, excess[:, ::-1], excess)
-    crossing = _find_crossing(
-        np.concatenate([excess, upper_excess], axis=-1), ends.reshape(4, -1)
-    ).reshape(2, -1)
+    crossing, is_found = _approach_crossing(
+        excess[:, 0], centre, np.sqrt(dispersion * variance) / scale, np.minimum(farthest, 1.0)
+    )
+    rest = np.flatnonzero(~is_found.all(axis=0))
+    if rest.size:
+        ends = _list_piece_ends(centre[rest], farthest[rest], polynomials.end[rest])
+        lower = excess[:, :, rest]
+        upper = np.where(centre[rest] > 1, lower[:, ::-1], lower)
+        crossing[:, rest] = _find_crossing(
+            np.concatenate([lower, upper], axis=-1), ends.reshape(4, -1)
+        ).reshape(2, -1)
     limits = 1 - scale * crossing
     limits[0] = np.minimum(np.maximum(limits[0], lowest), value)
     limits[1] = np.maximum(limits[1], value)
     limits[:, ~np.isfinite(margin)] = np.nan
     return np.asarray(limits.reshape(2, *shape))
+
+
+def _list_piece_ends(centre: Floats, farthest: Floats, end: Floats) -> Floats:
+    """Return the ends (4, 2, n) of the pieces of lower and upper limits, in the order of the way.
+
+    centre, farthest: where the way of the lower limit begins and ends; end: of the second piece.
+    """
+    ends = np.empty((4, 2, centre.size))
+    ends[0] = centre
+    ends[1, 0] = np.minimum(np.maximum(centre, 1.0), farthest)
+    ends[2, 0] = np.minimum(np.maximum(centre, end), farthest)
+    ends[3, 0] = farthest
+    ends[1, 1] = np.where(centre > 1, np.minimum(centre, end), 0.0)
+    ends[2, 1] = np.where(centre > 1, 1.0, 0.0)
+    ends[3, 1] = 0.0
+    return ends
+
+
+def _approach_crossing(
+    polynomial: Floats, centre: Floats, half: Floats, farthest: Floats
+) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Return roots (2, n) of the first piece below and above the value, and whether they hold.
+
+    polynomial (6, n); centre (n,): the value; half (n,): half of the interval value -/+ z standard
+    errors, where Newton's method begins; farthest (n,): the end of the piece. A root holds where
+    the last step was small, within a factor of 2 of the start, and inside the piece.
+    """
+    start = centre + np.stack([half, -half])
+    root, step = start, start
+    with np.errstate(all="ignore"):  # what diverges is found otherwise
+        for _round in range(_NEWTON_ROUNDS):
+            value, slope = polynomial[DEGREE] * root + polynomial[DEGREE - 1], polynomial[DEGREE]
+            for power in range(DEGREE - 2, -1, -1):
+                slope = slope * root + value
+                value = value * root + polynomial[power]
+            step = value / slope
+            root = root - step
+        distance = np.abs(root - centre)
+        is_found = np.abs(step) <= _NEWTON_TOLERANCE * distance
+        is_found &= (distance >= half / 2) & (distance <= half * 2)
+        is_found &= ((root - centre) * np.array([[1], [-1]]) > 0) & (root > 0) & (root < farthest)
+        is_found &= centre < 1
+    return root, is_found
 
 
 def _find_crossing(coefficients: Floats, ends: Floats) -> Floats:
@@ -141,14 +185,14 @@ def _find_crossing(coefficients: Floats, ends: Floats) -> Floats:
         is_crossed = is_outside.any(axis=0)
         column = np.flatnonzero(is_crossed)
         part = is_outside.argmax(axis=0)[column]
-        found = problems[column]
-        bracket[:, found] = (
+        solved = problems[column]
+        bracket[:, solved] = (
             nodes[part, column],
             nodes[part + 1, column],
             np.minimum(excess[part, column], 0.0),
             excess[part + 1, column],
         )
-        polynomial[:, found] = piece_coefficients[:, column]
+        polynomial[:, solved] = piece_coefficients[:, column]
         is_wide[is_wide] = is_crossed
         remaining = remaining[~is_wide]
         if not remaining.size:
@@ -169,14 +213,14 @@ def _narrow(polynomial: Floats, bracket: Floats) -> Floats:
         middle = inside + share * (outside - inside)
         at_middle = evaluate(polynomial, middle)
         is_beyond = at_middle > 0
-        kept = np.where(is_beyond == was_beyond, 0.5, 1.0)
+        retained_share = np.where(is_beyond == was_beyond, 0.5, 1.0)
         inside, outside = (
             np.where(is_beyond, inside, middle),
             np.where(is_beyond, middle, outside),
         )
         low, high = (
-            np.where(is_beyond, kept * low, at_middle),
-            np.where(is_beyond, at_middle, kept * high),
+            np.where(is_beyond, retained_share * low, at_middle),
+            np.where(is_beyond, at_middle, retained_share * high),
         )
         was_beyond = is_beyond
     return inside + low / np.minimum(low - high, -1e-300) * (outside - inside)

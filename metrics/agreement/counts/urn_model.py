@@ -158,7 +158,7 @@ class UrnModel:
         pair with itself, b a - u^2 a^2 with u = 1 - s and b = q - s + u; for two pairs that share
         a rating, a (b + (r - q - 2 u^2) a + u^2 a^2) / (2 - a), and so on.
         """
-        (same, sharing, disjoint, own, other, one, two), moments = (
+        (same, sharing, disjoint, own, other, same_rating, other_rating), moments = (
             self.numbers[:7],
             self.numbers[7:],
         )
@@ -166,7 +166,11 @@ class UrnModel:
         beyond_chance, u = np.maximum(1 - expected, 1e-12), np.maximum(1 - s, 1e-12)
         scale = u / beyond_chance
         b, e, square = q - s + u, r - q, u * u
-        all_pairs, ratings, slopes = same + sharing + disjoint, own + other, one + two
+        all_pairs, ratings, slopes = (
+            same + sharing + disjoint,
+            own + other,
+            same_rating + other_rating,
+        )
         covariance = 2 * scale * (h_weight - s * h)
         slope_variance = scale**2 * (h_square - h * h)
         coefficients = np.zeros((DEGREE + 1, 3, *np.shape(s)))
@@ -184,18 +188,18 @@ class UrnModel:
             + 2 * disjoint * (s * s - q)
             + square * (7 * all_pairs - disjoint)
             + covariance * (7 * ratings + 3 * other)
-            - slope_variance * (7 * slopes + 6 * two)
+            - slope_variance * (7 * slopes + 6 * other_rating)
         )
         coefficients[4, 0] = (
-            slope_variance * (2 * slopes + 7 * two)
+            slope_variance * (2 * slopes + 7 * other_rating)
             - 2 * square * all_pairs
             - 2 * covariance * (ratings + other)
         )
-        coefficients[5, 0] = -2 * slope_variance * two
+        coefficients[5, 0] = -2 * slope_variance * other_rating
         # Independent ratings.
         coefficients[0, 1:] = same * (q - s * s) + sharing * (r - s * s)
         coefficients[1, 1:] = -covariance * own
-        coefficients[2, 1:] = slope_variance * one
+        coefficients[2, 1:] = slope_variance * same_rating
         # Less agreement t = 1 - u a than independent ratings with these margins have: a coefficient
         # whose chance does not follow the margins, as AC1 of ratings that are all in one category.
         # Pairs agree with the probability t, and their variance grows by that of a share. It stays

@@ -190,7 +190,7 @@ class ChartRound:
         score, prior = SCORE_OF_CHANNEL[channel], self.priors[channel]
         onset = int(chart.channels[channel].onset[index])
         side = SIDE_OF_CHANNEL[channel]
-        (whole,) = compute_excess_factors(
+        (whole_factor,) = compute_excess_factors(
             _get_daily_sums(chart.days[score]),
             np.array([index]),
             np.array([onset]),
@@ -198,7 +198,7 @@ class ChartRound:
             side=side,
             prior=prior,
         )
-        needed = max(least, min(float(whole) ** settings.own_exponent, settings.own_limit))
+        needed = max(least, min(float(whole_factor) ** settings.own_exponent, settings.own_limit))
         for excess in self.excess[score]():
             start, end = np.searchsorted(excess.days.rater, [chart.rater, chart.rater + 1])
             rows = slice(int(start), int(end))

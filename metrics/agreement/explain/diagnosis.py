@@ -17,8 +17,8 @@
     confused_categories   much disagreement is between two of three or more categories (the
                           coincidence matrix), and clearly more than their frequencies give (the
                           idea of Roberts & McNamee 1998, Statistics in Medicine 17, 471-488)
-    consistency_only      raters order items alike but not on the same level: high correlation, low
-                          agreement
+    consistency_only      raters order items alike but on other levels or with other spreads: high
+                          correlation, low agreement
 
 The thresholds are conventions, named here, and reported with the figures.
 """
@@ -104,14 +104,12 @@ def diagnose(
 def _diagnose_prevalence(
     value: dict[str, float | None], sums: PatternSums
 ) -> DiagnosticFinding | None:
-    observed, kappa, ac1 = value["percent_agreement"], value["fleiss_kappa"], value["gwet_ac1"]
-    if (
-        observed is None
-        or kappa is None
-        or ac1 is None
-        or observed < HIGH_AGREEMENT
-        or ac1 - kappa < PARADOX_GAP
-    ):
+    kappa, ac1 = value["fleiss_kappa"], value["gwet_ac1"]
+    if value["percent_agreement"] is None or kappa is None or ac1 is None:
+        return None
+    observed, comparisons = _share_agreeing_comparisons(sums)
+    agreement = min(observed, value["percent_agreement"])  # of comparisons, and of items
+    if agreement < HIGH_AGREEMENT or ac1 - kappa < PARADOX_GAP:
         return None
     category = int(np.argmax(sums.totals))
     share = float(sums.totals[category] / sums.totals.sum())
@@ -126,14 +124,21 @@ def _diagnose_prevalence(
             "gwet_ac1": ac1,
             "category": category,
             "share": share,
-            "comparisons": _count_comparisons(sums),
+            "comparisons": comparisons,
         },
     )
 
 
-def _count_comparisons(sums: PatternSums) -> int:
-    """Return the number of pairs of ratings of the same item."""
-    return int((sums.n_items @ (sums.sizes * (sums.sizes - 1))).item()) // 2
+def _share_agreeing_comparisons(sums: PatternSums) -> tuple[float, int]:
+    """Return the share of all comparisons of two ratings of an item that agree, and their number.
+
+    Percent agreement is another share where items have unequal numbers of ratings: it counts items
+    alike.
+    """
+    counts = np.asarray(sums.counts, float)
+    comparisons = float((sums.n_items @ (sums.sizes * (sums.sizes - 1))).item()) / 2
+    agreeing = float((sums.n_items @ (counts * (counts - 1)).sum(axis=1)).item()) / 2
+    return agreeing / comparisons, round(comparisons)
 
 
 def _diagnose_definitions(value: dict[str, float | None]) -> DiagnosticFinding | None:
@@ -373,7 +378,7 @@ def _diagnose_consistency(
     return DiagnosticFinding(
         "consistency_only",
         f"Raters put items in nearly the same order (mean correlation {mean_r:.2f}) but on "
-        f"different levels (mean quadratic kappa {mean_kappa:.2f}): "
+        f"different levels or with different spreads (mean quadratic kappa {mean_kappa:.2f}): "
         "they are consistent without agreeing.",
         {
             "mean_pearson": mean_r,

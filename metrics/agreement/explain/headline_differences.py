@@ -4,23 +4,26 @@ Findings as in diagnosis.py, from stored results alone.
 
     weightings         the lowest and highest value under any weights: robust where a scheme has one
                        band for both (the page knows the scheme)
-    fleiss_and_pairs   Fleiss' kappa, of any raters, and the mean over these pairs differ: raters
-                       use the categories unequally often
-    consistent_apart   ICC(C,1) is above ICC(A,1), or explains most of what is missing to 1: raters
-                       order items alike on different levels
+    fleiss_and_pairs   Fleiss' kappa, of any raters, and the mean over these pairs differ
+    consistent_apart   ICC(C,1) is above ICC(A,1), or explains most of what is missing to 1, and the
+                       raters' means differ by more than chance: they order items alike on
+                       different levels
 """
 
 from collections.abc import Mapping
 from typing import Any
 
+from scipy import special
+
 from metrics.agreement.weights import WEIGHTINGS, get_weighted_name
 
-from .diagnosis import DiagnosticFinding
+from .diagnosis import SIGNIFICANCE_LEVEL, DiagnosticFinding
 
 PAIRS_GAP = 0.02  # between Fleiss' kappa and the mean over pairs
 CONSISTENCY_GAP = 0.05  # ICC(C,1) less ICC(A,1); or a smaller gap that is at least
 CONSISTENCY_SHARE = 0.5  # this share of what is missing to full agreement
 MIN_CONSISTENCY_GAP = 0.01
+MIN_CONSISTENCY = 0.6  # good by Cicchetti 1994
 
 Results = Mapping[str, Mapping[str, Any]]
 
@@ -63,23 +66,31 @@ def compare_with_pair_mean(fleiss: float | None, mean: float | None) -> Diagnost
         return None
     return DiagnosticFinding(
         "fleiss_and_pairs",
-        f"Fleiss' kappa is {fleiss:.2f}, the mean over pairs {mean:.2f}: raters use the categories "
-        "unequally often, and only the latter takes each rater's own habits as given.",
+        f"Fleiss' kappa is {fleiss:.2f}, the mean over pairs {mean:.2f}: the former counts items "
+        "alike and takes chance from all ratings, the latter each pair's chance by shared items.",
         {"fleiss": fleiss, "pairs": mean},
     )
 
 
 def compare_consistency(
-    agreement: float | None, consistency_icc: float | None, level_difference: float
+    agreement: float | None,
+    consistency_icc: float | None,
+    level_difference: float,
+    *,
+    n_items: int,
+    n_raters: int,
 ) -> DiagnosticFinding | None:
-    """Compare ICC(A,1) with ICC(C,1); None if they are close.
+    """Compare ICC(A,1) with ICC(C,1) of complete items; None if they are close.
 
-    level_difference: the highest less the lowest mean of a rater.
+    level_difference: the highest less the lowest mean of a rater. None also where raters are not
+    consistent, or where their means differ no more than by chance (F test of raters).
     """
-    if agreement is None or consistency_icc is None:
+    if agreement is None or consistency_icc is None or consistency_icc < MIN_CONSISTENCY:
         return None
     gap = consistency_icc - agreement
     if gap < min(CONSISTENCY_GAP, max(CONSISTENCY_SHARE * (1 - agreement), MIN_CONSISTENCY_GAP)):
+        return None
+    if _test_levels(agreement, consistency_icc, n_items, n_raters) >= SIGNIFICANCE_LEVEL:
         return None
     return DiagnosticFinding(
         "consistent_apart",
@@ -92,3 +103,17 @@ def compare_consistency(
             "level_difference": level_difference,
         },
     )
+
+
+def _test_levels(agreement: float, consistency_icc: float, n_items: int, n_raters: int) -> float:
+    """Return p of the F test of raters, whose mean squares follow from both correlations.
+
+    With C = ICC(C,1): MSR / MSE = (1 + (R - 1) C) / (1 - C), and C / ICC(A,1) - 1 =
+    R (MSC / MSE - 1) / n / (MSR / MSE + R - 1).
+    """
+    if consistency_icc >= 1:  # no error variance: any difference of levels is certain
+        return 0.0
+    items_ratio = (1 + (n_raters - 1) * consistency_icc) / (1 - consistency_icc)
+    excess = consistency_icc / max(agreement, 1e-12) - 1
+    f = 1 + excess * n_items / n_raters * (items_ratio + n_raters - 1)
+    return float(special.fdtrc(n_raters - 1, (n_items - 1) * (n_raters - 1), f))

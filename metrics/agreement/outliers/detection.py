@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy.typing as npt
 
+from metrics.agreement.counts.grouping import Ints
 from metrics.agreement.drift import (
     AGREEMENT,
     CANNOT_TELL_WHO,
@@ -38,7 +39,7 @@ def name_raters(
     *,
     categories: int,
     ordered: bool,
-    attributes: Sequence[npt.ArrayLike] = (),
+    attributes: Sequence[Ints] = (),
 ) -> set[int]:
     """Return the raters whom alerts name, by drift or any other rule.
 

@@ -156,8 +156,10 @@ def _is_beyond_others(  # noqa: PLR0917
     is_own = (keys == pair_key) & (day >= first) & (day < last)
     is_since = day[is_own] >= fall.series.day[fall.onset]
     own = residuals[is_own]
-    whole = _compute_fall_factor(own, is_since, settings)
-    needed = max(settings.own_evidence, min(whole**settings.own_exponent, settings.own_limit))
+    whole_factor = _compute_fall_factor(own, is_since, settings)
+    needed = max(
+        settings.own_evidence, min(whole_factor**settings.own_exponent, settings.own_limit)
+    )
     item = ratings.item[comparisons.own[rows]]
     for group in ((day + _MONDAY_OFFSET) // WEEK_DAYS, item):
         _groups, index = index_distinct(group)

@@ -36,7 +36,7 @@ class Command(BaseCommand):
         different = [question for question in questions if not self.is_exact(question)]
         if different and options["repair"]:
             for question in different:
-                question_updates.reset_counts(question)
+                question_updates.delete_counts_and_results(question)
                 question_updates.update_question(question.pk)
                 refresh.compute_deferred_cumulative_results(question.pk)
                 for registered in audit_hooks.REGISTERED_AUDITS:

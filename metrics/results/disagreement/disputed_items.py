@@ -152,30 +152,30 @@ def list_pair_differences(
         rating_filter.filter_ratings(
             Rating.objects.filter(question=question, rater=rater_a, code__gte=0)
         )
-        .annotate(other=Subquery(ratings_of_b.values("code")[:1]))
-        .filter(other__gte=0)
-        .exclude(code=F("other"))
+        .annotate(other_code=Subquery(ratings_of_b.values("code")[:1]))
+        .filter(other_code__gte=0)
+        .exclude(code=F("other_code"))
         # Sorted by an expression, so that no index is scanned over all ratings to find the few of
         # this rater.
         .order_by((F("item_id") + 0).desc())
-        .values_list("item_id", "code", "other")[page]
+        .values_list("item_id", "code", "other_code")[page]
     )
-    items = Item.objects.in_bulk([item for item, _code, _other in rows])
+    items = Item.objects.in_bulk([item for item, _code, _other_code in rows])
     return [
-        PairDifference(items[item], (get_label(code, scale), get_label(other, scale)))
-        for item, code, other in rows
+        PairDifference(items[item], (get_label(code, scale), get_label(other_code, scale)))
+        for item, code, other_code in rows
         if item in items
     ]
 
 
 @dataclass(frozen=True)
 class PeerDifference:
-    """A rater's own rating and the other ratings of the same item."""
+    """A rater's own rating, and (label, count) of the other ratings of the same item."""
 
     rating: Rating
     label: str
-    others: list[tuple[str, int]]
-    others_differing: int
+    other_counts: list[tuple[str, int]]
+    n_differing: int
     n_others: int
 
 
@@ -199,18 +199,18 @@ def list_recent_differences(
         .select_related("item")
         .order_by("-changed_at", "-rated_at")[:300]
     )
-    others: dict[int, np.ndarray] = {
+    counts_by_item: dict[int, np.ndarray] = {
         rating.item_id: np.zeros(scale.width, np.int64) for rating in own_ratings
     }
     rows = rating_filter.filter_ratings(
-        Rating.objects.filter(question=question, item_id__in=list(others), code__gte=0)
+        Rating.objects.filter(question=question, item_id__in=list(counts_by_item), code__gte=0)
     )
     rows = rows.exclude(rater=rater)
     for item, code in rows.values_list("item_id", "code"):
-        others[item][code] += 1
+        counts_by_item[item][code] += 1
     differences = []
     for rating in own_ratings:
-        counts = others[rating.item_id]
+        counts = counts_by_item[rating.item_id]
         total, n_equal = int(counts.sum()), int(counts[rating.code])
         if total and 2 * n_equal < total:
             other_counts = label_counts(scale.reorder_to_declared(counts), scale)

@@ -62,7 +62,7 @@ MAX_RATINGS_READ = 50_000
 
 
 def build_diagnosis(all_time: AllTimePatterns, means: dict[str, Any]) -> Diagnosis:
-    """Return the Diagnosis of a question, to be stored.
+    """Return an unsaved Diagnosis: the findings, confusions and disputed items of a question.
 
     It depends on the counts, the results and the counted ratings. ``means``: the mean pairwise
     kappas by shared items (results.pairs.mean_kappas).
@@ -100,10 +100,10 @@ def find_question_findings(all_time: AllTimePatterns, means: dict[str, Any]) -> 
     if result is None:
         return findings
     headline_weights = result.headline.get("weights", UNWEIGHTED)
-    return sort_findings(
+    return sort_and_filter_findings(
         [
             *findings,
-            *compare_coefficients(result, means, all_time.scale),
+            *find_coefficient_differences(result, means, all_time.scale),
             *find_outlying_raters(_read_newest_ratings(all_time), all_time.scale, headline_weights),
             *recent_change.find_recent_change(all_time),
         ]
@@ -151,7 +151,7 @@ def is_band_withheld(findings: Findings) -> bool:
     return any(finding["name"] in WORDLESS for finding in findings)
 
 
-def list_outlying_ids(findings: Findings) -> list[int]:
+def list_outlying_rater_ids(findings: Findings) -> list[int]:
     """Return the ids of the raters below the others, from stored findings."""
     return [
         row[0]
@@ -180,8 +180,10 @@ def diagnose_patterns(
     return [{"name": finding.name, "figures": finding.figures} for finding in results]
 
 
-def compare_coefficients(result: Result, means: dict[str, Any], scale: QuestionScale) -> Findings:
-    """Return findings that explain why other coefficients differ from the headline.
+def find_coefficient_differences(
+    result: Result, means: dict[str, Any], scale: QuestionScale
+) -> Findings:
+    """Return a finding for each other coefficient that differs from the headline, with the reason.
 
     Weights are compared on ordered scales of three categories or more only: without an order they
     would depend on the order of declaration, and two categories have no weights.
@@ -211,10 +213,15 @@ def compare_coefficients(result: Result, means: dict[str, Any], scale: QuestionS
                 )
             )
     if headline["values"]:
-        absolute, consistency = (headline["values"][name]["value"] for name in ("icc2", "icc3"))
+        absolute, consistency = (headline["values"][name] for name in ("icc2", "icc3"))
+        n_items = absolute["n_items"]
         findings.append(
             headline_differences.compare_consistency(
-                absolute, consistency, headline["spread_of_means"]
+                absolute["value"],
+                consistency["value"],
+                headline["spread_of_means"],
+                n_items=n_items,
+                n_raters=absolute["n_ratings"] // max(n_items, 1),
             )
         )
     return [
@@ -224,7 +231,7 @@ def compare_coefficients(result: Result, means: dict[str, Any], scale: QuestionS
     ]
 
 
-def sort_findings(findings: Findings) -> Findings:
+def sort_and_filter_findings(findings: Findings) -> Findings:
     """Return the findings, most important first, without one that an ICC finding replaces."""
     names = {finding["name"] for finding in findings}
     if "consistent_apart" in names:

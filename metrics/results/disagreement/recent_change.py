@@ -61,7 +61,7 @@ def find_recent_change(all_time: AllTimePatterns) -> list[Mapping[str, Any]]:
         weights = None if name == UNWEIGHTED else matrix
         coefficient = get_weighted_name("fleiss_kappa", name)
         effect = all_time.clusters.get_effect(coefficient) if all_time.clusters else 1.0
-        changes[coefficient] = compare(before, after, weights, effect=effect)
+        changes[coefficient] = compare_periods(before, after, weights, effect=effect)
     figures = {
         "span": span,
         "before": before_start.isoformat(),
@@ -71,10 +71,10 @@ def find_recent_change(all_time: AllTimePatterns) -> list[Mapping[str, Any]]:
     return [{"name": "recent_change", "figures": figures}]
 
 
-def compare(
+def compare_periods(
     before: Patterns, after: Patterns, weights: np.ndarray | None, *, effect: float = 1.0
 ) -> list[float | bool | None]:
-    """Return Fleiss' kappa before and after, and whether the change is more than chance.
+    """Return [Fleiss' kappa before, kappa after, whether the change is more than chance].
 
     ``before``, ``after``: patterns (P, k) and their numbers of items (P,). ``effect``: the design
     effect of clusters of items, which are not dealt to the periods one by one; the change is then

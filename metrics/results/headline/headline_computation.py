@@ -283,7 +283,9 @@ class HeadlineBuilder:
         if separate:
             for key in (ALL, PEOPLE, MODELS):
                 headline[key] = groups[key].get_value(name, self.scale)
-            between = self.patterns.estimate_between(self.n_items[None], self.scale, name)
+            between = self.patterns.estimate_people_with_models(
+                self.n_items[None], self.scale, name
+            )
             headline["between"] = between.to_values()[0]
             headline["coefficients"] = row.people
         return merge_sample_headline(headline, self.raters.sample_headline)

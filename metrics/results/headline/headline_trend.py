@@ -93,7 +93,7 @@ def is_two_rater_coefficient(name: str) -> bool:
     return name.startswith(COHEN) or name in ICCS
 
 
-def get_peer_coefficient(name: str) -> str:
+def get_peer_kappa_name(name: str) -> str:
     """Return the name of Cohen's kappa among the values of one of the two raters."""
     return get_weighted_name("vs_peers", get_weighting(name))
 

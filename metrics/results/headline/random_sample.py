@@ -138,10 +138,10 @@ def compute_sample_headline(
 # --- stored with the results
 
 
-def compute_fields_of_ratings(
+def compute_fields_from_ratings(
     state: CountState, headline: dict[str, Any], scale: QuestionScale
 ) -> dict[str, Any]:
-    """Return the fields of ``state`` that are read from the ratings.
+    """Return the new values, by name, of the fields of ``state`` that depend on single ratings.
 
     The current sample headline, and the design effects of clusters of items. During the pause, only
     that they are stale. ``headline``: that of all ratings.
@@ -167,7 +167,7 @@ def compute_fields_of_ratings(
             scale=scale,
         )
     if project.cluster_attribute:
-        effects = clusters.compute_from_ratings(ratings, is_model, scale, project)
+        effects = clusters.compute_headline_clusters(ratings, is_model, scale, project)
         fields |= {
             "cluster_effects": effects.to_json(),
             "cluster_version": project.items_and_raters_version,

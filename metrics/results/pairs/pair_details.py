@@ -67,16 +67,16 @@ class PairDetails:
             for name, matrix in scale.build_weight_matrices().items()
         }
         category_kappas = cohen.category_kappas(table).to_values() if len(table) else []
-        others = _compute_other_coefficients(table, scale)
+        other_coefficients = _compute_other_coefficients(table, scale)
         if clusters is not None:
             kappas = {
                 name: clusters.widen(get_weighted_name(COHEN, name), value)
                 for name, value in kappas.items()
             }
-            others = clusters.widen_all(others)
+            other_coefficients = clusters.widen_all(other_coefficients)
             category_kappas = [clusters.widen(COHEN, value) for value in category_kappas]
         categories = list(zip(scale.labels, category_kappas, strict=True))
-        return cls(table, kappas, _compute_tests(table), others, categories)
+        return cls(table, kappas, _compute_tests(table), other_coefficients, categories)
 
 
 def load_pair_table(question: Question, a: Rater, b: Rater, scale: QuestionScale) -> np.ndarray:

@@ -103,8 +103,10 @@ def _build_project_trend(request: HttpRequest, selection: Selection) -> ChartDat
     rows = _build_trend_rows(points)
     title = str(display_names.get_coefficient_name(selection.coefficient))
     annotations = _list_guideline_annotations(points) + _list_annotations_from_sources(selection)
+    # The project's target is one of the headline, not of another coefficient.
+    target = None if selection.requested_coefficient else selection.project.target_agreement
     return vega_lite.build_trend_chart(
-        rows, title=title, period=trend.period, annotations=annotations
+        rows, title=title, period=trend.period, target=target, annotations=annotations
     ), rows
 
 

@@ -83,7 +83,7 @@ def build_context(selection: Selection, source: CoefficientSource) -> dict[str, 
         "loose": any(coefficient_row.has_band_mismatch for coefficient_row in coefficient_rows),
         "iccs": _list_iccs(estimates),
         "policies": body["policies"],
-        "scored": build_score_context(selection, body),
+        "scored": build_scored_agreement_context(selection, body),
         "pair": pair,
         "details": details,
         "some_raters": list_rater_keys(selection),
@@ -91,7 +91,9 @@ def build_context(selection: Selection, source: CoefficientSource) -> dict[str, 
     }
 
 
-def build_score_context(selection: Selection, body: dict[str, Any]) -> dict[str, Any] | None:
+def build_scored_agreement_context(
+    selection: Selection, body: dict[str, Any]
+) -> dict[str, Any] | None:
     """Return agreement on scores with the labels of the categories, or None if not requested."""
     scored_agreement = body.get("scored")
     if scored_agreement is None:

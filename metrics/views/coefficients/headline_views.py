@@ -26,7 +26,7 @@ from projects.services.scales import MAX_NOTE_LENGTH, change_headline
 class HeadlineForm(forms.Form):
     """`headline` of the question; `band_scheme` and `target_agreement` of the whole project."""
 
-    headline = forms.ChoiceField(label=gettext_lazy("Read first"), required=False)
+    headline = forms.ChoiceField(label=gettext_lazy("Headline"), required=False)
     note = forms.CharField(
         label=gettext_lazy("Why"),
         max_length=MAX_NOTE_LENGTH,

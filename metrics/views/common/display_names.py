@@ -75,7 +75,7 @@ _WEIGHTING_SUFFIXES: dict[str, Promise] = {
 }
 
 
-def get_scored_coefficient_name(name: str) -> str | Promise:
+def get_score_weighted_name(name: str) -> str | Promise:
     """Return the display name of a coefficient whose weights come from scores."""
     return format_lazy(pgettext_lazy("coefficient", "{}, weights of the scores"), _find_title(name))
 

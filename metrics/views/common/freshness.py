@@ -140,11 +140,11 @@ class FilteredFreshness(Freshness):
         computed = self.row.computed_at
         computed_us = int(computed.timestamp() * 1_000_000) if computed else 0
         counts = self.state.version if self.state and not self.has_filter else 0
-        return f"{self.row.pk}-{computed_us}-{counts}.{self.uncounted}-{self.outdated}"
+        return f"{self.row.pk}-{computed_us}-{counts}.{self.uncounted}-{self.n_outdated}"
 
     @property
-    def outdated(self) -> int:
-        """1 if counts or items changed since the result was computed, else 0."""
+    def n_outdated(self) -> int:
+        """1 if counts or items changed since the filtered result was computed, else 0."""
         current = self.state.version if self.state else 0
         items_and_raters_version = self.row.question.project.items_and_raters_version
         return int(

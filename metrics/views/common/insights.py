@@ -21,7 +21,7 @@ from metrics.results.disagreement.findings import (
     OUTLYING_RATERS,
     RECENT_CHANGE,
     Findings,
-    list_outlying_ids,
+    list_outlying_rater_ids,
 )
 from metrics.scale import QuestionScale
 from projects.models import Rater
@@ -59,7 +59,9 @@ def list_outlier_raters(findings: Mapping[int, Findings]) -> dict[int, list[str]
     An outlier agrees less with the others than they do with each other, on the same items and under
     the weights of the headline (metrics.agreement.explain.outlying_raters). One query.
     """
-    ids_by_question = {question: list_outlying_ids(stored) for question, stored in findings.items()}
+    ids_by_question = {
+        question: list_outlying_rater_ids(stored) for question, stored in findings.items()
+    }
     return {
         question: keys
         for question, keys in zip(
@@ -227,8 +229,8 @@ def _describe_consistency_only(
 ) -> str:
     return _(
         "Raters put items in nearly the same order (mean correlation %(r)s) but on different "
-        "levels (mean quadratic "
-        "kappa %(kappa)s): they are consistent without agreeing."
+        "levels or with different spreads (mean quadratic kappa %(kappa)s): they are consistent "
+        "without agreeing."
     ) % {
         "r": format_number(values["mean_pearson"]),
         "kappa": format_number(values["mean_quadratic_kappa"]),

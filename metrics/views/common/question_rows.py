@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 
 from metrics.agreement.explain import bands
 from metrics.models import CountState, PeriodUnit, Result
-from metrics.results.clusters import QuestionClusters, apply_clusters
+from metrics.results.clusters import QuestionClusters, widen_result
 from metrics.results.disagreement.findings import Findings, is_band_withheld
 from projects.models import Project, Question
 
@@ -112,7 +112,7 @@ def build_project_rows(
     results = get_results(questions)
     if project.cluster_attribute:
         for question_id, result in results.items():
-            apply_clusters(result, QuestionClusters.load(question_id, project))
+            widen_result(result, QuestionClusters.load(question_id, project))
     findings = get_stored_findings(question.pk for question in questions)
     weekly_trends, outliers = (
         recent_weeks.get_recent_weeks(results.values()),

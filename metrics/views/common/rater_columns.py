@@ -159,9 +159,7 @@ COLUMNS = (
         first_sort="vs_peers",
         help_term="vs_peers",
     ),
-    RaterColumn(
-        "vs_peers_scale", _("On a scale"), _get_vs_peers_path, "interval_chart", hidden=True
-    ),
+    RaterColumn("vs_peers_scale", _("Interval"), _get_vs_peers_path, "interval_chart", hidden=True),
     RaterColumn("trend", _("Trend by week"), _get_vs_peers_path, "sparkline"),
     RaterColumn(
         "pairwise",

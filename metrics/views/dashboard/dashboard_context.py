@@ -1,4 +1,4 @@
-"""Template context of a project's dashboard."""
+"""Template context of the statistics of a question, and what the overview shares with them."""
 
 from __future__ import annotations
 
@@ -17,33 +17,29 @@ from metrics.models import Result
 from metrics.results.headline import headline_trend
 from metrics.results.pairs import pair_results
 from metrics.scale import get_weighted_name, list_headline_coefficients
-from metrics.views.common import confused_categories, display_names, getting_started
+from metrics.views.common import confused_categories, display_names
 from metrics.views.common.charts import heat_maps
 from metrics.views.common.cluster_texts import build_cluster_note
 from metrics.views.common.live_updates import LiveSettings
 from metrics.views.common.selection import Selection
 from metrics.views.common.sources.base import ProjectSource
-from metrics.views.common.trends import trend_points
 from metrics.views.common.trends.recent_changes import RecentChange
 from metrics.views.reports.texts import MIN_ITEMS
 
 from .rater_table import build_rater_table
 from .tables import build_matrix_rows, compare_weightings, list_other_statistics, summarize_coverage
-from .verdict import build_verdict, is_inconclusive
+from .verdict import is_inconclusive
 
 MAX_INSIGHTS = 3  # shown at once; the others are folded
 
-LIVE = LiveSettings(
+STATISTICS_LIVE = LiveSettings(
     seconds=1,
     summary=True,
     fragments=(
-        "verdict",
-        "getting-started",
         "headline",
         "beside",
         "findings",
         "missing",
-        "trend-table",
         "pairs-table",
         "raters",
         "categories",
@@ -53,12 +49,35 @@ LIVE = LiveSettings(
 )
 
 
-def build_context(
+def build_headline_context(selection: Selection, source: ProjectSource) -> dict[str, Any]:
+    """Return the context of the headline, which the overview and the statistics share."""
+    result = source.question_result
+    name, headline = (
+        selection.requested_coefficient or selection.headline["name"],
+        get_headline_estimate(selection, result),
+    )
+    return {
+        "reading": result,
+        "headline": headline,
+        "headline_name": name,
+        "sample": get_random_sample_note(selection, result),
+        # "Too early to say" is no word for the value, and is shown all the same.
+        "is_band_withheld": source.is_band_withheld
+        and not (headline and is_inconclusive(selection, headline)),
+        # Changes are those of all ratings: with a random sample, a fall may only be due to ratings
+        # that were requested for uncertain items.
+        "changes": []
+        if get_random_sample_note(selection, result)
+        else source.list_recent_changes(),
+    }
+
+
+def build_statistics_context(
     request: HttpRequest, selection: Selection, source: ProjectSource
 ) -> dict[str, Any]:
-    """Return the template context of the dashboard's sections."""
+    """Return the template context of the sections of the statistics."""
+    context = build_headline_context(selection, source)
     result = source.question_result
-    trend = source.get_table_trend(selection.coefficient)
     busiest = source.list_heat_map_raters()
     raters = (
         source.list_heat_map_raters(selection.heat_map_choice)
@@ -68,66 +87,40 @@ def build_context(
     matrix = source.list_pairs_among(raters)
     raters = pair_results.sort_by_agreement(raters, matrix)
     table = build_rater_table(request, selection, source)
-    (points,) = trend.lines
     has_pairs = bool(matrix)
-    # Changes are those of all ratings: with a random sample, a fall may only be due to ratings that
-    # were requested for uncertain items.
-    changes = [] if get_random_sample_note(selection, result) else source.list_recent_changes()
-    insights = source.build_insights(busiest)
-    sentences = [RecentChange(insight, "") for insight in insights]
     # The change first, then the insights.
-    all_insights = [*changes, *sentences]
+    insights = [
+        *context["changes"],
+        *(RecentChange(insight, "") for insight in source.build_insights(busiest)),
+    ]
     other_statistics = list_other_statistics(selection, result)
-    name, headline = (
-        selection.requested_coefficient or selection.headline["name"],
-        get_headline_estimate(selection, result),
-    )
-    steps = [] if selection.filter else getting_started.list_steps(selection.project, result)
-    has_started = bool(result) or not steps
     weighted_name, weighted_estimates = compare_weightings(result, source, busiest)
-    can_draw = trend_points.is_drawable(points)
-    fragment_key = f"{'trend' if can_draw else ''}-{len(raters) if has_pairs else ''}"
-    fragment_key += "" if has_started else "-first"
-    return {
-        "reading": result,
-        "headline": headline,
-        "headline_name": name,
-        "verdict": build_verdict(selection, source, name, headline),
-        "steps": steps,
-        "begun": has_started,
+    return context | {
         "why": get_headline_reason(selection, result),
-        "sample": get_random_sample_note(selection, result),
-        "cluster_note": build_cluster_note(selection.project, result.clusters, name)
+        "cluster_note": build_cluster_note(
+            selection.project, result.clusters, context["headline_name"]
+        )
         if result
         else "",
         "groups": build_group_rows(selection, result, source),
+        "period": source.get_table_trend(selection.coefficient).period,
         "trends": list_trend_choices(selection),
-        "trend_note": get_trend_note(selection, result),
         "pooled": selection.question.headline_pooled,
-        "moves": changes,
-        "findings": insights,
-        # "Too early to say" is no word for the value, and is shown all the same.
-        "is_band_withheld": source.is_band_withheld
-        and not (headline and is_inconclusive(selection, headline)),
         "compared_statistics": compare_statistics(selection, result),
-        "said": all_insights[:MAX_INSIGHTS],
-        "more_said": all_insights[MAX_INSIGHTS:],
+        "insights": insights[:MAX_INSIGHTS],
+        "more_insights": insights[MAX_INSIGHTS:],
         "beside": other_statistics,
         "mean_shown": any(
             name.startswith(registry.MEAN_BY_ITEMS) for name, _value in other_statistics
         ),
         "missing": summarize_coverage(selection, result, source.count_items()),
-        "period": trend.period,
-        "points": points,
-        "is_drawn": can_draw,
-        "older": trend.n_older,
         "matrix_raters": raters,
         "matrix_size": heat_maps.get_matrix_height(len(raters))[0],
         "pairwise_name": get_weighted_name(registry.MEAN_PAIRWISE, selection.weights),
         "matrix": build_matrix_rows(raters, matrix),
         "has_pairs": has_pairs,
         # Key of the charts on the page; when it changes, the page is reloaded.
-        "fragment_key": "starting" if steps and result is None else fragment_key,
+        "fragment_key": str(len(raters)) if has_pairs else "",
         "n_raters": table.n_raters,
         "rater_page": table,
         "confusions": confused_categories.build_confusions(
@@ -179,18 +172,17 @@ def get_trend_note(selection: Selection, result: Result | None) -> str:
     It may be of other ratings, of another coefficient, or computed in another way.
     """
     if result is not None and "sample" in result.headline:
-        return _("The trend is of all ratings, also those that were asked for because of doubt.")
+        return _("The trend includes ratings requested for uncertain items.")
     if selection.requested_coefficient:
         return ""
     trend_name, name = selection.coefficient, selection.headline["name"]
     if headline_trend.is_two_rater_coefficient(trend_name):
-        return _("Each period: the days on which the first of the two rated.")
+        return _("Periods are the days on which the first rater rated.")
     if trend_name == name:
         return ""
     return _(
-        "%(headline)s of a period needs who rated what in it, which the stored counts hold only "
-        "for two raters and all of their ratings: %(shown)s stands for it here. It is lower where "
-        "the raters differ in level."
+        "%(headline)s cannot be computed for a period from the stored counts. Shown is "
+        "%(shown)s, which is lower where raters differ in level."
     ) % {
         "headline": display_names.get_coefficient_name(name),
         "shown": display_names.get_coefficient_name(trend_name),

@@ -1,7 +1,8 @@
-"""Views of the list of projects, and of a project's dashboard."""
+"""Views of the list of projects, and of the overview and the statistics of a project."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -26,8 +27,9 @@ from projects.models import Member, Project
 from projects.permissions import can_create_projects, get_project
 from ratings.annotation.progress import project_states
 
-from . import dashboard_context as dashboard_page
+from . import dashboard_context, overview_context
 
+ContextBuilder = Callable[[Selection, ProjectSource], dict[str, Any]]
 SEARCH_MIN_PROJECTS = 12  # an annotator's list with more projects has a search field
 
 
@@ -86,7 +88,7 @@ def _is_annotator_only(user: Any) -> bool:
 
 def _build_empty_context(selection: Selection, source: ProjectSource) -> dict[str, Any] | None:
     """Return the context for a filter that matches no rating, or None if it matches any."""
-    if not selection.filter or dashboard_page.has_ratings(source.question_result):
+    if not selection.filter or dashboard_context.has_ratings(source.question_result):
         return None
     return {"fragment_key": "nothing", "nothing": describe_empty_selection(selection)}
 
@@ -117,36 +119,79 @@ def dashboard(request: HttpRequest, project_id: int) -> HttpResponse:
         and overview.is_overview_requested(request)
     ):
         return overview.render_overview(request, project, selection.questions)
-    return _render_dashboard(request, project, selection)
+    return _render_overview(request, project, selection)
+
+
+@login_required
+@require_safe
+def statistics(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show all statistics of a question, below the headline."""
+    project = get_project(request.user, project_id, role=Member.Role.VIEWER)
+    selection = find_selection(request, project, filtered=True)
+    return _render_results(
+        request,
+        project,
+        selection,
+        template="metrics/dashboard/statistics.html",
+        live=dashboard_context.STATISTICS_LIVE,
+        build_context=lambda selection, source: dashboard_context.build_statistics_context(
+            request, selection, source
+        ),
+    )
 
 
 def render_dashboard(request: HttpRequest, project: Project) -> HttpResponse:
-    """Render the dashboard of the question that the URL names, or of the first one."""
-    return _render_dashboard(request, project, find_selection(request, project, filtered=True))
+    """Render the overview with all statistics below it, for readers of a share link."""
+
+    def build_context(selection: Selection, source: ProjectSource) -> dict[str, Any]:
+        statistics = dashboard_context.build_statistics_context(request, selection, source)
+        return statistics | overview_context.build_overview_context(selection, source)
+
+    selection = find_selection(request, project, filtered=True)
+    return _render_overview(request, project, selection, build_context)
 
 
-def _render_dashboard(
-    request: HttpRequest, project: Project, selection: Selection | None
+def _render_overview(
+    request: HttpRequest,
+    project: Project,
+    selection: Selection | None,
+    build_context: ContextBuilder = overview_context.build_overview_context,
 ) -> HttpResponse:
+    return _render_results(
+        request,
+        project,
+        selection,
+        template="metrics/dashboard/dashboard.html",
+        live=overview_context.LIVE,
+        build_context=build_context,
+    )
+
+
+def _render_results(
+    request: HttpRequest,
+    project: Project,
+    selection: Selection | None,
+    *,
+    template: str,
+    live: live_updates.LiveSettings,
+    build_context: ContextBuilder,
+) -> HttpResponse:
+    """Render a page of results, its fragments for a poll, or why there are no results."""
     if selection is None:
         return render(request, "metrics/common/no_question.html", {"project": project})
     source = get_sources(selection).for_project()
-    unchanged = live_updates.get_unchanged_response(
-        request, project, source.freshness, dashboard_page.LIVE
-    )
+    unchanged = live_updates.get_unchanged_response(request, project, source.freshness, live)
     if unchanged is not None:
         return unchanged
     context: dict[str, Any] = {"fragment_key": "pending"}
     if not source.pending:
-        context = _build_empty_context(selection, source) or dashboard_page.build_context(
-            request, selection, source
-        )
+        context = _build_empty_context(selection, source) or build_context(selection, source)
     context |= {
         "project": project,
         "selection": selection,
         "fresh": source.freshness,
-        "live": dashboard_page.LIVE,
+        "live": live,
         "pending": source.pending,
         "filter_bar": FilterBar.from_request(request, selection),
     }
-    return live_updates.render_live_page(request, "metrics/dashboard/dashboard.html", context)
+    return live_updates.render_live_page(request, template, context)

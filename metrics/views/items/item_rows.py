@@ -187,9 +187,9 @@ def _build_question_ratings(
             rating,
             labels.get(rating.code, ""),
             [
-                str(other.rater)
-                for other in current_ratings
-                if rating.code not in (NO_CODE, other.code)
+                str(other_rating.rater)
+                for other_rating in current_ratings
+                if rating.code not in (NO_CODE, other_rating.code)
             ],
             [(labels.get(revision.code, ""), revision) for revision in revisions[rating.pk]],
         )

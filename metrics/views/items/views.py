@@ -76,8 +76,8 @@ def _build_list_context(request: HttpRequest, selection: Selection) -> dict[str,
     list_url = _build_list_url(request)
     context: dict[str, Any] = {
         "sizes": get_item_counts(selection.project),
-        "wanted": item_filters,
-        "given": {name: request.GET.get(name, "") for name in FILTERS},
+        "item_filters": item_filters,
+        "entered": {name: request.GET.get(name, "") for name in FILTERS},
         "narrowed": item_filters != ItemFilters(question=selection.question.pk),
         "folded": not any(request.GET.get(name) for name in FOLDED_FILTERS),
         "unknown_rater": item_filters.rater == NO_RATER,

@@ -1,4 +1,4 @@
-"""Actions of the buttons "Try the example" and "Worked examples"."""
+"""Actions of the buttons "Explore sample project" and "Textbook examples"."""
 
 from __future__ import annotations
 

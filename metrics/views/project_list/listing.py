@@ -230,11 +230,11 @@ def _get_agreement_sort_key(row: ProjectRow) -> tuple[bool, float]:
 
 
 SORTS: dict[str, tuple[str | Promise, Callable[[ProjectRow], Any]]] = {
-    "newest": (gettext_lazy("newest first"), lambda row: -row.project.pk),
-    "name": (gettext_lazy("by name"), lambda row: row.project.name.casefold()),
-    "agreement": (gettext_lazy("lowest agreement first"), _get_agreement_sort_key),
+    "newest": (gettext_lazy("Newest"), lambda row: -row.project.pk),
+    "name": (gettext_lazy("Name"), lambda row: row.project.name.casefold()),
+    "agreement": (gettext_lazy("Lowest agreement"), _get_agreement_sort_key),
     "progress": (
-        gettext_lazy("least progress first"),
+        gettext_lazy("Least progress"),
         lambda row: row.enough / row.n_items if row.n_items else 0,
     ),
 }
@@ -261,17 +261,15 @@ def _build_attention_notes(
     query = urlencode({"question": question.key})
     if not row.n_items:
         notes.append(
-            _render_link(reverse("data", args=[row.project.pk]), _("No items yet: import them."))
+            _render_link(reverse("data", args=[row.project.pk]), _("No items yet. Import items."))
         )
     elif not row.n_ratings and not uncounted:
         notes.append(_("No ratings yet."))
     if row.is_single:
-        notes.append(_("No item has two ratings, so nothing can be compared."))
+        notes.append(_("No item has two ratings yet, so agreement cannot be measured."))
     if uncounted:
         notes.append(
-            ngettext(
-                "%(n)s rating is not counted yet.", "%(n)s ratings are not counted yet.", uncounted
-            )
+            ngettext("%(n)s rating pending.", "%(n)s ratings pending.", uncounted)
             % {"n": uncounted}
         )
     notes += build_outlier_sentences(outlier_keys, row.project.pk, query)
@@ -282,7 +280,7 @@ def _build_attention_notes(
             "%(n)s items have fewer than %(overlap)s ratings.",
             n_short,
         ) % {"n": format_count(n_short), "overlap": row.project.overlap}
-        coverage_url = f"{reverse('dashboard', args=[row.project.pk])}?{query}#missing"
+        coverage_url = f"{reverse('project_statistics', args=[row.project.pk])}?{query}#missing"
         notes.append(_render_link(coverage_url, shortage_text))
     return notes
 

@@ -23,10 +23,10 @@ from .avatars import AvatarGroup
 class ProjectGroup(models.TextChoices):
     """Groups of the list of projects."""
 
-    ATTENTION = "attention", gettext_lazy("needs attention")
-    RUNNING = "running", gettext_lazy("running")
-    FINISHED = "finished", gettext_lazy("finished")
-    ARCHIVED = "archived", gettext_lazy("archived")
+    ATTENTION = "attention", gettext_lazy("Needs attention")
+    RUNNING = "running", gettext_lazy("In progress")
+    FINISHED = "finished", gettext_lazy("Complete")
+    ARCHIVED = "archived", gettext_lazy("Archived")
 
 
 @dataclass

@@ -102,12 +102,13 @@ def all_raters(request: HttpRequest) -> HttpResponse:
         .annotate(
             name=Min("person"),
             n_projects=Count("rater__project", distinct=True),
-            given=Sum("n_ratings"),
+            total_ratings=Sum("n_ratings"),
             project=Min("rater__project__name"),
         )
     )
     paginator = Paginator(
-        persons.order_by("-given", "name", "account", "alone"), get_page_size(RATERS_PER_PAGE)
+        persons.order_by("-total_ratings", "name", "account", "alone"),
+        get_page_size(RATERS_PER_PAGE),
     )
     number = get_page_number(request)
     if number > paginator.num_pages:
@@ -117,7 +118,7 @@ def all_raters(request: HttpRequest) -> HttpResponse:
         (row["account"], row["alone"]): PersonSummary(
             row["name"],
             row["n_projects"],
-            row["given"],
+            row["total_ratings"],
             row["project"] if row["alone"] is not None else "",
         )
         for row in page.object_list

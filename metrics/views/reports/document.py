@@ -190,7 +190,7 @@ def _build_coverage(facts: Facts) -> ReportSection:
     if by_ratings.get(1) and facts["headline"]["name"].startswith("fleiss_kappa"):
         kappa_note = _("Items with one rating count in what is expected by chance.")
     return ReportSection(
-        _("Missing ratings"),
+        _("Coverage"),
         paragraphs=_build_paragraphs(coverage_text, kappa_note),
         head=(_("Ratings of an item"), _("Items")),
         rows=rows,
@@ -208,7 +208,7 @@ def _build_other_statistics(facts: Facts) -> ReportSection:
         for name in facts["other_coefficients"]
     ]
     head = (_("Statistic"), _("Value"), _("Items"))
-    return ReportSection(_("Beside it"), head=head, rows=rows)
+    return ReportSection(_("Other statistics"), head=head, rows=rows)
 
 
 def _build_groups(facts: Facts) -> ReportSection:

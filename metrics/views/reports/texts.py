@@ -288,7 +288,7 @@ def _describe_interval_method(name: str, value: dict[str, Any]) -> str:
         }
     if name.startswith("icc"):
         return _("the F distribution")
-    return _("the analytic standard error and the t distribution")
+    return _("the score method (Donner & Eliasziw 1992, Statistics in Medicine 11, 1511-1519)")
 
 
 def _describe_missing_ratings(facts: Facts) -> str:

@@ -32,13 +32,13 @@ def remove_links(html: str, page_path: str) -> str:
 
     ``page_path``: path of the page with a slash at its end; its charts are below it.
     """
-    remover = _LinkRemover(page_path)
+    remover = _LinkAndControlRemover(page_path)
     remover.feed(html)
     remover.close()
     return "".join(remover.output)
 
 
-class _LinkRemover(HTMLParser):
+class _LinkAndControlRemover(HTMLParser):
     def __init__(self, page_path: str) -> None:
         super().__init__(convert_charrefs=False)
         self.page_path = page_path

@@ -76,7 +76,7 @@ def saved_views(request: HttpRequest, project_id: int) -> HttpResponse:
     except services.InvalidSavedView as error:
         form_values = {"page": page, "query": query, "name": name}
         return _render_list(request, project, new=form_values, errors=error.fields)
-    messages.success(request, _("The view is kept as “%(name)s”.") % {"name": view.name})
+    messages.success(request, _("View “%(name)s” saved.") % {"name": view.name})
     return redirect(build_view_url(view))
 
 
@@ -94,7 +94,7 @@ def update_view(request: HttpRequest, project_id: int, view_id: int) -> HttpResp
             services.rename_saved_view(
                 view=view, name=request.POST.get("name", ""), by=request.user
             )
-            messages.success(request, _("The view is called “%(name)s” now.") % {"name": view.name})
+            messages.success(request, _("View renamed to “%(name)s”.") % {"name": view.name})
         elif action == "share":
             secret = services.create_share_link(
                 view=view,
@@ -112,7 +112,7 @@ def update_view(request: HttpRequest, project_id: int, view_id: int) -> HttpResp
             )
         elif action == "delete":
             services.delete_saved_view(view=view, by=request.user)
-            messages.success(request, _("The view is deleted, and its links have ended."))
+            messages.success(request, _("View and its links deleted."))
         else:
             raise BadRequest(_("“do” is one of rename, share, delete."))
     except services.InvalidSavedView as error:
@@ -127,7 +127,7 @@ def revoke_link(request: HttpRequest, project_id: int, link_id: int) -> HttpResp
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     links = ShareLink.objects.filter(view__project=project).select_related("view")
     services.revoke_share_link(link=get_object_or_404(links, pk=link_id), by=request.user)
-    messages.success(request, _("The link has ended: it opens nothing from now on."))
+    messages.success(request, _("Link revoked."))
     return redirect("saved_views", project.pk)
 
 
@@ -135,7 +135,7 @@ def _parse_expiry_date(request: HttpRequest) -> datetime.date:
     try:
         return datetime.date.fromisoformat(request.POST.get("until", ""))
     except ValueError:
-        raise services.InvalidSavedView(until=_("A day is needed, as 2026-11-23.")) from None
+        raise services.InvalidSavedView(until=_("Enter a date such as 2026-11-23.")) from None
 
 
 def _render_list(

@@ -90,7 +90,7 @@ def undo_action(*, project: Project, token: str, by: Any) -> None:
     """
     parsed = _parse_undo(project, token, by)
     if parsed is None:
-        raise InvalidProjectChange({"undo": _("This cannot be taken back any more.")})
+        raise InvalidProjectChange({"undo": _("This can no longer be undone.")})
     action, undo_data = parsed
     if action in (PAUSE, RESUME):
         raters = list(project.raters.filter(pk__in=undo_data))

@@ -21,7 +21,7 @@ def join_project(project: Project, user: User, role: str, by: Any) -> Member:
     validate_role(role)
     Project.objects.select_for_update().get(pk=project.pk)
     if Member.objects.filter(project=project, user=user).exists():
-        message = _("'%(name)s' is a member of this project already.")
+        message = _("“%(name)s” is already a member of this project.")
         raise InvalidProjectChange({"username": message % {"name": user.username}})
     member = Member.objects.create(project=project, user=user, role=role)
     if role == Member.Role.ANNOTATOR:
@@ -41,5 +41,8 @@ def validate_role(role: str) -> None:
     """Raise InvalidProjectChange for an unknown role."""
     if role not in Member.Role.values:
         raise InvalidProjectChange(
-            {"role": _("A role is one of %(roles)s.") % {"roles": ", ".join(Member.Role.values)}}
+            {
+                "role": _("Choose one of these roles: %(roles)s.")
+                % {"roles": ", ".join(Member.Role.values)}
+            }
         )

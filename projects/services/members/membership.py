@@ -42,7 +42,7 @@ def add_member(*, project: Project, username: str, role: str, by: Any) -> Member
     if known_user is not None:
         return join_project(project, known_user, role, by)
     if by.is_superuser:
-        message = _("There is no account '%(name)s' on this site.")
+        message = _("This site has no account “%(name)s”.")
         raise InvalidProjectChange({"username": message % {"name": username}})
     user = user_model.objects.filter(username=username, is_active=True).first()
     owner = user if user is not None and _has_login(user) else None
@@ -159,8 +159,8 @@ def _reject_last_lead(member: Member) -> None:
         raise InvalidProjectChange(
             {
                 "role": _(
-                    "A project needs a lead, and this is the only one. Make somebody else "
-                    "a lead first."
+                    "A project needs a lead, and this is the only one. Make another "
+                    "member a lead first."
                 )
             }
         )

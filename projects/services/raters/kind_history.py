@@ -15,8 +15,8 @@ def record_previous_kinds(kinds: Mapping[int, str]) -> None:
     """Store the kinds (rater id -> kind) that end now, in the transaction that changes them.
 
     The time is set while the raters' rows are locked: readers of the kinds at a moment
-    (``get_kinds_at``) wait for the lock, and so never miss a change with an earlier time that is
-    not committed yet.
+    (``lock_raters_and_get_model_ids``) wait for the lock, and so never miss a change with an
+    earlier time that is not committed yet.
     """
     if not kinds:
         return
@@ -28,7 +28,7 @@ def record_previous_kinds(kinds: Mapping[int, str]) -> None:
     )
 
 
-def get_kinds_at(
+def lock_raters_and_get_model_ids(
     raters: Collection[int], moment: datetime.datetime
 ) -> tuple[dict[int, Rater], set[int]]:
     """Return the raters by id, and the ids of those that were models at a moment.

@@ -73,7 +73,7 @@ def set_rater_paused(*, rater: Rater, paused: bool, by: Any, reason: str = "") -
         before={"rater": rater.key, "paused": before},
         after={"rater": rater.key, "paused": paused},
     )
-    hooks.notify_rater_paused(rater, by=by)
+    hooks.notify_rater_paused_or_resumed(rater, by=by)
     return rater
 
 
@@ -104,20 +104,22 @@ def change_rater(
     For models, also the model's name and the version of its prompt.
     """
     if kind not in Rater.Kind.values:
-        raise InvalidProjectChange({"kind": _("A rater is human or model.")})
+        raise InvalidProjectChange({"kind": _("A rater must be human or model.")})
     if len(name) > MAX_NAME_LENGTH or not name.isprintable():
         raise InvalidProjectChange(
-            {"name": _("A name of 200 characters at most is needed, without control characters.")}
+            {"name": _("Enter a name of at most 200 characters, without control characters.")}
         )
     _validate_model_field(kind, "model", model, max_length=MAX_MODEL_LENGTH)
     _validate_model_field(kind, "prompt_version", prompt_version, max_length=MAX_VERSION_LENGTH)
     if not is_valid_group(group):
         raise InvalidProjectChange(
-            {"group": _("A group of 64 characters at most is needed, without control characters.")}
+            {"group": _("Enter a group of at most 64 characters, without control characters.")}
         )
     if user_id is not None:
         if not Member.objects.filter(project=rater.project_id, user=user_id).exists():
-            raise InvalidProjectChange({"user": _("A rater is tied to a member of this project.")})
+            raise InvalidProjectChange(
+                {"user": _("A rater can only be linked to a member of this project.")}
+            )
         _reject_linked_user(rater, user_id)
     if rater.kind != kind:
         kind_history.record_previous_kinds({rater.pk: rater.kind})
@@ -153,17 +155,17 @@ def _reject_linked_user(rater: Rater, user_id: int) -> None:
     linked_raters = Rater.objects.filter(project=rater.project_id, user=user_id)
     other_rater = linked_raters.exclude(pk=rater.pk).first()
     if other_rater is not None:
-        message = _("This user is tied to rater '%(key)s' already.") % {"key": other_rater.key}
+        message = _("This user is already linked to rater “%(key)s”.") % {"key": other_rater.key}
         if hasattr(other_rater, "identity"):  # do not disclose a hidden identity
-            message = _("This user is tied to another rater already.")
+            message = _("This user is already linked to another rater.")
         raise InvalidProjectChange({"user": message})
 
 
 def _validate_model_field(kind: str, field: str, text: str, *, max_length: int) -> None:
     """Raise InvalidProjectChange for an invalid model field, or one of a person."""
     if text and kind != Rater.Kind.MODEL:
-        raise InvalidProjectChange({field: _("Only of raters who are models.")})
+        raise InvalidProjectChange({field: _("Only models can have this.")})
     if len(text) > max_length or has_control_character(text):
         raise InvalidProjectChange(
-            {field: _("A line of %(most)s characters at most.") % {"most": max_length}}
+            {field: _("Enter one line of at most %(most)s characters.") % {"most": max_length}}
         )

@@ -62,12 +62,12 @@ def list_timing_sentences(alert: Alert) -> list[str]:
     """Return sentences on the interval of the change and on when it began."""
     sentences = [
         _(
-            "On average until then, the change lies between %(low)s and %(high)s (95 %%). If it"
-            " still grows, it has become larger."
+            "Average change until then: between %(low)s and %(high)s (95%% interval); larger"
+            " now if it is still growing."
         )
     ]
     if alert.since_earliest != alert.since_latest:
-        sentences.append(_("It began between %(earliest)s and %(latest)s (95 %%)."))
+        sentences.append(_("It began between %(earliest)s and %(latest)s (95%% interval)."))
     return [sentence % build_text_params(alert) for sentence in sentences]
 
 
@@ -83,5 +83,5 @@ def list_guideline_changes(alert: Alert) -> list[str]:
         changed_on = date_from_day(day_number(version.created_at, zone))
         if alert.since_earliest <= changed_on <= alert.detected_on:
             params = {"number": version.number, "day": format_day(changed_on)}
-            sentences.append(_("The guidelines became version %(number)s on %(day)s.") % params)
-    return sentences or [_("The guidelines did not change in these days.")]
+            sentences.append(_("The guidelines changed to version %(number)s on %(day)s.") % params)
+    return sentences or [_("The guidelines did not change at that time.")]

@@ -12,8 +12,8 @@ from .common import build_text_params
 
 def build_sentence(alert: Alert) -> str:
     text = _(
-        "%(rater)s and %(other)s agree with each other more than their agreement with others"
-        " explains: %(together)s in kappa, where %(expected)s is expected."
+        "%(rater)s and %(other)s agree more than their agreement with others explains: kappa"
+        " %(together)s, expected %(expected)s."
     )
     return text % _build_params(alert)
 
@@ -26,10 +26,10 @@ def build_brief_text(alert: Alert, rater: int) -> str:
 
 def list_basis(alert: Alert) -> list[str]:
     texts = [
-        _("The alert is based on %(n)s items that both rated, up to %(noticed)s."),
+        _("Based on %(n)s items that both rated, up to %(noticed)s."),
         _(
-            "The expected value follows from how far each of the two agrees with all other raters."
-            " The difference lies between %(low)s and %(high)s (95%%)."
+            "Expected from each rater’s agreement with all others. Difference: between"
+            " %(low)s and %(high)s (95%% interval)."
         ),
         _("The data do not show who copied from whom."),
     ]
@@ -38,10 +38,13 @@ def list_basis(alert: Alert) -> list[str]:
 
 def list_explanations(_alert: Alert) -> list[str]:
     return [
-        _("Two people who discuss their items, or who share an account or a program."),
-        _("The same training, if nobody else had it: compare where both differ from all others."),
-        _("Two good raters are no explanation: they also agree often with everybody else."),
-        _("Easy items are no explanation where a third rater rated them, too."),
+        _("They discuss their items, or share an account or a program."),
+        _(
+            "They had the same training and nobody else did. Compare items where both differ"
+            " from all others."
+        ),
+        _("Ruled out: skill. Good raters also agree often with everyone else."),
+        _("Ruled out where a third rater rated too: easy items."),
     ]
 
 

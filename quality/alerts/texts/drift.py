@@ -12,24 +12,18 @@ from .common import build_text_params, list_guideline_changes, list_timing_sente
 def build_sentence(alert: Alert) -> str:
     if alert.other_rater_id is not None:
         text = _(
-            "%(rater)s and %(other)s moved apart, by about %(size)s on average since %(since)s."
-            " Nothing tells which of the two moved."
+            "%(rater)s and %(other)s have diverged by about %(size)s on average since"
+            " %(since)s. The data do not show which of them changed."
         )
     elif alert.measure == AlertMeasure.AGREEMENT:
         text = _(
-            "%(rater)s agrees less with everybody than before: by about %(size)s in kappa on"
-            " average since %(since)s."
+            "%(rater)s has agreed less with everyone since %(since)s: about %(size)s lower"
+            " in kappa on average."
         )
     elif alert.size < 0:
-        text = _(
-            "%(rater)s rates lower than before: by about %(size)s categories on average since"
-            " %(since)s."
-        )
+        text = _("%(rater)s has rated about %(size)s categories lower on average since %(since)s.")
     else:
-        text = _(
-            "%(rater)s rates higher than before: by about %(size)s categories on average since"
-            " %(since)s."
-        )
+        text = _("%(rater)s has rated about %(size)s categories higher on average since %(since)s.")
     return text % build_text_params(alert)
 
 
@@ -37,21 +31,21 @@ def build_brief_text(alert: Alert, rater: int) -> str:
     """Return the short text for a table row of ``rater`` (an id)."""
     if alert.other_rater_id is not None:
         other_rater = alert.other_rater if alert.rater_id == rater else alert.rater
-        text = _("apart from %(name)s by about %(size)s since %(since)s")
+        text = _("has diverged from %(name)s by about %(size)s since %(since)s")
         return text % {**build_text_params(alert), "name": other_rater}
     if alert.measure == AlertMeasure.AGREEMENT:
-        text = _("agrees less than before, by about %(size)s, since %(since)s")
+        text = _("agrees about %(size)s less since %(since)s")
     elif alert.size < 0:
-        text = _("rates lower than before, by about %(size)s, since %(since)s")
+        text = _("rates about %(size)s lower since %(since)s")
     else:
-        text = _("rates higher than before, by about %(size)s, since %(since)s")
+        text = _("rates about %(size)s higher since %(since)s")
     return text % build_text_params(alert)
 
 
 def list_basis(alert: Alert) -> list[str]:
     text = _(
-        "It rests on %(n)s items of this rater that others rated too, up to %(noticed)s, and on"
-        " %(before)s before."
+        "Based on %(n)s items that others rated too, up to %(noticed)s, and on %(before)s"
+        " before the change."
     )
     return [
         text % build_text_params(alert),
@@ -74,11 +68,11 @@ def _list_common_changes(alert: Alert) -> list[str]:
     if falls.exists():
         return [
             _(
-                "The agreement of all others fell in these days, too; this rater fell further than"
-                " that explains."
+                "The agreement of all others fell at that time too, but this rater’s fell"
+                " further than that explains."
             )
         ]
-    return [_("The agreement of the others on the same days and items does not explain it.")]
+    return [_("The others’ agreement on the same days and items does not explain it.")]
 
 
 def _describe_other_drifts(alert: Alert) -> str:
@@ -95,14 +89,16 @@ def _describe_other_drifts(alert: Alert) -> str:
         if drift.rater_id != alert.rater_id
     ]
     if not names:
-        return _("Nobody else moved in these days.")
-    return _("Others moved in these days too: %(names)s.") % {"names": ", ".join(sorted(names))}
+        return _("No other rater changed at that time.")
+    return _("Other raters changed at that time too: %(names)s.") % {
+        "names": ", ".join(sorted(names))
+    }
 
 
 def list_explanations(alert: Alert) -> list[str]:
     return [
         *list_guideline_changes(alert),
-        _("Other kinds of items than before: look at those below."),
-        _("One category that is used otherwise: see the shares."),
-        _("Peers who came, went or differ are no explanation: their own levels are taken out."),
+        _("Different kinds of items than before: see the items below."),
+        _("One category used differently: see the shares."),
+        _("Ruled out: other raters who joined, left or differ. Levels are adjusted for."),
     ]

@@ -17,41 +17,33 @@ def describe_rater_error_rate(alert: Alert) -> str:
     return _format_rate_in_years(
         alert,
         once_a_year=_(
-            "Sampling noise alone raises such an alert at most once in a year of one rater’s work."
-            " That other changes name a rater in at most 5%% of the years was simulated, not"
-            " proved."
+            "False alerts per rater: at most one per year from sampling noise; from other"
+            " changes in at most 5%% of years (simulated, not proven)."
         ),
         once_in_years=_(
-            "Sampling noise alone raises such an alert at most once in %(years)s years of one"
-            " rater’s work. That other changes name a rater in at most 5%% of the years was"
-            " simulated, not proved."
+            "False alerts per rater: at most one per %(years)s years from sampling noise;"
+            " from other changes in at most 5%% of years (simulated, not proven)."
         ),
     )
 
 
 def describe_lifetime_error_rate(alert: Alert) -> str:
     """Return the share of unaffected raters for whom such an alert is ever raised."""
-    text = _(
-        "Of raters who are not like that, at most one in %(level)s is ever named because of"
-        " sampling noise, however often one looks."
-    )
+    text = _("Sampling noise ever flags at most one in %(level)s raters without this problem.")
     return text % build_text_params(alert)
 
 
 def describe_newcomer_error_rate(alert: Alert) -> str:
     """Return the share of newcomers at the bound who are ever named."""
-    text = _(
-        "Of newcomers who agree as much as the bound or more, at most one in %(chance)s is ever"
-        " named because of sampling noise."
-    )
+    text = _("Sampling noise ever flags at most one in %(chance)s newcomers at or above the bound.")
     return text % _build_chance_params(alert)
 
 
 def describe_copies_error_rate(alert: Alert) -> str:
     """Return the share of questions without copies in which such an alert is ever raised."""
     text = _(
-        "Of questions in which all raters decide on their own, at most one in %(chance)s ever gets"
-        " such an alert because of sampling noise."
+        "Sampling noise ever raises such an alert in at most one in %(chance)s questions"
+        " whose raters work independently."
     )
     return text % _build_chance_params(alert)
 
@@ -64,12 +56,9 @@ def describe_question_error_rate(alert: Alert) -> str:
     """Return the rate of false alerts per year of one question."""
     return _format_rate_in_years(
         alert,
-        once_a_year=_(
-            "Sampling noise alone raises such an alert at most once in a year of one question."
-        ),
+        once_a_year=_("False alerts per question: at most one per year from sampling noise."),
         once_in_years=_(
-            "Sampling noise alone raises such an alert at most once in %(years)s years of one"
-            " question."
+            "False alerts per question: at most one per %(years)s years from sampling noise."
         ),
     )
 
@@ -82,10 +71,10 @@ def _format_rate_in_years(alert: Alert, *, once_a_year: str, once_in_years: str)
 
 def describe_gold_error_rate(alert: Alert) -> str:
     return _(
-        "Each of them is wrong with a probability of one half or more, by what raters say who are"
-        " right on other gold. Three raters at least answered it."
+        "Each is wrong with a probability of at least one half, judging by raters who are"
+        " right on other gold answers. At least three raters answered it."
     )
 
 
 def describe_count_error_rate(alert: Alert) -> str:
-    return _("This is a count: chance has no part in it.")
+    return _("This is a count, so chance plays no part.")

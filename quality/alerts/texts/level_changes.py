@@ -11,43 +11,46 @@ from .common import build_text_params, list_guideline_changes, list_timing_sente
 
 def build_question_sentence(alert: Alert) -> str:
     text = _(
-        "All agree less with each other than before on this question: by about %(size)s in kappa"
-        " since %(since)s."
+        "All raters agree less with each other on this question since %(since)s: about"
+        " %(size)s lower in kappa."
     )
     return text % build_text_params(alert)
 
 
 def build_pair_sentence(alert: Alert) -> str:
     text = _(
-        "%(rater)s and %(other)s agree less with each other than before: by about %(size)s in kappa"
-        " since %(since)s. With the others neither of them moved."
+        "%(rater)s and %(other)s agree less with each other since %(since)s: about %(size)s"
+        " lower in kappa. Their agreement with the others did not change."
     )
     return text % build_text_params(alert)
 
 
 def build_pair_brief_text(alert: Alert, rater: int) -> str:
     other_rater = alert.other_rater if alert.rater_id == rater else alert.rater
-    text = _("agrees less with %(name)s than before, by about %(size)s, since %(since)s")
+    text = _("agrees about %(size)s less with %(name)s since %(since)s")
     return text % {**build_text_params(alert), "name": other_rater}
 
 
 def build_category_sentence(alert: Alert) -> str:
     if alert.measure == AlertMeasure.CATEGORY_SHARE:
         text = _(
-            "“%(category)s” is hardly used any more: %(is)s of the answers since %(since)s, before"
-            " %(was)s."
+            "“%(category)s” is hardly used any more: %(is)s of answers since %(since)s,"
+            " %(was)s before."
         )
     else:
         text = _(
-            "“%(category)s” does not hold any more: where one rater says it, others say it in"
-            " %(is)s of cases since %(since)s, before in %(was)s."
+            "“%(category)s” is no longer used consistently: where one rater chooses it,"
+            " others do in %(is)s of cases since %(since)s, %(was)s before."
         )
     return text % build_text_params(alert)
 
 
 def list_basis(alert: Alert) -> list[str]:
-    text = _("It rests on %(n)s items or comparisons, up to %(noticed)s, and on %(before)s before.")
-    exclusion = _("What raters with an alarm of drift said since it began is left out.")
+    text = _(
+        "Based on %(n)s items or comparisons up to %(noticed)s, and on %(before)s"
+        " before the change."
+    )
+    exclusion = _("Ratings of raters with a drift alert are excluded from the start of the drift.")
     return [
         text % build_text_params(alert),
         *list_timing_sentences(alert),
@@ -72,14 +75,14 @@ def _list_other_falling_raters(alert: Alert) -> list[str]:
     )
     names = sorted({str(drift.rater) for drift in drifts.select_related("rater").defer("chart")})
     if not names:
-        return [_("No rater fell further than all others did.")]
-    text = _("These raters fell further than all others did: %(names)s.")
+        return [_("No rater’s agreement fell further than that of all others.")]
+    text = _("These raters’ agreement fell further than that of all others: %(names)s.")
     return [text % {"names": ", ".join(names)}]
 
 
 def list_explanations(alert: Alert) -> list[str]:
     return [
         *list_guideline_changes(alert),
-        _("Other kinds of items than before: look at those that are new."),
-        _("One rater who drifts is no explanation: that would be an alarm of its own."),
+        _("Different kinds of items than before: see the new ones."),
+        _("Ruled out: a single drifting rater. That raises its own alert."),
     ]

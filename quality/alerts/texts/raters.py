@@ -12,43 +12,46 @@ from .common import build_text_params
 
 def build_same_answer_sentence(alert: Alert) -> str:
     text = _(
-        "%(rater)s answers “%(category)s” nearly always: of %(n)s items of which most others say"
-        " something else, all but %(left)s."
+        "%(rater)s almost always answers “%(category)s”: on all but %(left)s of %(n)s items"
+        " where most others chose something else."
     )
     n_exceptions = round(alert.size * alert.n)
     if n_exceptions == 0:
         text = _(
-            "%(rater)s answers “%(category)s” nearly always: even on all %(n)s items of which most"
-            " others say something else."
+            "%(rater)s almost always answers “%(category)s”: even on all %(n)s items where"
+            " most others chose something else."
         )
     return text % {**build_text_params(alert), "left": format_count(n_exceptions)}
 
 
 def build_same_answer_brief_text(alert: Alert, _rater: int) -> str:
-    return _("answers “%(category)s” nearly always") % build_text_params(alert)
+    return _("almost always answers “%(category)s”") % build_text_params(alert)
 
 
 def list_same_answer_basis(alert: Alert) -> list[str]:
     texts = [
-        _("“%(category)s” is %(share)s of all answers of this rater that can be compared."),
-        _("On such items the others say something else in %(others)s of cases."),
-        _("It rings for less than a quarter of that. At first it was enough on %(noticed)s."),
+        _("“%(category)s” is %(share)s of this rater’s comparable answers."),
+        _("On such items, the others choose another answer in %(others)s of cases."),
+        _(
+            "The alert is raised below a quarter of that share. The evidence was first"
+            " sufficient on %(noticed)s."
+        ),
     ]
     return [text % build_text_params(alert) for text in texts]
 
 
 def list_same_answer_explanations(alert: Alert) -> list[str]:
     return [
-        _("A guideline that was understood otherwise: ask before you judge."),
-        _("A form or a program that fills in the first answer."),
-        _("Items that are mostly alike are no explanation: only those with other answers count."),
+        _("They understand the guidelines differently. Ask before you judge."),
+        _("A form or program fills in the first answer."),
+        _("Ruled out: similar items. Only items with other answers count."),
     ]
 
 
 def build_fast_sentence(alert: Alert) -> str:
     text = _(
-        "%(rater)s is far faster than the others on the same items: %(seconds)s seconds where they"
-        " take %(usual)s."
+        "%(rater)s is much faster than the others on the same items: %(seconds)s seconds,"
+        " where they take %(usual)s."
     )
     return text % {**build_text_params(alert), **_build_pace_params(alert)}
 
@@ -71,41 +74,40 @@ def _build_pace_params(alert: Alert) -> dict[str, str]:
 
 def list_fast_basis(alert: Alert) -> list[str]:
     texts = [
-        _("It rests on %(n)s items with times of this rater and of others, up to %(noticed)s."),
-        _("Only %(slow)s of them took more than 1/%(times)s of the time that others took."),
-        _("It rings when far less than half of them did."),
+        _("Based on %(n)s items timed for this rater and for others, up to %(noticed)s."),
+        _("Only %(slow)s of them took more than 1/%(times)s of the others’ time."),
+        _("The alert is raised when far less than half of them do."),
     ]
     return [text % {**build_text_params(alert), **_build_pace_params(alert)} for text in texts]
 
 
 def list_fast_explanations(alert: Alert) -> list[str]:
     return [
-        _("Somebody who knows these items well: look whether the answers agree with the others’."),
-        _("Times that another program measures in its own way."),
-        _("Shorter items are no explanation: the time is compared item by item."),
+        _("They know these items well. Check whether their answers agree with the others’."),
+        _("Another program measures the times differently."),
+        _("Ruled out: shorter items. Times are compared item by item."),
     ]
 
 
 def build_outlier_sentence(alert: Alert) -> str:
-    text = _("%(rater)s agrees far less with everybody than the others do, from the start.")
+    text = _("%(rater)s has agreed far less with everyone than the others do, from the start.")
     return text % build_text_params(alert)
 
 
 def build_outlier_brief_text(_alert: Alert, _rater: int) -> str:
-    return _("agrees far less than the others do, from the start")
+    return _("has agreed far less than the others from the start")
 
 
 def list_outlier_basis(alert: Alert) -> list[str]:
     texts = [
-        _("It rests on %(n)s items of this rater that others rated too, up to %(noticed)s."),
+        _("Based on %(n)s items of this rater that others rated too, up to %(noticed)s."),
         # With the others' levels removed it is no longer a coefficient and has no lower bound.
         _(
-            "The mean agreement score, with the others’ own levels taken out, is %(at)s, that of"
-            " the middle rater %(middle)s: 1 is full agreement, 0 is chance, and it can lie below"
-            " -1."
+            "Mean agreement score, adjusted for the others’ levels: %(at)s (median rater:"
+            " %(middle)s). 1 is full agreement, 0 is chance; it can be below −1."
         ),
-        _("The score lies between %(low)s and %(high)s, with 95 %% probability."),
-        _("Raters as different as these reach down to %(bound)s; nobody above that is named."),
+        _("The score is between %(low)s and %(high)s (95%% interval)."),
+        _("Raters as varied as these reach down to %(bound)s. Nobody above that is flagged."),
     ]
     params = {
         **build_text_params(alert),
@@ -118,36 +120,36 @@ def list_outlier_basis(alert: Alert) -> list[str]:
 
 def list_outlier_explanations(alert: Alert) -> list[str]:
     return [
-        _("A guideline that was understood otherwise: ask before you judge."),
-        _("Harder items than those of others: look at those below."),
-        _("Peers who are apart themselves are no explanation: their own levels are taken out."),
+        _("They understand the guidelines differently. Ask before you judge."),
+        _("Harder items than the others’: see the items below."),
+        _("Ruled out: other outliers. Levels are adjusted for."),
     ]
 
 
 def build_newcomer_sentence(alert: Alert) -> str:
     text = _(
-        "%(rater)s is new and agrees less with the others than the team does, on the first %(n)s"
-        " items."
+        "%(rater)s is new and agrees less with the others than the team does on the first"
+        " %(n)s items."
     )
     return text % build_text_params(alert)
 
 
 def build_newcomer_brief_text(_alert: Alert, _rater: int) -> str:
-    return _("is new and agrees less than the team does")
+    return _("is new and agrees less than the team")
 
 
 def list_newcomer_basis(alert: Alert) -> list[str]:
     texts = [
         _(
-            "The alert is based on the first %(n)s items of this rater that others rated, too, up"
-            " to %(noticed)s. The first 30 to 300 items are tested."
+            "Based on the first %(n)s items that others rated too, up to %(noticed)s. The"
+            " first 30 to 300 items are tested."
         ),
         _(
-            "The mean agreement score, without the others’ own levels and without what the same"
-            " days meant for everybody, is %(at)s, that of the middle rater %(middle)s."
+            "Mean agreement score, adjusted for the others’ levels and the same days: %(at)s"
+            " (median rater: %(middle)s)."
         ),
-        _("The score lies between %(low)s and %(high)s, with 95 %% probability."),
-        _("Newcomers at %(bound)s or above are not expected to be named."),
+        _("The score is between %(low)s and %(high)s (95%% interval)."),
+        _("Newcomers at %(bound)s or above are not expected to be flagged."),
     ]
     params = {
         **build_text_params(alert),
@@ -160,7 +162,7 @@ def list_newcomer_basis(alert: Alert) -> list[str]:
 
 def list_newcomer_explanations(_alert: Alert) -> list[str]:
     return [
-        _("The guidelines are new to this rater: discuss the items below, and look again later."),
-        _("Harder items than those of others: look at those below."),
-        _("A hard time for everybody is no explanation: the same days of the others are removed."),
+        _("The guidelines are new to this rater. Discuss the items below and check again later."),
+        _("Harder items than the others’: see the items below."),
+        _("Ruled out: a hard period for everyone. It is adjusted for."),
     ]

@@ -39,8 +39,8 @@ class Command(BaseCommand):
         consensus = Consensus.objects.filter(question=question).first()
         if at_least is not None and consensus and not consensus.model.get("gold_items"):
             self.stderr.write(
-                f"Without the gold answers of {MIN_GOLD_ITEMS} items, certainties do not know of "
-                "errors that all raters share, and are often too high."
+                f"Without gold answers for {MIN_GOLD_ITEMS} items, errors that all raters share"
+                " are missed, so confidence is often too high."
             )
         label_names = selectors.LabelNames.for_question(question, consensus)
         labels = selectors.get_labels(question, at_least=at_least)

@@ -129,10 +129,10 @@ def are_row_numbers(column: ColumnCells) -> bool:
     return column.texts in (expected[:-1], expected[1:])
 
 
-def have_equal_sums(columns: Sequence[ColumnCells], *, whole: bool) -> bool:
+def have_equal_sums(columns: Sequence[ColumnCells], *, are_counts: bool) -> bool:
     """Return whether the numbers of the columns add up to the same sum in every row.
 
-    ``whole``: whole numbers, as counts; else fractions that add up to 1, as probabilities.
+    ``are_counts``: whole numbers; else fractions that add up to 1, as probabilities.
     """
     if len(columns) < 2 or len(columns[0].texts) < 3:
         return False
@@ -142,7 +142,7 @@ def have_equal_sums(columns: Sequence[ColumnCells], *, whole: bool) -> bool:
     numbers = [number for row in rows for number in row]
     if min(numbers) < 0 or len(set(rows)) == 1:
         return False
-    if whole:
+    if are_counts:
         is_count = all(number.is_integer() for number in numbers) and 0 in numbers
         return is_count and len({sum(row) for row in rows}) == 1 and sum(rows[0]) >= 2
     has_fractions = any(not number.is_integer() for number in numbers)

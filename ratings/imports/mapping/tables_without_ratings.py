@@ -87,7 +87,7 @@ def find_count_columns(head: TableHead, candidates: Sequence[int]) -> list[int]:
         for index in candidates
         if head.columns[index].is_numeric and not _is_rater_number(head.names[index])
     ]
-    if _have_sums(head, columns, whole=True):
+    if _have_sums(head, columns, are_counts=True):
         return columns
     if len(columns) < 3 or not all(_are_whole(head.columns[index]) for index in columns):
         return []
@@ -110,7 +110,7 @@ def find_probability_columns(head: TableHead, candidates: Sequence[int]) -> list
         and any(0 < number < 1 for number in head.columns[index].list_numbers())
     ]
     return next(
-        (group for group in (columns, fractions) if _have_sums(head, group, whole=False)), []
+        (group for group in (columns, fractions) if _have_sums(head, group, are_counts=False)), []
     )
 
 
@@ -121,8 +121,8 @@ def _are_whole(cells: ColumnCells) -> bool:
     )
 
 
-def _have_sums(head: TableHead, indexes: Collection[int], *, whole: bool) -> bool:
-    return have_equal_sums([head.columns[index] for index in indexes], whole=whole)
+def _have_sums(head: TableHead, indexes: Collection[int], *, are_counts: bool) -> bool:
+    return have_equal_sums([head.columns[index] for index in indexes], are_counts=are_counts)
 
 
 def _is_rater_number(name: str) -> bool:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from core.api.errors import BadRequest as BadRequestRows
 from core.jobs.lease import LeaseLost
-from projects.services.project_validation import InvalidProjectChange, list_time_zones
+from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions
 from ratings.files.upload_limits import View
 from ratings.imports import services, shared_files
@@ -97,7 +97,6 @@ def render_columns_page(request: HttpRequest, run: ImportRun, *, data: Any = Non
             warn_if_not_applied(request, services.start_check(run=run, mapping=form.get_mapping()))
             return redirect(get_run_url(run))
         context |= {"form": form, "head": head}
-        context["zones"] = list_time_zones()
     return render(
         request, "ratings/imports/columns.html", context, status=200 if data is None else 400
     )

@@ -71,7 +71,7 @@ def test_every_way_in_is_listed(
     states = {row["account"]: row["account_state"] for row in read_file(admin_client)}
     assert states["viewer"] == "closed" and states["lead"] == "open"
     page = admin_client.get(PATH).text
-    for text in ("link without an account", "asked to join", "dashboard: v0lead", "Reviews"):
+    for text in ("public link", "invited", "dashboard: v0lead", "Reviews"):
         assert text in page
 
 
@@ -102,7 +102,7 @@ def test_rows_are_filtered(admin_client: Client, project: Project) -> None:
         ("member", "lead", "Reviews", "lead")
     }
     assert len(list_access(admin_client, "kind=odd")) == 4
-    assert "No access fits." in admin_client.get(f"{PATH}?account=nobody%00").text
+    assert "No access matches." in admin_client.get(f"{PATH}?account=nobody%00").text
 
 
 def test_page_shows_the_first_rows_and_the_file_all(
@@ -110,7 +110,7 @@ def test_page_shows_the_first_rows_and_the_file_all(
 ) -> None:
     monkeypatch.setattr(views, "MAX_SHOWN_ROWS", 2)
     page = admin_client.get(PATH).text
-    assert "The first 2 rows" in page and page.count('<th scope="row"') == 2
+    assert "Showing the first 2 rows" in page and page.count('<th scope="row"') == 2
     assert len(read_file(admin_client)) == 4
 
 

@@ -256,8 +256,8 @@ def test_invitation_works_once(client):
     )
     assert accepted["Location"] == "/"
     assert client.session["_auth_user_id"] == str(user.pk)
-    assert "This invitation is over" in Client().get(link, follow=True).content.decode()
-    assert "This invitation is over" in Client().get("/invitations/xx/yy/").content.decode()
+    assert "This invitation has expired" in Client().get(link, follow=True).content.decode()
+    assert "This invitation has expired" in Client().get("/invitations/xx/yy/").content.decode()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -246,8 +246,8 @@ def test_field_names_are_translated_and_keys_are_not(
 @pytest.mark.parametrize(
     ("action", "fields", "expected"),
     [
-        ("export", {"details": {"exported": "table list-title", "kind": "csv"}}, "a table of a page"),
-        ("export", {"details": {"exported": "ratings", "kind": "csv"}}, "the ratings"),
+        ("export", {"details": {"exported": "table list-title", "kind": "csv"}}, "a table on a page"),
+        ("export", {"details": {"exported": "ratings", "kind": "csv"}}, "rating list"),
         ("rater_paused", {"before": {"paused": False}, "after": {"paused": True}}, "<ins>yes</ins>"),
         ("view_shared", {"after": {"expires_at": "2026-03-01T09:30:12+00:00"}}, "2026-03-01 10:30 CET"),
         ("deletion_requested", {"details": {"kind": "rater"}}, "rater"),
@@ -282,6 +282,6 @@ def test_audit_log_of_the_site_names_projects(
     AuditLogEntry.objects.create(action="export", project_id=4_711)
     client = client_for(admin)
     page = client.get("/audit-log/").content.decode()
-    for label in ("in Reviews", "in Another", "in project 4711, which is gone"):
+    for label in ("in Reviews", "in Another", "in deleted project 4711"):
         assert f">{label}</span>" in page
     assert "in Reviews" not in client.get(f"/projects/{project.pk}/audit-log/").content.decode()

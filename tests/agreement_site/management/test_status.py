@@ -68,14 +68,16 @@ def test_json_output_has_all_values(question: Any, rate: Any) -> None:
 
 
 def test_no_sweep_at_all_is_a_problem() -> None:
-    with pytest.raises(CommandError, match="no worker has swept within the last hour") as error:
+    with pytest.raises(
+        CommandError, match="No worker has checked for work in the last hour"
+    ) as error:
         run_status()
     assert error.value.returncode == 1
 
 
 def test_worker_that_stopped_sweeping_is_a_problem() -> None:
     Worker.objects.create(name="one:1", swept_at=get_past_time(600))
-    with pytest.raises(CommandError, match="no worker has swept for 6"):
+    with pytest.raises(CommandError, match="No worker has checked for work for 6"):
         run_status()
 
 
@@ -83,7 +85,7 @@ def test_rating_that_stays_uncounted_is_a_problem(question: Any, rate: Any) -> N
     rate(question, "item", "rater", "minor")
     Rating.objects.update(changed_at=get_past_time(300))
     heartbeat.record_sweep()
-    with pytest.raises(CommandError, match="a rating has been waiting to be in the numbers for 30"):
+    with pytest.raises(CommandError, match="A rating has been uncounted for 30"):
         run_status()
 
 
@@ -94,7 +96,7 @@ def test_results_that_stay_stale_are_a_problem(question: Any, rate: Any) -> None
     status = json.loads(run_status("--json"))
     assert (status["uncounted"], status["problems"]) == (994, [])
     StaleQuestion.objects.update(since=get_past_time(90))
-    with pytest.raises(CommandError, match="1 question is not brought up to date"):
+    with pytest.raises(CommandError, match="1 question is out of date"):
         run_status()
 
 
@@ -108,7 +110,7 @@ def test_tables_of_a_newer_release_are_a_problem() -> None:
 def test_nearly_full_disk_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     heartbeat.record_sweep()
     monkeypatch.setattr(health, "get_free_bytes", lambda: 100 << 20)
-    with pytest.raises(CommandError, match="the disk of DATA_DIR has 100 MB left"):
+    with pytest.raises(CommandError, match="Only 100 MB left on the disk of DATA_DIR"):
         run_status()
 
 
@@ -116,7 +118,7 @@ def test_broker_that_accepts_no_messages_is_a_problem(broker: Broker, settings: 
     settings.REDIS_URL = broker.url
     heartbeat.record_sweep()
     dispatch.get_redis_client().config_set("maxmemory", "1")
-    with pytest.raises(CommandError, match="takes nothing"):
+    with pytest.raises(CommandError, match="rejects writes"):
         run_status()
     dispatch.get_redis_client().config_set("maxmemory", "0")
 

@@ -167,7 +167,7 @@ def test_pages_report_an_unavailable_database(
     if path == "/sign-in/" and response.status_code == 200:
         return  # needs no query
     assert (response.status_code, response["Retry-After"]) == (503, "2")
-    assert "数据库目前无法连接" in response.content.decode()
+    assert "数据库暂时不可用" in response.content.decode()
 
 
 def test_api_reports_an_unavailable_database(lead: Any, api_for: Any, request: Any) -> None:

@@ -62,7 +62,7 @@ def test_healthy_site_has_no_problems(
     client = client_for(admin)
     assert get_problems(client) == []
     text = client.get("/system-status/").text
-    assert "Nothing: every rating is in the numbers" in text
+    assert "No problems. Ratings are counted promptly" in text
     assert "worker:1" in text
     assert 'href="/system-status/"' in client.get("/").text
 
@@ -82,11 +82,11 @@ def test_problems_are_listed(
     monkeypatch.setattr(report, "get_broker_state", lambda: "takes nothing (ResponseError)")
     client = client_for(admin)
     assert get_problems(client) == [
-        "the disk of DATA_DIR has 1 MB left",
-        "the broker answers, but takes nothing",
-        "no worker has swept for 3600 s",
-        "a rating has been waiting to be in the numbers for 3600 s",
-        "1 question is not brought up to date",
+        "Only 1 MB left on the disk of DATA_DIR",
+        "The broker responds but rejects writes",
+        "No worker has checked for work for 3600 s",
+        "A rating has been uncounted for 3600 s",
+        "1 question is out of date",
     ]
     page = client.get("/system-status/").text
     assert f'href="/projects/{question.project_id}/?question=severity"' in page

@@ -39,7 +39,7 @@ def test_ten_items_are_rated_by_keyboard_alone(open_annotation, annotator, items
 def test_one_key_rates_an_item_when_a_choice_submits(open_annotation, annotator, items):
     page = open_annotation(annotator)
     page.locator("summary", has_text="More").click()
-    page.get_by_label("One choice submits at once").check()
+    page.get_by_label("Submit as soon as I choose").check()
     page.keyboard.press("Escape")
     for number in range(5):
         expect_item(page, number)
@@ -69,7 +69,7 @@ def test_undo_reverts_the_last_answer_and_another_is_stored(open_annotation, ann
     page.keyboard.press("4")  # unfinished, and kept during the undo
     page.keyboard.press("u")
     expect_item(page, 0)
-    expect(page.get_by_role("status")).to_contain_text("i00: none, taken back.")
+    expect(page.get_by_role("status")).to_contain_text("Undone: i00, none")
     wait_for_value(get_stored_codes, {"i00": -1})
     expect(page.get_by_label("none")).to_be_checked()
     page.keyboard.press("3")
@@ -163,7 +163,7 @@ def test_new_annotator_is_pointed_to_the_guidelines(
     change_project(project=project, by=lead, guidelines="Look *twice*.")
     page = open_annotation(annotator)
     news = page.locator("#desk-news")
-    expect(news).to_contain_text("Before your first item: the guidelines")
+    expect(news).to_contain_text("Read the guidelines before your first item")
     page.keyboard.press("g")
     expect(page.get_by_role("dialog")).to_contain_text("Look twice.")
     page.keyboard.press("Escape")
@@ -219,7 +219,7 @@ def test_changed_answers_are_announced_to_a_fast_annotator(
     page.keyboard.press("1")
     page.keyboard.press("Enter")
     expect_item(page, 2)
-    expect(page.get_by_role("status")).to_contain_text("The lead has changed the answers")
+    expect(page.get_by_role("status")).to_contain_text("Your lead changed the answers")
 
 
 def test_each_of_several_questions_has_its_own_keys(open_annotation, annotator, items, project):
@@ -264,7 +264,7 @@ def test_wrong_key_changes_no_answer_and_backspace_goes_back(
     page.keyboard.press("2")
     page.keyboard.press("3")  # a key of the first question alone
     assert list_checked_labels(page) == ["minor"]
-    expect(page.get_by_role("status")).to_contain_text("No answer has the key 3: Is it fluent?")
+    expect(page.get_by_role("status")).to_contain_text("No answer uses the key 3: Is it fluent?")
     page.keyboard.press("Backspace")
     page.keyboard.press("3")
     page.keyboard.press("1")
@@ -324,7 +324,7 @@ def test_annotation_works_as_forms_without_javascript(open_annotation, annotator
     expect_item(page, 2)
     page.get_by_role("button", name="Undo").click()
     expect_item(page, 1)
-    expect(page.get_by_text("i01: major, taken back.")).to_be_visible()
+    expect(page.get_by_text("Undone: i01, major")).to_be_visible()
     wait_for_value(get_stored_codes, {"i00": 2, "i01": -1})
 
 
@@ -340,18 +340,18 @@ def test_touch_targets_are_large_enough_on_a_phone(
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     change_project(project=project, by=lead, guidelines="Look *twice*.")
     page.locator("#desk").dispatch_event("poll")
-    for name in ("Read them", "Close the guidelines"):
+    for name in ("Read guidelines", "Close guidelines"):
         target = page.get_by_role("button", name=name)
         expect(target).to_be_visible()
         assert target.bounding_box()["height"] >= 44, name
         target.tap()
     expect(page.get_by_role("dialog")).to_be_hidden()
     page.locator("summary", has_text="Skip").tap()
-    assert page.get_by_label("Why do you skip this item?").bounding_box()["height"] == 44
+    assert page.get_by_label("Why are you skipping this item?").bounding_box()["height"] == 44
     # There are no keys, but immediate submission is set here, too.
     page.locator("summary", has_text="More").tap()
-    expect(page.locator("#desk-sheet").get_by_text("Single keys work")).to_be_hidden()
-    expect(page.get_by_text("One choice submits at once")).to_be_visible()
+    expect(page.locator("#desk-sheet").get_by_text("Enable single-key shortcuts")).to_be_hidden()
+    expect(page.get_by_text("Submit as soon as I choose")).to_be_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -465,7 +465,7 @@ def test_annotator_removed_while_rating_sees_it_at_once(open_annotation, annotat
     project.members.filter(user=annotator).update(role="viewer")
     page.keyboard.press("2")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="You do not rate here any more")).to_be_visible()
+    expect(page.get_by_role("heading", name="You can't rate here anymore")).to_be_visible()
     wait_for_value(get_stored_codes, {})
 
 
@@ -544,7 +544,7 @@ def test_signed_out_annotator_is_asked_to_sign_in(open_annotation, annotator, it
     page.context.clear_cookies()
     page.keyboard.press("1")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("status")).to_contain_text("you have been signed out")
+    expect(page.get_by_role("status")).to_contain_text("you've been signed out")
     expect(page.get_by_role("link", name="Sign in again")).to_be_visible()
     wait_for_value(get_stored_codes, {})
 

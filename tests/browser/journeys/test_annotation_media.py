@@ -131,7 +131,7 @@ def test_media_keys_keep_their_meaning_in_answers_and_fields(audio_page):
 def test_switched_off_keys_do_not_play(audio_page):
     page = audio_page
     page.locator("summary", has_text="More").click()
-    page.locator("#desk-sheet").get_by_label("Single keys work").uncheck()
+    page.locator("#desk-sheet").get_by_label("Enable single-key shortcuts").uncheck()
     page.keyboard.press("Escape")
     page.locator(".item-body").focus()
     page.keyboard.press("Space")
@@ -186,7 +186,7 @@ def test_image_is_zoomed_in_its_frame(open_annotation, annotator, project, optio
     page.keyboard.press("Shift+ArrowDown")
     assert image.bounding_box() == fit_box
     page.keyboard.press("Space")
-    expect(page.get_by_role("dialog", name="Open the image large")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Enlarge image")).to_be_visible()
     page.keyboard.press("Escape")
     page.keyboard.press("1")
     expect(page.get_by_label("none")).to_be_checked()

@@ -39,7 +39,7 @@ def test_five_items_are_answered_without_a_connection(open_annotation, annotator
         expect_item(page, number)
         answer(page, str(number % 4 + 1))
     expect_item(page, 5)
-    expect(page.get_by_role("status")).to_contain_text("No connection. Not saved yet: 5.")
+    expect(page.get_by_role("status")).to_contain_text("You're offline. Not saved yet: 5.")
     wait_for_value(get_stored_codes, {})
     page.context.set_offline(False)  # they are sent by themselves
     expect(page.get_by_role("status")).to_be_empty()
@@ -111,7 +111,7 @@ def test_unsent_answer_is_undone_without_the_server(open_annotation, annotator, 
     expect_item(page, 1)
     page.keyboard.press("u")
     expect_item(page, 0)
-    expect(page.get_by_role("status")).to_contain_text("was not sent yet")
+    expect(page.get_by_role("status")).to_contain_text("wasn't sent yet")
     answer(page, "4")
     expect_item(page, 1)
     page.context.set_offline(False)
@@ -170,7 +170,7 @@ def test_conflict_is_opened_and_decided_by_the_rater(open_annotation, annotator,
     answer(second, "4")
     expect_item(second, 1)
     before = second.locator(".choice").first.bounding_box()
-    second.get_by_role("button", name="Open it").click()
+    second.get_by_role("button", name="Open item").click()
     expect(second.get_by_role("alert").first).to_contain_text("in another window: none.")
     expect_item(second, 0)
     assert second.locator(".choice").first.bounding_box() == before
@@ -190,7 +190,7 @@ def test_server_error_keeps_the_answer_and_the_item(open_annotation, annotator, 
         f"**/rate/{items[0].pk}/", lambda route: route.fulfill(status=500, body="<p>broken</p>")
     )
     answer(page, "2")
-    expect(page.get_by_role("status")).to_contain_text("Not saved: something went wrong.")
+    expect(page.get_by_role("status")).to_contain_text("Not saved because of an error.")
     expect_item(page, 1)
     page.unroute(f"**/rate/{items[0].pk}/")
     answer(page, "3")
@@ -270,7 +270,7 @@ def test_break_is_suggested_after_long_work(open_annotation, annotator, items):
     expect_item(page, 13)
     page.clock.set_fixed_time(start + datetime.timedelta(minutes=52))
     answer(page, "1")
-    expect(status).to_contain_text("You have been rating for 50 minutes.")
+    expect(status).to_contain_text("You've been rating for 50 minutes.")
     page.keyboard.press("Escape")
     expect(status).to_be_empty()
 
@@ -291,7 +291,7 @@ def test_pause_begins_the_work_again(open_annotation, annotator, items):
 def test_goal_is_set_and_shown(open_annotation, annotator, items):
     page = open_annotation(annotator)
     page.locator("summary", has_text="More").click()
-    page.get_by_label("My goal: items a day").fill("2")
+    page.get_by_label("Daily goal (items)").fill("2")
     page.get_by_role("button", name="Set goal").click()
     progress = page.locator(".sheet__progress")
     expect(progress).to_contain_text("0 of 2 today")
@@ -308,7 +308,7 @@ def test_next_item_is_shown_within_a_frame_or_two(open_annotation, annotator, it
     page.route("**/rate/**", lambda route: None)
     for number in range(5):
         expect_item(page, number)
-        shown = page.evaluate(
+        text = page.evaluate(
             """() => {
                 for (const key of ["1", "Enter"]) {
                     const event = new KeyboardEvent("keydown", { key, bubbles: true });
@@ -317,4 +317,4 @@ def test_next_item_is_shown_within_a_frame_or_two(open_annotation, annotator, it
                 return document.querySelector(".item-body__text").textContent;
             }"""
         )
-        assert shown == f"Text number {number + 1}"
+        assert text == f"Text number {number + 1}"

@@ -21,8 +21,8 @@ def upload(page: Page, content: str) -> None:
     page.get_by_label("File", exact=True).set_input_files(
         {"name": "r.csv", "mimeType": "text/csv", "buffer": content.encode()}
     )
-    page.get_by_role("button", name="Upload and look at it").click()
-    expect(page.get_by_role("heading", name="What the columns mean")).to_be_visible()
+    page.get_by_role("button", name="Upload file").click()
+    expect(page.get_by_role("heading", name="Meaning of columns")).to_be_visible()
 
 
 def run_worker() -> None:
@@ -39,20 +39,20 @@ def test_page_advances_by_itself(open_page: Any, project: Any, question: Any) ->
     check_accessibility(page)
     upload(page, ROWS)
     check_accessibility(page)
-    page.get_by_role("button", name="Check the whole file").click()
-    expect(page.get_by_role("heading", name="Checking the whole file")).to_be_visible()
+    page.get_by_role("button", name="Check file").click()
+    expect(page.get_by_role("heading", name="Checking the file")).to_be_visible()
     check_accessibility(page)
     run_worker()
-    expect(page.get_by_text("has no problem")).to_be_visible()
+    expect(page.get_by_text("No problems found")).to_be_visible()
     check_accessibility(page)
     page.get_by_label("the first row of the file stands").check()
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.get_by_role("heading", name="Importing")).to_be_visible()
     run_worker()
-    expect(page.get_by_text("The file is imported.")).to_be_visible()
+    expect(page.get_by_text("Import completed.")).to_be_visible()
     check_accessibility(page)
     assert get_labels(question)["i1", "ben"] == "major"
-    page.get_by_role("link", name="To the data").click()
+    page.get_by_role("link", name="Open import and export").click()
     check_accessibility(page)
 
 
@@ -64,7 +64,7 @@ def test_problems_are_shown_on_any_screen(open_page: Any, project: Any, width: i
         color_scheme="dark",
     )
     upload(page, INVALID_ROWS)
-    page.get_by_role("button", name="Check the whole file").click()
+    page.get_by_role("button", name="Check file").click()
     run_worker()
     expect(
         page.get_by_text(
@@ -78,13 +78,13 @@ def test_problems_are_shown_on_any_screen(open_page: Any, project: Any, width: i
 def test_without_javascript_a_link_advances(open_page: Any, project: Any, question: Any) -> None:
     page = open_page(f"/projects/{project.pk}/data/import/", java_script_enabled=False)
     upload(page, ROWS)
-    page.get_by_role("button", name="Check the whole file").click()
+    page.get_by_role("button", name="Check file").click()
     run_worker()
     page.get_by_role("link", name="Refresh").click()
     page.get_by_role("button", name="Import", exact=True).click()
     run_worker()
     page.get_by_role("link", name="Refresh").click()
-    expect(page.get_by_text("The file is imported.")).to_be_visible()
+    expect(page.get_by_text("Import completed.")).to_be_visible()
     assert len(get_labels(question)) == 3
 
 
@@ -93,10 +93,10 @@ def test_only_the_fields_of_the_layout_are_shown(open_page: Any, project: Any) -
     upload(page, ROWS)
     expect(page.get_by_label("Comment")).to_be_visible()
     expect(page.get_by_label("Columns that are not imported")).to_be_hidden()
-    page.get_by_label("a column for each rater").check()
+    page.get_by_label("one column per rater").check()
     expect(page.get_by_label("Comment")).to_be_hidden()
     expect(page.get_by_label("Columns that are not imported")).to_be_visible()
-    heading = page.get_by_role("heading", name="Where it belongs")
+    heading = page.get_by_role("heading", name="Destination")
     expect(heading).to_be_visible()
     page.get_by_label("one row for each item, without ratings").check()
     expect(heading).to_be_hidden()  # there is nothing under it
@@ -125,7 +125,7 @@ def test_a_file_is_dropped_into_the_box(
     open_page: Any, project: Any, question: Any, path: str, accepted: list[str]
 ) -> None:
     page = open_page(f"/projects/{project.pk}/{path}")
-    expect(page.get_by_text("in this box.")).to_be_visible()
+    expect(page.get_by_text("Or drop")).to_be_visible()
     # Outside the box it is ignored, and the page stays.
     assert page.evaluate(DROP_SCRIPT, ["h1", ["a.csv"]]) is False
     assert page.evaluate(FILE_NAMES_SCRIPT) == []
@@ -138,8 +138,8 @@ def test_a_file_is_dropped_into_the_box(
 def test_a_dropped_file_is_uploaded(open_page: Any, project: Any, question: Any) -> None:
     page = open_page(f"/projects/{project.pk}/new-item/")
     page.evaluate(DROP_SCRIPT, ["[data-drop]", ["a.csv"]])
-    page.get_by_role("button", name="Upload and look at it").click()
-    expect(page.get_by_role("heading", name="What the columns mean")).to_be_visible()
+    page.get_by_role("button", name="Upload file").click()
+    expect(page.get_by_role("heading", name="Meaning of columns")).to_be_visible()
     expect(page.get_by_role("heading", name="a.csv")).to_be_visible()
     box = page.get_by_label("Seconds spent").bounding_box()
     assert box["width"] > 200

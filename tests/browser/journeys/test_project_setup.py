@@ -42,7 +42,7 @@ def open_browser(browser: Browser, live_server: Any) -> Iterator[Callable[..., P
 
 def sign_in(page: Page, username: str = "lead", password: str = PASSWORD) -> None:
     page.goto("/sign-in/")
-    page.get_by_label("Name").fill(username)
+    page.get_by_label("Username").fill(username)
     page.get_by_label("Password").fill(password)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url("**/")
@@ -78,12 +78,12 @@ def test_lead_creates_a_project_and_a_guest_joins(open_browser, lead):
     expect(value).to_be_visible()
     for number, label in enumerate(("none", "minor", "major"), start=1):
         page.get_by_label(f"Label {number}").fill(label)
-    page.get_by_role("button", name="Add a row").click()
+    page.get_by_role("button", name="Add row").click()
     page.keyboard.type("critical")
     page.get_by_role("textbox", name="Guidelines").fill("# Take care")
     expect(page.locator("#guidelines-preview h2")).to_have_text("Take care")
-    page.get_by_role("button", name="Make the project").click()
-    expect(page.get_by_text("The project is made")).to_be_visible()
+    page.get_by_role("button", name="Create project").click()
+    expect(page.get_by_text("Project created")).to_be_visible()
     project = Project.objects.get()
     labels = [category.label for category in project.questions.get().active_categories()]
     assert labels == ["none", "minor", "major", "critical"]
@@ -95,9 +95,9 @@ def test_lead_creates_a_project_and_a_guest_joins(open_browser, lead):
     guest = open_browser()
     guest.goto(link)
     guest.get_by_label("New password", exact=True).fill(SECRET)
-    guest.get_by_label("The new password once more").fill(SECRET)
-    guest.get_by_role("button", name="Set the password").click()
-    welcome = guest.get_by_text("Welcome. Your password is set")
+    guest.get_by_label("Confirm new password").fill(SECRET)
+    guest.get_by_role("button", name="Set password").click()
+    welcome = guest.get_by_text("Welcome! Your password is set")
     expect(welcome).to_be_visible()
     # It is a toast over the annotation page, like every message, and goes with the first answer.
     assert welcome.evaluate("said => said.closest('.desk__notices') !== null")
@@ -111,7 +111,7 @@ def test_categories_move_by_keyboard(open_browser, project, question):
     page.get_by_label("Label 3").focus()
     page.keyboard.press("Alt+ArrowUp")
     page.keyboard.press("Alt+ArrowUp")
-    expect(page.locator("[data-categories-said]")).to_have_text("major is now at place 1.")
+    expect(page.locator("[data-categories-said]")).to_have_text("major moved to position 1.")
     page.get_by_role("button", name="Move none down").press("Enter")
     page.get_by_role("button", name="Save scale and categories").click()
     expect(page.get_by_text("Saved. The numbers follow")).to_be_visible()
@@ -132,7 +132,7 @@ def test_hotkey_placeholders_follow_the_input(open_browser, lead):
     assert keys.evaluate_all(hints) == ["1", "2", "3"]
     keys.nth(0).fill("2")
     assert keys.evaluate_all(hints)[1:] == ["1", "3"]
-    page.get_by_role("button", name="Add a row").click()
+    page.get_by_role("button", name="Add row").click()
     assert keys.evaluate_all(hints)[1:] == ["1", "3", "4"]
     keys.nth(0).fill("")
     assert keys.evaluate_all(hints) == ["1", "2", "3", "4"]
@@ -150,7 +150,7 @@ def test_a_matrix_is_mirrored_and_checked_while_it_is_typed(open_browser, projec
     cell.fill("0.25")
     expect(page.get_by_label("Weight of minor and none")).to_have_value("0.25")
     expect(page.locator("#matrix-check td.heat__cell--2").first).to_have_text("0.25")
-    page.get_by_role("button", name="Save the weights").click()
+    page.get_by_role("button", name="Save weights").click()
     expect(page.get_by_text("Saved. The numbers follow")).to_be_visible()
     question.refresh_from_db()
     assert (question.weights, question.weight_matrix[1][0]) == ("custom", 0.25)
@@ -198,15 +198,15 @@ def test_owner_of_an_account_accepts_an_offer_and_joins(open_browser, project, q
     sign_in(page)
     page.goto(f"/projects/{project.pk}/people/")
     page.get_by_label("Name", exact=True).fill("guest")
-    page.get_by_label("has an account already").check()
+    page.get_by_label("Existing account").check()
     page.get_by_role("button", name="Add", exact=True).click()
-    expect(page.get_by_text("If there is an account “guest”")).to_be_visible()
+    expect(page.get_by_text("If an account “guest” exists")).to_be_visible()
     expect(page.get_by_role("button", name="Withdraw guest")).to_be_visible()
     assert Axe().run(page).violations_count == 0
     guest = open_browser(viewport={"width": 390, "height": 844})
     sign_in(guest, "guest")
-    expect(guest.get_by_role("heading", name="You are asked to join")).to_be_visible()
+    expect(guest.get_by_role("heading", name="Project invitations")).to_be_visible()
     assert Axe().run(guest).violations_count == 0
     guest.get_by_role("button", name=f"Join {project.name}").click()
-    expect(guest.get_by_text(f"You are a member of {project.name} now.")).to_be_visible()
+    expect(guest.get_by_text(f"You joined {project.name}.")).to_be_visible()
     assert project.raters.get(user__username="guest").key == "guest"

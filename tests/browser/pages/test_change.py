@@ -25,7 +25,7 @@ def test_result_appears_without_reload(
     expect(page.get_by_text("being computed")).to_be_visible()
     assert Axe().run(page).response["violations"] == []
     tasks.sweep_all()
-    expect(page.get_by_role("heading", name="How much each explains")).to_be_visible()
+    expect(page.get_by_role("heading", name="Contributions")).to_be_visible()
     wait_for_charts(page)
     assert page.locator(".chart svg .mark-rect.role-mark path").count() >= 3
     assert Axe().run(page).response["violations"] == []
@@ -40,6 +40,6 @@ def test_change_page_fits_a_phone(
 ) -> None:
     page = open_page(f"/projects/{project.pk}/change/", viewport={"width": 390, "height": 800})
     tasks.sweep_all()
-    expect(page.get_by_role("heading", name="How much each explains")).to_be_visible()
+    expect(page.get_by_role("heading", name="Contributions")).to_be_visible()
     wait_for_charts(page)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390

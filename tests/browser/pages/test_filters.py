@@ -112,7 +112,7 @@ def test_pair_page_shows_new_ratings_without_reload(
     for n in range(5):
         rate(rated_question, f"new{n}", "r1", "none")
         rate(rated_question, f"new{n}", "r2", "critical")
-    expect(page.locator("#as-of")).to_contain_text("not counted yet")
+    expect(page.locator("#as-of")).to_contain_text("pending")
     update_question(rated_question.pk)
     expect(page.locator("#pair-title")).not_to_have_text(before)
     assert page.evaluate("() => window.sameDocument")

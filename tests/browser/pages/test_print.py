@@ -15,11 +15,11 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 # Controls that are useless on paper, without the button that shows the project’s name.
 CONTROLS = "button:not(.switcher), select, input, textarea, .button, .chart__tools, summary:not(.fold > *), .filters, .pager"
 LINK_TEXTS = (
-    "Choose another",
+    "Change",
     "Which coefficient?",
     "All coefficients",
     "All pairs",
-    "Whom to look at",
+    "Raters to check",
 )
 VISIBLE_SCRIPT = """(selector) => [...document.querySelectorAll(selector)]
     .filter((element) => element.checkVisibility()).map((element) => element.outerHTML)"""
@@ -47,7 +47,8 @@ def test_printed_dashboard_names_its_project_and_filter(
 
 
 @pytest.mark.parametrize(
-    "address", ["", "raters/", "raters/r1/", "pairs/", "pairs/?a=r1&b=r2", "items/", "people/"]
+    "address",
+    ["", "statistics/", "raters/", "raters/r1/", "pairs/", "pairs/?a=r1&b=r2", "items/", "people/"],
 )
 def test_no_controls_are_printed(
     address: str, project: Any, rated_question: Any, open_page: Any

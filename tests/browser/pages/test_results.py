@@ -65,6 +65,11 @@ def test_dashboard_draws_its_charts(
     page = open_page(f"/projects/{project.pk}/", color_scheme=scheme)
     wait_for_charts(page)
     assert page.locator(".chart svg .mark-line path").count() >= 2
+    results = Axe().run(page)
+    assert results.violations_count == 0, results.generate_report()
+    page.get_by_role("link", name="All statistics").click()
+    page.locator("#pairs > summary").click()
+    wait_for_charts(page)
     # five raters, both halves
     assert page.locator(".chart svg .mark-rect.role-mark path").count() == 20
     page.locator(".chart svg .mark-text.role-mark text").first.hover()
@@ -77,9 +82,8 @@ def test_a_fold_draws_when_it_opens_and_stays_open(
     project: Any, rated_question: Any, open_page: Any
 ) -> None:
     """Details are folded at first; a choice inside reloads the page, which keeps the fold open."""
-    page = open_page(f"/projects/{project.pk}/")
+    page = open_page(f"/projects/{project.pk}/statistics/")
     fold = page.locator("#pairs")
-    expect(page.locator(".chart").first).to_have_attribute("data-state", "drawn")
     expect(fold.locator(".chart")).not_to_be_visible()
     assert not fold.locator(".chart").get_attribute("data-state")
     fold.locator("> summary").click()
@@ -143,7 +147,8 @@ def test_chart_is_downloaded(form: str, project: Any, rated_question: Any, open_
 
 
 def test_cell_leads_to_its_pair(project: Any, rated_question: Any, open_page: Any) -> None:
-    page = open_page(f"/projects/{project.pk}/")
+    page = open_page(f"/projects/{project.pk}/statistics/")
+    page.locator("#pairs > summary").click()
     wait_for_charts(page)
     page.locator(".chart svg .mark-text.role-mark text").first.click()
     page.wait_for_url("**/pairs/?*")
@@ -164,7 +169,7 @@ def test_changed_rating_appears_without_reload(
         rate(rated_question, f"i{n}", "r2", "none")
     rate(rated_question, "brand new", "r1", "none")
     rate(rated_question, "brand new", "r2", "none")
-    expect(page.locator("#as-of")).to_contain_text("not counted yet")
+    expect(page.locator("#as-of")).to_contain_text("pending")
     update_question(rated_question.pk)
     expect(page.locator("#headline .stat__value--big")).not_to_have_text(before)
     expect(page.locator("#as-of")).to_contain_text("up to date")
@@ -188,18 +193,18 @@ def test_first_rating_appears_without_reload(
 def test_help_opens_by_keyboard_and_without_scripts(
     project: Any, rated_question: Any, open_page: Any
 ) -> None:
-    page = open_page(f"/projects/{project.pk}/", java_script_enabled=False)
+    page = open_page(f"/projects/{project.pk}/statistics/", java_script_enabled=False)
     button = page.get_by_role("button", name="About: Gwet’s AC1")
     text = page.locator("[id^=help-gwet_ac1]")  # of this number
     expect(text).to_be_hidden()
     button.press("Enter")
     expect(text).to_contain_text("nearly all items are in one category")
-    expect(text).to_contain_text("When to distrust it:")
+    expect(text).to_contain_text("Limits:")
     expect(text.locator(".band-scale circle")).to_be_visible()
     page.keyboard.press("Escape")
     expect(text).to_be_hidden()
     button.click()
-    text.get_by_role("link", name="All words").click()
+    text.get_by_role("link", name="Glossary").click()
     expect(page.locator("dt#gwet_ac1")).to_be_visible()
 
 
@@ -207,7 +212,7 @@ def test_help_opens_by_keyboard_and_without_scripts(
 def test_help_stays_inside_the_window(
     project: Any, rated_question: Any, open_page: Any, height: int
 ) -> None:
-    page = open_page(f"/projects/{project.pk}/", java_script_enabled=False)
+    page = open_page(f"/projects/{project.pk}/statistics/", java_script_enabled=False)
     page.set_viewport_size({"width": 1280, "height": height})
     for name in ("Gwet’s AC1", "Fleiss’ kappa"):
         button = page.get_by_role("button", name=f"About: {name}").first
@@ -226,5 +231,6 @@ def test_tables_replace_charts_without_javascript(
     expect(page.locator(".chart__canvas").first).to_be_hidden()
     page.locator("summary", has_text="As a table").first.click()
     expect(page.locator("#trend-table tbody tr").first).to_be_visible()
+    page.get_by_role("link", name="All statistics").click()
     page.get_by_role("link", name="Bias", exact=True).click()
     assert "sort=" in page.url

@@ -35,12 +35,12 @@ def test_lead_saves_a_view_and_a_stranger_opens_its_link(
         page.locator(".views > summary").bounding_box() == summary_box
     )  # the pressed control does not move
     check_accessibility(page)
-    page.get_by_label("Keep this view as").fill("By day")
+    page.get_by_label("Save view as").fill("By day")
     page.get_by_role("button", name="Keep", exact=True).press("Enter")
-    expect(page.get_by_text("The view is kept as “By day”.")).to_be_visible()
+    expect(page.get_by_text("View “By day” saved.")).to_be_visible()
     page.locator(".views > summary").click()
-    page.get_by_role("link", name="All views, and links to them").click()
-    page.get_by_role("button", name="Make the link").click()
+    page.get_by_role("link", name="Manage views").click()
+    page.get_by_role("button", name="Create link").click()
     check_accessibility(page)
     link = page.get_by_label("New link").input_value()
     with browser.new_context(
@@ -52,7 +52,7 @@ def test_lead_saves_a_view_and_a_stranger_opens_its_link(
         wait_for_charts(guest_page)
         assert guest_page.evaluate("() => document.documentElement.scrollWidth") <= 390
         check_accessibility(guest_page)
-        page.get_by_role("button", name="End it now").click()
+        page.get_by_role("button", name="Revoke").click()
         guest_page.goto(link)
-        expect(guest_page.get_by_role("heading", name="This link has ended")).to_be_visible()
+        expect(guest_page.get_by_role("heading", name="This link has expired")).to_be_visible()
         check_accessibility(guest_page)

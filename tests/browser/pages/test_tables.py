@@ -63,7 +63,7 @@ def test_head_of_the_items_stays_visible(
     check_head_stays(page, ".table--items")
     assert page.locator(".table--items").evaluate(OUT_OF_SIGHT_SCRIPT) == []
     # Actions on ticked items are disabled until one is ticked.
-    request_button = page.get_by_role("button", name="Ask for one rating more")
+    request_button = page.get_by_role("button", name="Request another rating")
     expect(request_button).to_be_disabled()
     page.get_by_role("checkbox", name="Item i").first.check()
     expect(request_button).to_be_enabled()
@@ -194,12 +194,12 @@ def test_selected_member_is_removed_and_restored(
     box.scroll_into_view_if_needed()
     assert Axe().run(page).violations_count == 0
     remove.click()
-    expect(page.get_by_text("Not in this project any more: mia.")).to_be_visible()
+    expect(page.get_by_text("Removed from this project: mia.")).to_be_visible()
     expect(box).to_have_count(0)
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_text("Taken back.")).to_be_visible()
+    expect(page.get_by_text("Undone.")).to_be_visible()
     expect(box).to_have_count(1)
-    page.get_by_role("checkbox", name="Choose all of this page").check()
+    page.get_by_role("checkbox", name="Select all on this page").check()
     expect(page.get_by_role("checkbox", name="Choose r1")).to_be_checked()
 
 

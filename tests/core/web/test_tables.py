@@ -1,4 +1,4 @@
-"""Extracting a table of a page for its file."""
+"""Extracting a table on a page for its file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_intervals_and_words_get_columns_of_their_own() -> None:
         "<tr><th>bob</th><td>0.9</td></tr>"
     )
     assert extract_rows(build_page(rows), "t") == [
-        ["Rater", "Kappa", "Kappa: lower end", "Kappa: upper end", "Kappa: in words"],
+        ["Rater", "Kappa", "Kappa: lower bound", "Kappa: upper bound", "Kappa: text"],
         ["ann", "0.5", "0.25", "0.75", ""],
         ["ben", "-1e-05", "-0.5", "0.5", "slight"],
         ["eve", "", "", "", "one rater"],

@@ -51,7 +51,7 @@ def test_webhook_from_creation_to_deletion(
 
         response = client.post(f"{webhook_path}test/")
         assert response.status_code == 202
-        outbox.deliver_due()
+        outbox.deliver_all_due()
         [(message_id, body)] = receiver.messages
         assert message_id == response.json()["message_id"]
         assert body["type"] == "webhook.test"
@@ -65,12 +65,12 @@ def test_webhook_from_creation_to_deletion(
         assert [row["status"] for row in delivery["attempts"]] == [200]
         response = client.post(f"{path}deliveries/{delivery['id']}/retry/")
         assert (response.status_code, response.json()["state"]) == (202, "pending")
-        outbox.deliver_due()
+        outbox.deliver_all_due()
         assert receiver.ids == [message_id, message_id]
 
         new_secret = client.post(f"{webhook_path}rotate/").json()["secret"]
         client.post(f"{webhook_path}test/")
-        outbox.deliver_due()
+        outbox.deliver_all_due()
         for secret in (receiver.secret, new_secret):
             Verifier(secret).verify(receiver.bodies[-1], receiver.headers[-1])
 
@@ -125,7 +125,9 @@ def test_there_are_at_most_twenty(api_for: Any, lead: Any, path: str) -> None:
     for _number in range(20):
         assert client.post(f"{path}webhooks/", body, format="json").status_code == 201
     response = client.post(f"{path}webhooks/", body, format="json")
-    assert response.json()["error"]["fields"] == {"url": "20 webhooks at most; delete one first"}
+    assert response.json()["error"]["fields"] == {
+        "url": "You can have at most 20 webhooks. Delete one first."
+    }
 
 
 def test_nobody_reaches_the_webhook_of_another_project(

@@ -48,7 +48,7 @@ def test_private_address_is_neither_saved_nor_called(
     monkeypatch.setattr(socket.socket, "connect", connect)
     url = f"https://{host}/hook"
     try:
-        addresses.resolve(addresses.parse_url(url))
+        addresses.resolve_host(addresses.parse_url(url))
     except addresses.AddressNotAllowed:
         with pytest.raises(addresses.InvalidUrl, match="private network"):
             addresses.validate_url(url)
@@ -82,7 +82,7 @@ def test_one_private_address_of_several_is_enough(monkeypatch: pytest.MonkeyPatc
     rows = [(0, 0, 0, "", ("8.8.8.8", 443)), (0, 0, 0, "", ("10.0.0.1", 443))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_options: rows)
     with pytest.raises(addresses.AddressNotAllowed, match=r"10\.0\.0\.1"):
-        addresses.resolve(addresses.parse_url("https://example.org/"))
+        addresses.resolve_host(addresses.parse_url("https://example.org/"))
 
 
 def test_name_is_resolved_once_for_a_request(

@@ -44,9 +44,9 @@ def publish(project: Any, kind: str = "alert.opened", **data: Any) -> Event:
 
 def test_event_arrives_once_and_signed(webhook: Webhook, receiver: Receiver, project: Any) -> None:
     event = publish(project, question="severity", n=3)
-    tasks.deliver(webhook.pk)
-    tasks.deliver(webhook.pk)
-    tasks.sweep_webhooks()
+    tasks.deliver_to_webhook(webhook.pk)
+    tasks.deliver_to_webhook(webhook.pk)
+    tasks.sweep_deliveries()
     [(message_id, body)] = receiver.messages
     assert message_id == str(event.number)
     assert body == {
@@ -61,7 +61,7 @@ def test_event_arrives_once_and_signed(webhook: Webhook, receiver: Receiver, pro
 
 def test_signature_is_that_of_the_specification(webhook: Webhook) -> None:
     headers = signing.build_headers(webhook, "17", '{"test": 1}', now=NOW)
-    key = base64.b64decode(signing.get_secret(webhook.nonce).removeprefix("whsec_"))
+    key = base64.b64decode(signing.derive_secret(webhook.nonce).removeprefix("whsec_"))
     signed = f'17.{int(NOW.timestamp())}.{{"test": 1}}'.encode()
     digest = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
     assert len(key) == 32
@@ -77,31 +77,31 @@ def test_both_secrets_are_valid_for_a_day(
         new_secret = receiver.secret = services.rotate_secret(webhook=webhook, by=lead)
         clock.shift(datetime.timedelta(hours=23))
         publish(project)
-        outbox.deliver(webhook.pk)
+        outbox.deliver_to_webhook(webhook.pk)
         Verifier(old_secret).verify(receiver.bodies[0], receiver.headers[0])
         Verifier(new_secret).verify(receiver.bodies[0], receiver.headers[0])
         clock.shift(datetime.timedelta(hours=1))
         publish(project)
-        outbox.deliver(webhook.pk)
+        outbox.deliver_to_webhook(webhook.pk)
         with pytest.raises(WebhookVerificationError):
             Verifier(old_secret).verify(receiver.bodies[1], receiver.headers[1])
         Verifier(new_secret).verify(receiver.bodies[1], receiver.headers[1])
 
 
 def test_old_secret_key_signs_as_long_as_it_is_a_fallback(webhook: Webhook, settings: Any) -> None:
-    secret = signing.get_secret(webhook.nonce)
+    secret = signing.derive_secret(webhook.nonce)
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
     settings.SECRET_KEY = "another key " * 5
     headers = signing.build_headers(webhook, "1", "{}", now=timezone.now())
     Verifier(secret).verify("{}", headers)
-    Verifier(signing.get_secret(webhook.nonce)).verify("{}", headers)
+    Verifier(signing.derive_secret(webhook.nonce)).verify("{}", headers)
 
 
 def test_webhook_gets_its_kinds_of_its_project(
     receiver: Receiver, project: Any, make_project: Any, lead: Any
 ) -> None:
     other_project = make_project("Other")
-    chosen, _secret = services.create_webhook(
+    one_kind_webhook, _secret = services.create_webhook(
         project=project, url=receiver.url, kinds=["item.reviewed"], by=lead
     )
     site, _secret = services.create_webhook(project=None, url=receiver.url, kinds=[], by=lead)
@@ -110,10 +110,10 @@ def test_webhook_gets_its_kinds_of_its_project(
     for owner in (project, other_project):
         for kind in ("alert.opened", "item.reviewed"):
             publish(owner, kind)
-    wanted = Delivery.objects.values_list("webhook", "event__project", "event__kind")
-    assert sorted(wanted) == sorted(
+    deliveries = Delivery.objects.values_list("webhook", "event__project", "event__kind")
+    assert sorted(deliveries) == sorted(
         [
-            (chosen.pk, project.pk, "item.reviewed"),
+            (one_kind_webhook.pk, project.pk, "item.reviewed"),
             *(
                 (site.pk, owner.pk, kind)
                 for owner in (project, other_project)
@@ -128,10 +128,10 @@ def test_items_are_sent_only_if_asked_for(
 ) -> None:
     Item.objects.create(project=project, key="a", body={"text": "Secret words"})
     publish(project, "item.reviewed", items=["a", "gone"])
-    outbox.deliver(webhook.pk)
+    outbox.deliver_to_webhook(webhook.pk)
     services.change_webhook(webhook=webhook, by=lead, with_items=True)
     publish(project, "item.reviewed", items=["a", "gone"])
-    outbox.deliver(webhook.pk)
+    outbox.deliver_to_webhook(webhook.pk)
     (_id, without), (_other_id, with_items) = receiver.messages
     assert "Secret" not in str(without)
     assert with_items["data"]["bodies"] == {"a": {"text": "Secret words"}}
@@ -147,9 +147,9 @@ def test_failures_are_tried_again_by_the_schedule(
         while (delivery := Delivery.objects.get()).next_at is not None:
             delays.append((delivery.next_at - timezone.now()).total_seconds())
             clock.move_to(delivery.next_at - datetime.timedelta(seconds=1))
-            assert outbox.deliver(webhook.pk) == 0
+            assert outbox.deliver_to_webhook(webhook.pk) == 0
             clock.move_to(delivery.next_at)
-            assert outbox.deliver(webhook.pk) == 1
+            assert outbox.deliver_to_webhook(webhook.pk) == 1
         assert (delivery.state, len(receiver.headers)) == ("failed", 8)
         expected = (0, 5, 300, 1800, 7200, 18000, 36000, 50400)
         for delay, shortest in zip(delays, expected, strict=True):
@@ -157,8 +157,8 @@ def test_failures_are_tried_again_by_the_schedule(
         assert set(receiver.ids) == {"1"}
         assert Webhook.objects.get().failing_since is not None
         receiver.respond = receiver.accept
-        services.resend(delivery=delivery, by=None)
-        assert outbox.deliver(webhook.pk) == 1
+        services.resend_delivery(delivery=delivery, by=None)
+        assert outbox.deliver_to_webhook(webhook.pk) == 1
     delivery.refresh_from_db()
     assert (delivery.state, delivery.attempts, len(delivery.log)) == ("delivered", 1, 9)
     assert Webhook.objects.get().failing_since is None
@@ -178,11 +178,11 @@ def test_gone_ends_the_webhook(webhook: Webhook, receiver: Receiver, project: An
     receiver.respond = lambda handler, _body: answer(handler, 410)
     publish(project)
     publish(project)
-    assert outbox.deliver(webhook.pk) == 1
+    assert outbox.deliver_to_webhook(webhook.pk) == 1
     webhook.refresh_from_db()
     assert webhook.pause_reason == "gone"
     assert list(Delivery.objects.values_list("state", flat=True)) == ["failed", "pending"]
-    assert outbox.deliver_due() == 0
+    assert outbox.deliver_all_due() == 0
     feed.publish_events()
     entry = AuditLogEntry.objects.get(action="webhook_paused")
     assert (entry.project_id, entry.actor, entry.details["reason"]) == (project.pk, "", "gone")
@@ -198,11 +198,11 @@ def test_five_days_of_failures_pause_the_webhook(
     for days in range(6):
         with time_machine.travel(start + datetime.timedelta(days=days, minutes=1), tick=False):
             publish(project)
-            outbox.deliver_due()
+            outbox.deliver_all_due()
             webhook.refresh_from_db()
             assert (webhook.pause_reason == "failing") == (days == 5)
     page = client_for(lead).get("/").content.decode()
-    assert "1 webhook stopped because its address failed" in page
+    assert "1 webhook stopped after failures" in page
     services.change_webhook(webhook=webhook, by=lead, paused=False)
     assert "webhook stopped" not in client_for(lead).get("/").content.decode()
     webhook.refresh_from_db()
@@ -216,7 +216,7 @@ def test_test_and_repetition_of_a_paused_webhook_are_rejected(webhook: Webhook, 
         services.send_test(webhook=webhook, by=lead)
     delivery.refresh_from_db()
     with pytest.raises(services.InvalidWebhook, match="paused"):
-        services.resend(delivery=delivery, by=lead)
+        services.resend_delivery(delivery=delivery, by=lead)
 
 
 def test_worker_that_lost_its_lease_stores_nothing(
@@ -234,7 +234,7 @@ def test_worker_that_lost_its_lease_stores_nothing(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(outbox, "_send", send_slowly)
-        assert outbox.deliver(webhook.pk) == 1
+        assert outbox.deliver_to_webhook(webhook.pk) == 1
     assert Delivery.objects.get().log == []
     assert Webhook.objects.get().lease == "another worker"
 
@@ -261,7 +261,7 @@ def test_event_of_a_killed_worker_is_sent_again_with_its_id(
         url = replace_database_name(os.environ["DATABASE_URL"], database["NAME"])
     code = (
         "import django; django.setup(); from events.webhooks import outbox;"
-        f" outbox.deliver({webhook.pk})"
+        f" outbox.deliver_to_webhook({webhook.pk})"
     )
     environment = {
         **os.environ,
@@ -286,8 +286,8 @@ def test_event_of_a_killed_worker_is_sent_again_with_its_id(
         [0, 0],
     )
     receiver.respond = receiver.accept
-    assert outbox.deliver_due() == 0, "the lease of the dead worker holds"
+    assert outbox.deliver_all_due() == 0, "the lease of the dead worker holds"
     with time_machine.travel(timezone.now() + outbox.LEASE + datetime.timedelta(seconds=1)):
-        assert outbox.deliver_due() == 2
+        assert outbox.deliver_all_due() == 2
     assert receiver.ids == ["1", "1", "2"]
     assert set(Delivery.objects.values_list("state", flat=True)) == {"delivered"}

@@ -61,8 +61,8 @@ def test_variance_is_that_of_the_enumerated_urn(groups, rho, weighting):
     p, w = np.array([0.6, 0.3, 0.1]), build_weightings(3)[weighting]
     expected, h = float(p @ w @ p), 2 * w @ p
     if len(groups) == 1:
-        one = np.ones(1)
-        pairs = weigh_pairs_within(one * groups[0], one, one, one)
+        ones = np.ones(1)
+        pairs = weigh_pairs_within(ones * groups[0], ones, ones, ones)
     else:
         pairs = weigh_pairs_between(np.array(groups[0]), np.array(groups[1]), np.array(1.0))
     model = UrnModel.from_margins(pairs, w, Margins(p, np.array(expected), h))
@@ -75,10 +75,10 @@ def test_variance_is_that_of_the_enumerated_urn(groups, rho, weighting):
 @pytest.mark.parametrize("expected", [0.0, 0.3, 0.45, 0.6])
 @pytest.mark.parametrize("size", [2, 3, 5])
 def test_variance_has_no_jump_where_the_model_changes(weighting, expected, size):
-    one = np.ones(1)
+    ones = np.ones(1)
     w, p = build_weightings(4)[weighting], np.array([0.85, 0.05, 0.05, 0.05])
     model = UrnModel.from_margins(
-        weigh_pairs_within(one * size, one, one, one),
+        weigh_pairs_within(ones * size, ones, ones, ones),
         w,
         Margins(p, np.array(expected), np.zeros(4)),
     )

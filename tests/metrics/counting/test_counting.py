@@ -153,7 +153,7 @@ def test_recount_gives_the_same_counts(question: Any, rate: Any) -> None:
         rate(question, f"i{number % 5}", f"r{number % 4}", ("none", "minor", "major")[number % 3])
     question_updates.update_question(question.pk)
     before = load_stored_counts(question)
-    question_updates.reset_counts(question)
+    question_updates.delete_counts_and_results(question)
     assert load_stored_counts(question)["patterns"] == {}
     question_updates.update_question(question.pk)
     assert load_stored_counts(question) == before == recount(question)
@@ -299,7 +299,7 @@ def test_any_history_ends_in_exact_counts(
         elif action == "sweep":
             question_updates.sweep_questions()
         elif action == "recount":
-            question_updates.reset_counts(question)
+            question_updates.delete_counts_and_results(question)
     question_updates.sweep_questions()
     assert not Rating.objects.filter(question=question).uncounted().exists()
     assert load_stored_counts(question) == recount(question)
@@ -319,7 +319,7 @@ def _check_results(question: Any) -> None:
         r.rater_id: (r.n_ratings, r.coefficients)
         for r in RaterResult.objects.filter(question=question)
     }
-    question_updates.reset_counts(question)
+    question_updates.delete_counts_and_results(question)
     question_updates.sweep_questions()
     has_ratings = Rating.objects.filter(question=question).current().exists()
     recomputed = {

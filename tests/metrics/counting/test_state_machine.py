@@ -220,7 +220,7 @@ class CountingMachine(RuleBasedStateMachine):
         elif work == "sweep":
             question_updates.sweep_questions()
         else:
-            question_updates.reset_counts(self.question)
+            question_updates.delete_counts_and_results(self.question)
 
     @rule(
         step=st.sampled_from(["open", "take", "take", "read", "read", "finish", "finish"]),
@@ -256,7 +256,7 @@ class CountingMachine(RuleBasedStateMachine):
             "share": (25, lambda: backlog.count_ranges(self.question_id)),
             "readings": (31, lambda: refresh.refresh_results(self.question_id)),
             "both": (31, lambda: question_updates.update_question(self.question_id)),
-            "recount": (10, lambda: question_updates.reset_counts(self.question)),
+            "recount": (10, lambda: question_updates.delete_counts_and_results(self.question)),
         }
         statements, work = works[work_name]
         self.run_with_crash(number % statements, work)

@@ -8,9 +8,10 @@ from django.core.management import CommandError, call_command
 
 from metrics.example import fleiss1971, loader, simulation
 from metrics.models import PairTally, RaterResult, Result
-from projects.models import GoldAnswer, Item, Project
+from projects.models import Item, Project
 from quality import tasks
-from quality.models import GoldIntervention, GoldItem, GoldScore
+from quality.models import Alert, GoldIntervention, GoldItem, GoldScore
+from quality.rater_status.status import list_rater_summaries
 from ratings.models import Rating, Revision
 
 
@@ -35,22 +36,28 @@ def test_simulation_is_reproducible(simulated_data):
     )
 
 
-def test_items_except_the_last_have_two_to_four_raters(simulated_data):
+def test_items_except_the_last_have_all_their_raters(simulated_data):
     pairs = [(rating.item, rating.rater) for rating in simulated_data.ratings]
     assert len(set(pairs)) == len(pairs)
-    numbers = np.bincount([item for item, _ in pairs], minlength=simulation.N_ITEMS)
-    assert set(numbers[: -simulation.N_UNRATED].tolist()) == {2, 3, 4}
+    numbers = np.bincount(
+        [item for item, rater in pairs if rater < len(simulation.PEOPLE)],
+        minlength=simulation.N_ITEMS,
+    )
+    assert set(numbers[: -simulation.N_UNRATED].tolist()) == {
+        simulation.PEOPLE_PER_ITEM,
+        simulation.GOLD_PEOPLE_PER_ITEM,
+    }
     assert set(numbers[-simulation.N_UNRATED :].tolist()) == {0}
 
 
 @pytest.mark.django_db
-def test_guidelines_were_rewritten_in_sixth_week(lead):
+def test_guidelines_were_rewritten_in_the_fourth_week(lead):
     loader.load_examples(owner=lead, count=False)
     project = loader.find_example(lead)
     assert project
     assert project.guidelines_version == 2
     first, second = project.guideline_versions.all()
-    assert (second.created_at - first.created_at).days == loader.GUIDELINES_CHANGE_DAY
+    assert (second.created_at - first.created_at).days == simulation.GUIDELINES_CHANGE_DAY
     for version, before, after in (
         (1, first.created_at, second.created_at),
         (2, second.created_at, None),
@@ -65,50 +72,43 @@ def test_guidelines_were_rewritten_in_sixth_week(lead):
 
 
 @pytest.mark.django_db
-def test_gold_answers_are_true_and_scored_for_every_person(lead, simulated_data):
+def test_everything_in_the_story_is_found_and_nothing_else(lead, simulated_data):
+    """Alerts, statuses and suspected gold answers are those that the simulation put in."""
     loader.load_examples(owner=lead)
     project = loader.find_example(lead)
     assert project
-    golds = GoldAnswer.objects.filter(question__project=project).order_by("item")
-    true_codes = [item.true_severity for item in simulated_data.items[: -simulation.N_UNRATED]]
-    assert [[int(code) for code in gold.answer] for gold in golds] == [
-        [code] for code in true_codes[:: simulation.GOLD_INTERVAL]
-    ]
-    assert set(golds.values_list("by", flat=True)) == {lead.pk}
+    question = project.questions.get()
     tasks.sweep_gold()
-    scores = GoldScore.objects.filter(question__project=project)
-    assert scores.count() == len(simulation.RATERS)
-    assert not GoldItem.objects.filter(question__project=project, suspected=True).exists()
-    assert not GoldIntervention.objects.exists()
-
-
-def test_answer_probabilities_are_probabilities():
-    for rater in range(len(simulation.RATERS)):
-        table = simulation.compute_answer_probabilities(rater)
-        np.testing.assert_allclose(table.sum(axis=1), 1)
-        assert (table >= 0).all()
-
-
-def test_one_rater_chooses_major_half_as_often_after_six_weeks(simulated_data):
-    def compute_share(rater, late):
-        codes = [
-            rating.code
-            for rating in simulated_data.ratings
-            if rating.rater == rater
-            and (rating.minute >= simulation.DRIFT_START_DAY * 24 * 60) == late
-        ]
-        return codes.count(simulation.MAJOR) / len(codes)
-
-    drifting = compute_share(simulation.DRIFTING_RATER, late=True) / compute_share(
-        simulation.DRIFTING_RATER, late=False
-    )
-    steady = [
-        compute_share(rater, late=True) / compute_share(rater, late=False)
-        for rater in range(len(simulation.RATERS))
-        if rater != simulation.DRIFTING_RATER
+    tasks.sweep_alerts()
+    tasks.sweep_raters()
+    alerts = Alert.objects.filter(question=question).order_by("kind")
+    assert [(alert.kind, alert.rater and alert.rater.key, alert.state) for alert in alerts] == [
+        ("gold_suspected", None, "open"),
+        ("rater_drift", "goro", "open"),
+        ("rater_same_answer", "hana", "open"),
     ]
-    assert 0.35 < drifting < 0.65
-    assert min(steady) > 0.7
+    drift = alerts[1]
+    onset = (drift.since - project.guideline_versions.get(number=1).created_at.date()).days
+    assert abs(onset - simulation.DRIFT_START_DAY) <= 7
+    summaries = list_rater_summaries(question, scale_is_ordered=True)
+    statuses = {summary.rater.key: summary.status for summary in summaries}
+    assert statuses == dict.fromkeys(simulation.PEOPLE, "ok") | {
+        "emil": "check",
+        "goro": "act",
+        "hana": "act",
+    }
+    (emil,) = [summary for summary in summaries if summary.rater.key == "emil"]
+    assert [reason.code for reason in emil.reasons] == ["bias"]
+    wrong = [
+        simulated_data.items[index].key
+        for index, category in simulated_data.list_gold_answers()
+        if category != simulated_data.items[index].true_severity
+    ]
+    suspected = GoldItem.objects.filter(question=question, suspected=True)
+    assert len(wrong) == simulation.N_WRONG_GOLD
+    assert sorted(suspected.values_list("item__key", flat=True)) == sorted(wrong)
+    assert GoldScore.objects.filter(question=question).count() == len(simulation.RATERS)
+    assert not GoldIntervention.objects.exists()
 
 
 def test_example_matrix_is_valid():
@@ -189,7 +189,7 @@ class TestLoadingExample:
 
     def test_buttons_disappear_when_examples_are_loaded(self, lead, client_for):
         client = client_for(lead)
-        button_texts = "Try the example", "Worked examples"
+        button_texts = "Explore sample project", "Textbook examples"
         assert [
             button_text in client.get("/").content.decode() for button_text in button_texts
         ] == [True, True]

@@ -41,7 +41,7 @@ def test_each_example_shows_correct_headline_and_reason(
     client = client_for(lead)
     for name, (coefficient, value, has_interval) in EXPECTED_HEADLINES.items():
         project = Project.objects.get(name=f"Worked: {name}")
-        page = client.get(f"/projects/{project.pk}/")
+        page = client.get(f"/projects/{project.pk}/statistics/")
         headline = page.context["headline"]
         assert page.context["headline_name"] == coefficient, name
         assert headline["value"] == pytest.approx(value), name
@@ -53,13 +53,14 @@ def test_each_example_shows_correct_headline_and_reason(
     assert nurses_result.headline["values"]["icc3"]["value"] == pytest.approx(1)
     assert (
         "their means differ by up to 5.0"
-        in client.get(f"/projects/{nurses_result.question.project_id}/").text
+        in client.get(f"/projects/{nurses_result.question.project_id}/statistics/").text
     )
     painting_diagnosis = Diagnosis.objects.get(question__project__name__endswith="one painting")
     assert [entry["name"] for entry in painting_diagnosis.findings] == [
         "few_items"
     ]  # no finding about pairs
-    assert "One nurse always reads 5 more." in page.content.decode()
+    overview = client.get(f"/projects/{nurses_result.question.project_id}/").text
+    assert "One nurse always reads 5 more." in overview
     # On gold scores kappa equals Lin's concordance, not the intraclass correlation.
     scored_project = Project.objects.get(name__endswith="scored by gold")
     address = f"/api/v1/projects/{scored_project.pk}/agreement/coefficients/?scores="

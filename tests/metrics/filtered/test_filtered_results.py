@@ -98,7 +98,7 @@ def test_page_reports_outlier_and_confused_categories(
     ]
     record_ratings({question: ratings}, by=None, source="import")
     update_question(question.pk)
-    findings = open_page(params).context["findings"]
+    findings = [insight.text for insight in open_page(params).context["insights"]]
     query = urlencode({"question": question.key, **params})
     link = f'<a href="/projects/{project.pk}/raters/c/?{escape(query)}">c</a>'
     assert findings[0] == (
@@ -168,7 +168,7 @@ def open_page(lead: Any, client_for: Any, project: Any) -> Any:
     """
     client = client_for(lead)
 
-    def get(params: dict[str, str], path: str = "") -> Any:
+    def get(params: dict[str, str], path: str = "statistics/") -> Any:
         address = f"/projects/{project.pk}/{path}{'&' if '?' in path else '?'}{urlencode(params)}"
         response = client.get(address)
         if response.status_code == 200:
@@ -224,9 +224,10 @@ def test_filter_matching_everything_equals_unfiltered_page(
 ) -> None:
     """A filter that excludes nothing shows the unfiltered page, in every part."""
     filtered = open_page({"from": "2020-01-01"}).context
-    unfiltered = client_for(lead).get(f"/projects/{rated_question.project_id}/").context
+    address = f"/projects/{rated_question.project_id}/"
+    unfiltered = client_for(lead).get(f"{address}statistics/").context
     assert unfiltered["selection"].filter.parameters == {}
-    for name in ("findings", "missing", "period", "fragment_key", "n_raters"):
+    for name in ("missing", "period", "fragment_key", "n_raters"):
         assert filtered[name] == unfiltered[name], name
     assert filtered["headline"]["low"] == pytest.approx(unfiltered["headline"]["low"])
     values = [
@@ -237,9 +238,12 @@ def test_filter_matching_everything_equals_unfiltered_page(
     assert [row[1]["value"] for row in filtered["beside"]] == pytest.approx(
         [row[1]["value"] for row in unfiltered["beside"]]
     )
+    texts = [[insight.text for insight in page["insights"]] for page in (filtered, unfiltered)]
+    assert texts[0] == texts[1]
+    overviews = open_page({"from": "2020-01-01"}, "").context, client_for(lead).get(address).context
     values = [
         [(p.start, p.end, p.estimate["value"], p.cumulative["value"]) for p in page["points"]]
-        for page in (filtered, unfiltered)
+        for page in overviews
     ]
     assert [row[:2] for row in values[0]] == [row[:2] for row in values[1]]
     actual, expected = (np.array([row[2:] for row in page], float) for page in values)
@@ -272,13 +276,13 @@ def test_raters_are_sorted_as_without_a_filter(
 ) -> None:
     Rating.objects.filter(rater__key="a").update(seconds=12.0)
     Rating.objects.filter(rater__key="b").update(seconds=30.0)
-    question_updates.reset_counts(rated_question)
+    question_updates.delete_counts_and_results(rated_question)
     update_question(rated_question.pk)
     for sort in ("rater", "-ratings", "vs_peers", "-pairwise", "bias", "-seconds"):
         filtered = open_page({"from": "2020-01-01", "sort": sort}).context["rater_page"]
         unfiltered = (
             client_for(lead)
-            .get(f"/projects/{rated_question.project_id}/?sort={sort}")
+            .get(f"/projects/{rated_question.project_id}/statistics/?sort={sort}")
             .context["rater_page"]
         )
         raters = [
@@ -370,8 +374,14 @@ def test_each_chip_removes_one_condition(rated_question: Any, open_page: Any, pr
     page = open_page({"item.language": "de", "kind": "human", "weights": "linear"})
     chips = page.context["filter_bar"].chips
     assert [chip.label for chip in chips] == ["only people", "language: de"]
-    assert chips[0].removal_url == f"/projects/{project.pk}/?item.language=de&weights=linear"
-    assert page.context["filter_bar"].cleared_url == f"/projects/{project.pk}/?weights=linear"
+    assert (
+        chips[0].removal_url
+        == f"/projects/{project.pk}/statistics/?item.language=de&weights=linear"
+    )
+    assert (
+        page.context["filter_bar"].cleared_url
+        == f"/projects/{project.pk}/statistics/?weights=linear"
+    )
 
 
 def test_excluded_raters_can_be_included_one_by_one(
@@ -385,7 +395,7 @@ def test_excluded_raters_can_be_included_one_by_one(
         "without b, the second",
         "without c",
     ]
-    assert bar.chips[1].removal_url == f"/projects/{project.pk}/?kind=human&exclude=c"
+    assert bar.chips[1].removal_url == f"/projects/{project.pk}/statistics/?kind=human&exclude=c"
     assert ("exclude", '"b, the second",c') in bar.other_parameters, (
         "the form keeps the excluded raters"
     )
@@ -396,7 +406,7 @@ def test_excluded_raters_can_be_included_one_by_one(
     Rater.objects.bulk_create(Rater(project=project, key=f"x{n}") for n in range(2))
     chips = open_page({"exclude": "a,c,d,m,x0,x1"}).context["filter_bar"].chips
     assert [(chip.label, chip.removal_url) for chip in chips] == [
-        ("without 6 raters", f"/projects/{project.pk}/?")
+        ("without 6 raters", f"/projects/{project.pk}/statistics/?")
     ]
 
 
@@ -413,7 +423,7 @@ def test_links_and_charts_keep_the_filter(rated_question: Any, open_page: Any) -
     assert all("item.language=de" in row["url"] for row in matrix)
     trend = open_page(params | {"period": "month"}, "charts/trend.json").json()["rows"]
     assert [row["n_ratings"] for row in trend] == [
-        point.estimate["n_ratings"] for point in open_page(params | {"period": "month"}).context["points"]
+        point.estimate["n_ratings"] for point in open_page(params | {"period": "month"}, "").context["points"]
         if point.estimate["value"] is not None
     ]  # fmt: skip
 
@@ -427,7 +437,7 @@ def test_page_says_that_results_are_being_computed(
     client = client_for(lead)
     address = f"/projects/{project.pk}/?kind=human"
     pending_page = client.get(address)
-    assert "being computed" in pending_page.content.decode()
+    assert "Computing …" in pending_page.content.decode()
     headers = {"X-Shown-Version": pending_page.context["fresh"].version, "X-Fragments": "pending"}
     assert client.get(address, headers=headers).status_code == 204
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
@@ -449,7 +459,7 @@ def test_live_update_brings_new_filtered_results(
     }
     client = client_for(lead)
     outdated_page = client.get(address, headers=headers)
-    assert "newer ratings are being added" in outdated_page.content.decode()
+    assert "adding new ratings" in outdated_page.content.decode()
     assert 'id="headline"' not in outdated_page.content.decode()
     FilteredResult.objects.update(paused_until=None)
     client.get(address, headers=headers)
@@ -727,7 +737,7 @@ def test_open_page_polls_for_updates(
     rate(rated_question, "i3", "a", "none")
     rate(rated_question, "i3", "c", "critical")
     outdated_page = poll().content.decode()
-    assert "2 ratings not counted yet" in outdated_page
+    assert "2 ratings pending" in outdated_page
     assert 'id="differing"' not in outdated_page
     update_question(rated_question.pk)
     FilteredResult.objects.update(paused_until=None)

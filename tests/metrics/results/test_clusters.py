@@ -200,11 +200,12 @@ def test_pages_say_what_intervals_take_into_account(
 ) -> None:
     client = client_for(lead)
     page = f"/projects/{project.pk}/"
-    assert "design effect" not in client.get(page).content.decode()
+    statistics = f"{page}statistics/"
+    assert "design effect" not in client.get(statistics).content.decode()
     declare(sweep=False)
-    assert "this is being computed" in client.get(page).content.decode()
+    assert "this is being computed" in client.get(statistics).content.decode()
     deferred_results.refresh_deferred_results()
-    response = client.get(page)
+    response = client.get(statistics)
     assert (
         "Intervals take into account that items with the same “document” are alike: "
         "120 items in 12 clusters (design effect "
@@ -227,7 +228,7 @@ def test_changes_of_weeks_are_compared_by_cluster(declare: Any, question: Any) -
     assert clusters is None  # the project in memory is not changed by the request
     patterns = np.array([[2, 0], [1, 1]]), np.array([20, 20]), np.array([34, 6])
     narrow, wide = (
-        recent_change.compare(patterns[::2], patterns[:2], None, effect=effect)
+        recent_change.compare_periods(patterns[::2], patterns[:2], None, effect=effect)
         for effect in (1.0, 9.0)
     )
     assert (narrow[:2], narrow[2], wide[2]) == (wide[:2], True, False)

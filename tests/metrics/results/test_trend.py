@@ -21,6 +21,7 @@ from metrics.jobs.question_updates import sweep_questions
 from metrics.models import ALL_DAYS, CountState, PatternTally, PeerTally, Population
 from projects.models import Question, Rater
 from ratings.models import Rating
+from tests.cast import rate_many
 
 pytestmark = pytest.mark.django_db
 
@@ -78,21 +79,26 @@ def assert_months(rows: list[dict[str, Any]], months: dict[str, tuple[int, Any]]
         assert row["value"] == pytest.approx(months[row["start"]][1], abs=1e-9)
 
 
-def create_reference_ratings(make_project: Any, rate: Any, name: str) -> tuple[Question, Any]:
+def create_reference_ratings(make_project: Any, name: str) -> tuple[Question, Any]:
     case = json.loads((REFERENCE / f"{name}.json").read_text(encoding="utf-8"))
     project = make_project(name, labels=tuple(case["categories"]), scale=case["scale"])
     for key in case["models"]:
         Rater.objects.create(project=project, key=key, kind="model")
     question = project.questions.get()
-    for item, rater, label, rated_at in case["rows"]:
-        rate(question, item, rater, label, rated_at=datetime.datetime.fromisoformat(rated_at))
+    rate_many(
+        question,
+        (
+            (item, rater, label, datetime.datetime.fromisoformat(rated_at))
+            for item, rater, label, rated_at in case["rows"]
+        ),
+    )
     return question, case
 
 
 def test_a_model_that_rates_later_changes_no_month_of_people(
-    make_project: Any, rate: Any, admin: Any, api_for: Any
+    make_project: Any, admin: Any, api_for: Any
 ) -> None:
-    question, case = create_reference_ratings(make_project, rate, "model_rates_later")
+    question, case = create_reference_ratings(make_project, "model_rates_later")
     sweep_questions()
     rows = read_rows(api_for(admin), question, period="month", coefficient="fleiss_kappa")
     headline_rows = read_rows(api_for(admin), question, period="month")

@@ -34,6 +34,7 @@ FORMULAS = (
 )
 ADDRESSES = (
     "",
+    "statistics/",
     "?sort=vs_peers",
     "?period=day&coefficient=krippendorff_alpha_ordinal",
     "pairs/",

@@ -57,6 +57,7 @@ def get_page_addresses(project: Any) -> dict[str, str]:
     root = f"/projects/{project.pk}/"
     return {
         "dashboard": root,
+        "statistics": f"{root}statistics/",
         "rater": f"{root}raters/a/",
         "pairs": f"{root}pairs/",
         "pair": f"{root}pairs/?a=a&b=b",
@@ -154,11 +155,11 @@ def raters_and_item(project: Any) -> None:
         "?weights=cubic",
         "?weights=custom",  # this question has no matrix
         "?coefficient=icc",
-        "?sort=password",
-        "?page=0",
-        "?page=2",
-        "?page=99999999999",
-        "?page=x",
+        "statistics/?sort=password",
+        "statistics/?page=0",
+        "statistics/?page=2",
+        "statistics/?page=99999999999",
+        "statistics/?page=x",
         "raters/nobody/",
         "raters/nobody%00/",
         "pairs/?a=a&b=nobody",
@@ -195,25 +196,26 @@ def test_dashboard_shows_headline_with_interval_and_basis(
 ) -> None:
     from metrics.models import Result
 
-    text = get_page_text(client_for(lead), f"/projects/{project.pk}/")
+    text = get_page_text(client_for(lead), f"/projects/{project.pk}/statistics/")
     estimate = Result.objects.get(question=rated_question, period_unit="all").coefficients[
         "fleiss_kappa"
     ]
     assert f"{estimate['value']:.2f}" in text
     assert f"[{estimate['low']:.2f}, {estimate['high']:.2f}]" in text
-    assert "Rests on 7 ratings of 3 items" in text  # i4 has a single rating
+    overview = get_page_text(client_for(lead), f"/projects/{project.pk}/")
+    assert "7 ratings, 3 items" in overview  # i4 has a single rating
 
 
-def test_dashboard_counts_missing_ratings(
+def test_statistics_count_missing_ratings(
     project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
     from projects.models import Item
 
     Item.objects.create(project=project, key="unrated")
-    text = get_page_text(client_for(lead), f"/projects/{project.pk}/")
-    assert "1 of 5 items have the 3 ratings" in text
-    assert "on the 3 items with two or more" in text
-    assert "The 1 item with one rating only" in text
+    text = get_page_text(client_for(lead), f"/projects/{project.pk}/statistics/")
+    assert "1 of 5 items have 3 ratings" in text
+    assert "ratings on 3 items with at least two" in text
+    assert "use the 1 item with one rating only" in text
     assert "?ratings=0" in text
 
 
@@ -244,34 +246,32 @@ def test_dashboard_without_question_says_so(
     project: Any, question: Any, lead: Any, client_for: Any
 ) -> None:
     question.delete()
-    assert "This project asks nothing yet" in get_page_text(
-        client_for(lead), f"/projects/{project.pk}/"
-    )
+    assert "No questions yet" in get_page_text(client_for(lead), f"/projects/{project.pk}/")
 
 
 def test_dashboard_shows_uncounted_ratings(
     project: Any, rated_question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
     rate(rated_question, "i4", "a", "major")
-    assert "1 rating not counted yet" in get_page_text(client_for(lead), f"/projects/{project.pk}/")
+    assert "1 rating pending" in get_page_text(client_for(lead), f"/projects/{project.pk}/")
 
 
-def test_dashboard_lists_disputed_items(
+def test_statistics_list_disputed_items(
     project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
-    text = get_page_text(client_for(lead), f"/projects/{project.pk}/")
+    text = get_page_text(client_for(lead), f"/projects/{project.pk}/statistics/")
     disputed = text[text.index('id="disputes"') : text.index('id="missing"')]
     assert "i1" in disputed
     assert "i3" in disputed
     assert "i2" not in disputed
 
 
-def test_dashboard_sorts_raters(
+def test_statistics_sort_raters(
     project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
     raters = {}
     for sort in ("rater", "-rater", "vs_peers", "-vs_peers", "bias", "pairwise", "ratings"):
-        response = client_for(lead).get(f"/projects/{project.pk}/?sort={sort}")
+        response = client_for(lead).get(f"/projects/{project.pk}/statistics/?sort={sort}")
         raters[sort] = [row.result.rater.key for row in response.context["rater_page"].rows]
         assert sorted(raters[sort]) == ["a", "b", "c"]
     assert raters["rater"] == ["a", "b", "c"]
@@ -281,12 +281,12 @@ def test_dashboard_sorts_raters(
 @pytest.mark.parametrize(
     "sort", ["vs_peers", "-vs_peers", "bias", "-bias", "pairwise", "-pairwise"]
 )
-def test_dashboard_sorts_raters_without_a_value_last(
+def test_statistics_sort_raters_without_a_value_last(
     sort: str, project: Any, rated_question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
     rate(rated_question, "own item", "alone", "minor")
     update_question(rated_question.pk)
-    response = client_for(lead).get(f"/projects/{project.pk}/?sort={sort}")
+    response = client_for(lead).get(f"/projects/{project.pk}/statistics/?sort={sort}")
     assert response.context["rater_page"].rows[-1].result.rater.key == "alone"
 
 
@@ -313,18 +313,20 @@ def test_raters_of_few_items_come_last_in_either_order(
     for column in ("vs_peers", "pairwise", "bias"):
         for sort in (column, f"-{column}"):
             for filter_query in ("", "&from=2020-01-01"):
-                client.get(f"/projects/{project.pk}/?sort={sort}{filter_query}")
+                client.get(f"/projects/{project.pk}/statistics/?sort={sort}{filter_query}")
                 filtered_jobs.FILTERED_RESULT_JOB.sweep()
-                response = client.get(f"/projects/{project.pk}/?sort={sort}{filter_query}")
+                response = client.get(
+                    f"/projects/{project.pk}/statistics/?sort={sort}{filter_query}"
+                )
                 keys = [row.result.rater.key for row in response.context["rater_page"].rows]
                 assert set(keys[:3]) == {"a", "b", "c"}, (sort, filter_query)
                 assert keys[5] == "alone", (sort, filter_query)
-                assert "fewer than 30 items to compare come last" in response.text
+                assert "fewer than 30 shared items come last" in response.text
                 orders[sort, filter_query] = keys
     assert orders["vs_peers", ""][3:5] == ["worst", "best"]
     assert orders["-vs_peers", ""][3:5] == ["best", "worst"]
     assert orders["-vs_peers", ""][2] == "c"
-    assert "come last" not in client.get(f"/projects/{project.pk}/?sort=-ratings").text
+    assert "come last" not in client.get(f"/projects/{project.pk}/statistics/?sort=-ratings").text
 
 
 @pytest.mark.fresh
@@ -338,10 +340,11 @@ def test_rater_without_value_is_no_outlier(
             rate(question, f"i{number}", rater, label)
     rate(question, "own item", "alone", "minor")
     update_question(question.pk)
-    findings = client_for(lead).get(f"/projects/{project.pk}/").context["findings"]
+    address = f"/projects/{project.pk}/statistics/"
+    insights = [insight.text for insight in client_for(lead).get(address).context["insights"]]
     rater_address = f"/projects/{project.pk}/raters/d/?question={question.key}"
     sentence = "agrees less with the others than these do with each other on the same items."
-    assert findings[0] == f'<a href="{rater_address}">d</a> {sentence}'
+    assert insights[0] == f'<a href="{rater_address}">d</a> {sentence}'
     project.questions.create(key="tone", text="Which tone?", position=1)
     for overview in ("/", f"/projects/{project.pk}/"):  # both overviews link to the rater
         assert (
@@ -361,13 +364,13 @@ def test_dashboard_query_count_does_not_grow(
     client = client_for(lead)
     client.get(f"/projects/{project.pk}/")  # the first request asks a worker for the filter choices
     tasks.sweep_all()
-    with django_assert_num_queries(31):
+    with django_assert_num_queries(28):
         client.get(f"/projects/{project.pk}/")
     for rater in "defgh":
         for item in ("i1", "i2", "i5"):
             rate(rated_question, item, rater, "minor")
     update_question(rated_question.pk)
-    with django_assert_num_queries(31):
+    with django_assert_num_queries(28):
         client.get(f"/projects/{project.pk}/")
 
 
@@ -395,7 +398,7 @@ def test_live_uncounted_rating_updates_only_freshness(
     rate(rated_question, "i4", "a", "major")
     response = poll_dashboard(client, project, context)
     text = response.content.decode()
-    assert "1 rating not counted yet" in text
+    assert "1 rating pending" in text
     assert 'id="headline"' not in text
     assert "HX-Trigger" not in response
 
@@ -410,24 +413,21 @@ def test_live_counted_change_sends_fragments(
     response = poll_dashboard(client, project, context)
     text = response.content.decode()
     assert response["HX-Trigger"] == "charts-changed"
-    assert "Rests on 9 ratings" in " ".join(text.split())
+    assert "9 ratings" in " ".join(text.split())
+    assert_fragments_are_on_the_page(response, ("headline", "do-next", "raters", "progress"))
+    assert "#getting-started" in response.context["live"].fragment_selector
+    headers = {"X-Shown-Version": "", "X-Fragments": "3"}
+    response = client.get(f"/projects/{project.pk}/statistics/", headers=headers)
+    assert response["HX-Trigger"] == "charts-changed"
+    names = ("headline", "beside", "findings", "raters", "missing", "categories", "disputes")
+    assert_fragments_are_on_the_page(response, (*names, "sensitivity", "pairs-table"))
+
+
+def assert_fragments_are_on_the_page(response: Any, names: tuple[str, ...]) -> None:
     selectors = response.context["live"].fragment_selector.split(",")
-    for section_id in (
-        "as-of",
-        "headline",
-        "beside",
-        "findings",
-        "raters",
-        "missing",
-        "categories",
-        "disputes",
-        "sensitivity",
-        "trend-table",
-    ):
-        assert f'id="{section_id}"' in text
-        assert f"#{section_id}" in selectors
-    assert "#getting-started" in selectors
-    assert len(selectors) == 13
+    for name in ("as-of", *names):
+        assert f'id="{name}"' in response.text
+        assert f"#{name}" in selectors
 
 
 @pytest.mark.fresh
@@ -510,7 +510,7 @@ def test_tests_of_a_pair_are_collapsed(
     text = get_page_text(client_for(lead), f"/projects/{project.pk}/pairs/?a=a&b=b")
     before = text[: text.index('id="tests"')]
     details = before[before.rindex("<details") :]
-    assert details.startswith("<details>") and "Is it more than chance?" in details
+    assert details.startswith("<details>") and "Agreement beyond chance" in details
 
 
 def test_rater_page_shows_bias_by_category(
@@ -541,7 +541,7 @@ def test_rater_page_shows_small_differences_of_shares(
     assert "none,0.575,0.57,0.005" in table.replace("0.0050000000000000044", "0.005")
 
 
-@pytest.mark.parametrize("address", ["/projects/{}/", "/projects/{}/raters/b/"])
+@pytest.mark.parametrize("address", ["/projects/{}/statistics/", "/projects/{}/raters/b/"])
 def test_no_bias_for_unordered_categories(
     address: str, project: Any, question: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
@@ -554,7 +554,7 @@ def test_no_bias_for_unordered_categories(
 def test_rater_page_of_rater_without_ratings(
     project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
-    assert "no counted rating" in get_page_text(
+    assert "No counted ratings" in get_page_text(
         client_for(lead), f"/projects/{project.pk}/raters/ann/"
     )
 
@@ -616,7 +616,7 @@ def test_pair_page_without_common_item(
 ) -> None:
     rate(rated_question, "lonely", "z", "minor")
     update_question(rated_question.pk)
-    assert "no item in common" in get_page_text(
+    assert "These raters share no items." in get_page_text(
         client_for(lead), f"/projects/{project.pk}/pairs/?a=a&b=z"
     )
 
@@ -723,7 +723,7 @@ def test_heat_map_begins_with_raters_who_agree_most(
     assert spec["encoding"]["x"]["scale"]["domain"] == ["yan", "zoe", "ann", "bob"]
     empty_cells = [layer["data"]["values"] for layer in spec["layer"] if "data" in layer]
     assert {"a": "bob", "b": "zoe", "n_items": 0} in empty_cells[0]
-    response = client.get(f"/projects/{project.pk}/?heat_map=lowest")
+    response = client.get(f"/projects/{project.pk}/statistics/?heat_map=lowest")
     rater_keys = [rater.key for rater in response.context["matrix_raters"]]
     assert rater_keys == ["yan", "zoe", "ann"], "a rater without a value is not among them"
     assert client.get(f"/projects/{project.pk}/?heat_map=x").status_code == 404
@@ -736,12 +736,12 @@ def test_unknown_coefficient_is_refused_with_valid_ones(
     text = response.content.decode()
     assert response.status_code == 404
     assert "coefficient is one of fleiss_kappa" in text
-    assert "The address may be mistyped" not in text
+    assert "Check the address." not in text
 
 
-def get_dashboard_part(client: Any, project: Any, name: str, end: str) -> str:
-    """Return the dashboard's HTML from the element with this id to ``end``."""
-    html = client.get(f"/projects/{project.pk}/").text
+def get_statistics_part(client: Any, project: Any, name: str, end: str) -> str:
+    """Return the HTML of the statistics from the element with this id to ``end``."""
+    html = client.get(f"/projects/{project.pk}/statistics/").text
     return str(html.partition(f'id="{name}"')[2].partition(end)[0])
 
 
@@ -749,7 +749,7 @@ def get_dashboard_part(client: Any, project: Any, name: str, end: str) -> str:
 def test_up_to_date_includes_deferred_results(
     project: Any, question: Any, lead: Any, client_for: Any
 ) -> None:
-    get_freshness = partial(get_dashboard_part, client_for(lead), project, "as-of", "</p>")
+    get_freshness = partial(get_statistics_part, client_for(lead), project, "as-of", "</p>")
     for item, rater, label in RATINGS:
         cast.rate(question, item, rater, label)
     update_question(question.pk)
@@ -760,7 +760,7 @@ def test_up_to_date_includes_deferred_results(
     cast.rate(question, "i4", "b", "minor")
     update_question_for_seconds(question.pk)
     assert "up to date" not in get_freshness()
-    assert "sentences and intervals follow" in get_freshness()
+    assert "updating intervals" in get_freshness()
     deferred_results.recompute_deferred_results(question.pk)
     assert "up to date" in get_freshness()
 
@@ -769,10 +769,10 @@ def test_up_to_date_includes_deferred_results(
 def test_no_insight_is_shown_before_findings_are_computed(
     project: Any, question: Any, lead: Any, client_for: Any
 ) -> None:
-    get_findings = partial(get_dashboard_part, client_for(lead), project, "findings", "</section>")
+    get_findings = partial(get_statistics_part, client_for(lead), project, "findings", "</section>")
     for item, rater, label in RATINGS:
         cast.rate(question, item, rater, label)
     update_question_for_seconds(question.pk)
-    assert "Whether anything stands out is being worked out." in get_findings()
+    assert "Insights are being computed." in get_findings()
     deferred_results.recompute_deferred_results(question.pk)
     assert "being worked out" not in get_findings()

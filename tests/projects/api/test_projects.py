@@ -128,7 +128,7 @@ def test_invalid_project_error_names_the_field(
 
 
 INVALID_QUESTIONS = [
-    ({"key": "two words"}, ["key"], "Letters"),
+    ({"key": "two words"}, ["key"], "letters"),
     ({"key": ""}, ["key"], "blank"),
     ({"scale": "ratings"}, ["scale"], "one of nominal, ordinal, interval, ratio"),
     ({"scale": 3}, ["scale"], "one of nominal, ordinal, interval, ratio"),
@@ -157,7 +157,7 @@ INVALID_QUESTIONS = [
         (
             {"categories": [{"label": "a", "hotkey": key}, {"label": "b"}]},
             ["categories", "0", "hotkey"],
-            f"'{key}' is a key of the desk itself. Take any other than U (undo)",
+            f"“{key}” is reserved (U, S, C, F, G, ?).",
         )
         for key in "uscfgU?"
     ),

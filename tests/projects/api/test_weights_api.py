@@ -18,8 +18,8 @@ Address = Callable[..., str]
 def test_lead_confirms_quadratic_weights_once(
     api: Any, address: Address, question: Question, lead: User
 ) -> None:
-    (shown,) = api.get(address()).json()["questions"]
-    assert (shown["weights"], shown["weights_confirmed"]) == ("none", False)
+    (question_data,) = api.get(address()).json()["questions"]
+    assert (question_data["weights"], question_data["weights_confirmed"]) == ("none", False)
     body = {"weights": "quadratic", "reason": "near misses are half right"}
     response = api.post(address("weights/"), body, format="json")
     assert response.status_code == 200, response.content
@@ -77,12 +77,13 @@ def test_dashboard_asks_the_lead_once(
         for rater, label in (("ann", "minor"), ("ben", "major")):
             rate(question, item, rater, label)
     update_question(question.pk)
-    page, text = f"/projects/{question.project_id}/", "Confirm these weights"
+    project_page = f"/projects/{question.project_id}/"
+    page, text = f"{project_page}statistics/", "Confirm weights"
     client = client_for(lead)
     assert text in client.get(page).content.decode()
     assert text not in client_for(viewer).get(page).content.decode()
     fields = {"weights": "quadratic", "seen_version": question.scale_version}
-    response = client.post(f"{page}settings/questions/{question.key}/weights/", fields)
+    response = client.post(f"{project_page}settings/questions/{question.key}/weights/", fields)
     assert response.status_code == 302
     assert text not in client.get(page).content.decode()
 

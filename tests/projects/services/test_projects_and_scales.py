@@ -170,7 +170,8 @@ def test_a_used_category_is_not_removed(question, lead, rate):
     before = get_scale_state(question)
     remaining = [row for row in list_declared_categories(question) if row[1].label != "major"]
     with pytest.raises(
-        InvalidProjectChange, match="'major' cannot be removed: 2 ratings or gold answers use it"
+        InvalidProjectChange,
+        match="“major” can't be removed because 2 ratings or gold answers use it",
     ):
         change_categories(question=question, scale="ordinal", categories=remaining, by=lead)
     assert get_scale_state(question) == before
@@ -237,7 +238,7 @@ def test_concurrent_scale_change_is_not_overwritten(question, lead):
     change_weights(
         question=question, weights="linear", matrix=None, by=lead, seen_version=seen_version
     )
-    with pytest.raises(InvalidProjectChange, match="Somebody else"):
+    with pytest.raises(InvalidProjectChange, match="Someone else"):
         change_weights(
             question=question, weights="quadratic", matrix=None, by=lead, seen_version=seen_version
         )
@@ -254,26 +255,26 @@ def change_matrix_cell(row, column, value):
     ("matrix", "message"),
     [
         (None, "need a matrix"),
-        (MATRIX[:3], "The matrix has 3 rows; 4 are needed"),
-        ([*MATRIX[:3], [0, 0, 1]], "Row 4 of the matrix has 3 numbers; 4 are needed"),
+        (MATRIX[:3], "The matrix has 3 rows but needs 4"),
+        ([*MATRIX[:3], [0, 0, 1]], "Row 4 of the matrix has 3 numbers but needs 4"),
         ("text", "list of rows"),
         (
             change_matrix_cell(1, 2, 0.4),
-            r"not symmetric: row 3 \(major\), column 2 \(minor\) is 0.5, but row 2 .* is 0.4",
+            r"isn't symmetric: row 3 \(major\), column 2 \(minor\) is 0.5, but row 2 .* is 0.4",
         ),
         (
             change_matrix_cell(1, 1, 0.9),
-            r"row 2 \(minor\), column 2 \(minor\) is 0.9: equal answers",
+            r"row 2 \(minor\), column 2 \(minor\) is 0.9. The diagonal must be 1",
         ),
         (
             change_matrix_cell(0, 1, 1.5),
-            r"row 1 \(none\), column 2 \(minor\) is 1.5: a number from 0 to 1",
+            r"row 1 \(none\), column 2 \(minor\) is 1.5. Enter a number from 0 to 1",
         ),
-        (change_matrix_cell(0, 1, math.nan), "nan: a number from 0 to 1"),
-        (change_matrix_cell(0, 1, "half"), "half: a number from 0 to 1"),
-        (change_matrix_cell(0, 1, True), "True: a number from 0 to 1"),
+        (change_matrix_cell(0, 1, math.nan), "nan. Enter a number from 0 to 1"),
+        (change_matrix_cell(0, 1, "half"), "half. Enter a number from 0 to 1"),
+        (change_matrix_cell(0, 1, True), "True. Enter a number from 0 to 1"),
         (change_matrix_cell(0, 1, 10**400), "a number from 0 to 1"),
-        (change_matrix_cell(0, 1, None), "empty: a number from 0 to 1"),
+        (change_matrix_cell(0, 1, None), "empty. Enter a number from 0 to 1"),
     ],
 )
 def test_invalid_matrix_is_rejected_with_a_reason(question, lead, matrix, message):

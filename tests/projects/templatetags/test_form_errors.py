@@ -34,9 +34,9 @@ def test_long_form_lists_all_errors(lead: Any, client_for: Any, project: Any) ->
     response = client_for(lead).post("/projects/new/", form_data)
     assert response.status_code == 400
     summary_text, fields = parse_summary(response.content.decode())
-    assert summary_text.startswith("Not saved. Please fix 3 problems.")
+    assert summary_text.startswith("Not saved. Fix 3 errors.")
     assert fields == ["id_name", "id_overlap", "id_c-1-hotkey"]
-    assert "Row 2, Hotkey: '1' stands twice" in summary_text
+    assert "Row 2, Hotkey: “1” appears twice" in summary_text
 
 
 def test_new_question_form_lists_a_duplicate_hotkey(
@@ -52,7 +52,7 @@ def test_new_question_form_lists_a_duplicate_hotkey(
     }
     summary_text, fields = parse_summary(client_for(lead).post(address, form_data).content.decode())
     assert fields == ["id_c-1-hotkey"]
-    assert "Please fix 1 problem." in summary_text
+    assert "Fix 1 error." in summary_text
 
 
 @pytest.mark.parametrize("path", ["/projects/new/", "/projects/{pk}/settings/new-question/"])
@@ -80,8 +80,8 @@ def test_too_few_categories_link_to_a_row(
     )
     summary_text, fields = parse_summary(response.content.decode())
     assert fields == [field]
-    assert summary_text.startswith("Not saved. Please fix 1 problem.")
-    assert "Label: A question needs two categories at least." in summary_text
+    assert summary_text.startswith("Not saved. Fix 1 error.")
+    assert "Label: A question needs at least two categories." in summary_text
 
 
 def test_deleting_too_many_categories_shows_one_error(
@@ -95,7 +95,7 @@ def test_deleting_too_many_categories_shows_one_error(
         form_data |= {f"c-{number}-DELETE": "on"} if number else {}
     address = f"/projects/{project.pk}/settings/questions/severity/categories/"
     summary_text, fields = parse_summary(client_for(lead).post(address, form_data).content.decode())
-    assert summary_text.startswith("Not saved. Please fix 1 problem.")
+    assert summary_text.startswith("Not saved. Fix 1 error.")
     assert len(fields) == 1
 
 
@@ -123,7 +123,7 @@ def test_password_errors_are_shown_once(lead: Any, client_for: Any) -> None:
     page = client_for(lead).post("/password/", form_data).content.decode()
     summary_text, fields = parse_summary(page)
     assert fields == ["id_old_password", "id_new_password1"]
-    assert summary_text.startswith("Not saved. Please fix 2 problems.")  # one a field
+    assert summary_text.startswith("Not saved. Fix 2 errors.")  # one a field
     assert "too short" not in summary_text
     main = html.unescape(page.split("<main", 1)[1])
     for message in (
@@ -133,5 +133,5 @@ def test_password_errors_are_shown_once(lead: Any, client_for: Any) -> None:
     ):
         assert main.count(message) == 1
     assert re.search(r'id="id_new_password1_helptext" hidden', main)
-    assert "The new password once more" in main
+    assert "Confirm new password" in main
     assert "confirmation" not in main

@@ -99,7 +99,7 @@ def test_a_new_account_gets_a_link_that_is_shown_once(post_people, project, clie
     [
         (
             {"username": "annotator", "role": "viewer", "account": "existing"},
-            "is a member of this project already",
+            "is already a member of this project",
         ),
         ({"username": "annotator", "role": "viewer", "account": "new"}, "already exists"),
         # Cyrillic lookalikes: one letter among Latin ones, and a whole name like an existing one.
@@ -162,13 +162,13 @@ def test_bulk_invitation_adds_known_accounts_directly(post_people, project, lead
     form_data = {"several-names": "amy\nstranger\nfresh", "several-role": "annotator"}
     text = get_text(post_people("invite/", form_data))
     assert re.findall(r"(\w+)\thttp", text) == ["amy", "fresh"]  # "fresh" has no password yet
-    assert "Members now, with the accounts that they have: stranger." in text
+    assert "Added with existing accounts: stranger." in text
     assert set(project.raters.values_list("key", flat=True)) == {"ann", "amy", "stranger", "fresh"}
     second_text = get_text(post_people("invite/", {**form_data, "several-names": "zoe\nstranger"}))
-    assert "Line 2, stranger: 'stranger' is a member of this project already." in second_text
+    assert "Line 2, stranger: “stranger” is already a member of this project." in second_text
     duplicate_response = post_people("invite/", {**form_data, "several-names": "zoe\nzed\nzoe"})
     assert duplicate_response.status_code == 400
-    assert "Twice: zoe." in get_text(duplicate_response)
+    assert "Duplicate names: zoe." in get_text(duplicate_response)
     assert not User.objects.filter(username="zoe").exists()
 
 
@@ -177,7 +177,7 @@ def test_a_link_is_renewed_only_while_no_password_is_set(post_people, project, v
     assert get_invitation_link(post_people(f"members/{get_member(project, 'newcomer').pk}/link/"))
     response = post_people(f"members/{get_member(project, 'viewer').pk}/link/", follow=True)
     assert "/invitations/" not in get_text(response)
-    assert "has a password already" in get_text(response)
+    assert "already has a password" in get_text(response)
 
 
 def test_no_new_link_for_an_account_shared_with_other_leads(
@@ -190,7 +190,7 @@ def test_no_new_link_for_an_account_shared_with_other_leads(
         project=other_project, user=User.objects.get(username="newcomer"), role="viewer"
     )
     response = post_people(f"members/{get_member(project, 'newcomer').pk}/link/", follow=True)
-    assert "belongs to other leads as well" in get_text(response)
+    assert "also belongs to other leads" in get_text(response)
 
 
 def test_last_lead_cannot_be_removed(post_people, project):
@@ -225,7 +225,7 @@ def test_role_is_changed_and_unknown_roles_are_rejected(post_people, project):
     assert project.raters.filter(user__username="viewer").exists()
     for role in ("king", ""):
         response = post_people("action/", form_data | {"role": role}, follow=True)
-        assert "one of lead, annotator, viewer" in get_text(response)
+        assert "one of these roles: lead, annotator, viewer" in get_text(response)
 
 
 def test_removed_member_loses_access_and_ratings_stay(
@@ -235,12 +235,14 @@ def test_removed_member_loses_access_and_ratings_stay(
     client = client_for(annotator)
     page = f"/projects/{project.pk}/people/"
     lead = client_for(project.members.get(role="lead").user)
-    assert "not a member" not in lead.get(page).text
+    active_cell = re.compile(r"active\s*</td>")
+    page_text = lead.get(page).text
+    assert "not a member" not in page_text and active_cell.search(page_text)
     post_people("action/", {"do": "remove", "person": get_selection_value(project, "annotator")})
     assert client.get(page).status_code == 404
     assert question.ratings.count() == 1
     page_text = lead.get(page).text
-    assert ("not a member" in page_text, "gets items" in page_text) == (True, False)
+    assert "not a member" in page_text and not active_cell.search(page_text)
 
 
 def test_a_rater_is_paused_and_resumed(post_people, project):
@@ -263,14 +265,14 @@ def test_undo_restores_removed_members_unchanged(post_people, project, client_fo
     response = post_people(
         "action/", {"do": "remove", "person": selection, "passed": "q=n&page=1&x=2"}, follow=True
     )
-    assert "Not in this project any more: annotator, viewer. The ratings stay." in get_text(
+    assert "Removed from this project: annotator, viewer. Their ratings are kept." in get_text(
         response
     )
     assert response.redirect_chain[-1][0].startswith(
         f"/projects/{project.pk}/people/?q=n&page=1&undo="
     )
     assert set(project.members.values_list("user__username", flat=True)) == {"lead"}
-    assert "Taken back." in get_text(
+    assert "Undone." in get_text(
         post_people("undo/", {"undo": get_undo_value(response)}, follow=True)
     )
     restored_members = project.members.exclude(user=lead).order_by("user__username")
@@ -280,7 +282,7 @@ def test_undo_restores_removed_members_unchanged(post_people, project, client_fo
     assert restored_values == [("annotator", "annotator", True), ("viewer", "viewer", False)]
     assert project.raters.get().user == annotator
     # A second undo changes nothing.
-    assert "Taken back." in get_text(
+    assert "Undone." in get_text(
         post_people("undo/", {"undo": get_undo_value(response)}, follow=True)
     )
     assert project.members.count() == 3
@@ -317,14 +319,14 @@ def test_undo_is_limited_to_its_author_project_and_time(
         (client_for(lead), other_project.pk),
     ):
         undo_response = client.post(path.format(project_id), undo, follow=True)
-        assert "cannot be taken back any more" in get_text(undo_response)
+        assert "can no longer be undone" in get_text(undo_response)
     for invalid_value in ("", "x", undo["undo"] + "x"):
         undo_response = post_people("undo/", {"undo": invalid_value}, follow=True)
-        assert "cannot be taken back any more" in get_text(undo_response)
+        assert "can no longer be undone" in get_text(undo_response)
     with time_machine.travel(timezone.now() + datetime.timedelta(hours=2), tick=False):
         client = client_for(lead)
         undo_response = client.post(path.format(project.pk), undo, follow=True)
-        assert "cannot be taken back any more" in get_text(undo_response)
+        assert "can no longer be undone" in get_text(undo_response)
         assert get_undo_value(client.get(f"/projects/{project.pk}/people/", undo)) is None
     assert not project.members.filter(user__username="viewer").exists()
 
@@ -335,11 +337,14 @@ def test_actions_on_unsuitable_people_show_a_message(post_people, project):
         Rater.objects.create(project=project, key="r7"),
     )
     for form_data, message in (
-        ({"do": "pause"}, "Choose somebody first."),
-        ({"do": "write"}, "Choose somebody first."),
-        ({"do": "pause", "person": viewer_value}, "None of them rates."),
-        ({"do": "write", "person": viewer_value}, "None of them rates."),
-        ({"do": "remove", "person": f"r{rater.pk}"}, "None of them has a role here."),
+        ({"do": "pause"}, "Select people first."),
+        ({"do": "write"}, "Select people first."),
+        ({"do": "pause", "person": viewer_value}, "None of the selected people is a rater."),
+        ({"do": "write", "person": viewer_value}, "None of the selected people is a rater."),
+        (
+            {"do": "remove", "person": f"r{rater.pk}"},
+            "None of the selected people has a role here.",
+        ),
     ):
         response = post_people("action/", form_data, follow=True)
         assert message in get_text(response)
@@ -376,7 +381,7 @@ def test_account_and_its_rater_share_one_row(client_for, lead, project, annotato
             client.get(f"/projects/{project.pk}/people/?q={text}")
         )
     empty_page = client.get(f"/projects/{project.pk}/people/?q=nobody")
-    assert "Nobody has this in a name, or as the group." in get_text(empty_page)
+    assert "No name or group matches." in get_text(empty_page)
 
 
 def test_hidden_rater_and_its_account_are_two_rows(client_for, lead, project, annotator):
@@ -451,7 +456,7 @@ def test_a_model_gets_a_name_and_a_version(post_people, project, client_for, lea
     form_data = {"name": "", "model": "gpt", "prompt_version": "v2"}
     response = post_people(f"raters/{rater.pk}/", form_data | {"kind": "human"})
     assert response.status_code == 400
-    assert "Only of raters who are models." in get_text(response)
+    assert "Only models can have this." in get_text(response)
     post_people(f"raters/{rater.pk}/", form_data | {"kind": "model"})
     rater.refresh_from_db()
     assert (rater.model, rater.prompt_version) == ("gpt", "v2")
@@ -465,7 +470,7 @@ def test_account_is_linked_to_one_rater_and_must_be_a_member(
     linked_response = post_people(
         f"raters/{rater.pk}/", {"name": "", "kind": "human", "user": annotator.pk}
     )
-    assert "is tied to rater 'ann' already" in get_text(linked_response)
+    assert "is already linked to rater “ann”" in get_text(linked_response)
     stranger_response = post_people(
         f"raters/{rater.pk}/", {"name": "", "kind": "human", "user": stranger.pk}
     )

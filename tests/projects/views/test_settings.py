@@ -170,7 +170,7 @@ def test_weights_in_force_are_those_of_the_coefficients(scale, weights):
         ("ordinal", "linear", "weights: linear"),
         ("nominal", "none", "weights: none"),
         ("nominal", "linear", "weights: none (chosen: linear)"),
-        ("interval", "none", "weights: none chosen; distances are those of the values"),
+        ("interval", "none", "weights: none (distances between values)"),
     ],
 )
 def test_question_list_shows_the_weights_in_force(
@@ -183,9 +183,9 @@ def test_question_list_shows_the_weights_in_force(
 
 def test_preview_of_no_weights_shows_the_default_weights(post_to_question, question):
     page = get_text(post_to_question("weights/check", {"weights": "none"}))
-    assert "take these on this scale: quadratic." in page
+    assert "weighted coefficients use quadratic instead." in page
     assert "0.89" in page  # one step of three: 1 - 1/9
-    assert "take these on this scale" not in get_text(
+    assert "weighted coefficients use" not in get_text(
         post_to_question("weights/check", {"weights": "linear"})
     )
 
@@ -228,18 +228,24 @@ def test_preview_of_saved_question_uses_order_and_omits_deleted(lead, client_for
         ({"overlap": "0"}, "greater than or equal to 1"),
         ({"overlap": "99999"}, "a whole number from 1 to 1000"),
         ({"overlap": "two"}, "Enter a whole number"),
-        ({"time_zone": "Mars/Base"}, "'Mars/Base' is no time zone; names look like Europe/Berlin"),
+        (
+            {"time_zone": "Mars/Base"},
+            "“Mars/Base” isn't a time zone. Use a name such as Europe/Berlin",
+        ),
         ({"scale": "odd"}, "odd is not one of the available choices"),
         ({"key": "a b"}, "letters, numbers, underscores or hyphens"),
-        (build_category_data(("only", "", "")), "two categories at least"),
-        (build_category_data(("same", "", ""), ("same", "", "")), "'same' stands twice"),
-        (build_category_data(("a", "", "x"), ("b", "", "x")), "'x' stands twice"),
+        (build_category_data(("only", "", "")), "at least two categories"),
+        (build_category_data(("same", "", ""), ("same", "", "")), "“same” appears twice"),
+        (build_category_data(("a", "", "x"), ("b", "", "x")), "“x” appears twice"),
         # Lookalikes: two Unicode compositions, and a Cyrillic letter.
-        (build_category_data(("caf\u00e9", "", ""), ("cafe\u0301", "", "")), "stands twice"),
-        (build_category_data(("pass", "", ""), ("p\u0430ss", "", "")), "stands twice"),
+        (build_category_data(("caf\u00e9", "", ""), ("cafe\u0301", "", "")), "appears twice"),
+        (build_category_data(("pass", "", ""), ("p\u0430ss", "", "")), "appears twice"),
         (build_category_data(("a", "nan", ""), ("b", "1", "")), "Enter a number"),
         (build_category_data(("a", "1e999", ""), ("b", "1", "")), "Enter a number"),
-        (build_category_data(("a", "1", ""), ("", "2", "")), "A label of 1 to 200 characters"),
+        (
+            build_category_data(("a", "1", ""), ("", "2", "")),
+            "Enter a label of 1 to 200 characters",
+        ),
         ({"scale": "interval"}, "needs a value"),
         ({"name": "a\x00b"}, "Null characters are not allowed"),
     ],
@@ -281,13 +287,13 @@ def test_quality_checks_are_off_by_default_and_need_random_order(post_to_project
     checks = {"gold_percent": "10", "repeat_percent": "3", "repeat_after_items": "60"}
     response = post_to_project("settings/", PROJECT_DATA | checks | {"queue_order": "fixed"})
     assert response.status_code == 400
-    assert "choose the random order" in get_text(response)
+    assert "Choose the random order" in get_text(response)
     for name, invalid_value in (("gold_percent", "51"), ("repeat_after_items", "9")):
         response = post_to_project(
             "settings/", PROJECT_DATA | checks | {"queue_order": "random", name: invalid_value}
         )
         assert response.status_code == 400
-        assert "A whole number from" in get_text(response)
+        assert "Enter a whole number from" in get_text(response)
     assert (
         post_to_project("settings/", PROJECT_DATA | checks | {"queue_order": "random"}).status_code
         == 302
@@ -317,7 +323,7 @@ def test_added_question_gets_an_unused_key(post_to_project, project):
     duplicate_response = post_to_project(
         "settings/new-question/", {"text": "Again?", "key": "severity", "scale": "nominal"} | table
     )
-    assert "has a question 'severity' already" in get_text(duplicate_response)
+    assert "already has a question “severity”" in get_text(duplicate_response)
     assert project.questions.count() == 2
 
 
@@ -357,7 +363,7 @@ def test_reserved_hotkey_is_rejected_with_a_message(post_to_question, question, 
     }
     response = post_to_question("categories", data)
     assert response.status_code == 400
-    assert f"'{key}' is a key of the desk itself" in get_text(response)
+    assert f"“{key}” is reserved" in get_text(response)
     assert [category.hotkey for category in question.categories.all()] == ["1", "2", "3", "4"]
 
 
@@ -370,7 +376,9 @@ def test_used_category_stays_and_the_error_shows_its_uses(post_to_question, ques
         build_category_data(*table) | {"scale": "ordinal", "seen_version": question.scale_version},
     )
     assert response.status_code == 400
-    assert "'critical' cannot be removed: 1 rating or gold answer uses it" in get_text(response)
+    assert "“critical” can't be removed because 1 rating or gold answer uses it" in get_text(
+        response
+    )
     assert list_labels(question) == ["none", "minor", "major", "critical"]
 
 
@@ -382,7 +390,7 @@ def test_duplicate_label_is_marked_in_its_row(post_to_question, question):
         build_category_data(*table) | {"scale": "ordinal", "seen_version": question.scale_version},
     )
     assert response.status_code == 400
-    assert "'none' stands twice" in get_text(response)
+    assert "“none” appears twice" in get_text(response)
     assert 'value="none"' in get_text(response)
 
 
@@ -393,7 +401,7 @@ def test_concurrent_change_of_another_lead_is_not_overwritten(post_to_question, 
         "categories",
         build_category_data(*list_category_rows(question)[:3]) | {"scale": "nominal", **stale},
     )
-    assert "Somebody else changed this scale meanwhile" in get_text(response)
+    assert "Someone else changed this scale" in get_text(response)
     assert len(list_labels(question)) == 4
 
 
@@ -438,13 +446,16 @@ def test_current_weights_are_offered_on_any_scale(client_for, lead, question):
     [
         (
             {"cell-1-2": "0.4"},
-            "not symmetric: row 3 (major), column 2 (minor) is 0.5, but row 2 (minor), column 3",
+            "isn't symmetric: row 3 (major), column 2 (minor) is 0.5, but row 2 (minor), column 3",
         ),
-        ({"cell-0-0": "0.9"}, "row 1 (none), column 1 (none) is 0.9: equal answers agree fully"),
-        ({"cell-0-3": "2"}, "row 1 (none), column 4 (critical) is 2: a number from 0 to 1"),
-        ({"cell-0-3": "nan"}, "is nan: a number from 0 to 1"),
-        ({"cell-0-3": "much"}, "is much: a number from 0 to 1"),
-        ({"cell-0-3": ""}, "is empty: a number from 0 to 1"),
+        (
+            {"cell-0-0": "0.9"},
+            "row 1 (none), column 1 (none) is 0.9. The diagonal must be 1 because equal answers agree fully",
+        ),
+        ({"cell-0-3": "2"}, "row 1 (none), column 4 (critical) is 2. Enter a number from 0 to 1"),
+        ({"cell-0-3": "nan"}, "is nan. Enter a number from 0 to 1"),
+        ({"cell-0-3": "much"}, "is much. Enter a number from 0 to 1"),
+        ({"cell-0-3": ""}, "is empty. Enter a number from 0 to 1"),
     ],
 )
 def test_invalid_matrix_is_reported_live_and_when_saved(
@@ -463,8 +474,8 @@ def test_weights_check_shows_selected_weights_and_saves_nothing(post_to_question
     linear = get_text(post_to_question("weights/check", {"weights": "linear"}))
     assert "0.67" in linear
     assert "0.33" in linear
-    assert "Fill in a weight" in get_text(post_to_question("weights/check", {"weights": "custom"}))
-    assert "Fill in a weight" in get_text(post_to_question("weights/check", {"weights": "odd"}))
+    assert "Enter a weight" in get_text(post_to_question("weights/check", {"weights": "custom"}))
+    assert "Enter a weight" in get_text(post_to_question("weights/check", {"weights": "odd"}))
     question.refresh_from_db()
     assert question.scale_version == 1
 

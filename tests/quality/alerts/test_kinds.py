@@ -66,17 +66,17 @@ FIELDS_BY_KIND: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 SENTENCES = {
-    AlertKind.RATER_DRIFT: "ann rates lower than before",
-    AlertKind.RATER_SAME_ANSWER: "ann answers “none” nearly always",
-    AlertKind.RATER_FAST: "ann is far faster than the others on the same items: 2.0 seconds",
-    AlertKind.RATER_APART: "ann agrees far less with everybody than the others do, from the start.",
+    AlertKind.RATER_DRIFT: "ann has rated about",
+    AlertKind.RATER_SAME_ANSWER: "ann almost always answers “none”",
+    AlertKind.RATER_FAST: "ann is much faster than the others on the same items: 2.0 seconds",
+    AlertKind.RATER_APART: "ann has agreed far less with everyone than the others do, from the start.",
     AlertKind.NEWCOMER_BELOW: "ann is new and agrees less with the others than the team does",
-    AlertKind.RATER_COPIES: "ann and ben agree with each other more than their agreement with",
-    AlertKind.QUESTION_FELL: "All agree less with each other than before",
-    AlertKind.PAIR_DIVERGED: "ann and ben agree less with each other than before",
-    AlertKind.CATEGORY_COLLAPSED: "“minor” is hardly used any more: 0 % of the answers",
-    AlertKind.RATINGS_MISSING: "40 items were begun more than two weeks ago",
-    AlertKind.GOLD_SUSPECTED: "Raters put 2 gold answers in doubt.",
+    AlertKind.RATER_COPIES: "ann and ben agree more than their agreement with others explains",
+    AlertKind.QUESTION_FELL: "All raters agree less with each other on this question since",
+    AlertKind.PAIR_DIVERGED: "ann and ben agree less with each other since",
+    AlertKind.CATEGORY_COLLAPSED: "“minor” is hardly used any more: 0 % of answers",
+    AlertKind.RATINGS_MISSING: "40 items were started over two weeks ago",
+    AlertKind.GOLD_SUSPECTED: "2 gold answers may be wrong.",
 }
 
 
@@ -161,20 +161,20 @@ def test_rater_table_shows_short_sentences(
     }
     beginnings = [" ".join(sentence.split()[:4]) for sentence in sentences_by_rater["ann"]]
     assert beginnings == [
-        "rates lower than before,",
-        "rates higher than before,",
-        "agrees less than before,",
-        "answers “none” nearly always",
+        "rates about 0.36 lower",
+        "rates about 0.50 higher",
+        "agrees about 0.36 less",
+        "almost always answers “none”",
         "takes 2.0 seconds where",
-        "agrees far less than",
+        "has agreed far less",
         "is new and agrees",
         "agrees too often with",
-        "agrees less with ben",
-        "apart from ben by",
+        "agrees about 0.36 less",
+        "has diverged from ben",
     ]
     assert sentences_by_rater["ben"][0].startswith("agrees too often with Ann: 0.96")
-    assert sentences_by_rater["ben"][1].startswith("agrees less with Ann than before")
-    assert sentences_by_rater["ben"][2].startswith("apart from Ann by")
+    assert sentences_by_rater["ben"][1].startswith("agrees about 0.36 less with Ann since")
+    assert sentences_by_rater["ben"][2].startswith("has diverged from Ann by")
     assert all(html.escape(sentence) in page.text for sentence in sentences_by_rater["ann"])
 
 
@@ -267,8 +267,10 @@ def test_copies_and_newcomer_get_alerts_with_their_error_rates(question: Questio
     assert newcomer.rater and newcomer.rater.key == "eve"
     assert 30 <= newcomer.n <= 330
     assert newcomer.size < newcomer.facts["bound"] < newcomer.facts["middle"]
-    assert "one in 100 ever gets" in KINDS["rater_copies"].error_rate(copies)
-    assert "one in 20 is ever named" in KINDS["newcomer_below"].error_rate(newcomer)
+    error_rate = KINDS["rater_copies"].error_rate(copies)
+    assert "ever raises such an alert in at most one in 100 questions" in error_rate
+    error_rate = KINDS["newcomer_below"].error_rate(newcomer)
+    assert "ever flags at most one in 20 newcomers" in error_rate
     # The same ratings give no second alert.
     record_ratings({question: [Judgement(items[0].pk, raters[1], 2)]}, by=None, source="api")
     counting.update_question(question.pk)
@@ -281,13 +283,15 @@ def test_fall_of_the_question_and_of_a_rater_mention_each_other(
 ) -> None:
     fall = make_alert_of_kind(AlertKind.QUESTION_FELL)
     basis = KINDS[fall.kind].basis
-    assert "No rater fell further than all others did." in basis(fall)
+    assert "No rater’s agreement fell further than that of all others." in basis(fall)
     alert = make_alert_of_kind(AlertKind.RATER_DRIFT, measure="agreement", size=-0.3)
-    assert f"These raters fell further than all others did: {alert.rater}." in basis(fall)
-    sentence = "The agreement of all others fell in these days, too"
+    assert f"These raters’ agreement fell further than that of all others: {alert.rater}." in basis(
+        fall
+    )
+    sentence = "The agreement of all others fell at that time too"
     assert any(text.startswith(sentence) for text in KINDS[alert.kind].basis(alert))
     fall.delete()
-    sentence = "The agreement of the others on the same days and items does not explain it."
+    sentence = "The others’ agreement on the same days and items does not explain it."
     assert sentence in KINDS[alert.kind].basis(alert)
 
 

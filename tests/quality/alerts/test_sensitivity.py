@@ -27,16 +27,17 @@ def test_lead_chooses_the_sensitivity(
     assert client_for(viewer).get(page).status_code == 403
     client = client_for(lead)
     text = client.get(page).text
-    assert "At most one false alarm in 20 years" in text
-    assert "false alarms a year" in text
-    assert "own items that others rated too" in text
+    assert "At most one false alert per 20 years" in text
+    assert "false alerts per year" in text
+    assert "shared items (" in text
     assert client.post(page, {"sensitivity": "odd"}).status_code == 400
     assert not AlertSettings.objects.exists()
     assert client.post(page, {"sensitivity": "high"}).status_code == 302
     assert client.post(page, {"sensitivity": "high"}).status_code == 302
     assert input_version.list_outdated_questions() == [question.pk]
     assert (
-        "changed how much rings" in client.get(f"/projects/{question.project_id}/audit-log/").text
+        "changed the alert sensitivity"
+        in client.get(f"/projects/{question.project_id}/audit-log/").text
     )
     AlertScan.objects.update(computed_at=None)
     assert tasks.sweep_alerts() == 1
@@ -55,9 +56,9 @@ def test_open_alert_is_marked_on_trend_charts(question: Question, make_alert: An
     rater = Rater.objects.get(key="ann")
     alert = make_alert(question, rater)
     assert alerts_annotations.list_chart_annotations(question, None) == [
-        ("2026-08-17", f"alarm: {rater}")
+        ("2026-08-17", f"Alert: {rater}")
     ]
-    assert alerts_annotations.list_chart_annotations(question, rater) == [("2026-08-17", "alarm")]
+    assert alerts_annotations.list_chart_annotations(question, rater) == [("2026-08-17", "Alert")]
     assert (
         alerts_annotations.list_chart_annotations(
             question, Rater.objects.create(project=question.project, key="ben")

@@ -68,8 +68,8 @@ def test_drifting_rater_gets_an_alert_with_its_numbers(
     }
     assert event.data["rater"] == "dan"
     assert event.data["promise"] == (
-        "Sampling noise alone raises such an alert at most once in 20 years of one rater’s work. "
-        "That other changes name a rater in at most 5% of the years was simulated, not proved."
+        "False alerts per rater: at most one per 20 years from sampling noise; from other changes in"
+        " at most 5% of years (simulated, not proven)."
     )
     assert event.project_id == question.project_id
     drift_evidence = DriftState.objects.get(rater__key="ann")

@@ -46,20 +46,20 @@ def get_page_text(response: Any) -> str:
     return " ".join(html.unescape(response.text).split())
 
 
-SENTENCE = "dan rates lower than before: by about 0.36 categories on average since 2026-08-17."
+SENTENCE = "dan has rated about 0.36 categories lower on average since 2026-08-17."
 
 
 def test_alert_is_shown_on_every_page_about_it(alert: Any, base_url: str, client: Client) -> None:
     url = f"{base_url}alerts/{alert.pk}/"
-    for path in ("", "alerts/", f"alerts/{alert.pk}/", "raters/dan/"):
+    for path in ("statistics/", "alerts/", f"alerts/{alert.pk}/", "raters/dan/"):
         text = get_page_text(client.get(f"{base_url}{path}"))
         assert SENTENCE in text, path
-        assert "1 open case" in text, path
-    assert f'href="{url}"' in client.get(base_url).text
+        assert "1 open alert" in text, path
+    assert f'href="{url}"' in client.get(f"{base_url}statistics/").text
     assert SENTENCE not in get_page_text(client.get(f"{base_url}raters/ann/"))
     projects_page = client.get("/").text
     assert f'href="{base_url}alerts/"' in projects_page
-    assert "1 open case" in projects_page
+    assert "1 open alert" in projects_page
 
 
 def test_alerts_are_filtered_by_question(alert: Any, client: Client) -> None:
@@ -70,7 +70,7 @@ def test_alerts_are_filtered_by_question(alert: Any, client: Client) -> None:
     page = client.get(f"{base}?question={alert.question.key}&state=open")
     assert [listed_alert for listed_alert, _sentence in page.context["alerts"]] == [alert]
     text = page.content.decode()
-    assert f"Of the question “{alert.question}”." in text
+    assert f"Only the question “{alert.question}”." in text
     assert f'<input type="hidden" name="question" value="{alert.question.key}">' in text
     assert '<a href="?state=open">All questions</a>' in text
     for unknown in ("none", "%00"):
@@ -82,20 +82,20 @@ def test_alert_page_shows_evidence_and_other_explanations(
 ) -> None:
     text = get_page_text(client.get(f"{base_url}alerts/{alert.pk}/"))
     for sentence in (
-        "It rests on 1,060 items of this rater that others rated too, up to 2026-08-31, and on"
-        " 400 before.",
-        "On average until then, the change lies between -0.50 and -0.22 (95 %). If it still grows, it has"
-        " become larger.",
-        "It began between 2026-08-10 and 2026-08-24 (95 %).",
-        "Sampling noise alone raises such an alert at most once in 20 years of one rater’s work.",
-        "Nobody else moved in these days.",
-        "The guidelines did not change in these days.",
+        "Based on 1,060 items that others rated too, up to 2026-08-31, and on 400 before the"
+        " change.",
+        "Average change until then: between -0.50 and -0.22 (95% interval); larger now if it is"
+        " still growing.",
+        "It began between 2026-08-10 and 2026-08-24 (95% interval).",
+        "False alerts per rater: at most one per 20 years from sampling noise",
+        "No other rater changed at that time.",
+        "The guidelines did not change at that time.",
     ):
         assert sentence in text
     Alert.objects.update(supported=False, measure="agreement")
     text = get_page_text(client.get(f"{base_url}alerts/{alert.pk}/"))
-    assert "dan agrees less with everybody than before: by about 0.36 in kappa" in text
-    assert "would not raise this alarm any more" in text
+    assert "about 0.36 lower in kappa" in text
+    assert "would no longer raise this alert" in text
 
 
 def test_alert_page_names_others_who_drifted_in_the_same_days(
@@ -103,7 +103,7 @@ def test_alert_page_names_others_who_drifted_in_the_same_days(
 ) -> None:
     make_alert(rated_question, Rater.objects.get(key="ben"))
     text = get_page_text(client.get(f"{base_url}alerts/{alert.pk}/"))
-    assert "Others moved in these days too: ben." in text
+    assert "Other raters changed at that time too: ben." in text
 
 
 def test_alert_steps_are_saved_from_the_page(alert: Any, base_url: str, client: Client) -> None:
@@ -119,9 +119,9 @@ def test_alert_steps_are_saved_from_the_page(alert: Any, base_url: str, client: 
     assert [step.state for step in AlertStep.objects.all()] == ["acknowledged", "muted", "resolved"]
     text = get_page_text(client.get(url))
     assert "other texts" in text
-    assert "It is not the rater's fault" in text
-    assert "1 open case" not in text
-    assert SENTENCE not in get_page_text(client.get(base_url))
+    assert "Not the rater’s fault" in text
+    assert "1 open alert" not in text
+    assert SENTENCE not in get_page_text(client.get(f"{base_url}statistics/"))
     assert SENTENCE not in get_page_text(client.get(f"{base_url}alerts/"))
     assert SENTENCE in get_page_text(client.get(f"{base_url}alerts/?state=resolved"))
 
@@ -129,9 +129,9 @@ def test_alert_steps_are_saved_from_the_page(alert: Any, base_url: str, client: 
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ({"do": "muted"}, "say why, or what was done"),
-        ({"do": "muted", "reason": "x", "muted_until": "soon"}, "Write the day as 2026-12-31."),
-        ({"do": "muted", "reason": "x", "muted_until": "2001-01-01"}, "a day after today"),
+        ({"do": "muted"}, "enter a reason"),
+        ({"do": "muted", "reason": "x", "muted_until": "soon"}, "Enter the date as 2026-12-31."),
+        ({"do": "muted", "reason": "x", "muted_until": "2001-01-01"}, "must be after today"),
         ({"do": "resolved:maybe", "reason": "x"}, "one of real, not_rater"),
         ({"do": ""}, "one of open, acknowledged, muted, resolved"),
     ],
@@ -161,7 +161,7 @@ def test_permissions_of_alert_pages(
             assert client.get(path).status_code == get_status, (user.username, path)
         assert client.get(f"{url}chart.json").status_code == get_status
         assert client.post(f"{url}step/", {"do": "acknowledged"}).status_code == post_status
-    assert "What came of it" not in get_page_text(client_for(viewer).get(url))
+    assert "Outcome" not in get_page_text(client_for(viewer).get(url))
 
 
 def test_the_chart_marks_the_onset(alert: Any, base_url: str, client: Client) -> None:
@@ -229,11 +229,11 @@ def test_rater_statuses_as_page_and_file(
     response = client.get(f"{base_url}raters/")
     text = get_page_text(response)
     assert {row.card.rater.key: row.status for row in response.context["rows"]} == {
-        "dan": "ask them", "ben": "watch", "ann": "nothing found", "cleo": "nothing found",
+        "dan": "Needs action", "ben": "Check", "ann": "OK", "cleo": "OK",
     }  # fmt: skip
-    sentence = "rates lower than before, by about 0.36, since 2026-08-17"  # shown only once
+    sentence = "rates about 0.36 lower since 2026-08-17"  # shown only once
     assert f'<a class="small" href="{base_url}alerts/{alert.pk}/">{sentence}</a>' in text
-    assert "an alarm is open" not in text
+    assert "has an open alert" not in text
     assert "+0.30 [0.10, 0.50]" in text
     for sort in ("rater", "-ratings", "peers", "-bias", "seconds", "-drift"):
         assert client.get(f"{base_url}raters/?sort={sort}").status_code == 200
@@ -249,7 +249,7 @@ def test_rater_statuses_as_page_and_file(
 
 def test_pages_without_alerts(project: Any, client: Client) -> None:
     text = get_page_text(client.get(f"/projects/{project.pk}/alerts/"))
-    assert "nothing moved enough to be sure" in text
+    assert "No alerts. No change is certain enough to raise one." in text
     assert get_page_text(client.get(f"/projects/{project.pk}/raters/"))
 
 
@@ -266,5 +266,5 @@ def test_a_single_day_is_a_sentence_and_no_chart(
     pages = [
         client.get(f"{base}{alert.pk}/").text for alert in (alert_of_one_day, alert_of_many_days)
     ]
-    assert ["All of it is of one day" in page for page in pages] == [True, False]
+    assert ["All ratings are from one day" in page for page in pages] == [True, False]
     assert ["data-chart=" in page for page in pages] == [False, True]

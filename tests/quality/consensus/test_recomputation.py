@@ -287,8 +287,8 @@ def test_labels_are_calibrated_on_gold_answers(
     assert before.expected_errors is not None
     assert (before.model["gold_items"], before.expected_errors < 6) == (0, True)
     html = client_for(lead).get(page).text
-    assert "Without the gold answers of 30 items" in html
-    assert "If raters err independently of each other:" in html
+    assert "Without gold answers for 30 items" in html
+    assert "If raters err independently:" in html
     categories = list(question.categories.order_by("position"))
     for number in range(30):
         item = Item.objects.get(key=f"i{number:02}")
@@ -304,5 +304,5 @@ def test_labels_are_calibrated_on_gold_answers(
     assert confidence is not None
     assert confidence < 0.95
     html = client_for(lead).get(page).text
-    assert "gold answers of 30 items" in html
-    assert "If raters err independently" not in html
+    assert "gold answers of 30 items; valid" in html
+    assert "If raters err independently:" not in html

@@ -50,7 +50,7 @@ def test_lead_enables_escalation_and_sees_its_use(
         user = User.objects.create_user(name)
         Member.objects.create(project=rated_question.project, user=user, role=Member.Role.ANNOTATOR)
         Rater.objects.create(project=rated_question.project, key=name, user=user)
-    assert "switched off" not in client.get(f"{base_url}labels/").text
+    assert ">Off<" not in client.get(f"{base_url}labels/").text
     assert client.post(f"{base_url}labels/rules/", RULE).status_code == 302
     rules = LabelRules.objects.get()
     assert (rules.request_ratings, rules.certain_from, rules.max_ratings, rules.budget) == (
@@ -64,7 +64,7 @@ def test_lead_enables_escalation_and_sees_its_use(
     waiting_escalations = Escalation.objects.filter(state="requested")
     assert waiting_escalations.count() == 4
     for address in ("labels/rules/", "labels/"):
-        assert "4 of 4 ratings beyond the planned ones" in " ".join(
+        assert "4 of 4 extra ratings requested." in " ".join(
             client.get(base_url + address).text.split()
         )
     review_page = client.get(f"{base_url}review/")
@@ -72,13 +72,13 @@ def test_lead_enables_escalation_and_sees_its_use(
     escalation_to_decide = Escalation.objects.filter(state="review").first()
     assert escalation_to_decide is not None
     review_page = client.get(f"{base_url}review/?item={escalation_to_decide.item.key}")
-    assert "the budget is used up" in review_page.text
+    assert "budget used up" in review_page.text
 
 
 def test_invalid_rule_shows_the_error(client: Client, base_url: str) -> None:
     response = client.post(f"{base_url}labels/rules/", RULE | {"max_ratings": "3"})
     assert response.status_code == 400
-    assert "More than the 3 ratings that every item gets." in response.text
+    assert "Must be more than the 3 planned ratings per item." in response.text
     assert not LabelRules.objects.exists()
 
 

@@ -63,13 +63,13 @@ def test_eleven_right_answers_pass_and_are_no_ratings(
     items: list[Item], project: Project, question: Question, annotator_client: Client
 ) -> None:
     first_page = annotator_client.get(get_rate_url(project))
-    assert "First an exam" in first_page.text and first_page.context.get("item") is None
+    assert "Qualification exam" in first_page.text and first_page.context.get("item") is None
     assert UNDO_BUTTON not in first_page.text
     take_exam(annotator_client, project, question, RIGHT, 10)
     page = annotator_client.get(get_rate_url(project))
     order = Exam.objects.get().items
     assert len(order) == GOLD and page.context["item"].pk == order[10]
-    assert "answer 11 of 24 at most" in page.text and UNDO_BUTTON not in page.text
+    assert "answer 11 of up to 24" in page.text and UNDO_BUTTON not in page.text
     assert "as i" not in annotator_client.get(f"/projects/{project.pk}/exam/").text
     # No item is preloaded, as the next answer may be the last; skip is refused, undo changes nothing.
     assert (
@@ -96,11 +96,11 @@ def test_eleven_right_answers_pass_and_are_no_ratings(
     assert last["Location"] == f"/projects/{project.pk}/exam/"
     review = annotator_client.get(last["Location"]).text
     verdict = (
-        "Passed: 11 of your 11 answers were right."
-        " Somebody who is right only 6 times in 10 would pass at most 1 such exam in 20."
+        "Passed: 11 of 11 answers were right."
+        " Someone right only 6 times in 10 would pass at most 1 in 20 such exams."
     )
     assert verdict in " ".join(review.split())
-    assert review.count("You said <strong>minor</strong>") == 11
+    assert review.count("You answered <strong>minor</strong>") == 11
     exam = Exam.objects.get()
     assert (exam.state, exam.right, len(exam.answers)) == ("passed", 11, 11)
     kinds = list(Event.objects.filter(kind__startswith="exam").values_list("kind", flat=True))
@@ -135,10 +135,10 @@ def test_exam_is_explained_before_it_begins(
     change_project(project=project, by=lead, guidelines="Look twice.")
     for address in (get_rate_url(project), f"/projects/{project.pk}/exam/"):
         page = annotator_client.get(address).text
-        assert "known: 24 at most, often fewer." in page
-        assert "11 right ones from the start pass" in page
-        assert "You have 2 tries, each with other items." in page
-        assert "there may be too few new items for the next" in page  # 24 at most, and 11 at least
+        assert "up to 24 items with known answers, often fewer." in page
+        assert "11 right answers from the start pass" in page
+        assert "You have 2 attempts, each with different items." in page
+        assert "too few items may remain for another" in page  # 24 at most, and 11 at least
         assert guidelines in page
         assert " more</span>" not in page  # remaining items come after the exam
 
@@ -153,7 +153,7 @@ def test_lead_sees_rater_with_too_few_new_gold_items(
     client_for: Callable[[User], Client],
 ) -> None:
     """Such a rater may not rate, and nobody else would know why."""
-    lead_client, notice = client_for(lead), "Cannot begin: too few gold items are new to them."
+    lead_client, notice = client_for(lead), "Can’t start: too few gold items are new to this rater."
     assert notice not in lead_client.get(f"/projects/{project.pk}/exams/").text
     for item in items[: GOLD - 10]:
         rate(question, item.key, "ann", "minor")
@@ -166,7 +166,7 @@ def test_exam_answers_are_listed_separately_and_read_only(
 ) -> None:
     take_exam(annotator_client, project, question, RIGHT, 10)
     exam_page = annotator_client.get(get_rate_url(project)).text
-    assert "Exam: answer 11 of 24 at most" in exam_page
+    assert "Exam: answer 11 of up to 24" in exam_page
     assert "rated" not in exam_page.split('class="sheet__progress"')[1].split("</div>")[0]
     take_exam(annotator_client, project, question, RIGHT, 1)
     submit(
@@ -178,14 +178,14 @@ def test_exam_answers_are_listed_separately_and_read_only(
     )
     ratings_url = f"/projects/{project.pk}/my-ratings/"
     page = annotator_client.get(ratings_url)
-    assert "Total rated: 1, today: 1." in page.text
-    assert "11 answers of exams stand apart: they are no ratings" in page.text
+    assert "1 rated in total, 1 today." in page.text
+    assert "11 exam answers aren't ratings" in page.text
     assert len(page.context["rows"]) == 1 and "Change</a>" in page.text
     page = annotator_client.get(f"{ratings_url}?show=exam")
     assert len(page.context["rows"]) == 11 and "Change</a>" not in page.text
     item = page.context["rows"][0]["item"]
     item_page = annotator_client.get(get_rate_url(project, item)).text
-    assert "You have answered this item in an exam: that stays." in item_page
+    assert "You answered this item in an exam, so it can't be changed." in item_page
     assert '<p class="said__answer">minor</p>' in item_page
     assert 'type="radio"' not in item_page and "Store the change" not in item_page
 
@@ -199,7 +199,7 @@ def test_last_page_of_an_exam_offers_no_undo(
     page = annotator_client.post(
         get_rate_url(project, item), form_data, headers={"X-Annotation": "sheet"}
     ).text
-    assert "See the answers" in page
+    assert "View answers" in page
     assert UNDO_BUTTON not in page
 
 
@@ -213,18 +213,18 @@ def test_failed_rater_sees_answers_and_has_limited_tries(
 ) -> None:
     last_response = take_exam(annotator_client, project, question, WRONG, 5)
     review = annotator_client.get(last_response["Location"]).text
-    assert "Not passed: 0 of your 5 answers were right." in " ".join(review.split())
+    assert "Not passed: 0 of 5 answers were right." in " ".join(review.split())
     exam = Exam.objects.get()
-    assert review.count("right is <strong>minor</strong>") == 5
+    assert review.count("right answer is <strong>minor</strong>") == 5
     assert all(f"as i{pk}"[:4] in review for pk, *_rest in exam.answers)
-    assert "You have 1 try." in review and "Begin the next try" in review
+    assert "You have 1 attempt." in review and "Start next attempt" in review
     assert annotator_client.get(get_rate_url(project)).context.get("item") is None
 
     take_exam(annotator_client, project, question, WRONG, 5)
     first, second = Exam.objects.order_by("number")
     assert not {pk for pk, *_ in first.answers} & set(second.items)
     page = annotator_client.get(get_rate_url(project))
-    assert "Your lead has been told" in page.text
+    assert "Your lead can give you another one" in page.text
     assert " more</span>" not in page.text and 'href="/">My projects</a>' in page.text
     annotator_client.post(f"/projects/{project.pk}/exam/")
     assert Exam.objects.count() == 2
@@ -232,7 +232,7 @@ def test_failed_rater_sees_answers_and_has_limited_tries(
     lead_client = client_for(lead)
     address = f"/projects/{project.pk}/exams/"
     exams_page = lead_client.get(address).text
-    assert "no try left" in exams_page
+    assert "No attempts left" in exams_page
     ann = Rater.objects.get(key="ann")
     lead_client.post(f"{address}{ann.pk}/", {"do": "grant", "reason": ""})
     assert Exam.objects.count() == 2
@@ -366,4 +366,4 @@ def test_hidden_gold_skips_exam_items_and_past_raters_are_waived(
     bea = Exam.objects.get(rater__key="bea")
     assert (bea.state, bea.reason) == ("waived", settings.RATED_BEFORE)
     exams_page = " ".join(lead_client.get(address).text.split())
-    assert "which one try takes 24 at most" in exams_page and "waived" in exams_page
+    assert "An attempt uses at most 24." in exams_page and "Waived" in exams_page

@@ -75,9 +75,11 @@ def test_a_pause_is_proposed_and_the_lead_decides(
     assert (warning.step, warning.state) == ("warn", "proposed")
     assert interventions.WARN_AT <= warning.evidence < PAUSE_EVIDENCE
     rating_url = f"/projects/{question_with_gold.project_id}/rate/"
-    assert "wrong more often" not in annotator_client.get(rating_url).text
+    assert "answers to test items" not in annotator_client.get(rating_url).text
     lead_client.post(f"{page}interventions/{warning.pk}/", {"do": "carry_out"})
-    assert "wrong more often than this project allows" in annotator_client.get(rating_url).text
+    assert (
+        "Too many of your answers to test items are wrong" in annotator_client.get(rating_url).text
+    )
     api, address = api_for(annotator), f"/api/v1/projects/{question_with_gold.project_id}/next/"
     assert "Read the guidelines again" in api.get(address).json()["notice"]
 
@@ -85,13 +87,13 @@ def test_a_pause_is_proposed_and_the_lead_decides(
     answer_gold(RIGHT, 2)  # the highest evidence counts, however often it is checked
     pause = GoldIntervention.objects.get(step="pause")
     assert pause.state == "proposed" and not Rater.objects.get(key="ann").paused
-    assert "Pause the rater" in lead_client.get(page).text
+    assert "Pause rater" in lead_client.get(page).text
     lead_client.post(f"{page}interventions/{pause.pk}/", {"do": "carry_out"})
     ann = Rater.objects.get(key="ann")
     assert (ann.paused, ann.gold_notice) == (True, "paused")
-    assert "Which items these were stays hidden" in annotator_client.get(rating_url).text
+    assert "These items stay hidden" in annotator_client.get(rating_url).text
     forbidden = api.get(address)
-    assert forbidden.status_code == 403 and "right answer is known" in forbidden.text
+    assert forbidden.status_code == 403 and "answers to test items" in forbidden.text
 
     lead_client.post(f"{page}interventions/{pause.pk}/", {"do": "override", "reason": " "})
     assert Rater.objects.get(key="ann").paused

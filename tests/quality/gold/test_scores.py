@@ -147,7 +147,7 @@ def test_gold_missed_by_good_raters_is_suspected_until_decided(
     assert_scores_match_formulas(question_with_gold)  # without it
     page = client_for(lead).get(f"/projects/{question_with_gold.project_id}/gold/")
     text = " ".join(page.text.split())
-    sentence = f"{row.n_passing} of {row.n_passing} good raters say <em>minor</em>, the gold says <em>critical</em>."
+    sentence = f"{row.n_passing} of {row.n_passing} good raters chose <em>minor</em>; the gold answer is <em>critical</em>."
     assert sentence in text
     assert f'title="{item.key}"' in text  # items are shown by their text
     assert "nan" not in text.lower().split()
@@ -207,7 +207,7 @@ def test_few_answers_are_shown_as_counts(
     page = client_for(lead).get(f"/projects/{rated_question.project_id}/gold/")
     assert "3 of 4" in page.text
     assert "0.75" not in page.text
-    assert "too little known" in page.text
+    assert "Not enough data" in page.text
 
 
 def test_changed_threshold_recomputes_the_evidence(
@@ -222,5 +222,5 @@ def test_changed_threshold_recomputes_the_evidence(
     assert question_with_gold.pk in input_version.list_outdated_questions()
     recomputation.recompute_question(question_with_gold.pk, at_once=True)
     assert GoldScore.objects.get(rater__key="dan").max_evidence > before
-    with pytest.raises(ValueError, match="from 0"):
+    with pytest.raises(ValueError, match="must be between"):
         settings.set_pass_mark(question=question_with_gold, pass_mark="high", by=lead)

@@ -56,7 +56,7 @@ def get_page_text(client: Client, address: str) -> str:
 
 INBOX_TEXTS = (
     "1 proposed warning or pause",
-    "1 rater has no try of the exam left",
+    "1 rater has no exam attempts left",
     "1 open appeal",
 )
 
@@ -128,7 +128,7 @@ def test_inbox_of_all_projects_takes_one_query(
         entries_by_project = selectors.get_entries_by_project({project.pk: "lead", **other_roles})
     assert list(entries_by_project) == [project.pk]
     assert [entry.words for entry in entries_by_project[project.pk]] == [
-        "1 rater has no try of the exam left"
+        "1 rater has no exam attempts left"
     ]
 
 
@@ -150,8 +150,8 @@ def test_rater_tables_show_alerts_and_proposed_pauses(
     alert = make_alert(question, intervention.rater)
     base = f"/projects/{project.pk}/"
     alert_link = f'href="{base}alerts/{alert.pk}/">'
-    proposal_link = f'href="{base}gold/?question={question.key}">pause, proposed</a>'
-    for path in ("", "raters/"):
+    proposal_link = f'href="{base}gold/?question={question.key}">Pause, proposed</a>'
+    for path in ("statistics/", "raters/"):
         row = (
             get_page_text(client_for(lead), f"{base}{path}")
             .split("raters/ann/?")[1]
@@ -162,6 +162,6 @@ def test_rater_tables_show_alerts_and_proposed_pauses(
         assert alert_link in page and "proposed</a>" not in page, path
     alert.state = "resolved"
     alert.save()
-    assert alert_link not in get_page_text(client_for(lead), base)
-    filtered = get_page_text(client_for(lead), f"{base}?exclude=ben")
+    assert alert_link not in get_page_text(client_for(lead), f"{base}statistics/")
+    filtered = get_page_text(client_for(lead), f"{base}statistics/?exclude=ben")
     assert proposal_link not in filtered

@@ -28,7 +28,7 @@ def test_card_shows_the_headline_of_the_pages(question: Question, rate: Any) -> 
     name, headline = reading.headline["name"], reading.headline["value"]
     assert headline["value"] != reading.coefficients[name]["value"]
     lines = data_card.build_data_card(question).splitlines()
-    index = lines.index("* Agreement below: of the people")
+    index = lines.index("* Agreement: people only")
     assert lines[index + 1] == (
         f"* {name}: {headline['value']:.3f} [{headline['low']:.3f}, {headline['high']:.3f}]"
     )

@@ -124,7 +124,7 @@ def test_command_prints_current_labels(
     lines = [json.loads(line) for line in output.out.splitlines()]
     assert 0 < len(lines) < 60
     assert min(line["confidence"] for line in lines) >= 0.9
-    assert b"Without the gold answers of 30 items" in output.err
+    assert b"Without gold answers for 30 items" in output.err
 
 
 @pytest.mark.parametrize(

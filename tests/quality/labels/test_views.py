@@ -49,7 +49,7 @@ def test_label_page_lists_labels_and_their_source(client: Client, base_url: str)
     first_page = client.get(f"{base_url}labels/")
     assert first_page.status_code == 200
     state = Consensus.objects.get()
-    assert f"Of {state.n_items} rated items" in " ".join(first_page.text.split())
+    assert f"Of {state.n_items} labels" in " ".join(first_page.text.split())
     assert "nan" not in first_page.text.lower().split()
     first_rows = first_page.context["rows"]
     second_page = client.get(f"{base_url}labels/?after={first_page.context['next_after']}")
@@ -154,7 +154,7 @@ def test_invalid_decision_shows_an_error_and_changes_nothing(
     decisions.claim_item(question=labelled_question, item=item, by=admin)
     response = client.post(decide, {"code": "1"})
     assert response.status_code == 409
-    assert "admin is deciding this item just now" in response.text
+    assert "admin is reviewing this item" in response.text
     assert client.post(f"{base_url}review/{item.pk}/postpone/").status_code == 404
     assert not Decision.objects.exists()
     assert ReviewClaim.objects.get().by == admin
@@ -174,8 +174,8 @@ def test_confusion_pages_of_raters(client: Client, base_url: str) -> None:
     assert client.get(f"{base_url}labels/confusions/?page=9").status_code == 404
     Consensus.objects.update(method="majority")
     recomputation.recompute_question(Consensus.objects.get().pk, at_once=True)
-    assert "Nothing is estimated yet" in client.get(f"{base_url}labels/confusions/").text
-    assert "Nothing is estimated yet" in client.get(f"{base_url}labels/confusions/?rater=dan").text
+    assert "No estimate yet." in client.get(f"{base_url}labels/confusions/").text
+    assert "No estimate yet." in client.get(f"{base_url}labels/confusions/?rater=dan").text
 
 
 def test_permissions_of_label_pages(

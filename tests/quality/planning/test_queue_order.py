@@ -178,7 +178,7 @@ def test_headline_uses_only_randomly_sampled_ratings(
     assert random_only["headline"]["value"] == pytest.approx(before["value"])
     assert (with_all["sample"], random_only["sample"]) == (None, None)
     assert client.get(f"{home}?sample=odd").status_code == 400
-    assert default_page["moves"] == []
+    assert default_page["changes"] == []
     # A filtered page uses the random ones among its ratings, too.
     assert load_dashboard("?kind=human")["sample"].n_left_out == len(planned)
 
@@ -194,11 +194,13 @@ def test_headline_uses_only_randomly_sampled_ratings(
     facts = report_facts.compute_report_facts(rated_question, timezone.now())
     assert facts["headline"]["value"]["value"] == pytest.approx(before["value"])
     assert "left their items in doubt are left out" in str(texts.build_methods(facts))
-    assert f"{len(planned)} ratings were asked for" in data_card.build_data_card(rated_question)
+    assert f"{len(planned)} ratings were requested because" in data_card.build_data_card(
+        rated_question
+    )
     assert not audit.audit_question(rated_question.pk).differences
 
     # A recount gives the same, also after the order was switched off.
-    question_updates.reset_counts(rated_question)
+    question_updates.delete_counts_and_results(rated_question)
     projects.change_project(project=study, by=lead, queue_order=QueueOrder.RANDOM)
     question_updates.update_question(rated_question.pk)
     assert load_dashboard()["headline"]["value"] == pytest.approx(before["value"])
@@ -239,10 +241,10 @@ def test_page_says_when_the_random_sample_is_too_small(
     )
     CountState.objects.update(deferred_version=0)
     deferred_results.recompute_deferred_results(rated_question.pk)
-    page = client_for(lead).get(f"/projects/{study.pk}/")
+    page = client_for(lead).get(f"/projects/{study.pk}/statistics/")
     assert page.context["headline"]["reason"] == "no_pairable_items"
     assert page.context["sample"].is_small
-    assert "is too little to tell much" in page.content.decode()
+    assert "is too small for a clear result" in page.content.decode()
     assert page.context["sample"].pooled["value"] is not None
 
 
@@ -325,7 +327,7 @@ def test_plan_page_shows_cheapest_number_of_ratings(
     plans = page.context["overlaps"]
     assert [plan.m for plan in plans.plans] == [2, 3, 4]
     assert plans.cheapest.ratings == min(plan.ratings for plan in plans.plans)
-    assert f"With {plans.cheapest.m} ratings an item" in " ".join(page.text.split())
+    assert f"With {plans.cheapest.m} ratings per item" in " ".join(page.text.split())
 
 
 def test_overlaps_are_not_computed_for_too_many_ratings(

@@ -91,7 +91,7 @@ def test_plan_page_shows_widths_and_study(
     assert invalid.context["study"] is None
     impossible = client.get(f"{page}?kappa=-0.9&prevalence=0.1&half_width=0.1")
     assert impossible.status_code == 400
-    assert "No two raters can have this kappa" in impossible.text
+    assert "Two raters can’t reach this kappa" in impossible.text
 
 
 def test_plan_uses_the_headline_coefficient(
@@ -143,7 +143,7 @@ def test_plan_of_two_raters_uses_cohens_kappa(
     # With assurance far more: the weighted error of 40 items rests on a few large differences. The
     # page gives both numbers, and says that the items are too few to plan from.
     assert 2 * expected_items < outlook.widths[1].items < 6 * expected_items
-    assert "These items are too few to plan from" in page.content.decode()
+    assert "Too few items to plan from" in page.content.decode()
     assert 40 < outlook.pilot_items < outlook.widths[1].items
     call_command("plan", str(question.project_id), "--json")
     (row,) = json.loads(capsys.readouterr().out)
@@ -159,7 +159,7 @@ def test_plan_page_without_data(
 ) -> None:
     response = client_for(viewer).get(f"/projects/{project.pk}/plan/")
     assert response.status_code == 200
-    assert "Nothing is known of the error yet" in response.text
+    assert "No estimate of the error yet." in response.text
 
 
 def test_plan_of_items_in_clusters(
@@ -189,7 +189,7 @@ def test_plan_of_items_in_clusters(
     assert after["design_effect"] > 5
     assert after["items"] > 4 * before["items"]
     page = client_for(viewer).get(f"/projects/{question.project_id}/plan/")
-    assert "Items with the same “document” are alike (design effect" in page.text
+    assert "Items with the same “document” are similar (design effect" in page.text
     assert page.context["overlaps"].plans[0].items == pytest.approx(
         page.context["outlook"].widths[1].items, rel=0.1
     )

@@ -77,7 +77,7 @@ def test_selected_raters_get_the_message_once(
     )
     page = client.get(redirect["Location"])
     assert page.context["raters"] == [ann]
-    assert "Left out, as they cannot read it: 3 of 4" in page.text
+    assert "3 of 4 raters can’t read messages" in page.text
     form_data = {"rater": page.context["ids"], "text": f"  {TEXT}\r\n", "list_query": list_query}
     response = client.post(f"{base_url}rater-messages/", form_data, follow=True)
     assert response.redirect_chain == [(f"{base_url}raters/?{list_query}", 302)]
@@ -103,7 +103,7 @@ def test_unreachable_rater_is_refused(
 ) -> None:
     [gpt, *_rest] = create_unreachable_raters(project, viewer)
     page = client.get(f"{base_url}rater-messages/?rater={gpt.pk}")
-    assert "The chosen rater cannot read it" in page.text
+    assert "The selected rater can’t read messages" in page.text
     assert "<textarea" not in page.text
     assert (
         client.post(f"{base_url}rater-messages/", {"rater": gpt.pk, "text": "x"}).status_code == 400
@@ -114,9 +114,9 @@ def test_unreachable_rater_is_refused(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (" \r\n ", "Write something first."),
-        ("x" * 2_001, "2000 characters at most"),
-        ("a\0b", "2000 characters at most, and no NUL"),
+        (" \r\n ", "Enter a message first."),
+        ("x" * 2_001, "Use at most 2000 characters"),
+        ("a\0b", "Use at most 2000 characters, without NUL"),
     ],
 )
 def test_invalid_text_is_refused(
@@ -286,11 +286,11 @@ def test_my_ratings_page_lists_messages(
 ) -> None:
     page = annotator_client.get(f"{base_url}my-ratings/")
     assert [unread.pk for unread in page.context["unread"]] == [sent_message.pk]
-    assert "Got it" in page.text
+    assert "Mark as read" in page.text
     annotator_client.post(f"{base_url}messages/{sent_message.pk}/read/")
     page = annotator_client.get(f"{base_url}my-ratings/")
-    assert "Got it" not in page.text
-    assert "Messages that you read" in page.text and "Look twice" in page.text
+    assert "Mark as read" not in page.text
+    assert "Messages you've read" in page.text and "Look twice" in page.text
 
 
 def test_oldest_unread_message_is_shown_first(

@@ -83,11 +83,11 @@ def test_raters_are_sorted_by_impact(
     page = client.get(f"{base_url}raters/")
     assert list_rater_keys(page)[:2] == ["gus", "dan"]
     gus = page.context["rows"][0]
-    assert gus.status == "ask them"
-    assert "nearly always the same answer" in gus.reasons
+    assert gus.status == "Needs action"
+    assert "almost always gives the same answer" in gus.reasons
     [(alert, sentence)] = gus.alerts
     assert alert.kind == "rater_same_answer"
-    assert sentence == "answers “none” nearly always" and sentence in page.text
+    assert sentence == "almost always answers “none”" and sentence in page.text
     # The shared page shows no alerts, so it gives all reasons as texts.
     saved_view = services.create_saved_view(
         project=question_with_outliers.project, page="raters", name="All", query="", by=lead
@@ -103,7 +103,7 @@ def test_raters_are_sorted_by_impact(
     assert list_rater_keys(client.get(f"{base_url}raters/?show=not_enough")) == ["few"]
     assert "few" not in list_rater_keys(client.get(f"{base_url}raters/?min_ratings=4"))
     assert list_rater_keys(client.get(f"{base_url}raters/?search=GU")) == ["gus"]
-    assert "No rater is like that." in client.get(f"{base_url}raters/?search=nobody").text
+    assert "No raters match." in client.get(f"{base_url}raters/?search=nobody").text
     for invalid_query, status in (("show=x", 404), ("sort=x", 404), ("min_ratings=x", 400)):
         assert client.get(f"{base_url}raters/?{invalid_query}").status_code == status, invalid_query
 
@@ -119,14 +119,14 @@ def test_raters_of_few_items_come_last_in_either_order(
         assert standing_by_rater["few"].value is not None
         assert list_rater_keys(rising)[-1] == list_rater_keys(falling)[-1] == "few"
         assert list_rater_keys(rising)[:-1] != list_rater_keys(falling)[:-1]
-        assert "fewer than 30 items to compare come last" in rising.text
-    assert "come last" not in client.get(f"{base_url}raters/").text
+        assert "fewer than 30 comparable items are listed last" in rising.text
+    assert "are listed last" not in client.get(f"{base_url}raters/").text
 
 
 def test_rater_below_the_funnel_is_not_shown_as_ok(
     question_with_outliers: Question, base_url: str, client: Client
 ) -> None:
-    """Regression: w0003 of a real study had the most impact and was shown as "nothing found"."""
+    """Regression: w0003 of a real study had the most impact and was shown as "OK"."""
     Alert.objects.all().delete()
     # Without an order of the answers nobody rates higher or lower, so nothing else is found.
     Question.objects.update(scale="nominal", weights="none")
@@ -134,16 +134,16 @@ def test_rater_below_the_funnel_is_not_shown_as_ok(
     page = client.get(f"{base_url}raters/")
     standings = page.context["rater_list"].comparison
     rows = {row.listed.key: row for row in page.context["rows"]}
-    assert (rows["gus"].status, rows["gus"].card.status) == ("agrees less", "ok")
+    assert (rows["gus"].status, rows["gus"].card.status) == ("Below the others", "ok")
     assert rows["gus"].reasons == ["not by chance alone"]
     for key, row in rows.items():
         if not row.listed.result.has_enough_items:
-            assert row.status == "too little known"
+            assert row.status == "Not enough data"
             continue
         low, _high = standings.funnel.compute_limits(np.array([row.listed.result.n_items]))
         is_below = row.listed.result.high < low[0]
-        assert (row.status == "agrees less") == bool(row.reasons) == is_below, key
-    assert {row.status for row in rows.values()} >= {"agrees less", "nothing found"}
+        assert (row.status == "Below the others") == bool(row.reasons) == is_below, key
+    assert {row.status for row in rows.values()} >= {"Below the others", "OK"}
 
 
 def test_constant_rater_is_listed_while_the_alert_is_current(
@@ -157,7 +157,9 @@ def test_constant_rater_is_listed_while_the_alert_is_current(
     alert = Alert.objects.get(kind="rater_same_answer")
     assert list_constant_raters() == ["gus"]
     page = client.get(f"{base_url}raters/?show=same_answer").text
-    assert "nearly always</a>" in page and "an alarm is open" not in page  # only the alert is shown
+    assert (
+        "answers “none”</a>" in page and "has an open alert" not in page
+    )  # only the alert is shown
     assert list_rater_keys(client.get(f"{base_url}raters/?show=drift")) == []
     Alert.objects.filter(pk=alert.pk).update(kind="rater_drift")
     assert list_rater_keys(client.get(f"{base_url}raters/?show=drift")) == ["gus"]
@@ -175,7 +177,7 @@ def test_constant_rater_is_listed_while_the_alert_is_current(
     assert "Agrees clearly less" not in client.get(f"{base_url}raters/gus/").text
     Alert.objects.update(kind="rater_apart", measure="agreement", facts={"middle": 0.6, "bound": 0})
     assert list_rater_keys(client.get(f"{base_url}raters/?show=low_agreement")) == ["gus"]
-    sentence = "Agrees clearly less with everybody than the others do:"
+    sentence = "Agrees clearly less with everyone than the others do:"
     assert sentence in client.get(f"{base_url}raters/gus/").text
 
 
@@ -238,7 +240,7 @@ def test_many_raters_are_paused_and_resumed_at_once(
         )
     assert not Rater.objects.filter(paused=True).exists()
     empty_response = client.post(f"{base_url}rater-actions/", {"do": "pause"}, follow=True)
-    assert "Choose a rater first." in empty_response.text
+    assert "Select a rater first." in empty_response.text
 
 
 def test_selected_raters_are_exported_or_excluded(
@@ -294,7 +296,7 @@ def test_rater_page_begins_with_a_verdict(
     question_with_outliers: Question, base_url: str, client: Client, viewer: User, client_for: Any
 ) -> None:
     page = client.get(f"{base_url}raters/gus/")
-    assert "gus answers “none” nearly always:" in page.text
+    assert "gus almost always answers “none”:" in page.text
     assert 'judgement">Rates' in page.text
     assert "Chooses “none” in 100 % of them, the others in" in page.text
     assert "without=gus#without" in page.text

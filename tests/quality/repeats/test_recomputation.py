@@ -85,10 +85,10 @@ def test_repeats_match_the_formulas_and_follow_new_answers(
     row = RepeatScore.objects.get(rater__key="ann")
     page = " ".join(client_for(lead).get(f"/projects/{project.pk}/raters/ann/").text.split())
     formatted_kappa = f"{row.kappa['value']:.2f}"
-    assert f"Agrees with himself {formatted_kappa}, with the others" in page
-    assert "Asked 12 items again: " in page
+    assert f"Agreement with own answers {formatted_kappa}, with the others" in page
+    assert "Repeated: 12 items, same answer " in page
     page = " ".join(client_for(lead).get(f"/projects/{project.pk}/raters/").text.split())
-    assert "Raters were asked 18 items again without knowing" in page
+    assert "Repeated without notice: 18 items, same answer" in page
     api_rows = api_for(lead).get(f"/api/v1/projects/{project.pk}/raters/status/").json()["results"]
     repeats_by_rater = {
         expected_repeats["rater"]: expected_repeats["repeats"] for expected_repeats in api_rows
@@ -130,7 +130,7 @@ def test_rater_page_shows_repeats_by_month(
     ]
     RepeatScore.objects.update(months=months)
     page = client_for(lead).get(f"/projects/{rated_question.project_id}/raters/ann/").text
-    assert "Month by month" in page and ">2026-01<" in page and ">4 of 6<" in page
+    assert "By month" in page and ">2026-01<" in page and ">4 of 6<" in page
 
 
 def test_repeats_of_models_are_not_counted_among_people(
@@ -161,4 +161,4 @@ def test_numeric_scales_have_icc_beside_kappa(
     project_icc: Any = RepeatState.objects.get().icc
     assert project_icc["value"] == pytest.approx(expected.value, abs=0.1)
     page = client_for(lead).get(f"/projects/{rated_question.project_id}/raters/ann/").text
-    assert "Intraclass correlation of both answers:" in page
+    assert "Intraclass correlation:" in page

@@ -47,7 +47,7 @@ def base_url(rated_question: Question) -> str:
 
 def list_shown_decisions(client: Client, base_url: str) -> list[str]:
     rows = client.get(f"{base_url}decisions/").context["rows"]
-    return [row["told"].decision.item.key for row in rows]
+    return [row["entry"].decision.item.key for row in rows]
 
 
 def test_rater_sees_old_decisions_on_own_items(
@@ -99,7 +99,7 @@ def test_an_appeal_is_made_once_and_answered_once(
         client.post(address, {"question": rated_question.key, "text": text})
     appeal = Appeal.objects.get()
     assert (appeal.item, appeal.rater, appeal.text) == (items[0], rater, "It breaks callers.")
-    assert "1 rater contests a decision" in lead_client.get(f"{base_url}labels/").text
+    assert "1 open appeal" in lead_client.get(f"{base_url}labels/").text
     assert "It breaks callers." in lead_client.get(f"{base_url}appeals/").text
     before = list(ItemLabel.objects.order_by("pk").values())
     url = f"{base_url}appeals/{appeal.pk}/"

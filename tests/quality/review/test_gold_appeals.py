@@ -78,9 +78,9 @@ def test_known_gold_can_be_appealed_and_hidden_gold_cannot(
 
     contest(items[0])
     assert not Appeal.objects.exists()  # the lead has not allowed appeals
-    assert "Contest it" not in annotator_client.get(f"{base}exam/").text
+    assert "Appeal" not in annotator_client.get(f"{base}exam/").text
     LabelRules.objects.create(question=question, show_to_raters=True, show_after_days=7)
-    assert "Contest it" in annotator_client.get(f"{base}exam/").text
+    assert "Appeal" in annotator_client.get(f"{base}exam/").text
     for item in items:
         contest(item)
     assert [(appeal.item, appeal.about) for appeal in Appeal.objects.all()] == [(items[0], "gold")]
@@ -88,12 +88,12 @@ def test_known_gold_can_be_appealed_and_hidden_gold_cannot(
 
     # A hidden gold answer is retired; the rater is told a week later.
     retire_gold_answer(item=items[1], question=question, by=lead)
-    assert "not in use any more" not in annotator_client.get(f"{base}decisions/").text
+    assert "Retired known answers" not in annotator_client.get(f"{base}decisions/").text
     with time_machine.travel(timezone.now() + datetime.timedelta(days=8), tick=False):
         annotator_client.force_login(annotator)
         decisions_page = annotator_client.get(f"{base}decisions/").text
         assert (
-            "held to be right was <strong>minor</strong>" in decisions_page
+            "the known answer was <strong>minor</strong>" in decisions_page
             and "as 3.1" in decisions_page
         )
         assert "Text 1" in decisions_page and "Text 2" not in decisions_page

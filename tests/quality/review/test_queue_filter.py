@@ -110,7 +110,7 @@ def test_decision_becomes_gold_or_an_example(
         f"{review_url}{item.pk}/decide/", {"code": "2", "reason": "see *3.1*"}, follow=True
     )
     label = rated_question.categories.get(code=2).label
-    assert f"Item {item.key} is" in " ".join(next_page.text.split())
+    assert f"Item {item.key}: <strong>" in " ".join(next_page.text.split())
     assert next_page.context["last_decision"]["label"] == label
     client.post(f"{review_url}{item.pk}/gold/")
     assert GoldAnswer.objects.get().item == item

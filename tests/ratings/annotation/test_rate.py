@@ -98,8 +98,8 @@ def test_page_says_when_nothing_is_left(annotator_client, project, items, questi
     assert "<dt>Total rated</dt><dd>4</dd>" in page
 
 
-NO_FREE_SLOT_TEXT = "Every item has its ratings, or is being rated by somebody just now."
-ALL_RATED_TEXT = "You have rated or skipped every item that there is for you."
+NO_FREE_SLOT_TEXT = "Every item is rated or being rated by others."
+ALL_RATED_TEXT = "You've rated or skipped every item available to you."
 
 
 def test_finished_rater_is_not_told_that_others_are_finished(
@@ -113,7 +113,7 @@ def test_finished_rater_is_not_told_that_others_are_finished(
     assert "Rate the next item</a>" in annotator_client.get("/").text
     annotator_client.post(get_rate_url(project, items[3], "skip/"), {"reason": "x"})
     home = annotator_client.get("/").text
-    assert ("Nothing left for you" in home, "Rate the next item</a>" in home) == (True, False)
+    assert ("All done" in home, "Rate the next item</a>" in home) == (True, False)
     for page in (
         annotator_client.get(get_rate_url(project)),
         annotator_client.get(get_rate_url(project), HTTP_X_ANNOTATION="sheet"),
@@ -124,7 +124,7 @@ def test_finished_rater_is_not_told_that_others_are_finished(
     page = annotator_client.get(get_rate_url(project)).text
     assert (ALL_RATED_TEXT in page, NO_FREE_SLOT_TEXT in page) == (False, True)
     home = annotator_client.get("/").text
-    assert "Nothing to rate just now" in home and "Nothing left for you" not in home
+    assert "Nothing to rate right now" in home and "All done" not in home
 
 
 def test_submitting_twice_stores_one_rating(annotator_client, project, items, question):
@@ -433,7 +433,7 @@ def test_late_answer_is_refused_when_others_filled_the_slots(
     rate_by_others(question, rate, "x", "y", "z")
     response = submit(annotator_client, project, items[0], question, 1)
     assert response.status_code == 409
-    assert "not stored" in response.content.decode()
+    assert "Your time ran out" in response.content.decode()
     assert Rating.objects.filter(item=items[0]).count() == 3
 
 
@@ -517,7 +517,7 @@ def test_my_ratings_can_be_searched_and_filtered(
     response = annotator_client.get(f"/projects/{project.pk}/my-ratings/{query}")
     assert [row["item"].key for row in response.context["rows"]] == keys
     page = response.content.decode().split('<ul class="card own">')[-1]
-    assert (page.count(">flagged</span>"), page.count(">changed later</span>")) == (
+    assert (page.count(">flagged</span>"), page.count(">edited</span>")) == (
         "i1" in keys,
         "i0" in keys,
     )
@@ -543,7 +543,7 @@ def test_undone_answer_given_again_is_not_marked_as_changed(
 
 def test_skipped_item_is_listed_and_can_be_rated(annotator_client, project, items, question):
     address = f"/projects/{project.pk}/my-ratings/?show=skipped"
-    assert "No rating of yours fits." in annotator_client.get(address).content.decode()
+    assert "None of your ratings match." in annotator_client.get(address).content.decode()
     annotator_client.get(get_rate_url(project))
     annotator_client.post(get_rate_url(project, items[0], "skip/"), {"reason": "no answer fits"})
     progress = annotator_client.get(get_rate_url(project)).content.decode()
@@ -718,7 +718,7 @@ def test_former_rater_gets_a_notice_on_the_open_page(
     ):
         assert response.status_code == 404
         assert '<section class="sheet"' in response.text
-        assert "You do not rate here any more" in response.text
+        assert "You can't rate here anymore" in response.text
         assert "site-header" not in response.text
         assert requested_project.name not in response.text
     assert annotator_client.post(address, build_answer_data((question, 1))).status_code in (
@@ -737,7 +737,7 @@ def test_item_deleted_while_open_is_replaced_by_the_next(
         get_rate_url(project, items[0]), build_answer_data((question, 2)), **SHEET
     )
     assert response.status_code == 404
-    assert "This item was deleted, or was never assigned to you." in response.text
+    assert "This item was deleted" in response.text
     assert "Next item" in response.text
     assert "Text number 1" in annotator_client.get(get_rate_url(project)).text
 
@@ -780,14 +780,14 @@ def test_next_sheet_is_prefetched_before_this_one_is_submitted(
     ]
 
 
-def fetch_next_keys(client, project, shown):
+def fetch_next_keys(client, project, shown_items):
     """Request sheets to hold ready until there is none; return the ids of their items."""
-    ids = [item.pk for item in shown]
+    ids = [item.pk for item in shown_items]
     while True:
         address = get_rate_url(project, tail=f"next/?showing={','.join(map(str, ids))}")
         response = client.get(address, **SHEET)
         if response.status_code == 204:
-            return ids[len(shown) :]
+            return ids[len(shown_items) :]
         [item] = re.findall(r'data-item="(\d+)"', response.text)
         ids.append(int(item))
 
@@ -816,14 +816,14 @@ def test_raters_share_the_remaining_items(annotator_client, project, items, clie
     )
     for client in clients:
         client.get(get_rate_url(project))
-    shown = [
+    shown_items = [
         Item.objects.get(assignments__rater__key=key, assignments__state="open")
         for key in ("ann", "ben", "cleo")
     ]
     # 9 items, three of them shown: each rater can still get 7, and holds 7 // 3 beside the shown.
     numbers = [
         len(fetch_next_keys(client, project, [item]))
-        for client, item in zip(clients, shown, strict=True)
+        for client, item in zip(clients, shown_items, strict=True)
     ]
     assert numbers == [2, 1, 1]
 
@@ -834,9 +834,11 @@ def test_answer_returns_the_progress_where_no_sheet_follows(
     """A page that holds sheets shows the current numbers also when it gets no further one."""
     annotator_client.get(get_rate_url(project))
     fetch_next_keys(annotator_client, project, items[:1])
-    shown = ",".join(str(item.pk) for item in items[1:])
+    shown_ids = ",".join(str(item.pk) for item in items[1:])
     response = annotator_client.post(
-        get_rate_url(project, items[0]), build_answer_data((question, 1), showing=shown), **SHEET
+        get_rate_url(project, items[0]),
+        build_answer_data((question, 1), showing=shown_ids),
+        **SHEET,
     )
     assert response.status_code == 200
     assert "<strong>1</strong> today" in response.text
@@ -874,7 +876,7 @@ def test_goal_is_set_for_the_rater_alone(annotator_client, project, items, quest
     assert "1 of 3 today" in annotator_client.get(get_rate_url(project)).text
     for goal in ("-1", "x", "10001", "9" * 30):
         response = annotator_client.post(url, {"goal": goal}, follow=True)
-        assert "Enter a goal from 1 to 10000 items a day." in response.text
+        assert "Enter a goal of 1 to 10000 items per day." in response.text
     assert "1 of 3 today" in annotator_client.get(get_rate_url(project)).text
     annotator_client.post(url, {"goal": ""})
     assert "of 3 today" not in annotator_client.get(get_rate_url(project)).text

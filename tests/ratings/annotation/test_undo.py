@@ -38,7 +38,7 @@ def rate_items(client, project, items, question, n_items):
 def test_undone_answer_keeps_its_history_and_slot(annotator_client, project, items, question):
     rate_items(annotator_client, project, items, question, 1)
     page = undo_last_answer(annotator_client, project).content.decode()
-    assert 'data-undone="i0: major, taken back."' in page
+    assert 'data-undone="Undone: i0, major"' in page
     assert 'value="2" data-key="3" checked' in page
     assert "a thought" in page
     rating = Rating.objects.get()
@@ -77,9 +77,7 @@ def test_skip_is_undone_while_a_slot_is_free(annotator_client, project, items, q
     project.save()
     annotator_client.get(get_rate_url(project))
     annotator_client.post(get_rate_url(project, items[0], "skip/"), {"reason": "unclear"})
-    assert (
-        "i0: skipped, taken back." in undo_last_answer(annotator_client, project).content.decode()
-    )
+    assert "Undone: i0, skipped" in undo_last_answer(annotator_client, project).content.decode()
     assert Assignment.objects.get(item=items[0]).state == "open"
     annotator_client.post(get_rate_url(project, items[0], "skip/"), {"reason": "unclear"})
     other_rater = Rater.objects.create(project=project, key="other")
@@ -98,7 +96,7 @@ def test_undo_only_shows_the_item_when_corrections_are_closed(
     Project.objects.update(allows_corrections=False)
     rate_items(annotator_client, project, items, question, 1)
     page = undo_last_answer(annotator_client, project).content.decode()
-    assert "Ratings cannot be changed in this project any more." in page
+    assert "Ratings in this project can no longer be changed." in page
     assert Rating.objects.get().code == 2
 
 
@@ -157,10 +155,10 @@ def test_pace_is_the_median_of_the_last_answers(annotator_client, project, items
     for seconds, rating in enumerate(Rating.objects.order_by("pk"), start=37):
         Rating.objects.filter(pk=rating.pk).update(seconds=seconds)
     page = annotator_client.get(get_rate_url(project)).content.decode()
-    assert "median 40 s an item" in page  # the median of 37 ... 43
+    assert "median 40 s per item" in page  # the median of 37 ... 43
     assert "about 4 min" in page  # 6 items
     Rating.objects.update(seconds=0.2)
-    assert "median below 1 s an item" in annotator_client.get(get_rate_url(project)).text
+    assert "median below 1 s per item" in annotator_client.get(get_rate_url(project)).text
 
 
 def test_end_of_the_queue_links_the_next_project(

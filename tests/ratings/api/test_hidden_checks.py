@@ -225,5 +225,5 @@ def test_answers_of_a_passed_exam_are_final_for_the_api(
     Assignment.objects.update(state="done", closed_at=timezone.now())
     response = caller.rate(item, "minor")
     assert response.status_code == 403
-    assert "Answers of an exam" in response.text
+    assert "Exam answers" in response.text
     assert not Rating.objects.exists() and not CheckAnswer.objects.exists()

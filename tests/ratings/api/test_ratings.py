@@ -179,8 +179,8 @@ INVALID_ROWS: list[tuple[Any, str]] = [
     (build_row(question=1), "'question' must be a text, not a number"),
     (build_row(rated_at="yesterday"), "rated_at: 'yesterday' is not an ISO-8601 time"),
     (build_row(rated_at="2026-03-01T10:00:00"), "has no time zone"),
-    (build_row(rated_at="2999-01-01T00:00:00Z"), "lies in the future"),
-    (build_row(rated_at="1066-01-01T00:00:00Z"), "lies before"),
+    (build_row(rated_at="2999-01-01T00:00:00Z"), "is in the future"),
+    (build_row(rated_at="1066-01-01T00:00:00Z"), "is before"),
     (build_row(rated_at=1_700_000_000), "'rated_at' must be a text or null, not a number"),
     (build_row(comment=5), "'comment' must be a text or null, not a number"),
     (build_row(comment="x" * 10_001), "it has 10001"),
@@ -377,7 +377,7 @@ def test_closed_corrections_apply_to_the_api(
         build_row(comment="now with words"),
     ):
         error = refused(annotator_api.post, address("ratings/"), changed_row, status=403)
-        assert "cannot be changed" in error["message"]
+        assert "can no longer be changed" in error["message"]
     Assignment.objects.update(state="done", closed_at=timezone.now())
     post_rows(build_row(label=None), api)
     refused(annotator_api.post, address("ratings/"), build_row(), status=403)

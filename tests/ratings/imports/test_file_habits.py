@@ -26,7 +26,10 @@ from tests.ratings.imports.wizard_client import (
     snapshot_import_tables,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("what a file says does not depend on the database"),
+]
 FILES = Path(__file__).parent / "files"
 
 

@@ -100,8 +100,8 @@ def test_none_among_numbers_is_missing(lead: Any) -> None:
     assert (status, result["ratings"]) == (0, 7)
     answer = run_agreement(CASES / "missing_words_long.csv")
     assert (answer["krippendorff_alpha_nominal"], answer["missing"]) == (1, 2)
-    kept = run_agreement(CASES / "missing_words_long.csv", "--not-missing", "None")
-    assert kept["krippendorff_alpha_nominal"] == pytest.approx(0.333, abs=5e-4)
+    report = run_agreement(CASES / "missing_words_long.csv", "--not-missing", "None")
+    assert report["krippendorff_alpha_nominal"] == pytest.approx(0.333, abs=5e-4)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_labels_with_commas_have_an_order(lead: Any) -> None:
 
 
 def test_a_ratio_scale_has_no_negative_values() -> None:
-    with pytest.raises(CommandError, match="On a ratio scale values are 0 or more"):
+    with pytest.raises(CommandError, match="Values on a ratio scale can't be negative"):
         run_agreement(CASES / "negative_ratio.csv", "--scale", "ratio")
     assert run_agreement(CASES / "negative_ratio.csv", "--scale", "interval")["n_items"] == 6
 

@@ -81,7 +81,7 @@ def test_new_guidelines_are_numbered_after_those_of_the_file(
     copy = Project.objects.latest("id")
     page = new_project_wizard.client.get(f"/projects/{copy.pk}/guidelines/")
     assert page.status_code == 200
-    assert "The lead has not written guidelines yet." in page.content.decode()
+    assert "There are no guidelines yet." in page.content.decode()
     change_project(project=copy, by=lead, guidelines="Our own.")
     assert GuidelineVersion.objects.get(project=copy).number == 3
     assert new_project_wizard.client.get(f"/projects/{copy.pk}/guidelines/").status_code == 200

@@ -135,7 +135,7 @@ def test_item_of_many_keys_shows_some_and_says_how_many_are_left() -> None:
     assert sum(map(count_rows, blocks)) <= content.MAX_KEYS + 3
     [(_name, rest)] = blocks[1].rows
     assert rest.rows[-1][0] == "…"
-    assert rest.rows[-1][1].value == f"{60_000 - len(rest.rows) + 1} more are not shown"
+    assert rest.rows[-1][1].value == f"{60_000 - len(rest.rows) + 1} more not shown"
     few = {f"k{number}": number for number in range(content.MAX_KEYS)}
     assert len(content.build_blocks(few)[0].rows) == content.MAX_KEYS
 
@@ -144,7 +144,7 @@ def test_long_conversation_is_shown_up_to_a_number_of_turns() -> None:
     turns = [{"role": "user", "text": str(number)} for number in range(content.MAX_TURNS + 5)]
     [block] = content.build_blocks({"turns": turns})
     assert len(block.rows) == content.MAX_TURNS + 1
-    assert block.rows[-1][1].value == "5 more are not shown"
+    assert block.rows[-1][1].value == "5 more not shown"
     assert len(content.build_blocks({"image": ["/a.png"] * 1_000})) == content.MAX_KEYS
 
 

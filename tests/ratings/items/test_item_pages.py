@@ -82,12 +82,12 @@ def test_several_parts_are_shown_by_name(lead_client: Any, project: Project) -> 
     ("data", "message"),
     [
         (build_form_data("", [("", "x")]), "required"),
-        (build_form_data("old", [("", "x")]), "This project has an item “old” already."),
+        (build_form_data("old", [("", "x")]), "This project already has an item “old”."),
         (build_form_data("a\nb", [("", "x")]), "one line without control characters"),
-        (build_form_data("a", []), "There is nothing to show yet"),
-        (build_form_data("a", [("", "  ")]), "There is nothing to show yet"),
-        (build_form_data("a", [("source", "x"), ("source", "y")]), "Each name stands once."),
-        (build_form_data("a", [("", "x")], [("", "value alone")]), "A name is needed."),
+        (build_form_data("a", []), "Enter the text to rate"),
+        (build_form_data("a", [("", "  ")]), "Enter the text to rate"),
+        (build_form_data("a", [("source", "x"), ("source", "y")]), "Use each name once."),
+        (build_form_data("a", [("", "x")], [("", "value alone")]), "Enter a name."),
         (build_form_data("a", [("", "a\x00b")]), "Null characters are not allowed"),
     ],
 )
@@ -120,8 +120,8 @@ def test_edit_after_ratings_makes_a_version_and_shows_a_warning(
     item = Item.objects.get()
     address = reverse("item_edit", args=[project.pk, item.pk])
     page = get_text(lead_client.get(address))
-    assert "This item has 1 rating. Another text becomes version 2 of it" in page
-    assert "Kept as they are: n." in page
+    assert "This item has 1 rating. Changing the text creates version 2" in page
+    assert "Unchanged: n." in page
     data = build_form_data("ignored", [("text", "Two")], [("x", "1"), ("y", "zz")], version=1)
     assert lead_client.post(address, data).status_code == 302
     item.refresh_from_db()
@@ -137,7 +137,7 @@ def test_edit_after_ratings_makes_a_version_and_shows_a_warning(
     # An edit of the first version does not overwrite the second.
     response = lead_client.post(address, data)
     assert response.status_code == 400
-    assert "Somebody else changed this item meanwhile" in get_text(response)
+    assert "Someone else changed this item" in get_text(response)
 
 
 def test_selected_items_are_withdrawn_and_restored(
@@ -170,9 +170,9 @@ def test_lead_sees_items_that_wait_for_content(lead_client: Any, project: Projec
         project=project, rows=[{"key": "a", "body": {}}, {"key": "b", "body": {"text": "x"}}]
     )
     page = get_text(lead_client.get(f"/projects/{project.pk}/items/"))
-    assert "1 waits for content and is not asked for" in page
+    assert "1 without content" in page
     assert list_item_keys(lead_client, project, "?state=empty") == ["a"]
-    assert "nobody is asked for it" in get_text(lead_client.get(f"/projects/{project.pk}/items/a/"))
+    assert "it is not assigned" in get_text(lead_client.get(f"/projects/{project.pk}/items/a/"))
 
 
 def test_list_is_filtered_and_sorted(
@@ -409,7 +409,7 @@ def test_another_rating_is_requested_for_selected_items(
     response = lead_client.post(
         address, {"item": selected_ids, "action": "request_ratings"}, follow=True
     )
-    assert "One rating more is asked of 1 item." in get_text(response)
+    assert "Requested one more rating for 1 item." in get_text(response)
     assert dict(Item.objects.values_list("key", "extra_slots")) == {
         **dict.fromkeys("bcdef", 0),
         "a": 1,
@@ -429,11 +429,11 @@ def test_selected_items_get_a_gold_answer(
 ) -> None:
     address = reverse("items_bulk", args=[project.pk])
     data = {"item": [item_ids["a"], item_ids["c"]], "question": question.key, "action": "gold"}
-    assert "Choose the answer" in get_text(lead_client.post(address, data, follow=True))
+    assert "Choose the right answer" in get_text(lead_client.post(address, data, follow=True))
     assert not GoldAnswer.objects.exists()
     code = question.categories.get(label="minor").code
     response = lead_client.post(address, {**data, "code": code}, follow=True)
-    assert "2 items have this gold answer now." in get_text(response)
+    assert "Gold answer set for 2 items." in get_text(response)
     gold_answers = GoldAnswer.objects.in_force().values_list("item__key", "answer")
     assert sorted(gold_answers) == [("a", [code]), ("c", [code])]
     assert lead_client.post(address, {**data, "action": "odd"}).status_code == 400

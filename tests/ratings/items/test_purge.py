@@ -70,8 +70,8 @@ def test_item_is_deleted_with_its_ratings_and_counts(
         reverse("item_delete", args=[rated_question.project_id, item.pk]),
     )
     page = client.get(address).content.decode()
-    assert "<strong>4</strong> ratings that stand" in page
-    assert "<strong>5</strong> lines of their history" in page
+    assert "<strong>4</strong> current ratings" in page
+    assert "<strong>5</strong> history entries" in page
     rejected = client.post(address, {"confirmation": "i2"})
     assert rejected.status_code == 400
     assert not Deletion.objects.exists()
@@ -188,7 +188,7 @@ def test_nobody_rates_in_an_archived_project(
     annotator_client.get(f"/projects/{project.pk}/rate/")
     client_for(lead).post(address, {"do": "archive"})
     assert (
-        "This project rests"
+        "This project is archived"
         in annotator_client.get(f"/projects/{project.pk}/rate/").content.decode()
     )
     item = project.items.get()
@@ -264,7 +264,7 @@ def test_delete_page_uses_singular_and_plural(question: Any, client_for: Any, le
     item = Item.objects.create(project=question.project, key="alone", body={"text": "x"})
     client = client_for(lead)
     page = client.get(reverse("item_delete", args=[question.project_id, item.pk])).text
-    assert "<strong>1</strong> version of its content" in page
+    assert "<strong>1</strong> content version" in page
     assert "<strong>0</strong> gold answers" in page
     Item.objects.bulk_create(
         Item(project=question.project, key=f"i{number}", body={}) for number in range(1_200)

@@ -154,8 +154,8 @@ def test_several_items_are_deleted_at_once(
         f"/projects/{project.pk}/selected-items/", {"item": ids, "action": "delete"}
     )
     confirmation_page = client.get(response["Location"]).content.decode()
-    assert "These 2 items go" in confirmation_page
-    assert "<strong>4</strong> ratings that stand" in confirmation_page
+    assert "deletes 2 items" in confirmation_page
+    assert "<strong>4</strong> current ratings" in confirmation_page
     address = reverse("items_delete", args=[project.pk])
     assert client.post(address, {"item": ids, "confirmation": "3"}).status_code == 400
     assert not Deletion.objects.exists()

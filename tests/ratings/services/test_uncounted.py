@@ -105,7 +105,7 @@ def test_every_change_that_leaves_a_rating_uncounted_is_found(rated_question: Qu
     )  # fmt: skip
     assert get_uncounted(rated_question) == {first, second, third, new_rating}
     assert set(uncounted.get_ratings()) == get_uncounted(rated_question)
-    question_updates.reset_counts(
+    question_updates.delete_counts_and_results(
         rated_question
     )  # the counts still contain the old code of the third rating
     question_updates.sweep_questions()
@@ -176,6 +176,6 @@ def test_audit_finds_uncounted_ratings_without_a_note(rated_question: Question) 
     UncountedItem.objects.all().delete()
     (difference,) = audit.audit_question(rated_question.pk).differences
     assert difference == "number of uncounted ratings that a worker finds : stored 0, recounted 300"
-    question_updates.reset_counts(rated_question)
+    question_updates.delete_counts_and_results(rated_question)
     question_updates.update_question(rated_question.pk)
     invariants.check(rated_question.pk)

@@ -123,19 +123,28 @@ def compute_incomplete_icc(
     fit = fit_components(items, raters, values) if values.size else None
     if fit is None or not fit.is_crossed or sum(fit.sums) == 0:
         reason = NOT_CROSSED if fit is None or not fit.is_crossed else NO_VARIANCE
-        return IncompleteIcc(*(Icc(None, reason),) * 4, reason=reason)
+        undefined = Icc(None, reason)
+        return IncompleteIcc(undefined, undefined, undefined, undefined, reason=reason)
     m = np.bincount(items)
     k = m.size / float((1 / m).sum())
     q = _compute_rater_factor(items, raters, m, k)
-    # Weights of the variance of raters and of the rest in the error of each correlation.
-    errors = ((1.0, 1.0), (0.0, 1.0), (1 / k, 1 / k), (q, 1 / k))
-    estimate, draws = fit.estimate(), fit.draw()
-    return IncompleteIcc(*(_build_icc(estimate, draws, error) for error in errors), k=k, q=q)
+    variances = fit.estimate(), fit.draw()
+    return IncompleteIcc(
+        _build_icc(variances, rater=1.0, rest=1.0),
+        _build_icc(variances, rater=0.0, rest=1.0),
+        _build_icc(variances, rater=1 / k, rest=1 / k),
+        _build_icc(variances, rater=q, rest=1 / k),
+        k,
+        q,
+    )
 
 
-def _build_icc(estimate: Components, draws: Components, error: tuple[float, float]) -> Icc:
-    """Return the share of items in their variance and this error, with its interval."""
-    rater, rest = error
+def _build_icc(variances: tuple[Components, Components], *, rater: float, rest: float) -> Icc:
+    """Return the share of items in their variance and the error, with its interval.
+
+    variances: estimates and draws; rater, rest: weights of their variances in the error.
+    """
+    estimate, draws = variances
     value, reason = compute_share(
         float(estimate.item), float(rater * estimate.rater + rest * estimate.rest)
     )

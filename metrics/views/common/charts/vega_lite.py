@@ -118,9 +118,10 @@ def build_trend_chart(
     title: str,
     period: str,
     bias: bool = False,
+    target: float | None = None,
     annotations: Sequence[tuple[str, str]] = (),
 ) -> Spec:
-    """Return a line chart with the interval as a band.
+    """Return a line chart with the interval as a band, and the target as a line.
 
     Points based on few items are grey; the running total is dashed. Charts below each other share
     the time axis, so the labels at the left have a fixed width.
@@ -145,9 +146,10 @@ def build_trend_chart(
     band = {"x": x, "y": {**y, "field": "low", "title": title}, "y2": {"field": "high"}}
     line = {"x": x, "y": {**y, "field": "value", "title": title}}
     layers = _build_annotation_layers(x, annotations)
-    if bias:
+    if bias or target is not None:
+        datum = 0 if bias else target
         layers.append(
-            {"mark": {"type": "rule", "style": "faint"}, "encoding": {"y": {**y, "datum": 0}}}
+            {"mark": {"type": "rule", "style": "faint"}, "encoding": {"y": {**y, "datum": datum}}}
         )
     if any(row["enough_items"] for row in rows):
         mark = {"clip": True, "style": "accent"}

@@ -10,9 +10,9 @@ from django.db.models import QuerySet
 
 from metrics.models import Diagnosis, PeriodUnit, RaterResult, Result
 from metrics.results import bootstrap
-from metrics.results.clusters import QuestionClusters, apply_clusters
+from metrics.results.clusters import QuestionClusters, widen_result
 from metrics.results.disagreement import disputed_items
-from metrics.results.disagreement.findings import Confusions, Findings, list_outlying_ids
+from metrics.results.disagreement.findings import Confusions, Findings, list_outlying_rater_ids
 from metrics.results.headline import headline_trend
 from metrics.results.pairs import pair_details, pair_results
 from metrics.views.common.freshness import Freshness
@@ -60,7 +60,7 @@ def get_all_time_result(question: Question) -> Result | None:
             result.headline = bootstrap.add_headline_interval(result.headline, state)
         # The stored means are of all ratings.
         result.pairwise_means = {} if "sample" in result.headline else state.mean_pairwise_kappas
-        apply_clusters(result, QuestionClusters.from_state(state, question.project))
+        widen_result(result, QuestionClusters.from_state(state, question.project))
     return result
 
 
@@ -165,7 +165,7 @@ class StoredProjectSource(ProjectSource):
         return list_recent_changes(self.selection, self.get_findings())
 
     def find_outlier_keys(self) -> list[str]:
-        return list_rater_keys(list_outlying_ids(self.diagnosis.findings))
+        return list_rater_keys(list_outlying_rater_ids(self.diagnosis.findings))
 
     def get_findings(self) -> Findings:
         findings: Findings = self.diagnosis.findings

@@ -216,7 +216,7 @@ def _get_for_two_raters(names: dict[int, str], this_week: datetime.date) -> dict
     weekly_estimates: dict[int, headline_trend.TrendPoints] = {}
     if kappas:
         peer_coefficients = {
-            question_id: headline_trend.get_peer_coefficient(name)
+            question_id: headline_trend.get_peer_kappa_name(name)
             for question_id, name in kappas.items()
         }
         kappa_rows = recent.filter(question__in=list(kappas))

@@ -124,7 +124,7 @@ def _list_two_rater_points(
     rater = headline_trend.get_trend_rater(question)
     if rater is None:
         return []
-    name = headline_trend.get_peer_coefficient(coefficient)
+    name = headline_trend.get_peer_kappa_name(coefficient)
     compared = rater_periods.COMPARED_DAYS
     (points,) = list_rater_points(
         question, rater, span, name, scale=scale, limit=limit, days=compared

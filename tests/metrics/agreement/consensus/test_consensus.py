@@ -430,8 +430,8 @@ def test_items_that_mislead_all_raters_leave_no_label_certain():
     """In one of eight items all raters agree on a wrong category: nothing tells them apart."""
     rng = np.random.default_rng(8)
     truth = rng.integers(0, 3, 600)
-    shown = np.where(rng.random(600) < 1 / 8, (truth + 1) % 3, truth)
-    rows = np.array([(item, rater, shown[item]) for item in range(600) for rater in range(6)])
+    perceived = np.where(rng.random(600) < 1 / 8, (truth + 1) % 3, truth)
+    rows = np.array([(item, rater, perceived[item]) for item in range(600) for rater in range(6)])
     gold = np.arange(200), truth[:200]
     calibration = consensus.calibrate_on_gold(*split_columns(rows), 3, gold=gold)
     posterior = fit_model(rows, 3).posterior[200:]

@@ -81,9 +81,11 @@ def test_wider_error_is_that_of_the_bootstrap_by_cluster() -> None:
     rows = [np.flatnonzero(cluster == number) for number in range(60)]
     values = []
     for _replicate in range(400):
-        drawn = [rows[number] for number in rng.integers(0, 60, 60)]
-        copies = np.concatenate([np.full(len(part), copy) for copy, part in enumerate(drawn)])
-        selected = np.concatenate(drawn)
+        sampled_rows = [rows[number] for number in rng.integers(0, 60, 60)]
+        copies = np.concatenate(
+            [np.full(len(part), copy) for copy, part in enumerate(sampled_rows)]
+        )
+        selected = np.concatenate(sampled_rows)
         patterns = count_patterns(item[selected] + 1000 * copies, code[selected], K)
         values.append(float(fleiss.fleiss_kappa(patterns.counts, patterns.n_items).value))
     patterns = count_patterns(item, code, K)

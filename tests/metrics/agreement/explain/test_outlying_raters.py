@@ -53,11 +53,11 @@ def test_difference_equals_that_of_loops(weighting):
     codes = simulate(1, [0.1, 0.1, 0.1, 0.7], k=4)
     codes[:30, 1] = codes[30:50, 0] = -1
     weights = linear_weights(4) if weighting else np.eye(4)
-    (found,) = find_outliers(codes, 4, weights=weights)
-    assert found.rater == 3
+    (outlier,) = find_outliers(codes, 4, weights=weights)
+    assert outlier.rater == 3
     difference, n_items = compute_slowly(codes, 3, weights)
-    assert found.difference == pytest.approx(difference)
-    assert found.n_items == n_items
+    assert outlier.difference == pytest.approx(difference)
+    assert outlier.n_items == n_items
 
 
 def test_raters_who_err_alike_are_rarely_listed():

@@ -57,9 +57,9 @@ def test_non_monotonic_weights_are_questioned(question: Any, lead: Any, client_f
     matrix = [[1, 0.5, 0.6, 0], [0.5, 1, 0.5, 0], [0.6, 0.5, 1, 0.5], [0, 0, 0.5, 1]]
     address = f"/projects/{question.project_id}/settings/questions/{question.key}/weights/check/"
     client = client_for(lead)
-    assert "Is that meant?" in client.post(address, build_form(matrix)).content.decode()
+    assert "Is this intended?" in client.post(address, build_form(matrix)).content.decode()
     Question.objects.update(scale="nominal")
-    assert "Is that meant?" not in client.post(address, build_form(matrix)).content.decode()
+    assert "Is this intended?" not in client.post(address, build_form(matrix)).content.decode()
 
 
 def test_earlier_weights_are_listed_with_author_and_reason(
@@ -92,7 +92,7 @@ def test_score_weights_become_custom_weights(
     client.get(address)
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
     page = client.get(address)
-    assert "Make these the custom weights" in page.content.decode()
+    assert "Use as custom weights" in page.content.decode()
     client.post(
         f"/projects/{question.project_id}/settings/questions/{question.key}/weights/",
         build_form(page.context["scored"]["weights"], reason="Quadratic in scores: values"),

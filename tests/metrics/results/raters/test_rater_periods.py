@@ -23,50 +23,48 @@ from metrics.scale import QuestionScale
 from metrics.views.common.trends import trend_points
 from projects.models import Category, Question
 from ratings.models import Rating
+from tests.cast import rate_many
 from tests.metrics import invariants
 
 NAMES = ("vs_peers", "vs_peers_linear", "vs_peers_quadratic", "vs_peers_percent", "vs_peers_bias")
 
 
-def create_ratings(question: Question, rate: Any, utc: Any, *, seed: int) -> None:
+def create_ratings(question: Question, utc: Any, *, seed: int) -> None:
     """Create ratings by four raters of 30 items over ten days; "d" is mostly alone.
 
     Some ratings are changed, some withdrawn.
     """
     rng = np.random.default_rng(seed)
     labels = [category.label for category in question.active_categories()]
+    ratings = []
     for number in range(30):
         for rater in "abcd":
             if rng.random() < 0.25 or (rater == "d" and number % 5):
                 continue
             day = 1 + int(rng.integers(10))
-            rate(
-                question,
-                f"i{number}",
-                rater,
-                str(rng.choice(labels)),
-                rated_at=utc(2026, 3, day, 12),
-            )
-    rate(question, "lonely", "d", labels[0], rated_at=utc(2026, 3, 25, 12))
-    for number in range(0, 30, 7):
-        rate(question, f"i{number}", "a", None if number % 2 else labels[1])
+            ratings.append((f"i{number}", rater, str(rng.choice(labels)), utc(2026, 3, day, 12)))
+    rate_many(question, [*ratings, ("lonely", "d", labels[0], utc(2026, 3, 25, 12))])
+    rate_many(
+        question,
+        [(f"i{number}", "a", None if number % 2 else labels[1]) for number in range(0, 30, 7)],
+    )
 
 
 @pytest.fixture
-def rated_question(question: Question, rate: Any, utc: Any) -> Question:
+def rated_question(question: Question, utc: Any) -> Question:
     """Return a counted question; part of it was counted before its scale got one more category."""
-    create_ratings(question, rate, utc, seed=1)
+    create_ratings(question, utc, seed=1)
     question_updates.sweep_questions()
     Category.objects.create(question=question, code=4, label="worst", position=4, value=9)
     Question.objects.filter(pk=question.pk).update(scale_version=question.scale_version + 1)
     question_with_category = Question.objects.get(pk=question.pk)
-    create_ratings(question_with_category, rate, utc, seed=2)
+    create_ratings(question_with_category, utc, seed=2)
     question_updates.sweep_questions()
     return question_with_category
 
 
 @pytest.fixture
-def wide_question(make_project: Any, lead: Any, rate: Any, utc: Any) -> Question:
+def wide_question(make_project: Any, lead: Any, utc: Any) -> Question:
     """Return a question with more categories than moments are stored for."""
     from projects.models import Member
 
@@ -77,7 +75,7 @@ def wide_question(make_project: Any, lead: Any, rate: Any, utc: Any) -> Question
         Category.objects.create(
             question=question, code=code, label=f"grade {code}", position=code, value=code
         )
-    create_ratings(question, rate, utc, seed=3)
+    create_ratings(question, utc, seed=3)
     question_updates.sweep_questions()
     return question
 

@@ -39,7 +39,7 @@ def test_page_waits_and_then_explains_the_change(address: str, lead: Any, client
     client = client_for(lead)
     pending_page = get_text(client.get(address))
     assert "being computed" in pending_page
-    assert "Look again" in pending_page  # without JavaScript
+    assert "Refresh" in pending_page  # without JavaScript
     assert client.get(f"{address}?{WEEKS}", headers=POLL_HEADERS).status_code == 204
     tasks.sweep_all()
     assert client.get(f"{address}?{WEEKS}", headers=POLL_HEADERS)["HX-Refresh"] == "true"
@@ -96,7 +96,7 @@ def test_possible_chance_is_shown_pale(address: str, lead: Any, client_for: Any)
         row.result = {**row.result, "is_clear": is_clear}  # type: ignore[dict-item]
         row.save()
         page = client.get(address).content.decode()
-        assert ('class="pic pale"' in page, "They are pale here" in page) == (pale, pale)
+        assert ('class="pic pale"' in page, "Bars are pale" in page) == (pale, pale)
         assert ("Agreement fell from" in page) is not pale
         sentence = re.search(r"Agreement was 1.00 \[0.\d\d, 1.00\] in the week of", page)
         assert (sentence is not None) is pale
@@ -142,7 +142,7 @@ def test_only_viewers_may_open_the_page(
 
 
 def test_one_month_is_not_enough(address: str, lead: Any, client_for: Any) -> None:
-    assert "needs ratings in two months" in get_text(
+    assert "Ratings in two months are needed" in get_text(
         client_for(lead).get(f"{address}?period=month")
     )
 
@@ -151,7 +151,7 @@ def test_one_month_is_not_enough(address: str, lead: Any, client_for: Any) -> No
 def test_without_any_rating(project: Any, question: Any, lead: Any, client_for: Any) -> None:
     response = client_for(lead).get(f"/projects/{project.pk}/change/")
     assert response.status_code == 200
-    assert "needs ratings in two weeks" in get_text(response)
+    assert "Ratings in two weeks are needed" in get_text(response)
 
 
 def test_with_quadratic_weights(address: str, lead: Any, client_for: Any) -> None:
@@ -237,7 +237,7 @@ def test_page_without_clear_change_compares_last_two_periods(
     address: str, lead: Any, client_for: Any, monkeypatch: Any
 ) -> None:
     client = client_for(lead)
-    hint = "The latest move between neighbouring periods that is beyond chance."
+    hint = "Shown: the latest change between adjacent periods that is beyond chance."
     assert hint in get_text(client.get(address))
     assert hint not in get_text(client.get(f"{address}?{WEEKS}"))
     tasks.sweep_all()

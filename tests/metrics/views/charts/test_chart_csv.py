@@ -33,10 +33,10 @@ def test_each_table_of_the_dashboard_is_available_as_csv(
 
     def get_csv_rows(name: str) -> list[dict[str, str]]:
         address = f"/projects/{project.pk}/charts/{name}.csv"
-        assert f'href="{address}?' in client.get(f"/projects/{project.pk}/").text
+        assert f'href="{address}?' in client.get(f"/projects/{project.pk}/statistics/").text
         return list(csv.DictReader(io.StringIO(client.get(address).text)))
 
-    context = client.get(f"/projects/{project.pk}/").context
+    context = client.get(f"/projects/{project.pk}/statistics/").context
     kappa = context["headline"]["value"]
     assert float(get_csv_rows("statistics")[0]["value"]) == pytest.approx(kappa)
     assert len(get_csv_rows("statistics")) == len(context["beside"]) + 1

@@ -37,7 +37,7 @@ def open_page(rated_question: Any, lead: Any, client_for: Any) -> Any:
     def get(query: str = "") -> Any:
         address = f"/projects/{rated_question.project_id}/coefficients/{query}"
         first = client.get(address)
-        assert "being computed" in first.content.decode()
+        assert "Computing …" in first.content.decode()
         filtered_jobs.FILTERED_RESULT_JOB.sweep()
         response = client.get(address)
         assert response.status_code == 200
@@ -129,7 +129,7 @@ def test_models_are_excluded_and_filter_applies(
     expected = report(CODES, 4)["conger_kappa"]
     page = open_page()
     assert get_rows(page)["conger_kappa"].estimate["value"] == pytest.approx(expected)
-    assert "People’s ratings alone." in page.content.decode()
+    assert "People only." in page.content.decode()
     models_page = open_page("?kind=model")
     assert get_rows(models_page)["fleiss_kappa"].estimate["reason"] == "no_pairable_items"
 
@@ -191,5 +191,7 @@ def test_invalid_scores_are_refused(
 
 
 def test_dashboard_links_to_the_page(rated_question: Any, lead: Any, client_for: Any) -> None:
-    text = client_for(lead).get(f"/projects/{rated_question.project_id}/").content.decode()
+    text = (
+        client_for(lead).get(f"/projects/{rated_question.project_id}/statistics/").content.decode()
+    )
     assert f'href="/projects/{rated_question.project_id}/coefficients/?' in text

@@ -34,8 +34,8 @@ def rated_question(question: Any) -> Any:
     return question
 
 
-def get_dashboard(client: Any, project: Any, query: str = "") -> str:
-    response = client.get(f"/projects/{project.pk}/{query}")
+def get_statistics(client: Any, project: Any, query: str = "") -> str:
+    response = client.get(f"/projects/{project.pk}/statistics/{query}")
     assert response.status_code == 200
     text: str = response.content.decode()
     return text
@@ -49,7 +49,8 @@ def test_ordinal_question_uses_quadratic_weights(
     estimate = Result.objects.get(question=rated_question, period_unit="all").headline["value"]
     assert page.context["headline_name"] == "fleiss_kappa_quadratic"
     assert page.context["headline"]["value"] == estimate["value"]
-    assert "near misses count as partly agreed" in page.content.decode()
+    statistics = client.get(f"/projects/{project.pk}/statistics/").text
+    assert "near misses count as partly agreed" in statistics
     # the trend, the pairs and the raters use the same weights
     assert page.context["selection"].coefficient == "fleiss_kappa_quadratic"
     assert page.context["selection"].weights == "quadratic"
@@ -66,26 +67,26 @@ def test_lead_selects_another_headline_with_note(
     response = client.post(address, form | {"target_agreement": "0.75"})
     assert response.status_code == 302
     tasks.sweep_all()
-    text = get_dashboard(client, project)
+    text = get_statistics(client, project)
     assert "Chosen for this question: One answer is rare." in text
     assert "Altman 1991" in text
-    assert "bar of 0.75" in text
+    assert "target of 0.75" in text
     assert client.get("/").context["rows"][0].name == "gwet_ac1"
     client.post(address, {"headline": "", "note": "", "band_scheme": "altman"})
     tasks.sweep_all()
-    assert "near misses count as partly agreed" in get_dashboard(client, project)
+    assert "near misses count as partly agreed" in get_statistics(client, project)
 
 
 def test_bands_of_another_coefficient_are_marked_everywhere(
     project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
     client = client_for(lead)
-    assert "made for another coefficient" not in get_dashboard(client, project)
+    assert "made for another coefficient" not in get_statistics(client, project)
     assert "made for another coefficient" not in client.get("/").content.decode()
     fields = {"headline": "gwet_ac1", "headline_note": "One answer is rare."}
     Question.objects.update(scale_version=2, **fields)
     tasks.sweep_all()
-    assert "made for another coefficient" in get_dashboard(client, project)
+    assert "made for another coefficient" in get_statistics(client, project)
     assert "made for another coefficient" in client.get("/").content.decode()
 
 
@@ -125,14 +126,14 @@ def test_people_and_models_are_shown_separately(
     for item in range(40):
         rate(rated_question, f"i{item}", "gpt", "critical")
     update_question(rated_question.pk)
-    page = client.get(f"/projects/{project.pk}/")
+    page = client.get(f"/projects/{project.pk}/statistics/")
     assert page.context["headline"]["value"] == pytest.approx(before, abs=1e-12)
     assert "People with models" in page.content.decode()
     lines = {str(line.label): line.estimate for line in page.context["groups"]}
     assert lines["People with people"]["value"] == pytest.approx(before, abs=1e-12)
     assert lines["People with models"]["value"] == pytest.approx(0, abs=1e-9)
     # the model causes no findings
-    assert not any("gpt" in text for text in page.context["findings"])
+    assert not any("gpt" in insight.text for insight in page.context["insights"])
 
 
 @pytest.mark.fresh
@@ -151,6 +152,6 @@ def test_nominal_scale_offers_no_rank_weights(
     project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
     Question.objects.update(scale="nominal")
-    text = get_dashboard(client_for(lead), project)
+    text = get_statistics(client_for(lead), project)
     assert "weights=linear" not in text
     assert "weights=quadratic" not in text

@@ -46,8 +46,8 @@ def test_page_shows_recommendation_reason_and_other_purposes(
     assert {"kendall_w", "cohen_kappa_quadratic", "groups", "gwet_ac1"} <= names
     assert "icc3" not in names
     text = page.content.decode()
-    assert "everybody rated every item" in text
-    assert "and 1 model, which is told apart" in text
+    assert "all raters rated every item" in text
+    assert "and 1 model, shown separately" in text
     fields = {"headline": "gwet_ac1", "headline_note": "A rare answer."}
     Question.objects.update(scale="interval", scale_version=2, **fields)
     update_question(question.pk)

@@ -240,8 +240,8 @@ def test_panel_shows_position_and_calculation_of_number() -> None:
     assert '<svg class="band-scale"' in text
     assert 'cx="239.2"' in text  # 0.6 of 392, from 4
     assert "Observed 0.800, by chance 0.500: (0.800 − 0.500) / (1 − 0.500) = 0.60" in text
-    assert "What moves it:" in text
-    assert "When to distrust it:" in text
+    assert "Depends on:" in text
+    assert "Limits:" in text
     assert 'href="/glossary/statistics/#fleiss_kappa"' in text
     assert "Quadratic weights" not in text
 
@@ -265,7 +265,7 @@ def test_panel_omits_unknown_parts(
 ) -> None:
     text = render_panel("fleiss_kappa", value, project)
     assert [name for name in ("band-scale", "by chance") if name in text] == expected
-    assert "When to distrust it:" in text
+    assert "Limits:" in text
 
 
 def test_panel_of_weighted_kappa_explains_weights() -> None:

@@ -46,9 +46,12 @@ def test_page_size_is_limited(
 ) -> None:
     client = client_for(lead)
     for address in ("", "?heat_map=lowest", "?weights=none&sort=-ratings"):
-        page = client.get(f"/projects/{project.pk}/{address}")
+        page = client.get(f"/projects/{project.pk}/statistics/{address}")
         assert page.context["rater_page"].page.paginator.count == N_RATERS
         assert len(page.content) <= MAX_PAGE_BYTES
+        overview = client.get(f"/projects/{project.pk}/{address}")
+        assert overview.context["judgements"].n_raters == N_RATERS + 1  # the cast has another
+        assert len(overview.content) <= MAX_PAGE_BYTES
 
 
 def test_heat_map_is_readable(
@@ -71,6 +74,6 @@ def test_heat_map_is_readable(
     (empty_cells,) = [layer["data"]["values"] for layer in spec["layer"] if "data" in layer]
     compared_pairs = {(row["a"], row["b"]) for row in rows}
     assert len(empty_cells) + len(compared_pairs) == MAX_HEATMAP_RATERS * (MAX_HEATMAP_RATERS - 1)
-    page = client.get(f"/projects/{project.pk}/").text
-    assert "As a table: all pairs, or the CSV of the chart." in page
+    page = client.get(f"/projects/{project.pk}/statistics/").text
+    assert "For a table, open all pairs or download the CSV." in page
     assert ">agree least</a>" in page

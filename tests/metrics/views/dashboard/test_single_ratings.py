@@ -37,7 +37,7 @@ def test_single_ratings_explain_difference_of_kappa_and_alpha(
     for number in range(13):
         rate(question, f"single {number}", "ann", "minor")
     update_question(question.pk)
-    page = client_for(lead).get(f"/projects/{project.pk}/").text
+    page = client_for(lead).get(f"/projects/{project.pk}/statistics/").text
     findings = get_section_text(page, "findings")
     assert "13 items have one rating: they tell how often a category is used" in findings
     assert "alpha leaves them out" in findings
@@ -51,7 +51,7 @@ def test_category_without_comparable_ratings_has_no_value(
     rate_by_two(rate, question, 12, n_different=4)
     rate(question, "single", "ann", "critical")
     update_question(question.pk)
-    client, address = client_for(lead), f"/projects/{project.pk}/"
+    client, address = client_for(lead), f"/projects/{project.pk}/statistics/"
 
     def get_row() -> str:
         section = client.get(address).text.split('id="categories"', 1)[1].split("</section>", 1)[0]
@@ -76,7 +76,7 @@ def test_project_list_counts_stored_ratings(
     client = client_for(lead)
     (row,) = client.get("/").context["rows"]
     assert (row.n_ratings, row.questions[0].n_ratings, row.n_items) == (7, 7, 7)
-    assert row.attention[0] == "No item has two ratings, so nothing can be compared."
+    assert row.attention[0] == "No item has two ratings yet, so agreement cannot be measured."
     assert "No ratings yet." not in row.attention
 
 
@@ -95,7 +95,7 @@ def test_unweighted_kappa_is_beside_the_weighted_headline_of_an_ordinal_question
             step = index == 1 and number % 3 == 0 and number % 4 < 3
             rate(question, f"i{number}", rater, labels[number % 4 + step])
     update_question(question.pk)
-    context = client_for(lead).get(f"/projects/{project.pk}/").context
+    context = client_for(lead).get(f"/projects/{project.pk}/statistics/").context
     beside = dict(context["beside"])
     assert context["headline_name"].endswith("_quadratic")
     assert beside["fleiss_kappa"]["value"] < context["headline"]["value"]

@@ -1,4 +1,4 @@
-"""The verdict above the dashboard, and the checklist of a new project."""
+"""The headline and the next actions of the overview, and the checklist of a new project."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import time_machine
+from django.utils import timezone
 
 from metrics.filtered import filtered_jobs
 from metrics.integrity.audit import audit_question
@@ -16,17 +17,24 @@ from metrics.jobs.question_updates import update_question
 from metrics.models import Diagnosis, FilteredResult
 from projects.models import Item, Project, Question, Rater
 from projects.services.projects import change_project
+from quality.models import ItemLabel
+from quality.rater_status import comparison
 from tests import cast
 
 pytestmark = pytest.mark.django_db
 
 
-def get_verdict(client: Any, project: Any) -> tuple[str, list[str]]:
-    """Return the verdict's text and the addresses of its links and button."""
+def get_actions(client: Any, project: Any) -> dict[str, tuple[str, str]]:
+    """Return label -> (reason, address) of the actions that the overview shows, in their order."""
     page = client.get(f"/projects/{project.pk}/").content.decode()
-    section = page.split('<section id="verdict"')[1].split("</section>")[0]
-    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", section.split(">", 1)[1])).strip()
-    return text, re.findall(r'href="([^"]*)"', section)
+    section = page.split('id="do-next"')[1].split("</section>")[0]
+    rows = re.findall(r'href="([^"]*)">([^<]*)</a> <span class="[^"]*">([^<]*)<', section)
+    return {html.unescape(label): (reason, html.unescape(url)) for url, label, reason in rows}
+
+
+def get_caveat(client: Any, project: Any) -> str:
+    verdict = client.get(f"/projects/{project.pk}/").context["verdict"]
+    return str(verdict.caveat)
 
 
 @pytest.fixture
@@ -44,24 +52,47 @@ def confused_question(question: Any) -> Any:
     return question
 
 
-def test_verdict_has_one_number_and_one_action(
+def test_overview_shows_the_number_and_what_to_do(
     confused_question: Any, project: Any, client_for: Any, lead: Any, viewer: Any
 ) -> None:
-    text, links = get_verdict(client_for(lead), project)
-    headline = client_for(lead).get(f"/projects/{project.pk}/").context["headline"]
-    assert f"{headline['value']:.2f} [{headline['low']:.2f}, {headline['high']:.2f}]" in text
-    assert text.startswith("Agreement is ")
-    assert "Most confused: none / minor" in text
-    assert links[:2] == ["/glossary/#bands", "#headline"]
-    items = client_for(lead).get(html.unescape(links[2])).context["rows"]
+    client = client_for(lead)
+    page = client.get(f"/projects/{project.pk}/")
+    headline, text = page.context["headline"], page.content.decode()
+    state = text.split('id="headline"')[1].split('id="trend"')[0]
+    assert f">{headline['value']:.2f}<" in state
+    assert f"[{headline['low']:.2f}, {headline['high']:.2f}]" in state
+    assert 'class="band' in state
+    assert "100 items · 95% CI" in state
+    actions = get_actions(client, project)
+    assert len(actions) <= 3
+    reason, url = actions["Clarify none vs. minor"]
+    assert reason == "100 % of 33 differing comparisons"
+    items = client.get(url).context["rows"]
     item_counts = [dict(row.counts) for row in items]
     assert item_counts
     assert all(set(counts) == {"none", "minor"} for counts in item_counts)
-    assert links[-1] == f"/projects/{project.pk}/review/?question=severity"
-    for link in links:
-        if not link.startswith("#"):
-            assert client_for(lead).get(link).status_code == 200
-    assert get_verdict(client_for(viewer), project)[1][-1] == "#disputes"
+    assert list(get_actions(client_for(viewer), project)) == ["Clarify none vs. minor"]
+    cards = text.split('id="headline"')[1].split("</main>")[0]
+    assert cards.count("popovertarget=") <= 3
+    page_text = re.sub(r"<details>.*?</details>|<span popover.*?</span>\n", " ", cards, flags=re.S)
+    shown_text = html.unescape(re.sub(r"<[^>]+>", " ", page_text))
+    assert len(re.findall(r"\d[\d.,]*", shown_text)) <= 30
+    assert len(shown_text.split()) <= 150
+
+
+def test_target_is_compared_with_the_interval(
+    confused_question: Any, project: Any, client_for: Any, lead: Any
+) -> None:
+    client, address = client_for(lead), f"/projects/{project.pk}/"
+    headline = client.get(address).context["headline"]
+    middle = round((headline["low"] + headline["high"]) / 2, 2)
+    texts = {0.1: "Above the target of 0.10", 0.99: "Below the target of 0.99"}
+    texts[middle] = f"The interval contains the target of {middle:.2f}"
+    for target, text in texts.items():
+        Project.objects.filter(pk=project.pk).update(target_agreement=target)
+        assert text in client.get(address).text, target
+        chart = client.get(f"{address}charts/trend.json").json()
+        assert str(target) in str(chart["spec"])
 
 
 def test_confused_categories_are_ranked_by_share(
@@ -87,7 +118,7 @@ def test_confused_categories_are_ranked_by_share(
         for (a, b), n in differing_pairs.most_common()
     ]
     client = client_for(lead)
-    page = client.get(f"/projects/{project.pk}/")
+    page = client.get(f"/projects/{project.pk}/statistics/")
     assert [
         (f"{confusion.a} / {confusion.b}", confusion.share)
         for confusion in page.context["confusions"]
@@ -95,7 +126,7 @@ def test_confused_categories_are_ranked_by_share(
     assert expected[0][0] == "none / minor"
     items = client.get(page.context["confusions"][1].url).context["rows"]
     assert {row.item.key for row in items} == {f"more {number}" for number in range(9)}
-    table = client.get(f"/projects/{project.pk}/?csv=confused-title").content.decode()
+    table = client.get(f"/projects/{project.pk}/statistics/?csv=confused-title").content.decode()
     assert "none / minor" in table
     Diagnosis.objects.update(confusions=[])
     assert audit_question(confused_question.pk).differences
@@ -123,7 +154,7 @@ def test_two_raters_page_uses_cohens_kappa_everywhere(
     rate(confused_question, "i0", "gpt", "none")
     rate(confused_question, "i0", "gpt", None)
     update_question(confused_question.pk)
-    client, address = client_for(lead), f"/projects/{project.pk}/{query}"
+    client, address = client_for(lead), f"/projects/{project.pk}/statistics/{query}"
     client.get(address)
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
     page = client.get(address)
@@ -142,28 +173,63 @@ def test_two_raters_page_uses_cohens_kappa_everywhere(
     headline = page.context["headline"]
     assert dict(page.context["sensitivity"])["quadratic"]["low"] == pytest.approx(headline["low"])
     assert not [name for name, _value in page.context["beside"] if name.startswith("mean_")]
-    [finding] = [text for text in page.context["findings"] if text.startswith("The conclusion")]
-    assert f"Cohen’s kappa is {expected['none']:.2f}" in finding
+    insights = [insight.text for insight in page.context["insights"]]
+    [insight] = [text for text in insights if text.startswith("The conclusion")]
+    assert f"Cohen’s kappa is {expected['none']:.2f}" in insight
 
 
 def test_raters_with_open_alerts_come_first(
     confused_question: Any, project: Any, client_for: Any, lead: Any, viewer: Any, make_alert: Any
 ) -> None:
-    """Their alerts come before decisions, which would otherwise count their ratings."""
+    """Their alerts come before reviews, which would otherwise count their ratings."""
     ann, bea = project.raters.get(key="ann"), project.raters.get(key="bea")
-    alert = make_alert(confused_question, ann)
+    client = client_for(lead)
+    make_alert(confused_question, ann)
     make_alert(confused_question, ann, kind="rater_apart", measure="agreement")
-    text, links = get_verdict(client_for(lead), project)
-    assert text.endswith("Look at one rater first")
-    page = client_for(lead).get(html.unescape(links[-1])).content.decode()
-    assert "/raters/ann/" in page
-    assert "/raters/bea/" not in page
-    assert get_verdict(client_for(viewer), project)[1][-1] == "#disputes"
+    for user in (lead, viewer):
+        label, (reason, url) = next(iter(get_actions(client_for(user), project).items()))
+        assert label == "Check Ann"
+        assert reason
+        assert url.startswith(f"/projects/{project.pk}/raters/ann/")
     make_alert(confused_question, bea)
-    assert get_verdict(client_for(lead), project)[0].endswith("Look at 2 raters first")
-    Rater.objects.filter(pk=bea.pk).update(paused=True)
-    type(alert).objects.filter(rater=ann).update(state="acknowledged")
-    assert get_verdict(client_for(lead), project)[0].endswith("Decide items in doubt")
+    label, (reason, url) = next(iter(get_actions(client, project).items()))
+    assert label == "Check Ann, bea"
+    assert reason.startswith("Ann: ")
+    assert url == f"/projects/{project.pk}/raters/?question=severity"
+    page = client.get(f"/projects/{project.pk}/")
+    raters = page.text.split('id="raters"')[1].split("</section>")[0]
+    assert raters.count("badge--warn") == 2
+    assert page.context["judgements"].n_to_check == 2
+    Rater.objects.filter(project=project).update(paused=True)
+    assert "Check" not in str(list(get_actions(client, project)))
+
+
+def test_uncertain_items_and_alerts_are_actions_of_those_who_may(
+    confused_question: Any, project: Any, client_for: Any, lead: Any, viewer: Any, make_alert: Any
+) -> None:
+    for item in project.items.all()[:7]:
+        ItemLabel.objects.create(
+            question=confused_question,
+            item=item,
+            code=0,
+            source="consensus",
+            doubt=0.4,
+            n_ratings=2,
+            computed_at=timezone.now(),
+        )
+    make_alert(confused_question, None, kind="ratings_missing")
+    actions = get_actions(client_for(lead), project)
+    assert list(actions) == [
+        "Clarify none vs. minor",
+        "Review 7 uncertain items",
+        "Resolve an alert",
+    ]
+    _reason, url = actions["Review 7 uncertain items"]
+    assert client_for(lead).get(url).status_code == 200
+    assert list(get_actions(client_for(viewer), project)) == [
+        "Clarify none vs. minor",
+        "Resolve an alert",
+    ]
 
 
 def test_wide_interval_gets_no_verbal_rating(
@@ -173,20 +239,23 @@ def test_wide_interval_gets_no_verbal_rating(
         rate(question, f"i{number}", "ann", label)
         rate(question, f"i{number}", "bea", "none" if number == 1 else label)
     update_question(question.pk)
-    text, links = get_verdict(client_for(lead), project)
-    assert text.startswith("Too early to say: ")
-    assert "of 4 items is a wide interval" in text
-    findings = client_for(lead).get(f"/projects/{project.pk}/").context["findings"]
-    assert findings
-    assert not [finding for finding in findings if "weights" in finding]
-    assert links[-1].startswith(f"/projects/{project.pk}/plan/")
+    assert get_caveat(client_for(lead), project) == (
+        "Not enough data yet: the interval of 4 items is wide."
+    )
+    page = client_for(lead).get(f"/projects/{project.pk}/statistics/")
+    insights = [insight.text for insight in page.context["insights"]]
+    assert insights
+    assert not [insight for insight in insights if "weights" in insight]
+    [(label, (reason, url))] = get_actions(client_for(lead), project).items()
+    assert (label, reason) == ("Plan more items", "4 items are too few for a verdict")
+    assert url.startswith(f"/projects/{project.pk}/plan/")
 
 
 def test_trend_line_needs_ten_items(
     question: Question, project: Any, rate: Any, utc: Any, client_for: Any, lead: Any
 ) -> None:
     """The items lie in two weeks; with fewer than ten, a table replaces the line."""
-    client, hint = client_for(lead), "Fewer than 10 items in all"
+    client, hint = client_for(lead), "Fewer than 10 items: too few for a line."
     pages = [f"/projects/{project.pk}/{tail}" for tail in ("", "raters/ann/")]
     for number in range(10):
         with time_machine.travel(f"2026-03-{10 + 7 * (number % 2)}T09:00:00Z", tick=False):
@@ -223,7 +292,7 @@ def test_new_project_shows_lead_a_checklist(
     assert [step.done for step in page.context["steps"]] == [False, False, False, True, False]
     text = page.content.decode()
     assert 'id="trend-title"' not in text  # no section without a number
-    for tool in ("data-copy-address", 'name="from"', "/reports/"):
+    for tool in ("data-copy-address", 'name="from"', "reports/?question="):
         assert tool not in text  # nor tools that work on one
     assert (
         page.context["steps"][0].url == f"{address}data/import/"
@@ -240,7 +309,7 @@ def test_new_project_shows_lead_a_checklist(
     update_question(question.pk)
     assert list_done() == [True, True, True, True, False]
     text = client.get(address).content.decode()
-    for tool in ("data-copy-address", 'name="from"', "/reports/"):
+    for tool in ("data-copy-address", 'name="from"', "reports/?question="):
         assert tool in text
     assert 'id="trend-title"' in client.get(address).content.decode()
     for number in range(1, 20):
@@ -252,7 +321,7 @@ def test_new_project_shows_lead_a_checklist(
 
 
 def test_rater_with_largest_impact_is_named_first(
-    project: Any, question: Any, rate: Any, client_for: Any, lead: Any
+    project: Any, question: Any, rate: Any, client_for: Any, lead: Any, make_alert: Any
 ) -> None:
     """Raters ann and zoe answer the same for every item; zoe rated more items."""
     labels = ["none", "minor", "major", "critical"] * 15
@@ -262,18 +331,21 @@ def test_rater_with_largest_impact_is_named_first(
         ratings += [(f"i{number}", key, "none") for key in ("zoe", "ann")[: 1 + (number < 30)]]
     cast.rate_many(question, ratings)
     update_question(question.pk)
+    comparison.recompute_question(question.pk, at_once=True)
+    for key in ("ann", "zoe"):
+        make_alert(question, project.raters.get(key=key), kind="rater_apart", measure="agreement")
     client = client_for(lead)
-    verdict = client.get(f"/projects/{project.pk}/").context["verdict"]
-    assert [name for name in ("ann", "zoe") if name in str(verdict.sentences)] == ["ann", "zoe"]
-    text = str(verdict.sentences)
-    assert text.index("/raters/zoe/") < text.index("/raters/ann/")
-    assert "data-copy-address" in client.get(f"/projects/{project.pk}/").content.decode()
+    assert next(iter(get_actions(client, project))) == "Check zoe, Ann"
+    page = client.get(f"/projects/{project.pk}/")
+    assert [line.key for line in page.context["judgements"].lines][:2] == ["zoe", "ann"]
+    assert len(page.context["judgements"].lines) == 5
+    assert "data-copy-address" in page.text
 
 
-def test_outlier_is_reported_from_thirty_items(
+def test_filtered_outlier_is_named_from_thirty_items(
     project: Any, question: Any, rate: Any, client_for: Any, lead: Any
 ) -> None:
-    """Rater ann is not reported with 29 items and is with 30, in stored and in filtered results."""
+    """Rater ann is not named with 29 items and is with 30 among the filtered ratings."""
     labels = ("none", "minor", "major", "critical")
     ratings = [
         (f"i{number}", key, labels[number % 4])
@@ -282,23 +354,21 @@ def test_outlier_is_reported_from_thirty_items(
     ]
     cast.rate_many(question, ratings + [(f"i{number}", "ann", "none") for number in range(29)])
     update_question(question.pk)
-    client = client_for(lead)
+    client, address = client_for(lead), f"/projects/{project.pk}/?exclude=dora"
 
-    def list_is_named() -> list[bool]:
+    def is_named() -> bool:
         FilteredResult.objects.all().delete()  # otherwise its cooldown would delay the computation
-        flags = []
-        for query in ("", "?exclude=dora"):
-            client.get(f"/projects/{project.pk}/{query}")
-            filtered_jobs.FILTERED_RESULT_JOB.sweep()
-            page = client.get(f"/projects/{project.pk}/{query}").content.decode()
-            verdict = page.split('id="verdict"')[1].split("</section>")[0]
-            flags.append("To look at first" in verdict)
-        return flags
+        client.get(address)
+        filtered_jobs.FILTERED_RESULT_JOB.sweep()
+        page = client.get(address)
+        first_line = page.context["judgements"].lines[0]
+        assert first_line.needs_check == ("Check ann" in html.unescape(page.text))
+        return first_line.needs_check
 
-    assert list_is_named() == [False, False]
+    assert not is_named()
     rate(question, "i29", "ann", "none")
     update_question(question.pk)
-    assert list_is_named() == [True, True]
+    assert is_named()
 
 
 def test_single_item_gets_no_verbal_rating(
@@ -307,9 +377,7 @@ def test_single_item_gets_no_verbal_rating(
     for index, rater in enumerate("abcdefghij"):
         rate(question, "painting", rater, "none" if index < 7 else "major")
     update_question(question.pk)
-    text, _links = get_verdict(client_for(lead), project)
-    assert text.startswith("Too early to say: ")
-    assert "of one item tells nothing of others." in text
+    assert "one item shows nothing about others" in get_caveat(client_for(lead), project)
     page = client_for(lead).get(f"/projects/{project.pk}/").content.decode()
     headline = page.split('id="headline"')[1].split("</section>")[0]
     assert "too early to say" in headline
@@ -323,8 +391,10 @@ def test_few_agreeing_items_claim_no_certainty(
         for rater in "ab":
             rate(question, f"i{number}", rater, ("none", "major")[number % 2])
     update_question(question.pk)
-    text, _links = get_verdict(client_for(lead), project)
-    assert re.search(r"^Too early to say: 1.00 \[0.[0-3]\d, 1.00\] of 7 items is a wide", text)
+    assert "the interval of 7 items is wide" in get_caveat(client_for(lead), project)
+    headline = client_for(lead).get(f"/projects/{project.pk}/").context["headline"]
+    assert headline["value"] == 1
+    assert headline["low"] < 0.4
 
 
 def test_headline_stands_above_checklist(
@@ -341,11 +411,10 @@ def test_headline_stands_above_checklist(
     assert page.index('id="headline"') < page.index('id="getting-started"')
 
 
-def test_verdict_names_three_of_many_outliers(
-    project: Any, question: Any, rate: Any, client_for: Any, lead: Any
+def test_three_of_many_raters_are_named(
+    project: Any, question: Any, client_for: Any, lead: Any, make_alert: Any
 ) -> None:
-    """Eight raters agree and five always give the same answer: the three with most ratings are
-    named."""
+    """The three with most ratings of five raters with an alert are named."""
     labels = ["none", "minor", "major", "critical"] * 10
     ratings = []
     for number, label in enumerate(labels):
@@ -353,6 +422,10 @@ def test_verdict_names_three_of_many_outliers(
         ratings += [(f"i{number}", f"same{index}", "none") for index in range(min(5, 40 - number))]
     cast.rate_many(question, ratings)
     update_question(question.pk)
-    text, links = get_verdict(client_for(lead), project)
-    assert "To look at first: same0, same1, same2 (all raters)." in text
-    assert f"/projects/{project.pk}/raters/?question=severity" in links
+    comparison.recompute_question(question.pk, at_once=True)
+    for rater in project.raters.filter(key__startswith="same"):
+        make_alert(question, rater, kind="rater_apart", measure="agreement")
+    actions = get_actions(client_for(lead), project)
+    assert actions["Check same0, same1, same2 and 2 more"][1] == (
+        f"/projects/{project.pk}/raters/?question=severity"
+    )

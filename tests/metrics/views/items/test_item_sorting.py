@@ -69,7 +69,7 @@ def test_worker_sorts_all_items(
         first_page = client.get(base + order)
         if order == "disagreement":
             assert first_page.context["pending"]
-            assert "All items are being sorted" in first_page.content.decode()
+            assert "Sorting …" in first_page.content.decode()
             assert client.get(base + order, headers={"X-Shown-Version": ""}).status_code == 204
             filtered_jobs.FILTERED_RESULT_JOB.sweep()
             polled_page = client.get(base + order, headers={"X-Shown-Version": ""})
@@ -87,7 +87,7 @@ def test_page_says_that_only_first_items_are_listed(
     client.get(address)
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
     page = client.get(address)
-    assert "All 40 items with ratings are sorted; these are the first 7." in page.content.decode()
+    assert "The first 7 of 40 items with ratings." in page.content.decode()
     assert (
         list_item_keys(client, address)
         == sort_item_keys(large_question, compute_share_of_differing_pairs)[:7]

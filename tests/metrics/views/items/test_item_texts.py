@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 ARABIC = "هذا نص قصير."
 PAGES = {
-    "the overview, disputed": "",
+    "the statistics, disputed": "statistics/",
     "items": "items/",
     "an item beside the list": "items/?item={item}",
     "an item": "items/i0/",

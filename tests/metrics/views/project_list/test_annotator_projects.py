@@ -14,7 +14,7 @@ from projects.models import Item, Project
 from quality.exams import settings as exam_settings
 from ratings.models import Exam
 
-LEAD_TOOLS = ('id="search"', "Running", "Needs attention", "lowest agreement first")
+LEAD_TOOLS = ('id="search"', "Running", "Needs attention", "Lowest agreement")
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_row_shows_remaining_work_and_description(
 ) -> None:
     make_own_project("Posts", description="Posts of a forum.")
     row = get_row(annotator_client, "Posts")
-    assert "Rate the next item" in row and "up to 4 more" in row and "Posts of a forum." in row
+    assert "Rate the next item" in row and "up to 4 left" in row and "Posts of a forum." in row
     page = annotator_client.get("/").text
     assert not [tool for tool in LEAD_TOOLS if tool in page]
 
@@ -80,18 +80,18 @@ def test_required_exam_is_shown_in_the_list(
     tested = make_own_project("Tested")
     question = tested.questions.get()
     exam_settings.set_exam_rules(question=question, by=lead, required=True, max_attempts=1)
-    assert "First an exam" in get_row(annotator_client, "Tested") and " more" not in get_row(
+    assert "Start exam" in get_row(annotator_client, "Tested") and " left" not in get_row(
         annotator_client, "Tested"
     )
     rater = tested.raters.get()
     exam = Exam.objects.create(
         question=question, rater=rater, number=1, rules={}, items=[], started_at=timezone.now()
     )
-    assert "Go on with the exam" in get_row(annotator_client, "Tested")
+    assert "Continue exam" in get_row(annotator_client, "Tested")
     Exam.objects.filter(pk=exam.pk).update(state="failed", ended_at=timezone.now())
-    assert "exam not passed: your lead decides" in get_row(annotator_client, "Tested")
+    assert "Exam not passed. Your lead decides." in get_row(annotator_client, "Tested")
     Exam.objects.filter(pk=exam.pk).update(state="passed")
-    assert "up to 4 more" in get_row(annotator_client, "Tested")
+    assert "up to 4 left" in get_row(annotator_client, "Tested")
 
 
 def test_row_says_that_nothing_is_left_to_rate(
@@ -99,12 +99,12 @@ def test_row_says_that_nothing_is_left_to_rate(
 ) -> None:
     full_project, archived = make_own_project("Taken"), make_own_project("Archived")
     full_project.items.update(slots_taken=full_project.overlap)
-    assert "Nothing to rate just now" in get_row(annotator_client, "Taken")
+    assert "Nothing to rate right now" in get_row(annotator_client, "Taken")
     full_project.raters.all().delete()
     assert ">Begin</a>" in get_row(annotator_client, "Taken")
     Project.objects.filter(pk=archived.pk).update(archived_at=timezone.now())
     assert "?group=archived" in annotator_client.get("/").text
-    assert ">archived</span>" in annotator_client.get("/?group=archived").text
+    assert ">Archived</span>" in annotator_client.get("/?group=archived").text
 
 
 def test_many_projects_can_be_searched(
@@ -116,7 +116,7 @@ def test_many_projects_can_be_searched(
     assert 'id="search"' in page and "Running" not in page
     search_page = annotator_client.get("/?search=project 11").text
     assert search_page.count('<li class="own-projects__row">') == 1
-    assert "No project of yours fits." in annotator_client.get("/?search=nothing such").text
+    assert "No matching projects." in annotator_client.get("/?search=nothing such").text
 
 
 def test_query_count_does_not_grow_with_projects(

@@ -16,6 +16,7 @@ from metrics.templatetags.results import band_badge
 from metrics.views.project_list import listing
 from projects.models import Category, Deletion, Item, Member, Project, Question, Rater
 from ratings.items import purge
+from tests.cast import rate_many
 
 pytestmark = pytest.mark.django_db
 
@@ -38,9 +39,14 @@ def two_questions(project: Any, question: Any, rate: Any, utc: Any) -> Any:
     Category.objects.create(question=tone, code=0, label="warm", position=0)
     Category.objects.create(question=tone, code=1, label="cold", position=1)
     with time_machine.travel("2026-03-24T09:00:00Z", tick=False):
-        for item in range(12):
-            for index, rater in enumerate(("ada", "ben", "cy")):
-                rate(question, f"i{item}", rater, ("none", "minor")[(item + index // 2) % 2])
+        rate_many(
+            question,
+            (
+                (f"i{item}", rater, ("none", "minor")[(item + index // 2) % 2])
+                for item in range(12)
+                for index, rater in enumerate(("ada", "ben", "cy"))
+            ),
+        )
     with time_machine.travel("2026-03-26T11:57:00Z", tick=False):
         for rater in ("ada", "ben"):
             rate(tone, "i1", rater, "warm")
@@ -234,6 +240,6 @@ def test_query_count_does_not_grow_with_projects(
 
 def test_empty_search_shows_message(two_questions: Any, lead: Any, client_for: Any) -> None:
     page = client_for(lead).get("/?search=zzz").content.decode()
-    assert "No project here has “zzz” in its name." in page
+    assert "No project matches “zzz”." in page
     assert "<table" not in page
-    assert "No project is in this group." in client_for(lead).get("/?group=archived").text
+    assert "No projects in this group." in client_for(lead).get("/?group=archived").text

@@ -49,7 +49,7 @@ def test_row_shows_progress_and_agreement(
     row = get_rows(client_for(lead))["Reviews"]
     assert (row.enough, row.n_items, row.n_ratings) == (1, 3, 7)
     assert row.headline["value"] is not None
-    missing = f"/projects/{project.pk}/?question={question.key}#missing"
+    missing = f"/projects/{project.pk}/statistics/?question={question.key}#missing"
     assert f'<a href="{missing}">2 items have fewer than 3 ratings.</a>' in row.attention
 
 
@@ -71,7 +71,7 @@ def test_row_shows_uncounted_ratings(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
     rate(question, "i1", "a", "none")
-    assert "1 rating is not counted yet." in get_rows(client_for(lead))["Reviews"].attention
+    assert "1 rating pending." in get_rows(client_for(lead))["Reviews"].attention
 
 
 def test_annotator_sees_link_to_rate_and_no_agreement(
@@ -87,7 +87,7 @@ def test_annotator_sees_link_to_rate_and_no_agreement(
     assert f'href="/projects/{project.pk}/rate/"' in text
     assert f'href="/projects/{project.pk}/"' not in text
     assert "Needs attention</th>" not in text  # columns that annotators must not see
-    assert "lowest agreement first" not in text
+    assert "Lowest agreement" not in text
 
 
 def test_query_count_does_not_grow_with_projects(

@@ -16,6 +16,7 @@ from projects.models import Member, Project, Question
 from projects.services.question_validation import NewCategory, NewQuestion
 from projects.services.questions import add_question
 from quality.models import ItemLabel
+from tests.cast import rate_many
 from tests.query_counts import measure_round_trips
 
 pytestmark = pytest.mark.django_db
@@ -31,21 +32,21 @@ def fixed_time() -> Any:
 
 
 @pytest.fixture
-def two_questions(
-    fixed_time: None, project: Any, question: Any, rate: Any, utc: Any, lead: Any
-) -> Any:
+def two_questions(fixed_time: None, project: Any, question: Any, utc: Any, lead: Any) -> Any:
     """Return a project with two questions.
 
     Severity has ratings of three raters over eight weeks, who differ in the last four; tone
     has no ratings.
     """
+    ratings = []
     for week in range(8):
         for item in range(12):
             moment = utc(2026, 2, 3, 9) + datetime.timedelta(weeks=week)
             for index, rater in enumerate("abc"):
                 differs = week >= 4 and index == 0 and item % 3 != 0
                 label = LABELS[item % 3 - differs]
-                rate(question, f"w{week}-{item}", rater, label, rated_at=moment)
+                ratings.append((f"w{week}-{item}", rater, label, moment))
+    rate_many(question, ratings)
     update_question(question.pk)
     create_question(project, lead, "tone")
     return project
@@ -93,7 +94,7 @@ def test_address_with_parameters_opens_dashboard(
 def test_dashboard_open_since_before_continues(
     two_questions: Any, lead: Any, client_for: Any
 ) -> None:
-    headers = {"X-Shown-Version": "", "X-Fragments": "trend-3"}
+    headers = {"X-Shown-Version": "", "X-Fragments": "trend"}
     page = client_for(lead).get(f"/projects/{two_questions.pk}/", headers=headers)
     assert page.context["selection"].question.key == "severity"
 
@@ -103,18 +104,18 @@ def test_open_overview_follows_ratings(
 ) -> None:
     client, address = client_for(lead), f"/projects/{two_questions.pk}/"
     text = client.get(address).content.decode()
-    assert "288 ratings, as of" in text
+    assert "288 ratings, updated" in text
     match = re.search(r'"X-Shown-Version": "([^"]*)", "X-Fragments": "([^"]*)"', text)
     assert match is not None
     headers = {"X-Shown-Version": match[1], "X-Fragments": match[2]}
     assert client.get(address, headers=headers).status_code == 204
     rate(question, "one more", "a", "none")
     update = client.get(address, headers=headers).content.decode()
-    assert "1 rating not counted yet" in update
+    assert "1 rating pending" in update
     assert 'id="questions"' not in update
     update_question(question.pk)
     update = client.get(address, headers=headers).content.decode()
-    assert "289 ratings, as of" in update
+    assert "289 ratings, updated" in update
     assert 'id="questions"' in update
     newer = client.get(address, headers={**headers, "X-Fragments": "questions-first"})
     assert newer["HX-Refresh"] == "true"
@@ -228,12 +229,12 @@ def test_attention_lists_open_alerts_and_disputed_items(
             },
         )
     severity, tone = get_overview(client_for(lead), two_questions).context["rows"]
-    assert [task.words for task in severity.inbox_entries] == ["1 open case", "3 items in doubt"]
+    assert [task.words for task in severity.inbox_entries] == ["1 open alert", "3 uncertain items"]
     review_page = client_for(lead).get(severity.inbox_entries[1].url)
     assert review_page.context["n_remaining"] == 3
     assert tone.inbox_entries == []
     severity, _tone = get_overview(client_for(viewer), two_questions).context["rows"]
-    assert [task.words for task in severity.inbox_entries] == ["1 open case"]
+    assert [task.words for task in severity.inbox_entries] == ["1 open alert"]
 
 
 def test_only_leads_can_add_a_question_here(
@@ -329,17 +330,19 @@ def test_one_control_selects_the_coefficient(
     two_questions: Any, lead: Any, client_for: Any
 ) -> None:
     """It is in the section of the statistics, and the headline and the trend name the coefficient."""
-    page = get_overview(
-        client_for(lead), two_questions, "?question=severity&coefficient=gwet_ac1"
-    ).text
+    query = "?question=severity&coefficient=gwet_ac1"
+    overview = get_overview(client_for(lead), two_questions, query).text
+    assert 'name="coefficient"' not in overview
+    for name in ("headline", "trend"):
+        assert "Gwet’s AC1" in overview.split(f'id="{name}"', 1)[1].split("</section>", 1)[0]
+    page = get_overview(client_for(lead), two_questions, f"statistics/{query}").text
     assert page.count('name="coefficient"') - page.count('hidden" name="coefficient"') == 1
     sections = {
         name: page.split(f'id="{name}"', 1)[1].split("</section>", 1)[0]
-        for name in ("headline", "beside", "trend")
+        for name in ("headline", "beside")
     }
     assert '<select id="coefficient"' in sections["beside"]
-    for name in ("headline", "trend"):
-        assert "Gwet’s AC1" in sections[name]
+    assert "Gwet’s AC1" in sections["headline"]
     assert page.index('class="split"') < page.index('id="headline"') < page.index('id="beside"')
 
 

@@ -59,3 +59,40 @@ def test_weights_are_cited(question: Question, rate: Any) -> None:
     paragraph, _references = build_paragraph(question)
     assert texts.GWET in paragraph
     assert "Cuzick" not in paragraph
+
+
+def test_the_interval_is_named_by_its_method(make_project: Any, rate: Any) -> None:
+    """Intervals of kappas are score intervals, those of intraclass correlations are not."""
+    paragraphs = []
+    for scale in ("nominal", "interval"):
+        question = make_project(scale, labels=("none", "minor", "major"), scale=scale)
+        rate_items(question.questions.get(), rate, [3] * 40)
+        paragraphs.append(build_paragraph(question.questions.get())[0])
+    assert "by the score method (Donner & Eliasziw 1992" in paragraphs[0]
+    assert "score method" not in paragraphs[1]
+    assert "by the F distribution" in paragraphs[1]
+
+
+def list_claims(question: Question) -> list[str]:
+    update_question(question.pk)
+    return texts.list_cautions(report_facts.compute_report_facts(question, timezone.now()))
+
+
+def test_cautions_are_those_of_the_ratings(make_project: Any, rate: Any) -> None:
+    """Each caution stands where its reason does, and not on ratings that lack it."""
+    few, many = (make_project(name, scale="nominal").questions.get() for name in ("few", "many"))
+    rate_items(few, rate, [2] * 20 + [1] * 5)
+    rate_items(many, rate, [3] * 200)
+    claims = {name: " ".join(list_claims(each)) for name, each in (("few", few), ("many", many))}
+    for text, is_of_many in (
+        ("That the interval is exact: it rests on 20 items", False),
+        ("Anything of other raters: it compares these two.", False),
+        ("Anything of the 5 items with fewer than two ratings", False),
+        ("That it is in one band: the interval reaches from", None),
+        ("That these raters are better or worse than those of a study", True),
+        ("That the answers are right", True),
+    ):
+        assert text in claims["few"], text
+        if is_of_many is not None:
+            assert (text in claims["many"]) == is_of_many, text
+    assert "only models rated" not in claims["few"]

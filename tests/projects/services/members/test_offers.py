@@ -71,7 +71,7 @@ def test_offer_gives_no_access_before_it_is_accepted(
     offer_role: OfferFunction, project: Project, stranger: User, client_for: Any, api_for: Any
 ) -> None:
     response = offer_role("stranger")
-    assert "If there is an account “stranger”, its owner is asked to join." in get_text(response)
+    assert "If an account “stranger” exists, its owner is invited to join." in get_text(response)
     assert not Member.objects.filter(user=stranger).exists()
     assert not Rater.objects.filter(user=stranger).exists()
     client = client_for(stranger)
@@ -122,8 +122,8 @@ def test_account_owner_accepts_and_joins(
     client = client_for(stranger)
     for path in ("/", "/tokens/"):
         text = get_text(client.get(path))
-        assert "You are asked to join" in text
-        assert "asked by lead" in text
+        assert "Project invitations" in text
+        assert "invited by lead" in text
     offer = role_offers.list_open_offers(stranger).get()
     response = client.post(f"/offers/{offer.pk}/", {"do": "accept", "role": "annotator"})
     assert response.status_code == 302
@@ -147,7 +147,7 @@ def test_lead_does_not_see_that_an_offer_was_declined(
     client = client_for(stranger)
     client.post(f"/offers/{MemberOffer.objects.get().pk}/", {"do": "decline"})
     assert not Member.objects.filter(user=stranger).exists()
-    assert "You are asked to join" not in get_text(client.get("/"))
+    assert "Project invitations" not in get_text(client.get("/"))
     assert "stranger" in get_text(client_for(lead).get(people_path))
     assert not AuditLogEntry.objects.filter(action="offer_declined", project_id=project.pk).exists()
     assert AuditLogEntry.objects.get(action="offer_declined").actor == "stranger"
@@ -163,7 +163,7 @@ def test_changed_or_withdrawn_offer_cannot_be_accepted(
     offer_role("stranger", "lead")
     client = client_for(stranger)
     response = client.post(f"/offers/{offer.pk}/", {"do": "accept", "role": "viewer"}, follow=True)
-    assert "withdrawn or changed meanwhile" in get_text(response)
+    assert "invitation was withdrawn or changed" in get_text(response)
     assert not Member.objects.filter(user=stranger).exists()
     assert client_for(lead).post(f"{people_path}offers/{offer.pk}/withdraw/").status_code == 302
     assert client.post(f"/offers/{offer.pk}/", {"do": "accept", "role": "lead"}).status_code == 404
@@ -205,7 +205,7 @@ def test_account_from_a_project_of_the_lead_is_added_at_once(
     assert not Member.objects.filter(project=project, user=stranger).exists()
     lead_membership.role = "lead"
     lead_membership.save()
-    assert "stranger is a member now." in get_text(offer_role("stranger"))
+    assert "stranger is now a member." in get_text(offer_role("stranger"))
     assert Member.objects.filter(project=project, user=stranger).exists()
     assert not role_offers.list_project_offers(project).exists()
     assert not role_offers.list_open_offers(stranger).exists()
@@ -214,10 +214,10 @@ def test_account_from_a_project_of_the_lead_is_added_at_once(
 def test_superuser_adds_accounts_without_an_offer(
     offer_role: OfferFunction, stranger: User, admin: User
 ) -> None:
-    assert "stranger is a member now." in get_text(offer_role("stranger", by=admin))
+    assert "stranger is now a member." in get_text(offer_role("stranger", by=admin))
     response = offer_role("nobody", by=admin)
     assert (response.status_code, MemberOffer.objects.count()) == (400, 0)
-    assert "There is no account 'nobody' on this site." in get_text(response)
+    assert "This site has no account “nobody”." in get_text(response)
 
 
 def test_offer_does_not_apply_to_an_account_created_later(
@@ -264,13 +264,13 @@ def test_offer_is_shown_on_the_annotation_page_of_other_projects(
     assert (
         Client().post("/sign-in/", credentials)["Location"] == f"/projects/{own_project.pk}/rate/"
     )
-    assert "asked to join" not in get_text(
+    assert "invited to" not in get_text(
         client_for(stranger).get(f"/projects/{own_project.pk}/rate/")
     )
     offer_role("stranger")
     assert Client().post("/sign-in/", credentials)["Location"] == "/"
     annotation_page = get_text(client_for(stranger).get(f"/projects/{own_project.pk}/rate/"))
-    assert "You are asked to join 1 project" in annotation_page
+    assert "You're invited to 1 project" in annotation_page
 
 
 def test_offer_is_part_of_the_personal_data(

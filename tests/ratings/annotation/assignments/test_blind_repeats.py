@@ -84,7 +84,7 @@ def test_repeat_is_stored_separately_from_the_rating(
     assert "checked" not in page
     assert "minor" in page and "Total rated" not in page
     list_page = annotator_client.get(f"/projects/{project.pk}/my-ratings/").text
-    assert "Total rated: 14" in list_page
+    assert "14 rated in total" in list_page
     assert f">{item.key}<" not in list_page and ">i13<" in list_page
     submit(annotator_client, project, item, question, 2, answer_version="")
     [check_answer] = CheckAnswer.objects.filter(is_current=True)
@@ -98,14 +98,14 @@ def test_repeat_is_stored_separately_from_the_rating(
     assert Revision.objects.count() == 14
     assert set(Item.objects.exclude(key="new").values_list("slots_taken", flat=True)) == {1}
     list_page = annotator_client.get(f"/projects/{project.pk}/my-ratings/").text
-    assert "Total rated: 15" in list_page
+    assert "15 rated in total" in list_page
     assert "1 of them was asked twice: it counts twice and is listed once" in list_page
     assert list_page.count('class="own__row"') == 14
     assert list_page.count(f'small">{item.key}<') == 1
     # There are never two repeats in a row, and no item comes a third time.
     assert get_open_item(annotator_client, project) == Item.objects.get(key="new")
     undo_page = annotator_client.post(get_rate_url(project, tail="undo/"), {}, headers=SHEET).text
-    assert f'data-undone="{item.key}: major, taken back."' in undo_page
+    assert f'data-undone="Undone: {item.key}, major"' in undo_page
     assert CheckAnswer.objects.get(is_current=True).code == -1
     assert list(Rating.objects.order_by("pk").values()) == before
 

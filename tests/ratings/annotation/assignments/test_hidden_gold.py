@@ -85,7 +85,7 @@ def test_share_of_the_queue_is_gold_and_stored_as_check_answers(
             == 302
         )
     assert (
-        "Total rated: 12, today: 12."
+        "12 rated in total, 12 today."
         in annotator_client.get(f"/projects/{project_with_gold.pk}/my-ratings/").text
     )
     assert Assignment.objects.filter(state="done").count() == 12  # each item once
@@ -106,8 +106,8 @@ def test_share_of_the_queue_is_gold_and_stored_as_check_answers(
 @pytest.mark.parametrize(
     ("n_gold", "text"),
     [
-        (1, "and 1 answer to a hidden test, which stands apart"),
-        (4, "and 4 answers to hidden tests, which stand apart"),
+        (1, "and 1 answer to a hidden check, not included"),
+        (4, "and 4 answers to hidden checks, not included"),
     ],
 )
 def test_lead_sees_how_many_checks_a_rater_answered(
@@ -202,7 +202,7 @@ def test_undo_correction_skip_and_expiry_work_as_for_any_item(
     page = annotator_client.post(
         get_rate_url(project_with_gold, tail="undo/"), {}, headers=SHEET
     ).text
-    assert f'data-undone="{item.key}: major, taken back."' in page
+    assert f'data-undone="Undone: {item.key}, major"' in page
     assert "a thought" in page
     assignment = Assignment.objects.get(item=item)
     assert (assignment.state, assignment.kind) == ("open", "gold")
@@ -225,7 +225,7 @@ def test_undo_correction_skip_and_expiry_work_as_for_any_item(
         get_rate_url(project_with_gold, second_item, "skip/"), {"reason": "unclear"}
     )
     assert (
-        "skipped, taken back."
+        f"Undone: {second_item.key}, skipped"
         in annotator_client.post(
             get_rate_url(project_with_gold, tail="undo/"), {}, headers=SHEET
         ).text

@@ -36,7 +36,7 @@ def annotator_client(client_for: Any, annotator: Any) -> Client:
 def get_remaining_and_progress(client: Client, project: Project) -> tuple[int, float]:
     """Return the number of remaining items that the page shows, and how full its progress bar is."""
     page = client.get(get_rate_url(project)).text
-    match = re.search(r"up to (\d+) more", page)
+    match = re.search(r"up to (\d+) left", page)
     total, done = re.findall(r'<progress max="(\d+)" value="(\d+)"', page)[0]
     return int(match[1]) if match else 0, int(done) / int(total)
 
@@ -73,7 +73,7 @@ def test_rater_without_items_has_no_progress_bar(
 ) -> None:
     Item.objects.update(slots_taken=project.overlap)
     page = annotator_client.get(get_rate_url(project)).text
-    assert "Nothing left for you" in page and "<progress" not in page
+    assert "No items left for you" in page and "<progress" not in page
 
 
 def test_skipped_items_count_as_progress(

@@ -58,7 +58,7 @@ def upload_and_validate(wizard: WizardClient, content: bytes = EXPORT_FILE) -> A
 def test_member_is_suggested_by_email_and_accepted(wizard: WizardClient, project: Project) -> None:
     run = upload_and_validate(wizard)
     page = get_page_text(wizard.get_page())
-    assert "One rater of the file has the e-mail address or the name of a member." in page
+    assert "One rater in the file has the e-mail address or name of a member." in page
     assert not run.mapping["members"]
     form = wizard.get_page().context["matching"]
     fields = {name: form[name].value() for name in form.fields}

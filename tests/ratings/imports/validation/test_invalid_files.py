@@ -228,7 +228,7 @@ INVALID_CONTENTS = {
     "time in the future": (
         b"item,rater,label,time\na,ann,minor,2999-03-01T09:30:00Z\n",
         ("time", 2, "time"),
-        "lies in the future",
+        "is in the future",
     ),
     "no time at all": (
         b"item,rater,label,time\na,ann,minor,yesterday\n",

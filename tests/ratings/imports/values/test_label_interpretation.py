@@ -103,8 +103,8 @@ def test_numbers_far_outside_are_asked_about(code: str) -> None:
     assert [note.kind for note in reading.undecided] == ["maybe_missing"]
     decided = read("1", "2", "5", code, missing=[code.removesuffix(".0")])
     assert decided.labels[code] is None and not decided.undecided
-    kept = read("1", "2", "5", code, not_missing=[code])
-    assert kept.labels[code] == code.removesuffix(".0") and not kept.undecided
+    interpretation = read("1", "2", "5", code, not_missing=[code])
+    assert interpretation.labels[code] == code.removesuffix(".0") and not interpretation.undecided
 
 
 def test_numbers_within_the_scale_are_labels() -> None:
@@ -125,8 +125,8 @@ def test_case_is_joined_only_when_chosen() -> None:
     joined = read(*texts, similar="join")
     assert set(joined.labels.values()) == {"Positive", "negative", "Very good"}
     assert list_kinds(joined) == ["joined"]
-    kept = read(*texts, similar="keep")
-    assert set(kept.labels.values()) == set(texts) and not kept.notes
+    interpretation = read(*texts, similar="keep")
+    assert set(interpretation.labels.values()) == set(texts) and not interpretation.notes
 
 
 def test_labels_of_an_existing_question_win() -> None:

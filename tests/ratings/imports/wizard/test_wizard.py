@@ -278,7 +278,7 @@ def test_columns_page_shows_the_first_rows_and_guesses(wizard: WizardClient) -> 
 
 def test_missing_column_is_reported(wizard: WizardClient) -> None:
     wizard.upload(b"x,y,z\na,b,c\n")
-    assert "No column has a name that is known. The first line reads: x, y, z." in get_page_text(
+    assert "No column name was recognized. The first line is: x, y, z." in get_page_text(
         wizard.get_page()
     )
     response = wizard.choose_columns(item="0", rater="1", label="", layout="long")
@@ -363,7 +363,7 @@ def test_second_row_can_be_stored_as_a_repeat(wizard: WizardClient, question: An
     expected = [("i1", "ann", "repeat", codes["minor"], codes["major"], True)]
     for _attempt in range(2):
         wizard.upload_and_validate(FILE_WITH_REPEATS)
-        assert "a judgement of its own" in get_page_text(wizard.get_page())
+        assert "they measure consistency" in get_page_text(wizard.get_page())
         wizard.start_import(duplicate_policy="repeat")
         run = wizard.run_worker()
         assert get_labels(question)["i1", "ann"] == "minor"
@@ -554,7 +554,7 @@ def test_progress_is_polled_until_the_step_ends(wizard: WizardClient) -> None:
     wizard.upload(LONG_FILE)
     wizard.choose_columns()
     page = wizard.get_page()
-    assert b"Checking the whole file" in page.content and b"Refresh" in page.content
+    assert b"Checking the file" in page.content and b"Refresh" in page.content
     fragment = wizard.client.get(page.context["progress_url"])
     assert fragment.status_code == 200 and "HX-Refresh" not in fragment
     wizard.run_worker()
@@ -712,8 +712,10 @@ def test_old_files_are_deleted(wizard: WizardClient, utc: Any) -> None:
 
 def test_file_without_times_gets_a_hint(wizard: WizardClient, question: Any) -> None:
     """The trend of such a file is a single point, and the page says why."""
-    no_times_hint = "No times in this file: the trend shows one point on the day of the import."
-    some_times_hint = "over time they are one point"
+    no_times_hint = (
+        "The file has no times, so the trend shows a single point on the day of the import."
+    )
+    some_times_hint = "form a single point of the trend"
     assert wizard.upload_and_validate(LONG_FILE).summary["n_without_time"] == 3
     assert no_times_hint in get_page_text(wizard.get_page())
     assert wizard.upload_and_validate(WIDE_FILE).summary["n_without_time"] == 4
@@ -733,7 +735,7 @@ def test_file_without_times_gets_a_hint(wizard: WizardClient, question: Any) -> 
 def test_sample_says_that_more_rows_can_be_seen(wizard: WizardClient, question: Any) -> None:
     wizard.upload(LONG_FILE)
     assert "The first 3 rows" in get_page_text(wizard.get_page())
-    assert "scroll to see all" not in get_page_text(wizard.get_page())
+    assert "Scroll to see all" not in get_page_text(wizard.get_page())
     wizard.upload(b"item,rater,label\n" + b"".join(b"i%d,ann,minor\n" % i for i in range(30)))
     assert "The first 20 rows; scroll to see all" in get_page_text(wizard.get_page())
 

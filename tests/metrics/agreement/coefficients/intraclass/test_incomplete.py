@@ -166,6 +166,9 @@ def test_intervals_of_incomplete_data_hold_the_true_values():
         for index, (own, true) in enumerate(
             ((result.agreement, 0.7), (result.consistency, 14 / 17))
         ):
+            assert own.ci_low is not None
+            assert own.ci_high is not None
+            assert own.value is not None
             assert own.ci_low <= own.value <= own.ci_high
             covered[index] += own.ci_low <= true <= own.ci_high
     assert covered.min() >= 88

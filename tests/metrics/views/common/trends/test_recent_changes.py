@@ -30,7 +30,7 @@ def test_dashboard_shows_change_with_link_to_explanation(
     client_for: Any,
 ) -> None:
     client = client_for(lead)
-    findings_text = get_findings(client.get(f"/projects/{project.pk}/"))
+    findings_text = get_findings(client.get(f"/projects/{project.pk}/statistics/"))
     assert re.search(
         r"Fleiss’ kappa, quadratic weights fell from 1.00 to 0.\d\d in the week of 2026-05-11",
         findings_text,
@@ -62,7 +62,9 @@ def test_change_uses_weights_of_selected_kappa(
     client_for: Any,
 ) -> None:
     changes = (
-        client_for(lead).get(f"/projects/{project.pk}/?coefficient={coefficient}").context["moves"]
+        client_for(lead)
+        .get(f"/projects/{project.pk}/?coefficient={coefficient}")
+        .context["changes"]
     )
     assert f"weights={weights}&" in changes[0].url
 
@@ -82,7 +84,7 @@ def test_a_change_that_may_be_chance_is_no_fall(
                     rated_at=utc(2026, 5, 5 + 7 * week, 12),
                 )
     update_question(question.pk)
-    (change,) = client_for(lead).get(f"/projects/{project.pk}/").context["moves"]
+    (change,) = client_for(lead).get(f"/projects/{project.pk}/").context["changes"]
     assert re.fullmatch(
         "Fleiss’ kappa, quadratic weights was 0.84, and is 0.65 in the week of 2026-05-11: this may "
         "be chance.",

@@ -35,9 +35,9 @@ def get_page_text(question: Any, rate: Any, utc: Any, lead: Any, client_for: Any
 @pytest.mark.parametrize(
     ("period", "period_text", "next_rating_text"),
     [
-        ("day", "One point so far, 2026-03-11:", "ratings of another day"),
-        ("week", "One point so far, the week of 2026-03-09:", "ratings of another week"),
-        ("month", "One point so far, 2026-03:", "ratings of another month"),
+        ("day", "One point so far, 2026-03-11:", "tomorrow"),
+        ("week", "One point so far, the week of 2026-03-09:", "next week"),
+        ("month", "One point so far, 2026-03:", "next month"),
     ],
 )
 @pytest.mark.parametrize("path", ["", "raters/a/"])
@@ -46,12 +46,12 @@ def test_single_point_shows_its_period(
 ) -> None:
     text = get_page_text(f"{path}?period={period}")
     assert period_text in text
-    assert f"A line begins with {next_rating_text}." in text
-    assert "A file came without times" not in text
+    assert f"The trend starts {next_rating_text}." in text
+    assert "A file had no times" not in text
 
 
 def test_file_without_times_is_shown_as_reason(get_page_text: Any, project: Any) -> None:
-    message = "A file came without times, so its ratings count as made when it was imported."
+    message = "A file had no times, so its ratings count from the day of the import."
     run = ImportRun.objects.create(
         project=project,
         file_name="x.csv",
@@ -79,7 +79,7 @@ def test_sparkline_omits_weeks_of_few_items(
                 moment = utc(2026, 3, 2 + 7 * week, 12)
                 rate(question, f"{week}-{number}", rater, label, rated_at=moment)
     tasks.sweep_all()
-    html = client_for(lead).get(f"/projects/{question.project_id}/").text
+    html = client_for(lead).get(f"/projects/{question.project_id}/statistics/").text
     raters = html.split('id="raters"', 1)[1].split("</section>", 1)[0]
     labels = re.findall(r'<svg class="spark"[^>]* aria-label="([^"]*)"', raters)
     assert len(labels) == 2

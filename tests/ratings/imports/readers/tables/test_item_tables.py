@@ -471,5 +471,5 @@ def test_own_parquet_export_can_be_imported_again(
 def test_file_of_items_only_shows_no_row_count(new_project_wizard: WizardClient) -> None:
     new_project_wizard.upload_and_validate(build_csv(TWEETS))
     page = get_page_text(new_project_wizard.get_page())
-    assert "none: a file of items" in page
+    assert "none (items only)" in page
     assert "<dt>Rows</dt>" not in page

@@ -23,7 +23,10 @@ from tests.ratings.imports.wizard_client import (
     snapshot_import_tables,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("what a file says does not depend on the database"),
+]
 
 
 @pytest.fixture
@@ -36,7 +39,8 @@ def import_content(tmp_path: Path, lead: Any) -> Any:
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         command_options = command.ImportOptions(project_name="Loaded", **options)
-        return command.import_file(path, project=None, by=lead, options=command_options)
+        with path.open("rb") as file:
+            return command.import_file(file, path, project=None, by=lead, options=command_options)
 
     return import_new_project
 
@@ -622,9 +626,11 @@ def test_same_file_twice_changes_nothing(import_content: Any, tmp_path: Path, le
         list(GoldAnswer.objects.values_list()),
         list(Assignment.objects.values_list()),
     )
-    second_result = command.import_file(
-        tmp_path / "file", project=result.project, by=lead, options=command.ImportOptions()
-    )
+    path = tmp_path / "file"
+    with path.open("rb") as file:
+        second_result = command.import_file(
+            file, path, project=result.project, by=lead, options=command.ImportOptions()
+        )
     assert second_result.stored
     after = (
         snapshot_import_tables(),
@@ -646,7 +652,7 @@ INVALID_FILES = {
     "cut off": (json.dumps(TASKS)[:-40], "is cut off"),
     "a wrong time": (
         json.dumps(TASKS).replace("2026-03-01T10", "2999-03-01T10", 1),
-        "lies in the future",
+        "is in the future",
     ),
     "a long key": ([{"id": "x" * 300, "text": "y", "label": ["z"]}], "300 characters; 255"),
     "half of a character": ('{"id": 1, "text": "\\ud800", "label": ["a"]}', "half of a character"),

@@ -1,4 +1,4 @@
-"""Batch jobs: count and refresh many small questions in one transaction.
+"""Count and refresh many small questions in one transaction.
 
 Questions that need more (a backlog, models, a changed scale, a failure) are left to
 `metrics.jobs.question_updates`, which processes one question after the other.
@@ -12,10 +12,10 @@ from django.db import connection, transaction
 
 from core.db import bulk
 from metrics import result_listeners
-from metrics.counting import batch_counting as counting
+from metrics.counting import small_question_counting as counting
 from metrics.counting import store
 from metrics.models import CountState
-from metrics.results import batch_results
+from metrics.results import small_question_results
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ def _update_candidates(candidates: list[int]) -> list[int]:
     versions = {pk: state.version for pk, state in states.items()}
     groups, rows, notes = counting.count_uncounted_items(states)
     for batch in groups:
-        batch_results.compute_batch_results(batch)
+        small_question_results.compute_small_question_results(batch)
     changed = [pk for pk, state in states.items() if state.version > versions[pk]]
     _save_states([states[pk] for pk in changed])
     counting.mark_ratings_counted(rows, notes)

@@ -1,13 +1,13 @@
-"""Compute results of several small questions of one scale together.
+"""Compute the results of several small questions of one scale together.
 
-See metrics.counting.batch_counting.
+See metrics.counting.small_question_counting.
 """
 
 from __future__ import annotations
 
 from django.utils import timezone
 
-from metrics.counting.batch_counting import BatchCounts
+from metrics.counting.small_question_counting import SmallQuestionCounts
 from metrics.models import PatternTally
 
 from . import question_results
@@ -19,8 +19,8 @@ MAX_CUMULATIVE_DAYS = (
 )
 
 
-def compute_batch_results(batch: BatchCounts) -> None:
-    """Compute the results that counting changed.
+def compute_small_question_results(batch: SmallQuestionCounts) -> None:
+    """Compute and store the results of these questions that counting changed.
 
     Call it under the questions' locks and in the transaction of counting, which marks nothing
     stale.
@@ -49,7 +49,7 @@ def compute_batch_results(batch: BatchCounts) -> None:
                 state, builder, days, (items_by_day[0], items_by_day[1]), deferred=deferred
             )
             updates.append(update)
-        question_results.write_results(
+        question_results.compute_and_write_results(
             updates, loaded.patterns, scale, [batch.labels[pk] for pk in batch.days]
         )
     rater_results.compute_rater_results(batch.scope, batch.raters, scale)

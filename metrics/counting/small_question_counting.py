@@ -33,7 +33,7 @@ DAYS_PER_QUESTION = 1 << 40  # offset between the days of two questions; larger 
 
 
 @dataclass
-class BatchCounts:
+class SmallQuestionCounts:
     """Changes of counts of several questions, whose scales differ in labels only.
 
     ``days``: the changed days of each question; ``raters``: the changed raters.
@@ -128,7 +128,7 @@ def _update_items_and_raters_versions(question_ids: Sequence[int]) -> None:
 
 def count_uncounted_items(
     states: Mapping[int, CountState],
-) -> tuple[list[BatchCounts], np.ndarray, list[int]]:
+) -> tuple[list[SmallQuestionCounts], np.ndarray, list[int]]:
     """Count the uncounted items of the questions, under their locks.
 
     Returns the groups of what changed, the ratings as they were read (rating_rows.ROW), which are
@@ -149,7 +149,7 @@ def count_uncounted_items(
     for scale, labels in _group_by_scale(items_by_question.keys() - skipped):
         in_group = np.isin(question_ids, list(labels))
         group_states = {pk: states[pk] for pk in labels}
-        group = BatchCounts(
+        group = SmallQuestionCounts(
             scale,
             labels,
             group_states,
@@ -204,7 +204,7 @@ def _map_raters_to_questions(rows: np.ndarray, question_ids: np.ndarray) -> dict
     return dict(zip(rows["rater"].tolist(), question_ids.tolist(), strict=True))
 
 
-def _add_group(group: BatchCounts, rows: np.ndarray, question_ids: np.ndarray) -> None:
+def _add_group(group: SmallQuestionCounts, rows: np.ndarray, question_ids: np.ndarray) -> None:
     """Add what changed to the counts of questions of one scale, and to their states."""
     scale, states, width = group.scale, group.states, group.scale.width
     patterns = _tally_patterns(rows, question_ids, "code", width) - _tally_patterns(
@@ -271,7 +271,7 @@ def _split_by_question(patterns: tally.PatternCounts) -> Iterator[tuple[int, tal
 
 
 def _record_changes(
-    group: BatchCounts,
+    group: SmallQuestionCounts,
     changes: Mapping[int, tally.PatternCounts],
     pairs: tally.PairTables,
     raters: np.ndarray,

@@ -10,9 +10,9 @@ import pytest
 from django.db.models import Max
 
 from metrics import tasks
-from metrics.counting import batch_counting as counting
+from metrics.counting import small_question_counting as counting
 from metrics.integrity.audit import audit_question
-from metrics.jobs import batch_jobs, question_updates
+from metrics.jobs import question_updates, small_question_updates
 from metrics.models import CountState, Result
 from metrics.results import refresh
 from projects.models import Rater
@@ -75,11 +75,11 @@ def test_any_history_is_counted_exactly_in_one_pass(
     for size in (12, 1, 6):
         for question in questions:
             rate_randomly(question, rng, size)
-        assert batch_jobs.update_small_questions(excluded=set()) == len(questions)
+        assert small_question_updates.update_small_questions(excluded=set()) == len(questions)
         for question in questions:
             invariants.check(question.pk)
             refresh.compute_deferred_cumulative_results(question.pk)
-        assert batch_jobs.update_small_questions(excluded=set()) == 0
+        assert small_question_updates.update_small_questions(excluded=set()) == 0
     categories = Result.objects.get(question=questions[3], period_unit="all").details["categories"]
     assert categories[0]["label"] == "nothing at all"
 
@@ -90,7 +90,7 @@ def test_question_unfit_for_batch_is_counted_separately(questions: list[Any]) ->
         rate_randomly(question, rng, 8)
     Rater.objects.filter(project=questions[0].project, key="r1").update(kind=Rater.Kind.MODEL)
     CountState.objects.create(question=questions[1], unrefreshed=1)
-    assert batch_jobs.update_small_questions(excluded=set()) == 3
+    assert small_question_updates.update_small_questions(excluded=set()) == 3
     assert question_updates.sweep_questions() == 2
     for question in questions[1:]:
         invariants.check(question.pk)

@@ -12,8 +12,8 @@ import pytest
 from django.db import connections
 from django.http import HttpResponse, StreamingHttpResponse
 
-from agreement_site.server import concurrency
-from agreement_site.server.concurrency import MAX_BUFFERED_BYTES, ConcurrencyLimiter
+from agreement_site.server import concurrency_limit
+from agreement_site.server.concurrency_limit import MAX_BUFFERED_BYTES, ConcurrencyLimiter
 
 Site = Callable[[dict[str, Any]], Any]
 
@@ -129,7 +129,7 @@ def test_large_bodies_leave_slots_to_other_requests(thread_pool: ThreadPoolExecu
 def test_large_body_waits_for_a_limited_time(
     thread_pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(concurrency, "MAX_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(concurrency_limit, "MAX_WAIT_SECONDS", 0.01)
     server = limit_site(lambda environ: HttpResponse(environ["wsgi.input"].read()), 2)
     held_body = HeldBody()
     large_response = thread_pool.submit(send_request, server, held_body, MAX_BUFFERED_BYTES + 1)

@@ -1,0 +1,150 @@
+"""Agreement before and after each change of the guidelines.
+
+The day of a change is left out, so that no day has ratings under two versions. Workers compute the
+agreement under each version as a filtered result.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from metrics.filters import RatingFilter
+from metrics.views.common import live_updates
+from metrics.views.common.selection import Selection, get_permitted_selection
+from metrics.views.common.sources.filtered import FilteredProjectSource
+from projects.models import GuidelineVersion
+
+MAX_VERSIONS = 6  # the latest versions; each needs a filtered result of its own
+
+
+@dataclass(frozen=True)
+class VersionAgreement:
+    """The headline coefficient of the ratings under one version of the guidelines.
+
+    ``from_date``, ``to_date``: the days of its ratings, None for the version in force; ``name``,
+    ``estimate``: None without ratings to compare, and while ``is_pending``.
+    """
+
+    version: GuidelineVersion
+    from_date: datetime.date
+    to_date: datetime.date | None
+    name: str | None
+    estimate: Mapping[str, Any] | None
+    is_pending: bool
+
+
+@dataclass(frozen=True)
+class GuidelineEffect:
+    """The change of agreement from one version of the guidelines to the next.
+
+    ``low``, ``high``: 95% interval of the change from the intervals of both values (Zou & Donner
+    2008, Statistics in Medicine 27, 1693-1702).
+    """
+
+    before: VersionAgreement
+    after: VersionAgreement
+    change: float
+    low: float
+    high: float
+
+    @property
+    def direction(self) -> str:
+        """Return "rose", "fell", or "unclear" where the change may be chance."""
+        if self.low > 0:
+            return "rose"
+        return "fell" if self.high < 0 else "unclear"
+
+
+@login_required
+@require_safe
+def show_guideline_effect(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show agreement under each of the latest versions of the guidelines, and its changes."""
+    selection = get_permitted_selection(request, project_id)
+    agreements = list_version_agreements(selection)
+    is_pending = any(agreement.is_pending for agreement in agreements)
+    if live_updates.is_live_request(request):
+        return live_updates.build_pending_response(pending=is_pending)
+    context = {
+        "project": selection.project,
+        "selection": selection,
+        "agreements": agreements[::-1],
+        "effects": list_effects(agreements)[::-1],
+        "is_pending": is_pending,
+        "max_versions": MAX_VERSIONS,
+    }
+    return render(request, "metrics/changes/guideline_effect.html", context)
+
+
+def list_version_agreements(selection: Selection) -> list[VersionAgreement]:
+    """Return the agreement under the latest versions, oldest first; requests missing results."""
+    versions = list(selection.project.guideline_versions.order_by("number"))
+    zone = ZoneInfo(selection.project.time_zone)
+    days = [version.created_at.astimezone(zone).date() for version in versions]
+    one_day = datetime.timedelta(days=1)
+    agreements = []
+    for index in range(max(len(versions) - MAX_VERSIONS, 0), len(versions)):
+        # Before the first version there were no guidelines, so its first day counts.
+        from_date = days[index] if index == 0 else days[index] + one_day
+        to_date = days[index + 1] - one_day if index + 1 < len(versions) else None
+        agreements.append(_get_agreement(selection, versions[index], from_date, to_date))
+    return agreements
+
+
+def _get_agreement(
+    selection: Selection,
+    version: GuidelineVersion,
+    from_date: datetime.date,
+    to_date: datetime.date | None,
+) -> VersionAgreement:
+    if to_date is not None and to_date < from_date:  # in force for less than a whole day
+        return VersionAgreement(version, from_date, to_date, None, None, is_pending=False)
+    source = FilteredProjectSource(
+        Selection(
+            selection.project, selection.questions, selection.question, selection.scale,
+            None, None, None, RatingFilter(from_date=from_date, to_date=to_date),
+        )
+    )  # fmt: skip
+    if source.pending:
+        return VersionAgreement(version, from_date, to_date, None, None, is_pending=True)
+    headline = source.question_result.headline
+    estimate = headline.get("value")
+    has_value = estimate is not None and estimate["value"] is not None
+    return VersionAgreement(
+        version,
+        from_date,
+        to_date,
+        headline.get("name"),
+        estimate if has_value else None,
+        is_pending=False,
+    )
+
+
+def list_effects(agreements: list[VersionAgreement]) -> list[GuidelineEffect]:
+    """Return the changes between versions that follow each other, oldest first.
+
+    Versions without a value are left out; values of two coefficients are not compared.
+    """
+    with_value = [agreement for agreement in agreements if agreement.estimate is not None]
+    effects = []
+    for before, after in pairwise(with_value):
+        old, new = before.estimate, after.estimate
+        if old is None or new is None or before.name != after.name:
+            continue
+        if None in (old["low"], old["high"], new["low"], new["high"]):
+            continue
+        change = new["value"] - old["value"]
+        low = change - math.hypot(new["value"] - new["low"], old["high"] - old["value"])
+        high = change + math.hypot(new["high"] - new["value"], old["value"] - old["low"])
+        effects.append(GuidelineEffect(before, after, change, low, high))
+    return effects

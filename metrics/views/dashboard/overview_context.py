@@ -1,0 +1,152 @@
+"""Template context of the overview of a question: state, next actions, raters and progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.functional import Promise
+
+from metrics.views.common import getting_started
+from metrics.views.common.live_updates import LiveSettings
+from metrics.views.common.rater_columns import SORTABLE_COLUMNS
+from metrics.views.common.selection import Selection
+from metrics.views.common.sources.base import ProjectSource
+from metrics.views.common.trends import trend_points
+from projects.models import Rater
+
+from . import dashboard_context
+from .tables import summarize_coverage
+from .verdict import NextAction, build_verdict
+
+MAX_RATERS = 5  # in the card; the page of raters lists all
+MAX_PACE_PERIODS = 4  # newest periods of the pace
+
+LIVE = LiveSettings(
+    seconds=1,
+    summary=True,
+    fragments=("getting-started", "headline", "do-next", "raters", "progress", "trend-table"),
+)
+
+
+@dataclass(frozen=True)
+class RaterLine:
+    """A rater of the card: the one to check first, or the one who agrees least with the others.
+
+    ``status``: label of the status, empty where it is not known; ``needs_check``: whether it asks
+    for an action; ``agreement``: estimate of kappa with the other raters.
+    """
+
+    key: str
+    name: str
+    status: str | Promise
+    needs_check: bool
+    agreement: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class RaterJudgements:
+    """The raters of a question by status, worst first, and what to do about the question.
+
+    ``n_raters``, ``n_to_check``: numbers of all raters, and of those whose status is not fine.
+    """
+
+    lines: Sequence[RaterLine]
+    n_raters: int
+    n_to_check: int
+    actions: Sequence[NextAction]
+
+
+# Functions that judge the raters of a selection without a filter, and return at most this number of
+# lines. Packages above register theirs at startup.
+JUDGEMENT_SOURCES: list[Callable[[Selection, int], RaterJudgements]] = []
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Items with enough ratings, and the pace.
+
+    ``pace``: mean number of ratings of the newest periods of the trend; None without any.
+    """
+
+    complete: int
+    total: int
+    overlap: int
+    pace: float | None
+    period: str
+
+
+def build_overview_context(selection: Selection, source: ProjectSource) -> dict[str, Any]:
+    """Return the template context of the four cards."""
+    context = dashboard_context.build_headline_context(selection, source)
+    result = source.question_result
+    trend = source.get_table_trend(selection.coefficient)
+    (points,) = trend.lines
+    can_draw = trend_points.is_drawable(points)
+    steps = [] if selection.filter else getting_started.list_steps(selection.project, result)
+    has_started = bool(result) or not steps
+    fragment_key = f"{'trend' if can_draw else ''}{'' if has_started else '-first'}"
+    judgements = _judge_raters(selection, source)
+    return context | {
+        "judgements": judgements,
+        "verdict": build_verdict(
+            selection,
+            source,
+            context["headline_name"],
+            context["headline"],
+            actions=judgements.actions,
+        ),
+        "steps": steps,
+        "begun": has_started,
+        "trend_note": dashboard_context.get_trend_note(selection, result),
+        "period": trend.period,
+        "points": points,
+        "is_drawn": can_draw,
+        "older": trend.n_older,
+        "progress": _measure_progress(selection, source, trend.period, points),
+        # Key of the charts on the page; when it changes, the page is reloaded.
+        "fragment_key": "starting" if steps and result is None else fragment_key,
+    }
+
+
+def _judge_raters(selection: Selection, source: ProjectSource) -> RaterJudgements:
+    """Return the judgements of packages above; with a filter, the raters who agree least.
+
+    Statuses are of all ratings, so that they do not apply to filtered ratings.
+    """
+    if not selection.filter:
+        for judge_raters in JUDGEMENT_SOURCES:
+            return judge_raters(selection, MAX_RATERS)
+    outliers = source.outlier_keys
+    results = source.list_rater_results(SORTABLE_COLUMNS["vs_peers"], descending=False)
+    people = [result for result in results if result.rater.kind == Rater.Kind.HUMAN]
+    people.sort(key=lambda result: result.rater.key not in outliers)
+    lines = [
+        RaterLine(
+            result.rater.key,
+            str(result.rater),
+            "",
+            result.rater.key in outliers,
+            result.coefficients.get(selection.vs_peers),
+        )
+        for result in people[:MAX_RATERS]
+    ]
+    return RaterJudgements(lines, len(people), len(outliers), [])
+
+
+def _measure_progress(
+    selection: Selection,
+    source: ProjectSource,
+    period: str,
+    points: Sequence[trend_points.TrendPoint],
+) -> Progress:
+    coverage = summarize_coverage(selection, source.question_result, source.count_items())
+    numbers = [point.estimate.get("n_ratings") or 0 for point in points[-MAX_PACE_PERIODS:]]
+    return Progress(
+        coverage["enough"],
+        coverage["total"],
+        selection.project.overlap,
+        sum(numbers) / len(numbers) if len(points) > 1 else None,
+        period,
+    )
