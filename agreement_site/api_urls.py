@@ -4,6 +4,7 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularJSONAPIView
 
 from agreement_site.audit_log import api
+from ratings.imports.api.views import ImportsView
 
 # Public: authors of clients can read the schema, with or without a valid token.
 schema = SpectacularJSONAPIView.as_view(
@@ -13,6 +14,7 @@ schema = SpectacularJSONAPIView.as_view(
 urlpatterns = [
     path("", include("quality.api_urls")),  # before ratings: raters/status/ is no rater's key
     path("", include("ratings.api.urls")),
+    path("projects/<int:project_id>/imports/", ImportsView.as_view(), name="api-imports"),
     path("schema/", schema, name="api-schema"),
     path("audit-log/", api.SiteAuditLog.as_view(), name="api-site-audit-log"),
     path(

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from . import annotation_views, history_views, import_views, item_views, rater_views, views
+from . import annotation_views, history_views, item_views, rater_views, views
 
 PROJECT = "projects/<int:project_id>/"
 
@@ -11,6 +11,5 @@ urlpatterns = [
     path(f"{PROJECT}raters/<path:rater_key>/", rater_views.RaterView.as_view(), name="api-rater"),
     path(f"{PROJECT}ratings/", views.RatingsView.as_view(), name="api-ratings"),
     path(f"{PROJECT}ratings/history/", history_views.HistoryView.as_view(), name="api-history"),
-    path(f"{PROJECT}imports/", import_views.ImportsView.as_view(), name="api-imports"),
     path(f"{PROJECT}next/", annotation_views.NextItemView.as_view(), name="api-next"),
 ]

@@ -10,6 +10,7 @@ from django.core.management import CommandError, call_command
 
 from metrics.example import fleiss1971, loader, simulation
 from metrics.filtered import filtered_jobs
+from metrics.filters import RatingFilter
 from metrics.models import PairTally, RaterResult, Result
 from metrics.scale import QuestionScale
 from metrics.views.changes import guideline_effect
@@ -117,7 +118,14 @@ def test_everything_in_the_story_is_found_and_nothing_else(lead, simulated_data)
     assert GoldScore.objects.filter(question=question).count() == len(simulation.RATERS)
     assert not GoldIntervention.objects.exists()
     selection = Selection(
-        project, [question], question, QuestionScale.for_question(question), None, None, None, None
+        project,
+        [question],
+        question,
+        QuestionScale.for_question(question),
+        None,
+        None,
+        None,
+        RatingFilter(),
     )
     guideline_effect.list_version_agreements(selection)
     filtered_jobs.FILTERED_RESULT_JOB.sweep()

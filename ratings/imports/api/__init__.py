@@ -1,0 +1,1 @@
+"""Import of files by the API."""
