@@ -108,6 +108,15 @@ def find_example(owner: Any, name: str = TRANSLATIONS_PROJECT) -> Project | None
     )
 
 
+def is_sample_project(project: Project) -> bool:
+    """Return whether this is a sample project with a story; no query for other names."""
+    return project.name == TRANSLATIONS_PROJECT and (
+        Revision.objects.filter(
+            rating__question__project=project, source=Revision.Source.EXAMPLE
+        ).exists()
+    )
+
+
 def _load_fleiss(owner: Any) -> Project:
     question = NewQuestion(
         key="diagnosis",

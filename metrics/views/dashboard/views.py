@@ -20,7 +20,7 @@ from metrics.views.common.filter_bar import FilterBar, describe_empty_selection
 from metrics.views.common.selection import Selection, find_selection, get_choice, get_page_number
 from metrics.views.common.sources import get_sources
 from metrics.views.common.sources.base import ProjectSource
-from metrics.views.project_list import listing
+from metrics.views.project_list import example_views, listing
 from metrics.views.project_list.rows import ProjectGroup
 from metrics.views.questions import overview
 from projects.models import Member, Project
@@ -119,7 +119,12 @@ def dashboard(request: HttpRequest, project_id: int) -> HttpResponse:
         and overview.is_overview_requested(request)
     ):
         return overview.render_overview(request, project, selection.questions)
-    return _render_overview(request, project, selection)
+
+    def build_context(selection: Selection, source: ProjectSource) -> dict[str, Any]:
+        context = overview_context.build_overview_context(selection, source)
+        return context | {"has_tour": example_views.is_tour_shown(request, project)}
+
+    return _render_overview(request, project, selection, build_context)
 
 
 @login_required

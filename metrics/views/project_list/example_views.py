@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -10,7 +12,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from metrics.example import loader
-from projects.permissions import require_can_create_projects
+from projects.models import Member
+from projects.permissions import get_project, require_can_create_projects
+
+CLOSED_TOURS = "closed_tours"  # key of the session: ids of projects
 
 
 @login_required
@@ -30,4 +35,20 @@ def load_example(request: HttpRequest) -> HttpResponse:
     if project is None:  # the user left the project meanwhile
         return redirect("projects")
     messages.success(request, _("Here is the example; its numbers fill in within seconds."))
+    return redirect("dashboard", project.pk)
+
+
+def is_tour_shown(request: HttpRequest, project: Any) -> bool:
+    """Return whether the session shows the tour of a sample project; ``project``: with role."""
+    if project.role != Member.Role.LEAD or not loader.is_sample_project(project):
+        return False
+    return project.pk not in request.session.get(CLOSED_TOURS, [])
+
+
+@login_required
+@require_POST
+def close_tour(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Close the tour of a sample project for the rest of the session."""
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    request.session[CLOSED_TOURS] = [*request.session.get(CLOSED_TOURS, []), project.pk]
     return redirect("dashboard", project.pk)

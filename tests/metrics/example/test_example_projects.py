@@ -224,6 +224,19 @@ class TestLoadingExample:
             button_text in client.get("/").content.decode() for button_text in button_texts
         ] == [False, False]
 
+    def test_tour_links_to_what_there_is_to_find_until_it_is_closed(self, lead, client_for):
+        project = loader.load_examples(owner=lead)[1]
+        client = client_for(lead)
+        address = f"/projects/{project.pk}/"
+        page = client.get(address).text
+        assert "Tour of the sample project" in page
+        for path in ("alerts/", "raters/emil/", "raters/hana/", "guidelines/effect/", "gold/"):
+            assert f'href="{address}{path}"' in page
+            assert client.get(address + path).status_code == 200
+        assert client.post(f"{address}tour/close/")["Location"] == address
+        assert "Tour of the sample project" not in client.get(address).text
+        assert client.get(f"{address}tour/close/").status_code == 405
+
     def test_project_with_same_name_is_not_the_example(self, lead, make_project):
         from projects.models import Member
 
