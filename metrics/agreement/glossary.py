@@ -42,7 +42,7 @@ FORM_LABELS: dict[str, str] = {
 # Title and explanation of columns and marks shown with coefficients.
 TERMS: dict[str, tuple[str, str]] = {
     "interval": (
-        _("95 % interval"),
+        _("95% interval"),
         _(
             "In brackets: where the true value lies, in 97 of 100 simulated studies, and in 90 "
             "where items are few and a category is rare. Wide means few items; two values whose "
@@ -77,7 +77,7 @@ TERMS: dict[str, tuple[str, str]] = {
     "rests_on": (
         _("Based on"),
         _(
-            "The items or pairs of raters that the value is made of. An item with one rating "
+            "The items or pairs of raters behind the value. An item with one rating "
             "compares nothing."
         ),
     ),
@@ -105,9 +105,9 @@ TERMS: dict[str, tuple[str, str]] = {
     "scores": (
         _("Scores"),
         _(
-            "Numbers that stand for the categories: their own values, or the mean of a gold score "
-            "of the items that raters put in them. Quadratic weights on scores make kappa Lin’s "
-            "concordance."
+            "Numbers for the categories: their own values, or the mean gold score of the "
+            "items that raters put in them. With quadratic weights on scores, kappa "
+            "equals Lin’s concordance."
         ),
     ),
     "trend": (

@@ -29,7 +29,7 @@ MESSAGES: dict[str, str | Promise] = {
     "zip_cut": _("The ZIP archive or Excel workbook cannot be read: it is damaged or cut off."),
     "zip_many": _("The ZIP archive holds too many files; %(limit)s at most are allowed."),
     "zip_name": _("'%(value)s' in the ZIP archive leads out of it, or is no name of a file."),
-    "zip_duplicate_name": _("'%(value)s' stands twice in the ZIP archive."),
+    "zip_duplicate_name": _("'%(value)s' occurs twice in the ZIP archive."),
     "zip_locked": _("'%(value)s' in the ZIP archive is protected by a password."),
     "zip_kind": _(
         "'%(value)s' in the ZIP archive is no image, audio or video of a kind that can be "
@@ -56,7 +56,7 @@ MESSAGES: dict[str, str | Promise] = {
     ),
     "json_cut": _("The JSON ends in the middle of a record: the file is cut off."),
     "json_object": _(
-        "%(found)s stands where an object, {...}, with the fields of a record is needed."
+        "%(found)s was found instead of an object, {...}, with the fields of a record."
     ),
     "json_deep": _("The record is nested too deeply; %(limit)s levels at most are allowed."),
     "json_long": _("The record has more than %(limit)s characters, the most that is allowed."),
@@ -69,8 +69,8 @@ MESSAGES: dict[str, str | Promise] = {
         "allowed. Save the workbook once more with your spreadsheet program."
     ),
     "xlsx_gap": _(
-        "More than %(limit)s empty rows stand above this row. Delete them, or save the sheet "
-        "as CSV."
+        "There are more than %(limit)s empty rows above this row. Delete them, or save "
+        "the sheet as CSV."
     ),
     "xlsx_formula": _(
         "The cell holds a formula whose value is not stored in the workbook. Open and save it "
@@ -80,7 +80,9 @@ MESSAGES: dict[str, str | Promise] = {
         "The cell holds the error '%(value)s' of a spreadsheet program; a value is needed."
     ),
     "parquet": _("The Parquet file cannot be read further: it is damaged."),
-    "parquet_missing": _("This site cannot read Parquet: whoever runs it may install pyarrow."),
+    "parquet_missing": _(
+        "This site cannot read Parquet files. Ask an administrator to install pyarrow."
+    ),
     "xml": _("This is not valid XML: %(why)s."),
     "xml_entities": _("The XML declares a document type or entities, which are not allowed."),
     "gzip": _("The gzip archive cannot be unpacked: it is damaged or cut off."),
@@ -129,8 +131,8 @@ MESSAGES: dict[str, str | Promise] = {
         "%(other)s: '%(wanted)s'. An item has one content."
     ),
     "question_key": _(
-        "'%(value)s' cannot be the key of a question: letters, digits, '_', '.' and '-' are "
-        "allowed, 64 at most."
+        "'%(value)s' cannot be the ID of a question. Use up to 64 letters, digits, '_', "
+        "'.' and '-'."
     ),
     "questions_many": _(
         "'%(value)s' is one question more than the %(limit)s that a project may have."
@@ -144,9 +146,9 @@ MESSAGES: dict[str, str | Promise] = {
         "measurements, `manage.py agreement FILE --scale interval` computes their agreement; "
         "else choose another column of labels."
     ),
-    "item_unknown": _("'%(value)s' is no item of this project, and new items are not to be made."),
+    "item_unknown": _("'%(value)s' is not an item of this project, and new items are not allowed."),
     "rater_unknown": _(
-        "'%(value)s' is no rater of this project, and new raters are not to be made."
+        "'%(value)s' is not a rater of this project, and new raters are not allowed."
     ),
     "time": _("%(reason)s."),
     "guidelines": _(

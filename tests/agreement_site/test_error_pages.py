@@ -37,7 +37,7 @@ UNKNOWN_ADDRESSES = [
     ("?coefficient=odd", "coefficient is one of ", ""),
     ("no-such-page/", "renamed or deleted", ""),
     ("settings/questions/odd/", "renamed or deleted", "settings/"),
-    ("items/?attribute=odd", "An attribute is asked for by its name and value", "items/"),
+    ("items/?attribute=odd", "Enter an attribute as name and value", "items/"),
 ]
 
 

@@ -186,8 +186,8 @@ KENDALL_TAU_B = Coefficient(
     name="kendall_tau_b",
     label=_("Kendall’s tau-b"),
     description=_(
-        "How much more often two items stand in the same order for both raters than in the "
-        "opposite one; ties are taken into account."
+        "How much more often both raters put two items in the same order than in the "
+        "opposite one, adjusted for ties."
     ),
     formula="(C - D) / sqrt((n0 - n1) (n0 - n2))",
     low=-1,

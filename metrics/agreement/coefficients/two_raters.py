@@ -202,8 +202,8 @@ PABAK = Coefficient(
     name="pabak",
     label=_("PABAK, adjusted for prevalence and bias"),
     description=_(
-        "Kappa as it would be if all categories were used equally often by both: it rests on "
-        "the percent agreement alone."
+        "Kappa as if both used all categories equally often. It depends on the percent "
+        "agreement only."
     ),
     formula="(k P_o - 1) / (k - 1)",
     low=-1,

@@ -59,8 +59,8 @@ ADVICE: dict[str, CoefficientAdvice] = {
             " categories, and where one of them prevails."
         ),
         _(
-            "Whenever it stands alone: with 95 of 100 items in one category, two raters who do not"
-            " even look agree on 90."
+            "On its own: with 95 of 100 items in one category, two raters who do not even"
+            " look agree on 90."
         ),
         _("never the same"),
     ),
@@ -70,8 +70,8 @@ ADVICE: dict[str, CoefficientAdvice] = {
             " falls where one category prevails, though raters do nothing worse."
         ),
         _(
-            "Where nearly all ratings are in one category (see Gwet’s AC1 beside it), where harder"
-            " items got more ratings, and with fewer than 30 items."
+            "Where nearly all ratings are in one category (compare Gwet’s AC1), where "
+            "harder items got more ratings, and with fewer than 30 items."
         ),
     ),
     "cohen_kappa": CoefficientAdvice(
@@ -130,7 +130,7 @@ WEIGHTING_ADVICE: dict[str, Promise] = {
         "Quadratic weights: a miss costs the square of its steps. Of four categories one step off"
         " counts as 0.89 agreed, two as 0.56, the far end as nothing."
     ),
-    "custom": _("Custom weights: how much two answers agree stands in the set-up of the question."),
+    "custom": _("Custom weights: the question defines how much two answers agree."),
 }
 
 

@@ -39,7 +39,7 @@ UNDEFINED_REASONS: dict[str, Promise] = {
     "no_repeats": _("nothing was rated twice"),
     "too_short": _("too few compared items before any onset"),
     "no_peers": _("nobody else rated the same items"),
-    "cannot_tell_who": _("two raters only: which of them moved cannot be told"),
+    "cannot_tell_who": _("two raters only: the data cannot tell which one changed"),
     "tied": _("tied"),
     "no_scores": _("no item or category has such a number"),
     "equal_scores": _("all categories have the same score"),

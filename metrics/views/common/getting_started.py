@@ -87,7 +87,7 @@ def build_steps(
             build_url("people"),
         ),
         SetupStep(
-            _("Ratings an item"),
+            _("Ratings per item"),
             format_count(project.overlap),
             has_overlap,
             _("Raise it"),

@@ -179,8 +179,8 @@ def _describe_little_overlap(
     values: dict[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "Only %(shared)s of %(rated)s rated items have two or more ratings: everything about "
-        "agreement rests on these."
+        "Only %(shared)s of %(rated)s rated items have two or more ratings. All agreement"
+        " statistics are based on these."
     ) % {
         "shared": format_count(values["shared_items"]),
         "rated": format_count(values["rated_items"]),
@@ -240,8 +240,9 @@ def _describe_consistency_only(
 def _describe_few_items(values: dict[str, Any], _labels: list[str], _names: dict[int, str]) -> str:
     shared = values["shared_items"]
     return ngettext(
-        "It rests on %(n)s item with two or more ratings: with fewer than 30 it may be far off.",
-        "It rests on %(n)s items with two or more ratings: with fewer than 30 it may be far off.",
+        "Based on %(n)s item with two or more ratings. With fewer than 30 items it may be far off.",
+        "Based on %(n)s items with two or more ratings. With fewer than 30 items it may "
+        "be far off.",
         shared,
     ) % {"n": format_count(shared)}
 

@@ -151,12 +151,12 @@ def _build_basis(facts: Facts, zone: ZoneInfo) -> ReportSection:
         (_("Rated from, to"), " – ".join(dict.fromkeys(rated_from_to))),
         (_("People"), format_count(facts["n_people"])),
         (_("Models"), ", ".join(facts["models"]) or format_count(0)),
-        (_("The value rests on"), _describe_basis(value)),
+        (_("Based on"), _describe_basis(value)),
         (_("Scale"), f"{Scale(declared['scale']).label}: {labels}"),
         (_("Weights"), str(Weights(declared["weights"]).label)),
         (_("Guidelines"), _format_version(facts["guidelines"])),
     ]
-    return ReportSection(_("What it rests on"), rows=[row for row in rows if row[1]])
+    return ReportSection(_("Basis"), rows=[row for row in rows if row[1]])
 
 
 def _format_version(number: int) -> str:
@@ -233,7 +233,7 @@ def _build_hash(facts: Facts) -> ReportSection:
         "code a line, in the order of the bytes of item and rater. The same moment gives the same."
     )
     return ReportSection(
-        _("The ratings it rests on"), paragraphs=_build_paragraphs(facts["hash"], explanation)
+        _("Ratings behind it"), paragraphs=_build_paragraphs(facts["hash"], explanation)
     )
 
 

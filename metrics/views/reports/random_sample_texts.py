@@ -29,10 +29,10 @@ def describe_random_sample(headline: dict[str, Any]) -> str:
         return ""
     n_left_out, pooled = headline["sample"]["left_out"], headline["pooled"]
     template = ngettext(
-        "It rests on ratings drawn at random: %(n)s rating that was asked for because others had "
-        "left its item in doubt is left out. %(coefficient)s of all ratings is %(value)s.",
-        "It rests on ratings drawn at random: %(n)s ratings that were asked for because others had "
-        "left their items in doubt are left out. %(coefficient)s of all ratings is %(value)s.",
+        "Based on a random sample: %(n)s rating that was requested because its item was "
+        "uncertain is left out. %(coefficient)s of all ratings is %(value)s.",
+        "Based on a random sample: %(n)s ratings that were requested because their items "
+        "were uncertain are left out. %(coefficient)s of all ratings is %(value)s.",
         n_left_out,
     )
     return template % {

@@ -71,14 +71,14 @@ def _list_size_cautions(facts: Facts) -> list[str]:
     name, value = facts["headline"]["name"], facts["headline"]["value"]
     scheme, caution_texts = facts["band_scheme"], []
     if value["low"] is None:
-        caution_texts.append(_("How sure it is: there is no interval."))
+        caution_texts.append(_("Its uncertainty: there is no interval."))
     elif value["n_items"] < MIN_ITEMS:
         caution_texts.append(
             ngettext(
-                "That the interval is exact: it rests on %(n)s item, and such intervals hold from "
-                "about %(enough)s on.",
-                "That the interval is exact: it rests on %(n)s items, and such intervals hold from "
-                "about %(enough)s on.",
+                "That the interval is exact: it is based on %(n)s item, and such "
+                "intervals need about %(enough)s.",
+                "That the interval is exact: it is based on %(n)s items, and such "
+                "intervals need about %(enough)s.",
                 value["n_items"],
             )
             % {"n": format_count(value["n_items"]), "enough": MIN_ITEMS}
@@ -106,13 +106,16 @@ def _list_size_cautions(facts: Facts) -> list[str]:
             )
     if not bands.is_designed_for(name, scheme):
         caution_texts.append(
-            _("That %(scheme)s’s words fit this coefficient: they were made for another.")
+            _(
+                "That the labels of %(scheme)s fit this coefficient: they were developed "
+                "for another."
+            )
             % {"scheme": BandScheme(scheme).label}
         )
     bar = facts["bar"]
     if bar is not None and (value["value"] if value["low"] is None else value["low"]) < bar:
         caution_texts.append(
-            _("That the bar of %(bar)s is reached: the interval does not lie above it.")
+            _("That the target of %(bar)s is reached: the interval is not above it.")
             % {"bar": format_number(bar)}
         )
     return caution_texts

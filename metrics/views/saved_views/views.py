@@ -41,7 +41,7 @@ PARAMETER_NAMES = {
     "exclude": gettext_lazy("without"),
     "sample": gettext_lazy("items"),
     "show": gettext_lazy("only"),
-    "least": gettext_lazy("ratings at least"),
+    "least": gettext_lazy("minimum ratings"),
     "search": gettext_lazy("text"),
     "state": gettext_lazy("which items"),
     "answers": gettext_lazy("answers"),

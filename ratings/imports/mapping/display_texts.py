@@ -83,8 +83,8 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     ),
     "no_raters": (
         _(
-            "No column of raters was found, and items stand in several rows. Choose the column of"
-            " raters, or name the one rater of the file."
+            "No rater column was found, and items occur in several rows. Choose the rater"
+            " column, or name the file's only rater."
         ),
         "--map rater=COLUMN, or --rater NAME",
     ),

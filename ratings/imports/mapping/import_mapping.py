@@ -14,11 +14,10 @@ OWN_SOURCE = "concord"  # the source of this program's own exports as JSON Lines
 
 # Policy for an item that a rater rated more than once: which row becomes the current rating.
 DUPLICATE_POLICIES = {
-    "last": gettext_lazy("the last row of the file stands"),
-    "first": gettext_lazy("the first row of the file stands"),
+    "last": gettext_lazy("keep the last row of the file"),
+    "first": gettext_lazy("keep the first row of the file"),
     "repeat": gettext_lazy(
-        "the first row stands, and the second is kept as a repeat: how far raters agree with"
-        " themselves"
+        "keep the first row, and store the second as a repeat, which measures self-agreement"
     ),
 }
 # Which of the sheets of a workbook with the same columns are read, and what each of them is.
@@ -31,7 +30,7 @@ SHEET_CHOICES = {
 # An additional policy, offered when the project already has ratings of the same items and raters.
 KEEP_EXISTING_POLICY = (
     "again",
-    gettext_lazy("what the project has stands, and what the file says again is kept as a repeat"),
+    gettext_lazy("keep existing ratings, and store those of the file as repeats"),
 )
 
 

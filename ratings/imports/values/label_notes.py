@@ -27,9 +27,7 @@ UNDECIDED_KINDS = (MAYBE_MISSING, SIMILAR)
 
 NOTE_TEXTS: dict[str, str | Promise] = {
     MISSING: _("Read as missing values, not as labels: %(labels)s. Ratings left out: %(count)s."),
-    MAYBE_MISSING: _(
-        "These may stand for missing values, or be labels: %(labels)s. Ratings: %(count)s."
-    ),
+    MAYBE_MISSING: _("These may be missing values or labels: %(labels)s. Ratings: %(count)s."),
     EQUAL: _("Spellings of one label are joined: %(labels)s."),
     DECIMAL_COMMAS: _("Commas are read as decimal commas: %(labels)s."),
     SIMILAR: _(

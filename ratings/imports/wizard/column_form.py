@@ -57,16 +57,16 @@ class ColumnsForm(FileForm):
     )
     item = _build_column_field(
         gettext_lazy("Item"),
-        gettext_lazy("Its key. Without the column, the key is made from the content."),
+        gettext_lazy("ID of the item. Without this column, IDs are derived from the content."),
     )
     text = _build_column_field(gettext_lazy("Text"))
     html = _build_column_field("HTML")
     image = _build_column_field(
-        gettext_lazy("Picture"),
+        gettext_lazy("Image"),
         gettext_lazy("An address, or the name of a file uploaded under Data."),
     )
-    audio = _build_column_field(gettext_lazy("Sound"))
-    video = _build_column_field(gettext_lazy("Film"))
+    audio = _build_column_field(gettext_lazy("Audio"))
+    video = _build_column_field(gettext_lazy("Video"))
     content_columns = _build_columns_field(
         gettext_lazy("Further content"),
         gettext_lazy("Shown to raters under the column's name, such as source and translation."),
@@ -115,7 +115,7 @@ class ColumnsForm(FileForm):
     seconds = _build_column_field(gettext_lazy("Seconds spent"))
     guidelines = _build_column_field(
         gettext_lazy("Version of the guidelines"),
-        gettext_lazy("Under which the rating was made, in files that Concord wrote."),
+        gettext_lazy("Version under which the item was rated, in files exported by Concord."),
     )
     question = _build_column_field(
         gettext_lazy("Question key"),

@@ -20,7 +20,7 @@ class LabelsForm(forms.Form):
     """Form for missing-value codes, and for similar labels if there are any."""
 
     missing = forms.CharField(
-        label=gettext_lazy("Texts that stand for a missing value"),
+        label=gettext_lazy("Missing value codes"),
         max_length=2000,
         required=False,
         widget=forms.TextInput({"class": "mono", "autocomplete": "off"}),
@@ -70,7 +70,7 @@ class LabelsForm(forms.Form):
             return parse_label_list(self.cleaned_data["missing"])
         except ValueError:
             raise forms.ValidationError(
-                _("A quotation mark is not closed. A text with a comma stands in double quotes.")
+                _("A quotation mark is not closed. Enclose texts with commas in double quotes.")
             ) from None
 
     def get_mapping(self, mapping: ImportMapping) -> ImportMapping:

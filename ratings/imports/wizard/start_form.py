@@ -126,7 +126,7 @@ class StartForm(forms.Form):
             label=_("Categories, one a line, in their order"),
             widget=forms.Textarea({"rows": 4, "class": "mono"}),
             required=False,
-            help_text=_("May be left empty and made later, under Set-up."),
+            help_text=_("Optional. You can create questions later in Settings."),
         )
 
     def get_question_blocks(self) -> list[tuple[str, list[Any]]]:

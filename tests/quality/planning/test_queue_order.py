@@ -193,7 +193,7 @@ def test_headline_uses_only_randomly_sampled_ratings(
         assert "of what was drawn at random" in client.get(page).content.decode()
     facts = report_facts.compute_report_facts(rated_question, timezone.now())
     assert facts["headline"]["value"]["value"] == pytest.approx(before["value"])
-    assert "left their items in doubt are left out" in str(texts.build_methods(facts))
+    assert "because their items were uncertain are left out" in str(texts.build_methods(facts))
     assert f"{len(planned)} ratings were requested because" in data_card.build_data_card(
         rated_question
     )

@@ -50,7 +50,7 @@ def build_pair_matrix(raters: list[str], undefined_pairs: Sequence[tuple[str, st
         build_field("a", "nominal", _("rater")),
         build_field("b", "nominal", _("with")),
         build_decimal_field("value", _("kappa")),
-        build_decimal_field("low", _("95 % from")),
+        build_decimal_field("low", _("95% from")),
         build_decimal_field("high", pgettext("upper end of an interval", "to")),
         build_count_field("n_items", _("items in common")),
     ]

@@ -138,7 +138,7 @@ def build_trend_chart(
     tooltip = [
         build_field("start", "temporal", _("from"), format="%Y-%m-%d"),
         build_decimal_field("value", title),
-        build_decimal_field("low", _("95 % from")),
+        build_decimal_field("low", _("95% from")),
         build_decimal_field("high", pgettext("upper end of an interval", "to")),
         build_count_field("n_items", _("items")),
     ]
@@ -221,7 +221,7 @@ def build_versions_chart(
         build_field("version", "nominal", _("version")),
         build_field("start", "temporal", _("from"), format="%Y-%m-%d"),
         build_decimal_field("value", title),
-        build_decimal_field("low", _("95 % from")),
+        build_decimal_field("low", _("95% from")),
         build_decimal_field("high", pgettext("upper end of an interval", "to")),
         build_count_field("n_items", _("items")),
     ]

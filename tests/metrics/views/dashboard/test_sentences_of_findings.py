@@ -154,11 +154,11 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_rare_items_often, rate_any_items_often,
     ),
     "few items": (
-        "with fewer than 30 it may be far off", YES_NO, "nominal",
+        "With fewer than 30 items it may be far off", YES_NO, "nominal",
         lambda rng: rate_alike(rng, 29), lambda rng: rate_alike(rng, 30),
     ),
     "little overlap": (
-        "everything about agreement rests on these", YES_NO, "nominal",
+        "All agreement statistics are based on these", YES_NO, "nominal",
         lambda rng: [*rate_alike(rng, 40), *([["yes", None, None], ["no", None, None]] * 21)],
         lambda rng: [*rate_alike(rng, 40), *([["yes", None, None], ["no", None, None]] * 20)],
     ),

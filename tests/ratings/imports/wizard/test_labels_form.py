@@ -65,7 +65,7 @@ def test_a_code_can_be_kept_as_a_label(new_project_wizard: WizardClient) -> None
 def test_a_number_that_may_be_missing_is_asked_about(new_project_wizard: WizardClient) -> None:
     wizard = new_project_wizard
     wizard.upload_and_validate(b"item,rater,label\n1,a,1\n1,b,-99\n2,a,2\n2,b,3\n")
-    assert "may stand for missing values" in get_page_text(wizard.get_page())
+    assert "may be missing values" in get_page_text(wizard.get_page())
     assert wizard.start_import().status_code == 400
     wizard.client.post(wizard.run_url, {"action": "labels", "missing": "-99"})
     wizard.run_worker()

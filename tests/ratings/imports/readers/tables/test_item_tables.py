@@ -343,7 +343,7 @@ INVALID_UPLOADS = {
     "cut off": (json.dumps(TWEETS).encode()[:30], "Line 1: The JSON ends in the middle"),
     "no JSON": (b"[{'id': 1}]", "Line 1: This is not valid JSON: Expecting property name"),
     "nested bomb": (b'{"a":' * 100_000, "Line 1: The record is nested too deeply"),
-    "list bomb": (b"[" * 100_000, "stands where an object"),
+    "list bomb": (b"[" * 100_000, "was found instead of an object"),
     "doubled field": (b'{"id": 1, "id": 2}', "the field 'id' stands twice in one object"),
     "NaN": (b'[{"id": NaN}]', "NaN is no number"),
     "endless number": (b'[{"id": 1e999}]', "too large a number"),
