@@ -141,7 +141,7 @@ def test_failing_request_logs_a_traceback(
     def fail(*arguments: Any) -> None:
         raise RuntimeError("broken on purpose")
 
-    monkeypatch.setattr("metrics.views.dashboard.dashboard_context.build_context", fail)
+    monkeypatch.setattr("metrics.views.dashboard.overview_context.build_overview_context", fail)
     client = client_for(lead)
     client.raise_request_exception = False
     response = client.get(f"/projects/{project.pk}/")

@@ -75,7 +75,7 @@ def test_page_names_the_bootstrap(
     code_table: np.ndarray, question: Any, client: Any, lead: Any
 ) -> None:
     client.force_login(lead)
-    page = client.get(f"/projects/{question.project_id}/").content.decode()
+    page = client.get(f"/projects/{question.project_id}/statistics/").content.decode()
     assert "interval by 2,000 bootstrap replicates" in page
 
 

@@ -511,7 +511,7 @@ def test_settings_page_makes_a_fixed_number_of_queries(
         )
         add_question(project=project, question=question, by=lead)
     client = client_for(lead)
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(11):
         client.get(f"/projects/{project.pk}/settings/")
 
 

@@ -212,7 +212,7 @@ def test_labels_with_commas_have_an_order(lead: Any) -> None:
 
 
 def test_a_ratio_scale_has_no_negative_values() -> None:
-    with pytest.raises(CommandError, match="Values on a ratio scale can't be negative"):
+    with pytest.raises(CommandError, match="On a ratio scale values are 0 or more"):
         run_agreement(CASES / "negative_ratio.csv", "--scale", "ratio")
     assert run_agreement(CASES / "negative_ratio.csv", "--scale", "interval")["n_items"] == 6
 

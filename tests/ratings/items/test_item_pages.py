@@ -357,7 +357,7 @@ def test_rater_with_many_ratings_is_searched_in_batches(
     lead_client: Any, project: Project, item_ids: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = f"/projects/{project.pk}/items/"
-    assert "has the key or the name “x”" in get_text(lead_client.get(f"{address}?rater=x"))
+    assert "No rater “x” in this project." in get_text(lead_client.get(f"{address}?rater=x"))
     monkeypatch.setattr(item_rows, "ITEMS_PER_PAGE", 1)
     monkeypatch.setattr(item_search, "MAX_ITEMS_SCANNED", 2)  # r2 has three ratings
     found_keys, after = [], 0

@@ -63,7 +63,7 @@ INVALID_UPLOADS = {
     "PDF": (b"%PDF-1.7\n", "PDF"),
     "HTML": (b"  <!DOCTYPE html><script>alert(1)</script>", "HTML or XML"),
     "SVG": (b"<svg onload=alert(1)>", "HTML or XML"),
-    "JSON of no objects": (b'["a"]', 'Line 1: "a"] stands where an object'),
+    "JSON of no objects": (b'["a"]', 'Line 1: "a"] was found instead of an object'),
     "NUL in the first rows": (HEADER + b"a,b,c\nd,\0,f\n", "Line 3: There is a NUL character"),
     "open quote": (
         HEADER + b'a,b,"major\nc,d,minor\n',
@@ -144,7 +144,7 @@ def test_delimiters_are_guessed(wizard: WizardClient, delimiter: str) -> None:
 def test_latin1_must_be_chosen(wizard: WizardClient, encoding: str) -> None:
     content = (HEADER.decode() + "a,ann,minor\nStraße,Zoë,minor\n").encode(encoding)
     assert wizard.upload(content).status_code == 302
-    assert "line 3 has the byte 0xDF" in get_page_text(wizard.get_page())
+    assert "line 3 contains the byte 0xDF" in get_page_text(wizard.get_page())
 
     response = wizard.choose_columns()
     assert response.status_code == 400

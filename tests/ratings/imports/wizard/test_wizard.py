@@ -150,7 +150,7 @@ def test_unknown_time_zone_is_refused(new_project_wizard: WizardClient) -> None:
     new_project_wizard.upload(LONG_FILE)
     response = new_project_wizard.choose_columns(time_zone="Tokio")
     assert response.status_code == 400
-    assert "&#x27;Tokio&#x27; is no time zone" in response.text
+    assert "“Tokio” isn&#x27;t a time zone" in response.text
     assert new_project_wizard.run.state == "mapping"
 
 
