@@ -11,7 +11,7 @@ from quality.rater_status import comparison
 from quality.repeats import recomputation as repeats
 
 
-def sweep_all() -> int:
+def sweep_labels_and_queues() -> int:
     """Recompute outdated labels, update requested ratings and plan queues.
 
     Returns the number of labels computed.
@@ -27,7 +27,7 @@ def sweep_alerts() -> int:
     return sweep.sweep_alerts()
 
 
-def sweep_gold() -> int:
+def sweep_gold_and_repeats() -> int:
     """Recompute outdated scores on gold and of repeats."""
     return gold.sweep() + repeats.sweep()
 

@@ -42,7 +42,7 @@ class TooManyTries(Exception):
         self.seconds = seconds
 
 
-def count_password_try(username: str, address: str) -> int:
+def count_try_and_get_wait(username: str, address: str) -> int:
     """Count an attempt; return the seconds to wait for the next one, 0 if this one is allowed."""
     now = timezone.now()
     AttemptCounter.objects.filter(since__lte=now - LONG_WINDOW).delete()

@@ -79,7 +79,7 @@ MODEL_NAMES = {
     "ratings.RaterMessage": _("messages to raters"),
     "ratings.RaterQueue": _("queues of raters"),
     "ratings.Rating": _("ratings by raters"),
-    "ratings.Revision": _("revisions of ratings"),
+    "ratings.Revision": _("rating revisions"),
     "ratings.TimezoneBackfill": _("changes of the time zone"),
     "ratings.UncountedItem": _("uncounted items"),
     "usersessions.UserSession": _("sessions"),

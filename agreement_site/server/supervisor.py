@@ -209,12 +209,12 @@ class Supervisor:
         orphaned = self.parent is not None and os.getppid() != self.parent
         return self.stop_requests > 0 or orphaned
 
-    def _update_watcher(self) -> None:
+    def _pass_groups_to_watcher(self) -> None:
         self.watcher.set_groups([child.process.pid for child in self.children if child.process])
 
     def _start(self, child: Child) -> None:
         child.start()
-        self._update_watcher()
+        self._pass_groups_to_watcher()
 
     def _wait_until_ready(self, child: Child) -> None:
         deadline = time.monotonic() + READY_TIMEOUT_SECONDS

@@ -151,7 +151,7 @@ _ANY_TEXT, _OTHERS_TEXT = gettext_noop("any"), gettext_noop("others")
 _TWO_TEXT = gettext_noop("two")
 TABLE = (
     HeadlineTableRow("two_raters", _UNORDERED, _TWO_TEXT, _ANY_TEXT,
-         gettext_noop("Cohen's kappa; under custom weights where declared")),
+         gettext_noop("Cohen’s kappa, with custom weights if any are set")),
     HeadlineTableRow("two_raters", _RANKED, _TWO_TEXT, _ANY_TEXT,
          gettext_noop("weighted kappa: declared weights, else quadratic; unweighted beside")),
     HeadlineTableRow("two_raters", _NUMERIC, _TWO_TEXT, _ANY_TEXT,

@@ -33,7 +33,7 @@ class RaterKinds:
     """Ids of model raters, and whether ratings of models are tallied separately.
 
     `separates_models`: whether models are separate from people; `models`: the raters at hand that
-    are models. `model_raters` and `has_changed_kinds` are the values for the
+    are models. `model_raters` and `needs_recount` are the values for the
     question's CountState.
     """
 

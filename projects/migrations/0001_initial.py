@@ -3,7 +3,7 @@
 import django.db.models.deletion
 import django.db.models.functions.datetime
 import django.utils.timezone
-import projects.models.item_content
+import projects.models.has_content_field
 from django.conf import settings
 from django.db import migrations, models
 
@@ -103,7 +103,7 @@ class Migration(migrations.Migration):
                     ('slots_taken', models.PositiveIntegerField(db_default=0, default=0, editable=False)),
                     ('extra_slots', models.PositiveSmallIntegerField(db_default=0, default=0, editable=False)),
                     ('planned_position', models.PositiveIntegerField(editable=False, null=True)),
-                    ('has_content', projects.models.item_content.HasContentField(db_default=False, default=False, editable=False)),
+                    ('has_content', projects.models.has_content_field.HasContentField(db_default=False, default=False, editable=False)),
                     ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
                     ('version', models.PositiveIntegerField(db_default=1, default=1, editable=False)),
                     ('version_since', models.DateTimeField(blank=True, editable=False, null=True)),

@@ -1,8 +1,8 @@
 """Models of projects, members, items, questions and raters."""
 
 from .deletion import Deletion
+from .has_content_field import has_content
 from .item import AVAILABLE, WITHDRAWN, WITHOUT_CONTENT, GoldAnswer, Item, ItemVersion
-from .item_content import has_content
 from .member import ApiToken, Member
 from .member_offer import MemberOffer
 from .project import BandScheme, GuidelineVersion, Project, QueueOrder

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from projects.querysets import GoldQuerySet
 
-from .item_content import HasContentField
+from .has_content_field import HasContentField
 from .project import Project
 from .question import Question
 

@@ -16,7 +16,7 @@ from ratings.services.rating_times import EPOCH
 Rows = list[dict[str, Any]]
 
 _TITLES: dict[str, Promise] = {
-    AlertMeasure.BIAS: gettext_lazy("bias against the others"),
+    AlertMeasure.BIAS: gettext_lazy("bias relative to the others"),
     AlertMeasure.AGREEMENT: gettext_lazy("agreement (kappa)"),
 }
 

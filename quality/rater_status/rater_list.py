@@ -161,7 +161,7 @@ class RaterList:
 
     @cached_property
     def raters(self) -> list[RaterListEntry]:
-        """All raters with their flags, unordered."""
+        """All people who rate, with status and flags, unordered; models are left out."""
         people = Rater.objects.filter(project=self.question.project_id, kind=Rater.Kind.HUMAN)
         alerts = get_unresolved_alerts_by_rater(self.question)
         drift_states = DriftState.objects.filter(question=self.question, watched=True)

@@ -252,7 +252,12 @@ def _add_quality_data(world: SampleWorld, question: Question, lead: User) -> Non
     exam_settings.set_exam_rules(question=question, by=lead, required=True, max_attempts=1)
     LabelRules.objects.create(question=question, show_to_raters=True, show_after_days=0)
     counting.sweep_all()
-    for sweep in (tasks.sweep_all, tasks.sweep_gold, tasks.sweep_alerts, tasks.sweep_raters):
+    for sweep in (
+        tasks.sweep_labels_and_queues,
+        tasks.sweep_gold_and_repeats,
+        tasks.sweep_alerts,
+        tasks.sweep_raters,
+    ):
         sweep()
     address = f"/projects/{project.pk}/"
     eve = world.clients["eve"]

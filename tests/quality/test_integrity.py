@@ -36,7 +36,7 @@ def audited_question(rated_question: Question, lead: User) -> Question:
             source="form",
         )  # fmt: skip
     update_question(rated_question.pk)
-    assert tasks.sweep_gold() == 2 and tasks.sweep_alerts() == 1
+    assert tasks.sweep_gold_and_repeats() == 2 and tasks.sweep_alerts() == 1
     return rated_question
 
 

@@ -45,7 +45,7 @@ class ThrottledModelBackend(ModelBackend):
         if request is None:  # called by a management command
             return super().authenticate(request, username, password, **extra)
         name, address = (username or "")[:150], security_log.get_client_address(request)
-        wait_seconds = attempt_limits.count_password_try(name, address)
+        wait_seconds = attempt_limits.count_try_and_get_wait(name, address)
         attempt_limits.raise_if_limited(wait_seconds, name_sha256=security_log.hash_username(name))
         user = super().authenticate(request, username, password, **extra)
         if user is None:

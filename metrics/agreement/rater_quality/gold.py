@@ -191,8 +191,8 @@ def find_pause(evidence_path: npt.ArrayLike, threshold: float = PAUSE_EVIDENCE) 
 class SuspectGold:
     """Evidence that the gold answer of an item is wrong.
 
-    probability: that it is wrong; n_raters: raters who answered; agreeing: those who answered as
-    the gold; better: the category that the raters make most probable.
+    probability: that it is wrong; n_raters: raters who answered; n_agreeing: those who answered
+    as the gold; likely_code: the category that the raters make most probable.
     """
 
     probability: float
@@ -202,7 +202,7 @@ class SuspectGold:
 
     @property
     def is_suspect(self) -> bool:
-        """True if the gold is rather wrong than right, by the answers of three raters or more."""
+        """True if the gold is more likely wrong than right, given at least three raters."""
         return self.probability >= 0.5 and self.n_raters >= 3
 
 

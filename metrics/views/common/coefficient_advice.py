@@ -106,8 +106,8 @@ ADVICE: dict[str, CoefficientAdvice] = {
     ),
     "vs_peers": CoefficientAdvice(
         _(
-            "How often the rater says what others say of the same items. The others’ mistakes move"
-            " it, too."
+            "How often the rater gives the same answer as other raters for the same "
+            "items. The others’ mistakes affect it, too."
         ),
         _("With fewer than 30 shared items, and where many others make the same mistake."),
     ),

@@ -50,30 +50,30 @@ class JsonStream:
 
     def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
         self.remaining_chunks = iter(self.chunks)
-        char = self._next_char()
+        char = self._peek_after_whitespace()
         if char == "[":
             yield from self._iter_list()
             return
         while char:
             yield self._read_record()
-            char = self._next_char()
+            char = self._peek_after_whitespace()
 
     def _iter_list(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the records of a list."""
         self._advance(1)
-        char = self._next_char()
+        char = self._peek_after_whitespace()
         while char != "]":
             yield self._read_record()
-            char = self._next_char()
+            char = self._peek_after_whitespace()
             if char == ",":
                 self._advance(1)
-                char = self._next_char()
+                char = self._peek_after_whitespace()
                 if char == "]":
                     raise self._build_syntax_error("a comma stands before the end of the list")
             elif char != "]":
                 raise self._build_syntax_error("a comma is missing between two records")
         self._advance(1)
-        if self._next_char():
+        if self._peek_after_whitespace():
             raise self._build_syntax_error("there is something behind the end of the list")
 
     def _read_record(self) -> tuple[int, dict[str, Any]]:
@@ -113,7 +113,7 @@ class JsonStream:
         self._advance(end - self.position)
         return line, value
 
-    def _next_char(self) -> str:
+    def _peek_after_whitespace(self) -> str:
         """Move to the next character that is not whitespace and return it.
 
         Returns an empty text at the end of the file.

@@ -270,7 +270,7 @@ def is_derived_name(name: str) -> bool:
     )
 
 
-def is_descriptive_name(name: str) -> bool:
+def is_background_name(name: str) -> bool:
     """Return whether a column of this name describes items, raters or the survey: sex, Progress."""
     normalized = normalize_name(name)
     return (

@@ -246,7 +246,7 @@ class ColumnsForm(FileForm):
         elif self.project and self.project.questions.filter(key=key).exists():
             self.add_error(
                 "question_key",
-                _("This project has a question with this key already; choose it above."),
+                _("This project already has a question with this ID. Select it above."),
             )
         if not cleaned_data.get("question_text", "").strip():
             self.add_error("question_text", _("A new question needs a text."))

@@ -266,7 +266,7 @@ def test_simultaneous_attempts_are_all_counted():
 
     def count_attempt(_attempt):
         try:
-            return attempt_limits.count_password_try("lead", "10.0.0.1")
+            return attempt_limits.count_try_and_get_wait("lead", "10.0.0.1")
         finally:
             connection.close()
 

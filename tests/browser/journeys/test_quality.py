@@ -88,7 +88,7 @@ def alert_question(
     )
     LabelRules.objects.create(question=question, show_to_raters=True, show_after_days=0)
     question_updates.update_question(question.pk)
-    tasks.sweep_gold()
+    tasks.sweep_gold_and_repeats()
     tasks.sweep_alerts()
     tasks.sweep_raters()
     ben = project.raters.get(key="ben")

@@ -85,7 +85,7 @@ def test_everything_in_the_story_is_found_and_nothing_else(lead, simulated_data)
     project = loader.find_example(lead)
     assert project
     question = project.questions.get()
-    tasks.sweep_gold()
+    tasks.sweep_gold_and_repeats()
     tasks.sweep_alerts()
     tasks.sweep_raters()
     alerts = Alert.objects.filter(question=question).order_by("kind")

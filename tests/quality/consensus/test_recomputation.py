@@ -54,9 +54,9 @@ def assert_labels_match_model(question: Question) -> None:
 def test_labels_match_the_model_and_follow_the_ratings(
     rated_question: Question, rate: Callable[..., Any]
 ) -> None:
-    assert tasks.sweep_all() == 1
+    assert tasks.sweep_labels_and_queues() == 1
     assert_labels_match_model(rated_question)
-    assert tasks.sweep_all() == 0, "nothing changed"
+    assert tasks.sweep_labels_and_queues() == 0, "nothing changed"
     state = Consensus.objects.get()
     assert (state.n_items, state.method, state.reason) == (
         ItemLabel.objects.count(),
@@ -70,7 +70,7 @@ def test_labels_match_the_model_and_follow_the_ratings(
     rate(rated_question, "new", "ann", "major")
     question_updates.update_question(rated_question.pk)
     Consensus.objects.update(computed_at=timezone.now() - datetime.timedelta(hours=1))
-    assert tasks.sweep_all() == 1
+    assert tasks.sweep_labels_and_queues() == 1
     assert_labels_match_model(rated_question)
 
 
@@ -89,20 +89,20 @@ def test_item_with_withdrawn_ratings_has_no_label(
 def test_recomputation_waits_for_the_rest_time(
     rated_question: Question, rate: Callable[..., Any]
 ) -> None:
-    tasks.sweep_all()
+    tasks.sweep_labels_and_queues()
     Consensus.objects.update(duration_seconds=1000)
     rate(rated_question, "i00", "ann", None)
     question_updates.update_question(rated_question.pk)
     assert input_version.list_outdated_questions() == [rated_question.pk]
-    assert tasks.sweep_all() == 0
+    assert tasks.sweep_labels_and_queues() == 0
     Consensus.objects.update(computed_at=timezone.now() - recomputation.MAX_PAUSE)
-    assert tasks.sweep_all() == 1
+    assert tasks.sweep_labels_and_queues() == 1
 
 
 def test_labels_leased_by_another_worker_are_skipped(rated_question: Question) -> None:
     until = timezone.now() + datetime.timedelta(minutes=1)
     Consensus.objects.create(question=rated_question, lease="other", leased_until=until)
-    assert tasks.sweep_all() == 0
+    assert tasks.sweep_labels_and_queues() == 0
     assert not ItemLabel.objects.exists()
 
 

@@ -50,7 +50,7 @@ def test_hidden_gold_answers_are_scored_but_not_in_results(
 
     before = list_results()
     project = rated_question.project
-    tasks.sweep_gold()
+    tasks.sweep_gold_and_repeats()
     assert not GoldScore.objects.exists()
     desk: Client = client_for(annotator)
     for item, code in zip(hidden_gold_items, (1, 1, 1, 2, 1), strict=True):

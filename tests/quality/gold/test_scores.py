@@ -73,9 +73,9 @@ def assert_scores_match_formulas(question: Question) -> None:
 def test_scores_match_the_formulas_and_follow_the_ratings(
     question_with_gold: Question, rate: Callable[..., Any]
 ) -> None:
-    assert tasks.sweep_gold() == 1
+    assert tasks.sweep_gold_and_repeats() == 1
     assert_scores_match_formulas(question_with_gold)
-    assert tasks.sweep_gold() == 0, "nothing changed"
+    assert tasks.sweep_gold_and_repeats() == 0, "nothing changed"
     before = GoldScore.objects.get(rater__key="ann")
     item = Item.objects.get(key="i00")
     gold = GoldAnswer.objects.get(item=item).answer[0]

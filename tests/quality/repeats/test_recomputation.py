@@ -56,14 +56,14 @@ def test_repeats_match_the_formulas_and_follow_new_answers(
     rated_question: Question, client_for: Any, lead: Any, annotator: Any, api_for: Any, rate: Any
 ) -> None:
     project = rated_question.project
-    assert tasks.sweep_gold() == 0, "nobody is asked again"
+    assert tasks.sweep_gold_and_repeats() == 0, "nobody is asked again"
     Project.objects.update(repeat_percent=3)
     pairs_by_rater = {
         "ann": rate_again(rated_question, "ann", (0, 0, 0, 1, 0, 0, -1, 0, 0, 0, 1, 0)),
         "dan": rate_again(rated_question, "dan", (0, 1, 1, 0, 0, 1)),
     }
-    assert tasks.sweep_gold() == 1
-    assert tasks.sweep_gold() == 0, "nothing changed"
+    assert tasks.sweep_gold_and_repeats() == 1
+    assert tasks.sweep_gold_and_repeats() == 0, "nothing changed"
     expected = repeats.compute_intra_rater_agreement(
         [build_table(pairs) for pairs in pairs_by_rater.values()]
     )
@@ -123,7 +123,7 @@ def test_rater_page_shows_repeats_by_month(
 ) -> None:
     Project.objects.update(repeat_percent=3)
     rate_again(rated_question, "ann", (0, 0, 1, 0))
-    tasks.sweep_gold()
+    tasks.sweep_gold_and_repeats()
     months = [
         {"start": 20454 + 31 * index, "n": 6, "same": 3 + index, "low": 0.2, "high": 0.9}
         for index in (0, 1)

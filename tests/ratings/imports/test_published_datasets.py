@@ -110,7 +110,7 @@ def test_first_rating_can_be_current_and_the_second_a_repeat(
     assert stored_labels == {
         pair: (first_labels[pair], label) for pair, label in second_labels.items()
     }
-    assert tasks.sweep_gold() == 1
+    assert tasks.sweep_gold_and_repeats() == 1
     state = RepeatState.objects.get()
     assert (state.n, state.same) == (
         len(second_labels),

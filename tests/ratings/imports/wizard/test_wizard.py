@@ -260,7 +260,7 @@ def test_existing_question_key_is_refused(wizard: WizardClient) -> None:
     response = wizard.choose_columns(target="new", question_key="severity", question_text="Again?")
 
     assert response.status_code == 400
-    assert "with this key already" in get_page_text(response)
+    assert "with this ID" in get_page_text(response)
 
 
 # --- columns ---------------------------------------------------------------------------------------
