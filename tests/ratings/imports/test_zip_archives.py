@@ -182,7 +182,7 @@ def test_repeated_name_in_an_archive_is_refused(
     with zipfile.ZipFile(file, "w") as archive, pytest.warns(UserWarning, match="Duplicate"):
         for name in ("m.csv", "1.png", "1.png"):
             archive.writestr(name, TABLE if name == "m.csv" else PNG)
-    assert "'1.png' stands twice" in get_page_text(wizard.upload(file.getvalue()))
+    assert "'1.png' occurs twice" in get_page_text(wizard.upload(file.getvalue()))
 
 
 def test_files_named_by_the_manifest_must_exist(wizard: WizardClient) -> None:

@@ -85,7 +85,7 @@ def test_cautions_are_those_of_the_ratings(make_project: Any, rate: Any) -> None
     rate_items(many, rate, [3] * 200)
     claims = {name: " ".join(list_claims(each)) for name, each in (("few", few), ("many", many))}
     for text, is_of_many in (
-        ("That the interval is exact: it rests on 20 items", False),
+        ("That the interval is exact: it is based on 20 items", False),
         ("Anything of other raters: it compares these two.", False),
         ("Anything of the 5 items with fewer than two ratings", False),
         ("That it is in one band: the interval reaches from", None),
