@@ -154,7 +154,7 @@ def test_late_conflict_does_not_take_the_keys_of_the_next_item(open_annotation, 
     second.wait_for_timeout(100)
     held_routes[0].continue_()
     status = second.get_by_role("status")
-    expect(status).to_contain_text("earlier item was not saved: “Text number 0”")
+    expect(status).to_contain_text("earlier answer wasn't saved: “Text number 0”")
     expect_item(second, 1)
     second.keyboard.press("2")
     second.keyboard.press("Enter")

@@ -93,7 +93,7 @@ def test_only_the_fields_of_the_layout_are_shown(open_page: Any, project: Any) -
     upload(page, ROWS)
     expect(page.get_by_label("Comment")).to_be_visible()
     expect(page.get_by_label("Columns that are not imported")).to_be_hidden()
-    page.get_by_label("one column per rater").check()
+    page.get_by_label("a column for each rater").check()
     expect(page.get_by_label("Comment")).to_be_hidden()
     expect(page.get_by_label("Columns that are not imported")).to_be_visible()
     heading = page.get_by_role("heading", name="Destination")
@@ -138,7 +138,7 @@ def test_a_file_is_dropped_into_the_box(
 def test_a_dropped_file_is_uploaded(open_page: Any, project: Any, question: Any) -> None:
     page = open_page(f"/projects/{project.pk}/new-item/")
     page.evaluate(DROP_SCRIPT, ["[data-drop]", ["a.csv"]])
-    page.get_by_role("button", name="Upload file").click()
+    page.get_by_role("button", name="Upload and preview").click()
     expect(page.get_by_role("heading", name="Meaning of columns")).to_be_visible()
     expect(page.get_by_role("heading", name="a.csv")).to_be_visible()
     box = page.get_by_label("Seconds spent").bounding_box()

@@ -158,8 +158,8 @@ def answer_appeal_and_grant_retry(lead: Page, base: str) -> None:
     expect(lead.locator(".site-button__count")).to_have_text("4")  # alert, pause, exam, appeal
     lead.locator(".site-user a[href$='/alerts/']").click()
     for path in ("exams/", "appeals/", "gold/"):
-        expect(lead.locator(f"main a[href^='{base}{path}']")).to_have_count(1)
-    lead.locator(f"main a[href^='{base}appeals/']").click()
+        expect(lead.locator(f"main :not(nav) > a[href^='{base}{path}']")).to_have_count(1)
+    lead.locator(f"main :not(nav) > a[href^='{base}appeals/']").click()
     check_page(lead)
     lead.locator("main textarea").first.fill("Read the second line.")
     lead.locator("main form button[value=refused]").click()

@@ -9,7 +9,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 def test_sorting_the_raters_keeps_the_scroll_position(open_page, rated_question):
-    page = open_page(f"/projects/{rated_question.project_id}/")
+    page = open_page(f"/projects/{rated_question.project_id}/statistics/")
     sort_link = page.locator("#raters th a, th a[id^='sort-']").first
     sort_link.scroll_into_view_if_needed()
     before = page.evaluate("window.scrollY")

@@ -83,7 +83,7 @@ def question_with_many_raters(rated_question: Any, rate: Any) -> Any:
 def test_head_of_the_raters_stays_under_the_filter(
     project: Any, question_with_many_raters: Any, open_page: Any
 ) -> None:
-    page = open_page(f"/projects/{project.pk}/", viewport=DESKTOP)
+    page = open_page(f"/projects/{project.pk}/statistics/", viewport=DESKTOP)
     check_head_stays(page, "#raters table")
     # A frame is a tab stop where it scrolls, and nowhere else.
     scrolls, stops = page.evaluate(FRAMES_SCRIPT)
