@@ -147,7 +147,9 @@ def test_wide_table_in_an_open_fold_scrolls_in_its_frame(
 def test_without_scripts_a_wide_table_scrolls_in_its_frame(
     project: Any, question_with_many_raters: Any, open_page: Any
 ) -> None:
-    page = open_page(f"/projects/{project.pk}/", viewport=PHONE, java_script_enabled=False)
+    page = open_page(
+        f"/projects/{project.pk}/statistics/", viewport=PHONE, java_script_enabled=False
+    )
     frame = page.locator("#raters .table-scroll")
     full_width, visible_width = frame.evaluate("(frame) => [frame.scrollWidth, frame.clientWidth]")
     assert full_width > visible_width
