@@ -237,6 +237,7 @@ def test_limits_have_a_width_and_lie_in_the_range_of_the_coefficient(numbers, sc
         assert estimate.low >= floor - 1e-9, name
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 40), min_size=4, max_size=4))
 def test_limits_solved_together_are_those_of_one_coefficient(numbers):
     together = pattern_coefficients(TRIPLES, numbers, scale="nominal")
