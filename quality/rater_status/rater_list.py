@@ -29,7 +29,7 @@ from quality.rater_status.status import (
     RaterStatus,
     ReasonCode,
     StatusReason,
-    get_inconsistent_raters,
+    get_inconsistent_scores,
     get_status,
     get_unresolved_alerts_by_rater,
     list_reasons,
@@ -168,9 +168,7 @@ class RaterList:
         drift_of = {row.rater_id: row for row in drift_states}
         gold_scores = GoldScore.objects.filter(question=self.question, evidence__gte=PAUSE_EVIDENCE)
         gold_of = {row.rater_id: row for row in gold_scores}
-        inconsistent = get_inconsistent_raters(self.question)
-        repeat_scores = RepeatScore.objects.filter(question=self.question, rater__in=inconsistent)
-        repeats_of = {row.rater_id: row for row in repeat_scores}
+        repeats_of = get_inconsistent_scores(self.question)
         listed = []
         for rater in people.order_by().only("key", "name", "group", "paused"):
             pk = rater.pk

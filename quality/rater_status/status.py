@@ -144,20 +144,19 @@ def list_rater_summaries(
     drifts = {row.rater_id: row for row in DriftState.objects.filter(**conditions)}
     golds = {row.rater_id: row for row in GoldScore.objects.filter(**conditions)}
     repeats = {row.rater_id: row for row in RepeatScore.objects.filter(**conditions)}
-    inconsistent = get_inconsistent_raters(question)
+    inconsistent = get_inconsistent_scores(question)
     alerts = get_unresolved_alerts_by_rater(question)
     summaries = []
     for rater in people.order_by("pk"):
         result = results.get(rater.pk, _NO_RESULT)
         drift = drifts.get(rater.pk)
         gold = golds.get(rater.pk)
-        repeat_score = repeats.get(rater.pk)
         reasons = list_reasons(
             result["peers"],
             comparison.raters.get(rater.pk),
             drift=drift,
             gold=gold,
-            repeats=repeat_score if rater.pk in inconsistent else None,
+            repeats=inconsistent.get(rater.pk),
             alerts=alerts[rater.pk],
         )
         summaries.append(
@@ -168,7 +167,7 @@ def list_rater_summaries(
                 peers=result["peers"],
                 bias=result["bias"],
                 gold=gold,
-                repeats=repeat_score,
+                repeats=repeats.get(rater.pk),
                 drift=drift,
                 alerts=alerts[rater.pk],
                 impact=comparison.compute_impact(rater.pk),
@@ -286,17 +285,18 @@ def get_status(reasons: Sequence[StatusReason]) -> RaterStatus:
     return RaterStatus.OK
 
 
-def get_inconsistent_raters(question: Question) -> set[int]:
-    """Return ids of raters who give the same answer to a repeated item less often than others."""
-    rows = list(
-        RepeatScore.objects.filter(question=question)
-        .order_by()
-        .values_list("rater_id", "same", "n")
+def get_inconsistent_scores(question: Question) -> dict[int, RepeatScore]:
+    """Return {rater id: score} of raters who repeat their answers less often than the others."""
+    scores = list(RepeatScore.objects.filter(question=question).defer("table", "months"))
+    same, n_repeats = (
+        np.array([(score.same, score.n) for score in scores], np.int64).reshape(-1, 2).T
     )
-    if not rows:
-        return set()
-    rater_ids, same, n_repeats = np.array(rows, np.int64).T
-    return {*rater_ids[find_inconsistent_raters(same, n_repeats)].tolist()}
+    is_inconsistent = find_inconsistent_raters(same, n_repeats)
+    return {
+        score.rater_id: score
+        for score, is_named in zip(scores, is_inconsistent, strict=True)
+        if is_named
+    }
 
 
 def _build_alert_reason(alert: Alert) -> StatusReason:

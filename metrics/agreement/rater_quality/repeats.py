@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from metrics.agreement.coefficients import cohen, two_raters
 from metrics.agreement.coefficients.intraclass.icc import icc_from_counts
@@ -202,9 +201,12 @@ def find_inconsistent_raters(same: np.ndarray, n_repeats: np.ndarray) -> np.ndar
     n_raters = np.count_nonzero(is_usable)
     if n_raters < MIN_RATERS:
         return np.zeros(len(same), bool)
-    n = np.maximum(n_repeats, 1)
-    share = same / n
-    z = -special.ndtri(FALSE_POSITIVE_RATE / (2 * n_raters))
-    half_width = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    upper_limit = (share + z**2 / (2 * n) + half_width) / (1 + z**2 / n)
-    return np.asarray(is_usable & (upper_limit < np.median(share[is_usable]) - MIN_SHARE_GAP))
+    level = 1 - FALSE_POSITIVE_RATE / n_raters
+    bound = np.median(same[is_usable] / n_repeats[is_usable]) - MIN_SHARE_GAP
+    is_below = [
+        wilson_interval(int(n_same), int(n), level)[1] < bound
+        for n_same, n in zip(same[is_usable], n_repeats[is_usable], strict=True)
+    ]
+    is_inconsistent = np.zeros(len(same), bool)
+    is_inconsistent[is_usable] = is_below
+    return is_inconsistent
