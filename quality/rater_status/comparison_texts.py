@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from django.utils.translation import gettext as _
@@ -42,23 +41,19 @@ def describe_agreement(
     ) % params  # fmt: skip
 
 
-def describe_bias(result: comparison.ComparedRater | None, labels: Sequence[str]) -> str:
-    """Return sentences on a rater who rates higher or lower than the others; empty for others.
+def describe_bias(result: comparison.ComparedRater, labels: Sequence[str]) -> str:
+    """Return sentences on a rater who rates higher or lower than the others.
 
     ``labels``: the active categories in declared order.
     """
-    if result is None or not result.is_biased or result.bias is None:
-        return ""
-    params: dict[str, Any] = {"size": format_number(abs(result.bias))}
-    if result.bias_low is not None and result.bias_high is not None:
-        limits = sorted((abs(result.bias_low), abs(result.bias_high)))
-        params |= {"low": format_number(limits[0]), "high": format_number(limits[1])}
-    template = (
-        _("Rates %(size)s [%(low)s, %(high)s] higher than the others on the same items.")
-        if result.bias > 0
-        else _("Rates %(size)s [%(low)s, %(high)s] lower than the others on the same items.")
-    )
-    sentence = template % ({"low": "–", "high": "–"} | params)
+    assert result.bias is not None
+    limits = [result.bias_low, result.bias_high]
+    template = _("Rates %(size)s [%(low)s, %(high)s] higher than the others on the same items.")
+    if result.bias < 0:
+        limits = [None if limit is None else -limit for limit in reversed(limits)]
+        template = _("Rates %(size)s [%(low)s, %(high)s] lower than the others on the same items.")
+    low, high = map(format_number, limits)
+    sentence = template % {"size": format_number(abs(result.bias)), "low": low, "high": high}
     category, share, share_of_others = result.contrast
     if category >= len(labels):
         return sentence

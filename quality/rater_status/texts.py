@@ -51,11 +51,11 @@ def get_reason_text(reason: StatusReason, rater_id: int) -> str:
     if reason.alert is not None:
         return get_brief_text(reason.alert, rater_id)
     if reason.code == ReasonCode.BIAS:
-        return describe_bias(reason)
+        return _describe_bias_reason(reason)
     return str(REASON_TEXTS[reason.code])
 
 
-def describe_bias(reason: StatusReason) -> str:
+def _describe_bias_reason(reason: StatusReason) -> str:
     """Return how much higher or lower the rater rates than the others on the same items."""
     assert reason.value is not None
     template = (
