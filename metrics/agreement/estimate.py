@@ -5,7 +5,6 @@ reason.
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any, NotRequired, TypedDict
@@ -267,19 +266,6 @@ def wilson_interval(
     centre = (proportion + shrinkage / 2) / (1 + shrinkage)
     half = z / (1 + shrinkage) * math.sqrt(proportion * (1 - proportion) / n + shrinkage / (4 * n))
     return max(centre - half, 0.0), min(centre + half, 1.0)
-
-
-def compute_difference_margin(before: Mapping[str, Any], after: Mapping[str, Any]) -> float:
-    """Return by how much two independent values must differ to be more than chance.
-
-    before, after: value, low and high. The margin of the 95% interval of the difference towards 0,
-    from the interval of each (Zou & Donner 2008, Statistics in Medicine 27, 1693-1702); infinite
-    where a limit is undefined.
-    """
-    lower, higher = sorted((before, after), key=lambda estimate: float(estimate["value"]))
-    if lower["high"] is None or higher["low"] is None:
-        return math.inf
-    return math.hypot(lower["high"] - lower["value"], higher["value"] - higher["low"])
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ agreement under each version as a filtered result.
 from __future__ import annotations
 
 import datetime
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,6 +18,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from metrics.agreement.comparison.independent_values import compute_difference_interval
 from metrics.filters import RatingFilter
 from metrics.views.common import live_updates
 from metrics.views.common.selection import Selection, get_permitted_selection
@@ -48,8 +48,7 @@ class VersionAgreement:
 class GuidelineEffect:
     """The change of agreement from one version of the guidelines to the next.
 
-    ``low``, ``high``: 95% interval of the change from the intervals of both values (Zou & Donner
-    2008, Statistics in Medicine 27, 1693-1702).
+    ``low``, ``high``: 95% interval of the change (Zou & Donner 2008).
     """
 
     before: VersionAgreement
@@ -109,12 +108,8 @@ def _get_agreement(
 ) -> VersionAgreement:
     if to_date is not None and to_date < from_date:  # in force for less than a whole day
         return VersionAgreement(version, from_date, to_date, None, None, is_pending=False)
-    source = FilteredProjectSource(
-        Selection(
-            selection.project, selection.questions, selection.question, selection.scale,
-            None, None, None, RatingFilter(from_date=from_date, to_date=to_date),
-        )
-    )  # fmt: skip
+    period = RatingFilter(from_date=from_date, to_date=to_date)
+    source = FilteredProjectSource(selection.select_ratings(period))
     if source.pending:
         return VersionAgreement(version, from_date, to_date, None, None, is_pending=True)
     headline = source.question_result.headline
@@ -141,10 +136,7 @@ def list_effects(agreements: list[VersionAgreement]) -> list[GuidelineEffect]:
         old, new = before.estimate, after.estimate
         if old is None or new is None or before.name != after.name:
             continue
-        if None in (old["low"], old["high"], new["low"], new["high"]):
-            continue
-        change = new["value"] - old["value"]
-        low = change - math.hypot(new["value"] - new["low"], old["high"] - old["value"])
-        high = change + math.hypot(new["high"] - new["value"], old["value"] - old["low"])
-        effects.append(GuidelineEffect(before, after, change, low, high))
+        limits = compute_difference_interval(old, new)
+        if limits is not None:
+            effects.append(GuidelineEffect(before, after, new["value"] - old["value"], *limits))
     return effects

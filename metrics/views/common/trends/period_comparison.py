@@ -14,7 +14,8 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from metrics import periods
-from metrics.agreement.estimate import NORMAL_QUANTILE, compute_difference_margin
+from metrics.agreement.comparison.independent_values import compute_difference_margin
+from metrics.agreement.estimate import NORMAL_QUANTILE
 from metrics.models import Attribution, PeriodUnit, Result
 from metrics.results.clusters import QuestionClusters
 from metrics.scale import get_weighted_name
