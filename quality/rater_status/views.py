@@ -206,12 +206,7 @@ def _build_comparison(request: HttpRequest, selection: Selection) -> ExclusionCo
     filters = RatingFilter.from_query(query_params)
     if not filters:
         return None
-    filtered_project = FilteredProjectSource(
-        Selection(
-            selection.project, selection.questions, selection.question, selection.scale,
-            None, None, None, filters,
-        )
-    )  # fmt: skip
+    filtered_project = FilteredProjectSource(selection.select_ratings(filters))
     all_time_result = get_all_time_result(selection.question)
     name, unfiltered = "", None
     if all_time_result is not None and all_time_result.headline:

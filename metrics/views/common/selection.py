@@ -84,6 +84,13 @@ class Selection:
         )
         return name
 
+    def select_ratings(self, rating_filter: RatingFilter) -> Selection:
+        """Return the selection of these ratings of the question, without the options of the URL."""
+        return Selection(
+            self.project, self.questions, self.question, self.scale,
+            requested_weights=None, period=None, requested_coefficient=None, filter=rating_filter,
+        )  # fmt: skip
+
     @property
     def query(self) -> str:
         """The question and the filter as a query string."""
