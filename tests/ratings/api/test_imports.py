@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
-from django.test import Client
 from rest_framework.test import APIClient
 
 from projects import authentication
@@ -126,6 +125,6 @@ def test_a_large_file_is_rejected_before_it_is_read(
 
 
 def test_a_session_is_no_sender(project: Project, lead: Any) -> None:
-    session = Client()
+    session = APIClient()
     session.force_login(lead)
-    assert post_file(session, project, TABLE).status_code == 401  # type: ignore[arg-type]
+    assert post_file(session, project, TABLE).status_code == 401

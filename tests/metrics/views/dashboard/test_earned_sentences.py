@@ -17,12 +17,12 @@ from metrics.jobs.question_updates import sweep_questions
 from projects.models import Question, Rater
 from quality import tasks
 from tests import cast
+from tests.metrics.views.dashboard.conftest import FIRST
 
 pytestmark = pytest.mark.django_db
 
 REFERENCE = Path(__file__).parents[2] / "results" / "reference"
 CASES = sorted(path.stem for path in REFERENCE.glob("page_*.json"))
-FIRST = datetime.datetime(2026, 3, 2, 9, tzinfo=datetime.UTC)
 
 
 def get_page(client: Any, question: Question) -> str:
@@ -32,43 +32,6 @@ def get_page(client: Any, question: Question) -> str:
     tasks.sweep_raters()
     address = f"/projects/{question.project_id}/"
     return "".join(client.get(f"{address}{page}").text for page in ("", "statistics/"))
-
-
-@pytest.fixture
-def client(client_for: Any, admin: Any) -> Any:
-    return client_for(admin)
-
-
-@pytest.fixture
-def make_question(make_project: Any) -> Any:
-    def create_question(labels: tuple[str, ...], scale: str = "nominal") -> Question:
-        question: Question = make_project("Cases", labels=labels, scale=scale).questions.get()
-        return question
-
-    return create_question
-
-
-@pytest.fixture
-def rate_items(db: None) -> Any:
-    """Return a function that stores rows of labels, one a rater; None for no rating."""
-
-    def create_ratings(
-        question: Question,
-        rows: list[list[str | None]],
-        *,
-        start: datetime.datetime = FIRST,
-        prefix: str = "i",
-        keys: str = "abcdefgh",
-    ) -> None:
-        ratings = [
-            (f"{prefix}{number}", key, label)
-            for number, labels in enumerate(rows)
-            for key, label in zip(keys, labels, strict=False)
-            if label is not None
-        ]
-        cast.rate_many(question, ratings, rated_at=start)
-
-    return create_ratings
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -11,12 +11,7 @@ import pytest
 
 from metrics.attribution.attribution_result import _list_bias_shifts
 from metrics.scale import QuestionScale
-from tests.metrics.views.dashboard.test_earned_sentences import (  # noqa: F401 - fixtures
-    client,
-    get_page,
-    make_question,
-    rate_items,
-)
+from tests.metrics.views.dashboard.test_earned_sentences import get_page
 
 pytestmark = pytest.mark.django_db
 
@@ -202,9 +197,9 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
 def test_sentence_is_on_the_page_where_it_is_true(
     name: str,
     is_true: bool,
-    make_question: Any,  # noqa: F811
-    rate_items: Any,  # noqa: F811
-    client: Any,  # noqa: F811
+    make_question: Any,
+    rate_items: Any,
+    client: Any,
 ) -> None:
     text, labels, scale, true_ratings, tempting_ratings = CASES[name]
     question = make_question(labels, scale)
@@ -214,9 +209,9 @@ def test_sentence_is_on_the_page_where_it_is_true(
 
 
 def test_percentage_is_that_of_all_comparisons(
-    make_question: Any,  # noqa: F811
-    rate_items: Any,  # noqa: F811
-    client: Any,  # noqa: F811
+    make_question: Any,
+    rate_items: Any,
+    client: Any,
 ) -> None:
     """Of 560 comparisons 520 agree, 93 %; of the average item's comparisons 98 %."""
     question = make_question(YES_NO)
