@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from core.text import parse_id
 from metrics.filtered import filter_choices
 from metrics.views.common.selection import Selection, get_by_key, get_permitted_selection
 from projects.models import GoldAnswer, Item, Member
@@ -95,14 +96,12 @@ def _list_attribute_choices(
 
 def _get_last_decision(request: HttpRequest, selection: Selection) -> dict[str, Any] | None:
     """Return the user's latest decision, which can be made gold or an example, or None."""
-    item_text = request.GET.get("last", "")
+    item_id = parse_id(request.GET.get("last"))
     project: Any = selection.project
-    if project.role != Member.Role.LEAD or not (item_text.isascii() and item_text.isdigit()):
+    if project.role != Member.Role.LEAD or item_id is None:
         return None
     user: Any = request.user
-    decisions = Decision.objects.filter(
-        question=selection.question, item=int(item_text[:18]), by=user
-    )
+    decisions = Decision.objects.filter(question=selection.question, item=item_id, by=user)
     decision = decisions.select_related("item").order_by("number").last()
     if decision is None or decision.code is None:
         return None

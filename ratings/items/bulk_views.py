@@ -15,8 +15,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
+from core.text import parse_id
 from projects.models import Item, Member, Project
-from projects.permissions import MAX_ID, get_project
+from projects.permissions import get_project
 from projects.services.items import gold
 
 from . import rating_requests, withdrawal
@@ -31,9 +32,9 @@ def run_bulk_action(request: HttpRequest, project_id: int) -> HttpResponse:
     """Withdraw, restore or delete the selected items, request ratings, or set a gold answer."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     item_ids = [
-        int(value) for value in request.POST.getlist("item") if value.isascii() and value.isdigit()
+        item_id for text in request.POST.getlist("item") if (item_id := parse_id(text)) is not None
     ]
-    ids = [value for value in item_ids[:MAX_ITEMS_PER_REQUEST] if value <= MAX_ID]
+    ids = item_ids[:MAX_ITEMS_PER_REQUEST]
     action = request.POST.get("action", "")
     if not ids:
         messages.info(request, _("Select items first."))

@@ -13,6 +13,7 @@ from django.utils.translation import npgettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from core import security_log
+from core.text import parse_id
 from projects.models import Deletion, Item, Member, Project, Rater
 from projects.permissions import MAX_ID, get_project
 from ratings.privacy import personal_data
@@ -80,9 +81,8 @@ def delete_items(request: HttpRequest, project_id: int) -> HttpResponse:
     """Confirm and start the deletion of the selected items; their number is typed to confirm."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     data = request.POST if request.method == "POST" else request.GET
-    item_ids = [int(value) for value in data.getlist("item") if value.isascii() and value.isdigit()]
-    item_ids = [value for value in item_ids[:MAX_ITEMS_PER_REQUEST] if value <= MAX_ID]
-    items = list(Item.objects.filter(project=project, pk__in=item_ids))
+    item_ids = [item_id for text in data.getlist("item") if (item_id := parse_id(text)) is not None]
+    items = list(Item.objects.filter(project=project, pk__in=item_ids[:MAX_ITEMS_PER_REQUEST]))
     if not items:
         messages.info(request, _("Select items first."))
         return redirect("items", project.pk)
