@@ -152,11 +152,11 @@ def test_models_are_named_in_both_languages(client_for: Any, admin: Any) -> None
     assert not unnamed
     client = client_for(admin)
     english = client.get("/admin/").content.decode()
-    assert "Revisions of ratings" in english
+    assert "Rating revisions" in english
     chinese = client.get("/admin/", headers={"Accept-Language": "zh-hans"}).content.decode()
-    assert "评分的修订" in chinese
-    assert "Revisions of ratings" not in chinese
+    assert "评分修订记录" in chinese
+    assert "Rating revisions" not in chinese
     rating_list = client.get(
         "/admin/ratings/revision/", headers={"Accept-Language": "zh-hans"}
     ).content.decode()
-    assert "评分的修订" in rating_list
+    assert "评分修订记录" in rating_list

@@ -468,7 +468,7 @@ def test_unknown_items_and_raters_are_errors_unless_created(
         ("item_unknown", 4, "i2"),
         ("rater_unknown", 3, "ben"),
     ]
-    assert "'i2' is no item of this project" in get_page_text(wizard.get_page())
+    assert "'i2' is not an item of this project" in get_page_text(wizard.get_page())
     assert snapshot_import_tables() == before
 
 
