@@ -496,6 +496,7 @@
     for (const [name, value] of entry.body) body.append(name, value);
     const shown = listHeldItems(entry);
     if (shown.length) body.set("showing", shown);
+    entry.generation = generation;
     if (entry.tried) body.set("delayed", "on"); // how long the item was visible is unknown
     let waiting = null;
     const slow = window.setTimeout(() => {
@@ -515,7 +516,8 @@
     if (answer.ok) {
       store.remove(`concord:draft:${texts.rater}:${entry.item}`);
       if (document.getElementById("desk-news-text").textContent === texts.textBegin) news.hidden = true;
-      if (next?.dataset.item) layReady(next);
+      // Where sheets were discarded since, those come first: the page requests them anew.
+      if (next?.dataset.item && entry.generation === generation) layReady(next);
       if (isSeen && !showNext() && next) {
         if ("progress" in next.dataset) window.location.assign(texts.rate);
         else show(next);
