@@ -110,6 +110,7 @@ def pytest_collection() -> Iterator[None]:
     yield
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000)  # instead of 700: requests create many objects, and few cycles
     gc.enable()
 
 
