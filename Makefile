@@ -26,7 +26,7 @@ NOT_CONFORMANCE := --ignore tests/api/test_openapi_conformance.py
 EACH := database and not browser and not services and not drill
 ONCE := (not database or browser or services) and not drill
 
-.PHONY: help run setup setup-dev test test-sqlite test-postgres test-once test-lowest check check-lint check-format check-types \
+.PHONY: help run setup setup-dev test test-sqlite test-postgres test-once test-full test-lowest check check-lint check-format check-types \
 	check-imports check-templates check-migrations check-deployment format messages bench example drill drill-upgrade \
 	screenshots pages lock constraints sbom audit-dependencies clean
 
@@ -56,6 +56,9 @@ test-postgres: setup-dev ## run the tests that use the database, on PostgreSQL
 # Half of these tests wait for processes and browsers, so more run at a time than there are processors.
 test-once: setup-dev ## run the tests of statistics, of killed processes and in a browser
 	$(SERVICES) $(PYTEST) -n 4 $(FILES) $(NOT_CONFORMANCE) -m "$(ONCE)"
+
+test-full: export FULL_TESTS := 1
+test-full: test ## run all tests with more random examples and complete published files (tests/full_run.py)
 
 # All direct requirements at their lower bounds, in a separate environment.
 LOWEST := build/lowest/bin/python

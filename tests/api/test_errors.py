@@ -19,6 +19,7 @@ from core.api.parsers import _build_unique_dict
 from core.api.strict_fields import MAX_REPORTED_FIELDS
 from projects.api.views import MAX_SETTINGS_BYTES
 from projects.models import Project
+from tests.full_run import choose_number
 
 Address = Callable[..., str]
 PATH = "/api/v1/projects/"
@@ -280,7 +281,7 @@ def test_no_request_body_causes_a_server_error(
 
     @given(BODY_STRATEGY)
     @hypothesis_settings(
-        max_examples=60,
+        max_examples=choose_number(25, full=60),
         deadline=None,
         suppress_health_check=[HealthCheck.function_scoped_fixture],
         database=None,
@@ -332,7 +333,7 @@ def test_no_query_causes_a_server_error(api: APIClient, stocked: Project, tail: 
         )
     )
     @hypothesis_settings(
-        max_examples=30,
+        max_examples=choose_number(15, full=30),
         deadline=None,
         suppress_health_check=[HealthCheck.function_scoped_fixture],
         database=None,

@@ -24,6 +24,7 @@ from agreement_site.wsgi import application
 from metrics.jobs.question_updates import update_question
 from projects import authentication
 from projects.models import Project
+from tests.full_run import choose_number
 
 pytestmark = pytest.mark.sqlite_only("what the schema says does not depend on the database")
 
@@ -73,7 +74,7 @@ def request_context(
 
 
 @settings(
-    max_examples=10,
+    max_examples=choose_number(5, full=20),
     deadline=None,
     database=None,
     suppress_health_check=[

@@ -22,6 +22,7 @@ from projects.models import Item, Rater
 from ratings.models import NO_CODE, Rating
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
+from tests.full_run import choose_number
 from tests.metrics import invariants
 from tests.metrics.counting.counting_oracle import load_stored_counts, recount
 
@@ -274,7 +275,11 @@ steps = st.tuples(
 
 @pytest.mark.parametrize("tail", [2, 62])
 @given(st.lists(rates, min_size=10, max_size=25), st.lists(steps, max_size=8))
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=choose_number(8, full=15),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
 def test_any_history_ends_in_exact_counts(
     make_project: Any,
     monkeypatch: pytest.MonkeyPatch,

@@ -37,6 +37,7 @@ from ratings.services import uncounted
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 from tests.faults.crashes import SimulatedCrash, crash_at
+from tests.full_run import choose_number
 from tests.metrics import invariants
 from tests.metrics.counting.counting_oracle import load_stored_counts, recount
 
@@ -294,7 +295,7 @@ def test_any_history_ends_in_exact_numbers(small_batches: None) -> None:
     run_state_machine_as_test(
         CountingMachine,
         settings=settings(
-            max_examples=15,
+            max_examples=choose_number(8, full=15),
             stateful_step_count=15,
             deadline=None,
             suppress_health_check=list(HealthCheck),

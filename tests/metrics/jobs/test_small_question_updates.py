@@ -19,6 +19,7 @@ from projects.models import Rater
 from ratings.models import NO_CODE, Rating
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
+from tests.full_run import choose_number
 from tests.metrics import invariants
 
 pytestmark = pytest.mark.django_db
@@ -66,7 +67,7 @@ def forbid_single_counting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(question_updates.question_counting, "count_items", raise_error)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(choose_number(1, full=3)))
 def test_any_history_is_counted_exactly_in_one_pass(
     questions: list[Any], seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ from ratings.files.formula_escaping import escape_formula, unescape_formula
 from ratings.models import NO_CODE, Rating
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
+from tests.full_run import choose_number
 from tests.ratings.imports.wizard_client import WizardClient, get_labels
 
 COLUMN_NAMES = ["item", "rater", "question", "label", "rated_at", "comment", "guidelines"]
@@ -300,7 +301,9 @@ def lead_client(client_for: Any, lead: Any) -> Any:
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=choose_number(15, full=40),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     labels=st.lists(KEYS | AWKWARD_TEXTS, min_size=2, max_size=4, unique=True),
