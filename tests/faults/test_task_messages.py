@@ -27,6 +27,7 @@ from metrics.reports import report_jobs
 from projects.models import Item, Rater
 from ratings import tasks as rating_tasks
 from ratings.models import ImportRun, Rating, Revision
+from tests.cast import rate_many
 from tests.metrics import invariants
 from tests.ratings.imports.wizard_client import WizardClient
 
@@ -94,10 +95,15 @@ def test_sweeps_do_the_work_of_lost_messages() -> None:
     assert set(Sweeper.SWEEPS) >= {"metrics.tasks.sweep_all", "ratings.tasks.resume_stalled"}
 
 
-def test_a_count_delivered_three_times_changes_nothing(question: Any, rate: Any) -> None:
+def test_a_count_delivered_three_times_changes_nothing(question: Any) -> None:
     """As after a broker that was silent for longer than the visibility time-out."""
-    for number in range(12):
-        rate(question, f"item {number % 4}", f"rater {number % 3}", ("none", "minor")[number % 2])
+    rate_many(
+        question,
+        (
+            (f"item {number % 4}", f"rater {number % 3}", ("none", "minor")[number % 2])
+            for number in range(12)
+        ),
+    )
     counting_tasks.count_question(question.pk)
     invariants.check(question.pk)
     before = take_snapshot()
@@ -162,9 +168,14 @@ def test_attribution_with_a_lost_message_is_done_by_the_sweep(question: Any, rat
     assert not row.pending
 
 
-def test_filtered_result_delivered_three_times_changes_nothing(question: Any, rate: Any) -> None:
-    for number in range(12):
-        rate(question, f"item {number % 4}", f"rater {number % 3}", ("none", "minor")[number % 2])
+def test_filtered_result_delivered_three_times_changes_nothing(question: Any) -> None:
+    rate_many(
+        question,
+        (
+            (f"item {number % 4}", f"rater {number % 3}", ("none", "minor")[number % 2])
+            for number in range(12)
+        ),
+    )
     counting_tasks.sweep_all()
     row = filtered_jobs.get_or_request_filtered_result(
         question, filtered_jobs.FilteredRequest("dashboard", RatingFilter(kind="human")), version=1

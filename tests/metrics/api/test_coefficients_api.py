@@ -9,6 +9,7 @@ import pytest
 from metrics.agreement import report
 from metrics.filtered import filtered_jobs
 from metrics.jobs.question_updates import update_question
+from tests.cast import rate_many
 
 pytestmark = pytest.mark.django_db
 LABELS = ("none", "minor", "major", "critical")
@@ -16,10 +17,15 @@ CODES = {"ann": [0, 1, 2, 3, 1, 2, 0, 1], "ben": [0, 1, 2, 2, 1, 3, 0, 0]}
 
 
 @pytest.fixture
-def address(question: Any, rate: Any) -> str:
-    for rater, codes in CODES.items():
-        for item, code in enumerate(codes):
-            rate(question, f"i{item}", rater, LABELS[code])
+def address(question: Any) -> str:
+    rate_many(
+        question,
+        (
+            (f"i{item}", rater, LABELS[code])
+            for rater, codes in CODES.items()
+            for item, code in enumerate(codes)
+        ),
+    )
     update_question(question.pk)
     return f"/api/v1/projects/{question.project_id}/agreement/"
 

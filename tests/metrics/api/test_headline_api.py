@@ -9,6 +9,7 @@ import pytest
 from metrics.agreement import report
 from metrics.jobs.question_updates import update_question
 from projects.models import Rater
+from tests.cast import rate_many
 
 pytestmark = pytest.mark.django_db
 CODES = {"ann": [0, 1, 2, 3, 1, 2, 0, 1], "ben": [0, 1, 2, 2, 1, 3, 0, 0]}
@@ -16,10 +17,15 @@ LABELS = ("none", "minor", "major", "critical")
 
 
 @pytest.fixture
-def two_raters_question(question: Any, rate: Any) -> Any:
-    for rater, codes in CODES.items():
-        for item, code in enumerate(codes):
-            rate(question, f"i{item}", rater, LABELS[code])
+def two_raters_question(question: Any) -> Any:
+    rate_many(
+        question,
+        (
+            (f"i{item}", rater, LABELS[code])
+            for rater, codes in CODES.items()
+            for item, code in enumerate(codes)
+        ),
+    )
     update_question(question.pk)
     return question
 
@@ -48,13 +54,13 @@ def test_two_raters_on_an_ordinal_scale(api: Any, two_raters_question: Any) -> N
     assert agreement["people_models"]["value"] is None
 
 
-def test_model_is_reported_separately_from_people(
-    api: Any, two_raters_question: Any, rate: Any
-) -> None:
+def test_model_is_reported_separately_from_people(api: Any, two_raters_question: Any) -> None:
     before = get_agreement(api, two_raters_question)
     Rater.objects.create(project=two_raters_question.project, key="gpt", kind="model")
-    for item in range(8):
-        rate(two_raters_question, f"i{item}", "gpt", LABELS[3 - CODES["ann"][item]])
+    rate_many(
+        two_raters_question,
+        ((f"i{item}", "gpt", LABELS[3 - CODES["ann"][item]]) for item in range(8)),
+    )
     update_question(two_raters_question.pk)
     agreement = get_agreement(api, two_raters_question)
     assert agreement["headline"]["value"] == before["headline"]["value"]
@@ -67,11 +73,15 @@ def test_model_is_reported_separately_from_people(
 
 def test_complete_ratings_on_interval_scale_use_icc(api: Any, question: Any, rate: Any) -> None:
     type(question).objects.update(scale="interval")
-    for rater, codes in CODES.items():
-        for item, code in enumerate(codes):
-            rate(question, f"i{item}", rater, LABELS[code])
-    for item in range(8):
-        rate(question, f"i{item}", "cleo", LABELS[CODES["ann"][item]])
+    rate_many(
+        question,
+        (
+            (f"i{item}", rater, LABELS[code])
+            for rater, codes in CODES.items()
+            for item, code in enumerate(codes)
+        ),
+    )
+    rate_many(question, ((f"i{item}", "cleo", LABELS[CODES["ann"][item]]) for item in range(8)))
     update_question(question.pk)
     rows = list(zip(*CODES.values(), CODES["ann"], strict=True))
     expected = report(rows, 4, values=[0, 1, 2, 3])

@@ -16,6 +16,7 @@ from agreement_site.models import Preference
 from metrics import tasks
 from metrics.jobs.question_updates import update_question
 from ratings.models import ImportRun, Revision
+from tests.cast import rate_many
 from tests.ratings.imports.wizard_client import WizardClient
 
 pytestmark = pytest.mark.django_db
@@ -196,10 +197,15 @@ def test_stored_results_are_independent_of_the_language(
 # --- the API
 
 
-def test_api_is_english_for_every_client(api_for, client_for, lead, project, question, rate):
-    for number in range(12):
-        for rater, label in (("a", "none"), ("b", "none" if number % 3 else "minor")):
-            rate(question, f"i{number}", rater, label)
+def test_api_is_english_for_every_client(api_for, client_for, lead, project, question):
+    rate_many(
+        question,
+        (
+            (f"i{number}", rater, label)
+            for number in range(12)
+            for rater, label in (("a", "none"), ("b", "none" if number % 3 else "minor"))
+        ),
+    )
     update_question(question.pk)
     Preference.objects.create(user=lead, language="zh-hans")
     requests = [
