@@ -538,6 +538,12 @@ SPECTACULAR_SETTINGS = {
         "Ratings in, agreement out: projects, items, raters, ratings and their reliability."
     ),
     "VERSION": "1",
+    "LICENSE": {"name": "MIT", "identifier": "MIT"},
+    "SERVERS": [{"url": "/", "description": "This site"}],
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "core.api.schema.describe_areas",
+    ],
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
