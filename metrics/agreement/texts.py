@@ -174,13 +174,29 @@ A sentence has a rule, and a test on data where it holds and on data where it se
   and alpha differ by more than 0.05. The page then begins with the three values, and has no word.
 * *No word for the value*: fewer than 10 compared items have another answer than the most frequent
   one.
-* *The statistics tell the same story*: kappa, alpha and AC1 are in one band or in two that adjoin.
+* *The statistics agree*: there is no other sentence, and kappa, alpha and AC1 are defined and in
+  one band or in two that adjoin.
 * *The conclusion depends on the weights*, or does not: on ordered scales of three categories or
   more only. Elsewhere weights have no meaning.
-* *Raters are consistent but apart*: ICC(C,1) is 0.6 or more and above ICC(A,1), and the F test of
-  raters says so at 1%.
+* *Raters are consistent but on different levels*: ICC(C,1) is 0.6 or more and above ICC(A,1), and
+  the F test of raters says so at 1%.
 * *Much agreement is expected by chance*: 80% of the comparisons and of the items agree, and AC1 is
   0.2 above kappa. The percentage is that of all comparisons, whose number is stated.
+
+* *Pairs of raters differ in how often they use the categories*: the Stuart-Maxwell test of a pair
+  is significant at 1% over all pairs (Bonferroni).
+* *Agreement fell, rose, or may have changed by chance*, and *without a rater, a category or a group
+  of items agreement would have gone from ... to ...*: see *Attribution of a change*.
+* *Below the team's median* states two values. *Agrees clearly less* needs an unresolved alert, and
+  *not by chance alone* an interval wholly below the funnel (see *Raters to check*).
+* *Rates higher or lower than the others*: the rater's bias differs from that of the median rater
+  beyond chance over all raters.
+* *Check* names raters with an alert, a bias or too few equal repeats. If all of more than three
+  raters are to check, none is named.
+* *Above* or *below the target*: the whole interval lies there. A word for the value holds *with 95%
+  probability* if the lower half of the interval does not reach below it.
+* Sentences in a report on what must not be claimed each have one condition, in
+  `metrics/views/reports/texts.py`. Sentences of alerts are about the figures of the alert.
 
 `benchmarks/bench_null_sentences.py` simulates studies in which nothing is the case. The share of
 false sentences over the designs (20, 60 and 200 items; 2, 3 and 6 raters; prevalence 5, 20
@@ -197,24 +213,32 @@ have a probability below 5% over all designs (binomial, Bonferroni), if the goal
 ## Attribution of a change
 
 Concord says that agreement *fell* or *rose* only if a permutation test says so: the items of both
-periods are dealt to them at random 999 times, and the change divided by its standard error is among
-the largest 5%. If no item's ratings depend on its period, this is exact for any number of items and
-any prevalence. Otherwise the page says what agreement *was* in both periods.
+periods are assigned to them at random 999 times, and the change divided by its standard error is
+among the largest 5%. If no item's ratings depend on its period, this is exact for any number of
+items and any prevalence. Otherwise the page says what agreement *was* in both periods.
 
 *Guidelines > Effect* compares the headline coefficient under the latest six versions of the
 guidelines, each on the days between two changes. The day of a change is left out. The interval of a
 change comes from the intervals of both values (Zou & Donner 2008, Statistics in Medicine 27,
-1693-1702); a change is *rose* or *fell* if it excludes 0, and otherwise *no clear change*. Raters
-and items of both periods may differ, which the page says.
+1693-1702), with Bonferroni's correction for the number of changes. A change is *rose* or *fell* if
+it excludes 0, and otherwise *no clear change*. Raters and items of both periods may differ, which
+the page says.
 
 Concord attributes a change of Fleiss' kappa between two periods by leaving out. The contribution of
 a rater, a category or a group of items is the change on all ratings, less the change that remains
 without their ratings in both periods. A joint effect of two raters appears in both contributions or
 in neither, so contributions need not add up to the change.
 
+Sentences name a rater, category or group only if the change is beyond chance, and the contribution
+differs from the median one by a t test at 5% over all raters, categories or groups (Bonferroni;
+delete-a-group jackknife over ten parts of the items: Kott 2001, Journal of Official Statistics 17,
+521-526), and both the contribution and this difference are a fifth of the change or more. If one of
+five raters changes, leaving out any other one changes the result as well, which says nothing about
+that rater.
+
 Next to the contributions, the page lists the pairs of raters whose mean signed difference on shared
 items (10 or more in each period) changed, at a level of 1% over all pairs (t test, Bonferroni).
-Weighted kappa may hardly show such a drift.
+Weighted kappa may hardly show such a change.
 """
 
 _GOLD_TO_LABEL_SETS = """\
