@@ -191,8 +191,8 @@ A sentence has a rule, and a test on data where it holds and on data where it se
   *not by chance alone* an interval wholly below the funnel (see *Raters to check*).
 * *Rates higher or lower than the others*: the rater's bias differs from that of the median rater
   beyond chance over all raters.
-* *Check* names raters with an alert, a bias or too few equal repeats. If all of more than three
-  raters are to check, none is named.
+* *Check* names raters with an alert, a bias, too few equal repeats or a failed exam. If all of more
+  than three raters are to check, none is named.
 * *Above* or *below the target*: the whole interval lies there. A word for the value holds *with 95%
   probability* if the lower half of the interval does not reach below it.
 * Sentences in a report on what must not be claimed each have one condition, in
