@@ -66,20 +66,25 @@ NAMES_BY_ROLE = {
         "severity class choice response verdict grade urteil note_globale etiqueta 标签"
     ),
     "rated_at": (
-        "rated_at timestamp time date datetime created created_at submitted submitted_at "
+        "rated_at timestamp tstamp time date datetime created created_at submitted submitted_at "
         "submit_time submitdate date_submitted completion_time completed_at updated_at ts datum "
         "zeitpunkt zeitstempel zeit uhrzeit horodateur horodatage fecha marca_temporal 时间 日期 "
         "时间戳 时间戳记"
     ),
     "comment": "comment comments note notes remark remarks rationale explanation reason",
     "question": "question question_key",
-    "seconds": "seconds lead_time duration time_spent seconds_spent time rt",
+    "seconds": (
+        "seconds lead_time duration time_spent seconds_spent time rt time_spent_in_seconds "
+        "time_spent_seconds duration_seconds duration_in_seconds duration_s worktimeinseconds "
+        "work_time_in_seconds elapsed_time elapsed_seconds time_taken annotation_time"
+    ),
     "guidelines": "guidelines guidelines_version",
     "model": "model",
     "prompt_version": "prompt_version",
     "gold": (
-        "gold gold_label gold_standard ground_truth truth expected correct_label "
-        "reference_standard reference_label"
+        "gold gold_label label_gold gold_answer gold_standard ground_truth ground_truth_label "
+        "truth true_label label_true gt gt_label expected expected_label correct_label "
+        "correct_answer reference_standard reference_label label_reference reference_answer"
     ),
     "text": (
         "text content sentence body passage message tweet utterance post review review_text "
@@ -102,7 +107,19 @@ _DERIVED_WORDS = _split_words(
     "aggregate combined mace dawid glad mean avg average median mode total sum std sd variance "
     "var_coef entropy agreement agree disagreement kappa alpha prob probs probability "
     "probabilities confidence conf prediction predicted pred predictions softmax logit logits "
-    "trust mehrheit konsens mittelwert summe moyenne mayoria 多数 平均"
+    "trust agreed resolution tiebreaker tiebreak mehrheit konsens mittelwert summe moyenne mayoria "
+    "多数 平均"
+)
+_ANSWER_WORDS = _split_words(
+    "label labels rating ratings annotation annotations annotator annotators vote votes judgment "
+    "judgments judgement judgements responses coder coders rater raters verdict"
+)
+# Names of columns that compare the raters of a row.
+_COMPARISON_NAMES = _split_words(
+    "match matches matched same identical equal diff difference delta discrepancy "
+    "discrepant conflict conflicts concordant concordance discordant disagree "
+    "gleich unterschied differenz abweichung übereinstimmung accord écart coincide diferencia "
+    "一致 差异"
 )
 _DERIVED_ENDINGS = ("_score", "_scores", "_prob", "_mean", "_avg", "_count", "_total", "_sum")
 _DERIVED_STARTS = ("n_", "num_", "count_", "nb_", "p_")
@@ -115,6 +132,7 @@ _DESCRIPTIVE_NAMES = _split_words(
     "externalreference locationlatitude locationlongitude latitude longitude distributionchannel "
     "channel version batch split fold set group arm condition treatment site center centre clinic "
     "hospital source domain platform device browser year month week day date time timestamp order "
+    "round wave phase session trial block essayset roundno "
     "position index rownumber row line complete email name firstname lastname surname weight "
     "height geschlecht alter land sexe pais edad 性别 年龄 seed token lastpage refurl "
     "startlanguage collectorid customdata1 networkid reactiontime projectid projectname"
@@ -125,7 +143,7 @@ _DESCRIPTIVE_WORDS = _split_words("sex gender age ethnicity race")
 # Columns that only the responses to a survey have.
 _SURVEY_NAMES = _split_words(
     "submitdate datesubmitted lastpage startlanguage collectorid completiontime submittedat "
-    "respondentid responseid zeitstempel horodateur marcatemporal 时间戳记 时间戳"
+    "respondentid responseid startedtime zeitstempel horodateur marcatemporal 时间戳记 时间戳"
 )
 # Columns of results: agreement that another program computed.
 _RESULT_NAMES = _split_words(
@@ -148,17 +166,43 @@ RATER_STEMS = _split_words(
     "bewerter beurteiler kodierer evaluateur juge codeur annotateur evaluador juez codificador "
     "anotador 标注员 标注者 评分员 评审"
 )
+# Those that number answers, which may be of one person.
+LABEL_STEMS = _split_words(
+    "label labels code coding score rating ratings grade evaluation eval assessment judgement "
+    "judgment annotation annot anno ann vote answer response"
+)
 # Beginnings of numbered names that are questions, items or classes instead.
 OTHER_STEMS = _split_words(
     "q question item frage photo image picture cat category class kategorie klasse x v var feature "
     "f dim criterion aspect option choice topic prob p pc factor component column field text "
     "sentence response passage"
 )
+# Words of names of columns that are criteria, emotions or classes, each a question, and no raters.
+_CRITERIA = _split_words(
+    "fluency fluent adequacy coherence coherent relevance relevant accuracy factuality factual "
+    "faithfulness groundedness helpfulness helpful harmlessness harmful honesty warmth competence "
+    "clarity clear quality toxicity toxic severe obscene threat insult identity hate hateful "
+    "offensive sentiment stance emotion valence arousal dominance overall empathy readability "
+    "grammar style consistency completeness correctness safety informativeness naturalness "
+    "creativity depth conciseness verbosity engagement usefulness novelty soundness presentation "
+    "originality significance content organization organisation conventions vocabulary structure "
+    "joy anger fear sadness disgust surprise trust love optimism neutral positive negative mixed "
+    "bias fairness tone politeness complexity coverage fidelity simplicity meaning understanding "
+    "pos neg neu yes no agree disagree true false "
+    "sarcasm irony humor humour spam abuse abusive profanity violence sexual racism sexism"
+)
 # Names in a column of raters that stand for no person: the result of several raters.
 _MERGED_RATERS = _split_words(
     "consensus majority majorityvote majoritylabel adjudicated aggregated aggregate merged "
     "finallabel konsens mehrheit consenso 共识 多数"
 )
+# Names that number the parts of a document, conversation or patient.
+_KEY_PARTS = _split_words(
+    "sentence sent segment seg turn line paragraph para utterance frame page chunk token span clip "
+    "position index row number nr no lesion tooth eye side slide image question response answer "
+    "satz absatz zeile phrase ligne"
+)
+_REPEAT_NAMES = ("trial", "round", "session", "attempt", "visit", "wave", "repetition", "repeat")
 _RATING_ID_STEMS = _split_words("annotation rating response assignment session completion")
 # Words that tell an item or a rater wherever they stand in a name.
 _TELLING_WORDS = _split_words(
@@ -170,7 +214,7 @@ _RESPONDENT_NAMES = _split_words(
 )
 ITEM_ID_PATTERN = re.compile(r"[\w]+_id")
 # Words behind the name of an item or a rater that change nothing: case_number, Reviewer Name.
-_ENDINGS = _split_words("id no nr num number name code key")
+_ENDINGS = _split_words("id ids email mail initials no nr num number name code key")
 _SUFFIX_RANK = 1000  # names with one of these words are less reliable than those listed above
 _NUMBERED_PATTERNS = (
     re.compile(r"(.*[^\W\d_])[\s_.#-]*(\d{1,3})"),  # rater_1, R1, label 2
@@ -222,14 +266,15 @@ def rank_name(name: str, role: str) -> int | None:
         rank = _RANKS[role].get("".join(words[:-1]))
     if rank is None and len(words) > 1:
         # `Excerpt Creator`, `participant private id`: the last word, or the first before an ID.
-        word = words[0] if words[-1] == "id" else words[-1]
-        rank = _RANKS[role].get(word) if word in _TELLING_WORDS else None
+        is_id = words[-1] in ("id", "ids")
+        telling = [word for word in (words[:-1] if is_id else words[-1:]) if word in _TELLING_WORDS]
+        rank = _RANKS[role].get(telling[0]) if telling else None
     return None if rank is None else rank + _SUFFIX_RANK
 
 
 def is_survey_name(name: str) -> bool:
     """Return whether only responses to a survey have a column of this name: Completion time."""
-    return compact_name(name) in _SURVEY_NAMES
+    return compact_name(_remove_survey_code(name)) in _SURVEY_NAMES
 
 
 def is_agreement_result_name(name: str) -> bool:
@@ -260,6 +305,40 @@ def is_content_part_name(name: str) -> bool:
     return compact_name(name) in _CONTENT_PARTS
 
 
+def is_answer_name(name: str) -> bool:
+    """Return whether a column of this name has answers, of whomever: human_label, votes."""
+    return not _ANSWER_WORDS.isdisjoint(normalize_name(name).split("_"))
+
+
+def is_criterion_name(name: str) -> bool:
+    """Return whether a column of this name is a question of its own: fluency, severe_toxic."""
+    return not _CRITERIA.isdisjoint(normalize_name(name).split("_"))
+
+
+def is_comparison_name(name: str) -> bool:
+    """Return whether a column of a wide table compares the raters: Match, Same?, Diff."""
+    return compact_name(name) in _COMPARISON_NAMES
+
+
+def is_score_name(name: str) -> bool:
+    """Return whether a name may be that of a rater's score, although others compute scores."""
+    normalized = normalize_name(name)
+    return normalized.endswith(("_score", "_scores")) and _DERIVED_WORDS.isdisjoint(
+        normalized.split("_")
+    )
+
+
+def is_author_name(name: str) -> bool:
+    """Return whether a column of this name has raters, or whoever wrote the item: author."""
+    return compact_name(name) in ("author", "creator", "createdby")
+
+
+def is_subject_name(name: str) -> bool:
+    """Return whether a column of this name has raters, or people who are rated: participant."""
+    stem = compact_name(name).removesuffix("id")
+    return is_author_name(name) or stem in ("user", "username", "participant", "respondent")
+
+
 def is_derived_name(name: str) -> bool:
     """Return whether a column of this name was computed: majority, final_label, MACE_pred."""
     normalized = normalize_name(name)
@@ -272,13 +351,24 @@ def is_derived_name(name: str) -> bool:
 
 def is_background_name(name: str) -> bool:
     """Return whether a column of this name describes items, raters or the survey: sex, Progress."""
-    normalized = normalize_name(name)
+    normalized = normalize_name(_remove_survey_code(name))
     return (
         normalized.replace("_", "") in _DESCRIPTIVE_NAMES
         or not _DESCRIPTIVE_WORDS.isdisjoint(normalized.split("_"))
         or normalized.endswith(_DESCRIPTIVE_ENDINGS)
         or normalized.startswith(_DESCRIPTIVE_STARTS)
     )
+
+
+def is_key_part_name(name: str) -> bool:
+    """Return whether a column of this name numbers the parts of an item: turn, sentence no."""
+    words = [word for word in normalize_name(name).split("_") if word not in _ENDINGS]
+    return len(words) < 2 and (not words or words[0].removesuffix("s") in _KEY_PARTS)
+
+
+def is_counting_name(name: str) -> bool:
+    """Return whether numbers in a column of this name count parts or repeats: turn, trial."""
+    return is_key_part_name(name) or compact_name(name) in _REPEAT_NAMES
 
 
 def is_rating_id_name(name: str) -> bool:
@@ -294,7 +384,13 @@ def is_aggregate_rater_name(name: str) -> bool:
 
 def is_respondent_name(name: str) -> bool:
     """Return whether a column of a survey identifies who filled it in: ResponseId, email."""
-    return compact_name(name) in _RESPONDENT_NAMES
+    return compact_name(_remove_survey_code(name)) in _RESPONDENT_NAMES
+
+
+def _remove_survey_code(name: str) -> str:
+    """Return the name without the code that LimeSurvey writes before it: id. Response ID."""
+    code, separator, text = name.partition(". ")
+    return text if separator and code.isalnum() else name
 
 
 def split_numbered_name(name: str) -> tuple[str, str] | None:

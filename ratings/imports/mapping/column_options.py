@@ -9,7 +9,7 @@ from .columns import CONTENT_ROLES, LONG_ROLES, MULTI_COLUMN_ROLES, ROLES, Table
 from .import_mapping import ImportMapping
 
 # Columns that are no raters unless the user says so.
-UNUSABLE_REASONS = ("derived", "descriptive", "probability", "row_numbers", "row_id")
+UNUSABLE_REASONS = ("derived", "computed", "descriptive", "probability", "row_numbers", "row_id")
 
 
 class InvalidImportOptions(ValueError):
@@ -36,7 +36,8 @@ def apply_column_options(
     """Apply (role, column name) pairs and a layout to the guessed mapping.
 
     An empty name removes the guess of a role. Several columns of labels are a question each,
-    several columns of raters are the raters of a wide table. Raises InvalidImportOptions.
+    several columns of raters are the raters of a wide table, several columns of items are the parts
+    of one ID. Raises InvalidImportOptions.
     """
     if not columns and not layout:
         return
@@ -58,6 +59,10 @@ def apply_column_options(
     mapping.excluded_columns = [i for i in mapping.excluded_columns if i not in used] + ignored
     raters = indexes_by_role.get("rater", [])
     labels = indexes_by_role.pop("label", [])
+    mapping.key_columns = [index for index in mapping.key_columns if index not in used]
+    if "item" in indexes_by_role:
+        mapping.key_columns = indexes_by_role["item"][1:]
+        del indexes_by_role["item"][1:]
     mapping.layout = layout or _choose_layout(mapping, indexes_by_role, labels)
     if mapping.layout == "wide" and raters:
         indexes_by_role.pop("rater")

@@ -40,12 +40,18 @@ COLUMN_REASONS: Texts = {
     "attribute": _("one value for each item, and no rater, label or time"),
     "derived": _("its name says that it was computed from ratings or by a program"),
     "descriptive": _("its name says that it describes an item, a person or a survey"),
+    "computed": _("it was computed from the other columns: whether they are equal, or a number"),
+    "no_gold": _("named like gold answers, but none of the raters gives such answers"),
+    "gold_values": _("by its name, and it has the labels of the raters"),
+    "author": _("each item has one row, so it may be who wrote the item"),
     "probability": _("its fractions add up to 1 in every row"),
     "row_numbers": _("it numbers the rows"),
     "row_id": _("it has another value in every row, and another column repeats items"),
+    "rater_values": _("its values number raters"),
     "annotator_id": _("its values repeat as those of annotators do"),
     "pattern": _("named and numbered like the other raters"),
     "one_content": _("by its name, and each of its values has one content"),
+    "key_part": _("part of the item ID: only with it, no rater has an item in two rows"),
     "one_value": _("named like labels, but all raters of an item have the same value"),
     "shared": _("it has the same values as the other raters"),
     "count": _("its whole numbers add up to the same sum in every row"),
@@ -73,13 +79,28 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
         _("No column of labels was found. Choose it, or the layout without ratings."),
         "--map label=COLUMN, or --layout items",
     ),
+    "maybe_labels": (
+        _(
+            "These columns may hold labels: %(columns)s. Choose those that do, and the rater or"
+            " the column of raters; or choose the layout without ratings."
+        ),
+        "--map %(labels)s --rater NAME, or --layout items",
+    ),
     "labels_unclear": (
         _("Several columns can hold labels: %(columns)s. Choose one of them, or several."),
         "--map %(labels)s",
     ),
     "no_items": (
-        _("No column of items was found. Choose the column that identifies the item."),
+        _("No column of items was found. Choose the column, or columns, that identify the item."),
         "--map item=COLUMN",
+    ),
+    "incomplete_key": (
+        _(
+            "Raters have several rows for one value of %(first)s, and these rows differ in"
+            " %(others)s. Choose all columns that identify the item, or what to do with the"
+            " repeats."
+        ),
+        "--map %(items)s, or --map item=%(first)s",
     ),
     "no_raters": (
         _(
@@ -154,6 +175,14 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
             " these are ratings."
         ),
         "--layout long, or --layout wide",
+    ),
+    "criteria": (
+        _(
+            "These columns are named like criteria, not like raters: %(columns)s. Choose them as"
+            " labels if each is a question that one rater answered, or the layout with a column for"
+            " each rater."
+        ),
+        "--map %(labels)s --rater NAME, or --layout wide",
     ),
     "raters_or_questions": (
         _(

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy
 from ratings.imports.values.label_interpretation import LabelOptions
 from ratings.models import ImportRun
 
+KEY_JOINT = "/"  # between the parts of an item ID that several columns make up
 OWN_SOURCE = "concord"  # the source of this program's own exports as JSON Lines
 
 # Policy for an item that a rater rated more than once: which row becomes the current rating.
@@ -51,6 +52,7 @@ class ImportMapping:
     ``value_columns``: index -> [rater, question] of wide columns whose names have both, or [item,
     question] in the layout "raters". ``rows_are_items``: the rows are numbered, and their numbers
     are the item keys; in the layout "raters" they are the raters.
+    ``key_columns``: further columns of the item's ID, which is joined from them (KEY_JOINT).
     ``key_separator``: the item column has the item and, after this separator, the rater.
     ``zone``: of times that name none; that of the project if it is empty. ``date_order``: "dmy" or
     "mdy" where the file has dates like 03/04/2026.
@@ -81,6 +83,7 @@ class ImportMapping:
     label_columns: list[int] = field(default_factory=list)
     value_columns: dict[str, list[str]] = field(default_factory=dict)
     rows_are_items: bool = False
+    key_columns: list[int] = field(default_factory=list)
     key_separator: str = ""
     zone: str = ""
     date_order: str = ""

@@ -59,6 +59,10 @@ class ColumnsForm(FileForm):
         gettext_lazy("Item"),
         gettext_lazy("ID of the item. Without this column, IDs are derived from the content."),
     )
+    key_columns = _build_columns_field(
+        gettext_lazy("Further columns of the item ID"),
+        gettext_lazy("Where several columns identify an item, such as document and sentence."),
+    )
     text = _build_column_field(gettext_lazy("Text"))
     html = _build_column_field("HTML")
     image = _build_column_field(
@@ -159,6 +163,7 @@ class ColumnsForm(FileForm):
             "content_columns",
             "attribute_columns",
             "label_columns",
+            "key_columns",
         ):
             self.fields[field_name].choices = column_choices  # type: ignore[attr-defined]
         questions = self.project.questions.all() if self.project else []
@@ -230,6 +235,7 @@ class ColumnsForm(FileForm):
         n_columns = len(self.fields["item"].choices) - 1  # type: ignore[attr-defined]
         other_columns = {
             *used,
+            *(cleaned_data.get("key_columns") or ()),
             *(cleaned_data.get("content_columns") or ()),
             *(cleaned_data.get("attribute_columns") or ()),
         }
@@ -263,7 +269,12 @@ class ColumnsForm(FileForm):
             for role in ROLES_BY_LAYOUT[mapping.layout]
             if cleaned_data[role] is not None
         }
-        used = set(mapping.columns.values())
+        mapping.key_columns = [
+            index
+            for index in cleaned_data["key_columns"]
+            if "item" in mapping.columns and index not in mapping.columns.values()
+        ]
+        used = {*mapping.columns.values(), *mapping.key_columns}
         mapping.content_columns = [
             index for index in cleaned_data["content_columns"] if index not in used
         ]
@@ -323,6 +334,7 @@ def _build_initial(run: ImportRun, mapping: ImportMapping, head: TableHead) -> d
         "content_columns": mapping.content_columns,
         "attribute_columns": mapping.attribute_columns,
         "label_columns": mapping.label_columns,
+        "key_columns": mapping.key_columns,
         "rows_are_items": mapping.rows_are_items,
         "zone": mapping.zone,
         "date_order": mapping.date_order,

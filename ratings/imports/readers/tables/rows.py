@@ -22,7 +22,7 @@ from ratings.imports.mapping.column_names import (
     is_aggregate_rater_name,
     validate_column_names,
 )
-from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.mapping.import_mapping import KEY_JOINT, ImportMapping
 from ratings.imports.mapping.question_keys import build_column_question_key
 from ratings.imports.mapping.rater_columns import get_item_name
 from ratings.imports.problems import UnreadableFileError
@@ -173,6 +173,9 @@ class TableParser:
         if self.mapping.rows_are_items:
             return str(self.n_complete_rows)
         key = clean_cell(cells[item_index]) if item_index is not None else ""
+        if key and self.mapping.key_columns:
+            parts = (clean_cell(cells[index]) for index in self.mapping.key_columns)
+            return KEY_JOINT.join([key, *parts])
         if self.mapping.key_separator:
             return key.rpartition(self.mapping.key_separator)[0] or key
         return key
@@ -232,6 +235,7 @@ class TableParser:
         """Return (index, name) of the columns that have no other meaning."""
         described_columns = {
             *self.columns.values(),
+            *self.mapping.key_columns,
             *self.mapping.content_columns,
             *self.mapping.attribute_columns,
             *self.mapping.excluded_columns,

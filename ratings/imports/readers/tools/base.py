@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import datetime
 import functools
 import json
@@ -235,6 +236,19 @@ def parse_json(value: Any) -> Any:
         return json.loads(value)
     except (ValueError, RecursionError):
         return None
+
+
+def parse_list(value: Any) -> list[Any]:
+    """Return a list, also from its text in JSON, Python or NumPy; empty if it is none."""
+    if isinstance(value, str) and value[:1] == "[":
+        parsed = parse_json(value)
+        if parsed is None:
+            try:
+                parsed = ast.literal_eval(value)
+            except (ValueError, SyntaxError, RecursionError, MemoryError):
+                parsed = value.strip("[] \n").split()  # as NumPy prints a list
+        value = parsed
+    return list(value) if isinstance(value, list) else []
 
 
 def build_body(fields: Mapping[str, Any]) -> Fields:
