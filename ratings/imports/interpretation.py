@@ -194,7 +194,13 @@ def list_columns(mapping: ImportMapping, head: TableHead) -> list[InterpretedCol
     role_by_index |= dict.fromkeys(mapping.label_columns, "label")
     role_by_index |= dict.fromkeys(mapping.content_columns, "content")
     role_by_index |= dict.fromkeys(mapping.attribute_columns, "attribute")
-    value_role = {"wide": "rater_column", "counts": "count_column", "raters": "item_column"}
+    value_role = {
+        "wide": "rater_column",
+        "combinations": "rater_column",
+        "counts": "count_column",
+        "crossed": "count_column",
+        "raters": "item_column",
+    }
     columns = []
     for index, name in enumerate(head.names):
         role = role_by_index.get(index, "ignored")

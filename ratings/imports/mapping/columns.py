@@ -24,7 +24,11 @@ from .column_names import (
     rank_name,
 )
 from .label_and_item_columns import REPEATED_SHARE
-from .tables_without_ratings import detect_table_without_ratings
+from .tables_without_ratings import (
+    detect_table_without_ratings,
+    find_crossed_counts,
+    find_frequency,
+)
 from .wide_tables import LONG_ROLES, ColumnGuess, WideTables
 
 __all__ = [
@@ -77,6 +81,8 @@ class _ColumnGuesser(WideTables):
     # --- layouts
 
     def _guess_layout(self) -> ColumnGuess:
+        if guess := self._guess_counted_rows():
+            return guess
         if guess := self._guess_survey() or self._guess_wide_by_names():
             return guess
         self._drop_rater_of_single_rows()
@@ -89,6 +95,28 @@ class _ColumnGuesser(WideTables):
         if "label" in self.columns:
             return self._guess_without_raters()
         return self._guess_wide_or_items()
+
+    def _guess_counted_rows(self) -> ColumnGuess | None:
+        """Return the guess for a table of two raters crossed, or with numbers of equal rows."""
+        if counts := find_crossed_counts(self.head):
+            layout, doubt, role, index = "crossed", "crossed_counts", "label", 0
+        elif frequency := find_frequency(self.head):
+            layout, doubt, role, index = "combinations", "frequencies", "count", frequency[0]
+            counts = [i for i in range(len(self.head.names)) if i not in frequency]
+            counts = [i for i in counts if self.reasons.get(i) != "row_numbers"]
+        else:
+            return None
+        self.columns, self.content = {role: index}, []
+        used = {index, *counts}
+        others = [i for i in range(len(self.head.names)) if i not in used]
+        for column in others:
+            self.reasons.setdefault(column, "no_role")
+        for column in used:
+            self.reasons[column] = "crossed" if layout == "crossed" else "combination"
+        doubtful = counts if layout == "crossed" else [index]
+        return ColumnGuess(
+            layout, {}, excluded_columns=others, doubt=doubt, doubtful_columns=doubtful
+        )
 
     def _drop_rater_of_single_rows(self) -> None:
         """Take a column `author` for a description if each item has one row: of its content."""

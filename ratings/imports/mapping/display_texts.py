@@ -24,6 +24,7 @@ ROLE_TEXTS: Texts = {
     "question": _("question key"),
     "model": _("name of the model"),
     "prompt_version": _("version of the model’s prompt"),
+    "count": _("number of items like this row"),
     "content": _("further content of the item"),
     "attribute": _("attribute of the item"),
     "rater_column": _("labels of the rater"),
@@ -60,6 +61,8 @@ COLUMN_REASONS: Texts = {
     "pairs": _("each rater has every value of it once"),
     "only_one_left": _("the only column left that can hold labels"),
     "questions": _("one of several columns of labels: each is a question"),
+    "crossed": _("the rows and the columns have the same labels, one rater’s each"),
+    "combination": _("each row has other labels, and a number of items"),
     "double_entry": _("item and person, separated by --"),
     "not_alike": _("not named like the raters"),
     "other_values": _("it does not have the values of the raters"),
@@ -69,6 +72,13 @@ LAYOUT_TEXTS: Texts = {
     "long": _("one row for each rating: an item, a rater and a label"),
     "wide": _("one row for each item: a column for each rater"),
     "counts": _("one row for each item: a column with the number of ratings of each label"),
+    "crossed": _(
+        "two raters crossed: a row for each label of one, a column for each label of the other,"
+        " numbers of items in the cells"
+    ),
+    "combinations": _(
+        "one row for each combination of labels: a column for each rater, and the number of items"
+    ),
     "raters": _("one row for each rater: a column for each item"),
     "items": _("one row for each item, without ratings"),
 }
@@ -101,6 +111,10 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
             " repeats."
         ),
         "--map %(items)s, or --map item=%(first)s",
+    ),
+    "no_count": (
+        _("Choose the column with the number of items that have the labels of the row."),
+        "--map count=COLUMN",
     ),
     "no_raters": (
         _(
@@ -156,17 +170,18 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     "crossed_counts": (
         _(
             "This looks like a table of two raters, with the labels of one in the rows and of the"
-            " other in the columns (%(columns)s) and numbers of items in the cells. A row for each"
-            " item is needed, with the label of each rater."
+            " other in the columns (%(columns)s) and numbers of items in the cells. Choose this"
+            " layout if it is one, or the layout with a column for each rater."
         ),
-        "--layout wide, if these columns are raters",
+        "--layout crossed, or --layout wide",
     ),
     "frequencies": (
         _(
-            "The column %(columns)s seems to say how often each row occurs. A row for each item is"
-            " needed: write each row as often as it says. Choose a layout if each row is one item."
+            "The column %(columns)s seems to say how often each row occurs. Choose the layout of"
+            " combinations if it does, or the layout with a column for each rater if each row is"
+            " one item."
         ),
-        "--layout wide",
+        "--layout combinations, or --layout wide",
     ),
     "results": (
         _(

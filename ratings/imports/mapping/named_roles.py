@@ -20,7 +20,6 @@ from .column_names import (
     ITEM_ID_PATTERN,
     MEDIA_ROLES,
     MODEL_ROLES,
-    NAMES_BY_ROLE,
     compact_name,
     is_background_name,
     is_content_part_name,
@@ -31,6 +30,7 @@ from .column_names import (
     rank_name,
     split_numbered_name,
 )
+from .column_words import NAMES_BY_ROLE
 from .tables_without_ratings import find_probability_columns
 
 

@@ -11,8 +11,6 @@ from ratings.label_normalization import get_normal_form
 
 from .column_cells import MAX_SHORT_LABEL, MIN_RELIABLE_ROWS, TableHead
 from .column_names import (
-    OTHER_STEMS,
-    RATER_STEMS,
     are_rater_numbers,
     compact_name,
     is_comparison_name,
@@ -20,6 +18,7 @@ from .column_names import (
     rank_name,
     split_numbered_name,
 )
+from .column_words import OTHER_STEMS, RATER_STEMS
 
 _SEPARATORS = (r"\.", r"__", r"\s+[-–]\s+", r"[:/|]", r"_", r"\s+", r"-")
 _BRACKETS = re.compile(r"(.*?)\s*[\[(]\s*([^\[\]()]+?)\s*[\])]\s*")

@@ -10,8 +10,6 @@ from ratings.label_normalization import get_normal_form
 from . import rater_columns
 from .column_cells import find_computed_column
 from .column_names import (
-    LABEL_STEMS,
-    RATER_STEMS,
     RESPONDENT_ROLES,
     compact_name,
     is_answer_name,
@@ -22,11 +20,12 @@ from .column_names import (
     is_survey_name,
     split_numbered_name,
 )
+from .column_words import LABEL_STEMS, RATER_STEMS
 from .label_and_item_columns import LabelAndItemColumns
 from .tables_without_ratings import find_count_columns
 
 # Roles that ratings of a wide table do not have.
-LONG_ROLES = ("rated_at", "comment", "question", "seconds", "guidelines", "label", "rater")
+LONG_ROLES = ("rated_at", "comment", "question", "seconds", "guidelines", "label", "rater", "count")
 
 
 @dataclass

@@ -17,12 +17,19 @@ from ratings.imports.mapping.columns import CONTENT_ROLES, ROLES, TableHead
 from ratings.imports.mapping.display_texts import LAYOUT_TEXTS
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import truncate_text
-from ratings.imports.readers.tables.rows import clean_cell
+from ratings.imports.readers.tables.cells import clean_cell
 from ratings.models import ImportRun
 
 from .forms import FileForm
 
-VALUE_LAYOUTS = ("wide", "counts", "raters")  # columns without another meaning have labels
+VALUE_LAYOUTS = (
+    "wide",
+    "counts",
+    "crossed",
+    "combinations",
+    "raters",
+)  # columns without another meaning have labels
+KEYLESS_LAYOUTS = ("crossed", "combinations", "raters")  # no column has the IDs of items
 NEW_QUESTION = "new"  # choice: a new question
 EVERY_QUESTION = "every"  # choice: the questions named in the file
 # Roles that columns of a layout can have, and those that it requires.
@@ -30,6 +37,8 @@ ROLES_BY_LAYOUT = {
     "long": ROLES,
     "wide": ("item", *CONTENT_ROLES, "gold"),
     "counts": ("item", *CONTENT_ROLES, "gold"),
+    "crossed": ("label",),
+    "combinations": ("count",),
     "raters": ("rater", "rated_at"),
     "items": ("item", *CONTENT_ROLES, "gold"),
 }
@@ -133,6 +142,7 @@ class ColumnsForm(FileForm):
         gettext_lazy("Where it is filled, the rater is a model; in files that Concord wrote."),
     )
     prompt_version = _build_column_field(gettext_lazy("Version of the model’s prompt"))
+    count = _build_column_field(gettext_lazy("Number of items like this row"))
     excluded_columns = _build_columns_field(
         gettext_lazy("Columns that are not imported"),
         gettext_lazy("Every other column without a meaning has labels."),
@@ -215,10 +225,12 @@ class ColumnsForm(FileForm):
             cleaned_data.get(role) is not None for role in CONTENT_ROLES
         )
         has_keys = cleaned_data.get("item") is not None or has_content
-        has_keys = has_keys or cleaned_data.get("rows_are_items") or layout == "raters"
+        has_keys = has_keys or cleaned_data.get("rows_are_items") or layout in KEYLESS_LAYOUTS
         if not has_keys and "item" not in self.errors:
             self.add_error("item", _("Choose the column of this."))
         labels = cleaned_data.get("label_columns") or []
+        if layout == "combinations" and cleaned_data.get("count") is None:
+            self.add_error("count", _("Choose the column of this."))
         if layout == "long" and cleaned_data.get("label") is None and len(labels) < 2:
             self.add_error("label", _("Choose the column of this."))
         if (

@@ -14,11 +14,11 @@ from django.utils.translation import gettext_lazy as _
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.readers.tools.base import (
     Fields,
     ToolSource,
     build_body,
-    build_question_key,
     get_item_key,
     list_objects,
     parse_list,

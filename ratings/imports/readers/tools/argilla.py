@@ -14,6 +14,7 @@ from typing import Any
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
+from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.records import ItemRecord, RaterRecord, RatingRecord, Record, SkippedRecord
 
 from .base import (
@@ -22,7 +23,6 @@ from .base import (
     ToolSource,
     build_attributes,
     build_body,
-    build_question_key,
     get_item_key,
     list_objects,
     open_records,

@@ -17,6 +17,7 @@ from typing import Any
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
+from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.records import (
     GoldRecord,
     ItemRecord,
@@ -34,7 +35,6 @@ from .base import (
     ToolSource,
     build_attributes,
     build_body,
-    build_question_key,
     get_item_key,
     list_objects,
     open_records,

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from django.core.management import call_command
 
 from ratings.models import Rating
 from tests.ratings.imports.readers.test_platform_files import list_ratings
 from tests.ratings.imports.test_command import run_import_command
+from tests.ratings.imports.wizard_client import WizardClient
 
 pytestmark = [
     pytest.mark.django_db,
@@ -310,3 +313,61 @@ def test_label_studio_columns_in_alphabetical_order(tmp_path: Path, lead: Any) -
     status, report = run_import_command(path, name="N", owner=lead.username, json=True)
     assert (status, report["left_out"]) == (0, {})
     assert {label for _item, _rater, label in list_ratings("choice")} == {"x", "y"}
+
+
+COUNTED = {  # Cohen's kappa of each is 0.4
+    "crossed": "rater2,no,yes,All\nno,20,10,30\nyes,5,15,20\nAll,25,25,50\n",
+    "crossed with raters in the names": (
+        ",Rater B: yes,Rater B: no\nRater A: yes,20,5\nRater A: no,10,15\n"
+    ),
+    "combinations": "rater1,rater2,Freq\nno,no,20\nyes,no,5\nno,yes,10\nyes,yes,15\n",
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_counted_items_are_imported_on_request(name: str, tmp_path: Path, lead: Any) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(COUNTED[name])
+    layout = name.split(maxsplit=1)[0]
+    status, report = run_import_command(path, name="N", owner=lead.username, layout=layout)
+    assert (status, report["items"], report["raters"], report["ratings"]) == (0, 50, 2, 100)
+    if "names" in name:
+        assert {rater for _item, rater, _label in list_ratings()} == {"Rater A", "Rater B"}
+    result = compute_agreement(path, layout=layout)
+    assert result["cohen_kappa"] == pytest.approx(0.4)
+    assert result["percent_agreement"] == pytest.approx(35 / 50)
+
+
+def test_wizard_reads_a_crossed_table(lead: Any, client_for: Any) -> None:
+    wizard = WizardClient(client_for(lead))
+    wizard.upload(COUNTED["crossed"].encode(), "table.csv")
+    wizard.choose_columns()
+    run = wizard.run_worker()
+    assert run.state == "checked", run.problems
+    assert (run.summary["items"], run.summary["rows"]) == (50, 100)
+
+
+def test_numbers_of_items_are_whole(tmp_path: Path, lead: Any) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("rater2,no,yes\nno,20,x\nyes,5,1.5\n")
+    status, report = run_import_command(
+        path, name="N", owner=lead.username, layout="crossed", json=True
+    )
+    assert status == 1 and "Lines 2, 3 (2 times): 'x' is no" in report["problems"][0]["message"]
+
+
+def test_combinations_need_a_column_of_numbers(tmp_path: Path, lead: Any) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("Anna,Ben,times\nx,x,3\nx,y,2\ny,y,4\n")
+    arguments = {"owner": lead.username, "layout": "combinations", "json": True}
+    status, report = run_import_command(path, name="N", **arguments)
+    assert status == 1 and "--map count=COLUMN" in report["problems"][0]["message"]
+    status, report = run_import_command(path, name="N", map=["count=times"], **arguments)
+    assert (status, report["ratings"]) == (0, 18)
+
+
+def compute_agreement(path: Path, **options: Any) -> dict[str, Any]:
+    """Return what `manage.py agreement` prints of a file."""
+    output = io.StringIO()
+    call_command("agreement", str(path), json=True, stdout=output, **options)
+    return dict(json.loads(output.getvalue()))
