@@ -243,6 +243,8 @@ def format_doubt(mapping: ImportMapping, head: TableHead) -> tuple[str, str]:
         "labels": _format_assignments("label", columns),
         "raters": _format_assignments("rater", columns),
         "items": _format_assignments("item", columns),
+        "first_item": _format_assignments("item", columns[:1]),
+        "contents": _format_assignments("content", columns),
         "first": "".join(columns[:1]),
         "others": _join_first_names(columns[1:]),
         "n_sheets": len(mapping.sheet_titles),

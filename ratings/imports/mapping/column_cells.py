@@ -97,7 +97,7 @@ class ColumnCells:
     @cached_property
     def has_short_texts(self) -> bool:
         """True if the texts are as short as labels, and no times."""
-        lengths = list(map(len, self.filled))
+        lengths = [len(text) for text in self.filled if not text.startswith("{")]
         return bool(lengths) and not self.has_times and max(lengths) <= MAX_LABEL_LENGTH
 
     @cached_property

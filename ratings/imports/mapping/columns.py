@@ -199,6 +199,8 @@ class _ColumnGuesser(WideTables):
         guess.key_columns, doubtful = self.complete_item_key(guess.label_columns)
         if doubtful:
             guess.doubt, guess.doubtful_columns = "incomplete_key", doubtful
+        elif parts := self.list_missing_content(guess.label_columns):
+            guess.doubt, guess.doubtful_columns = "incomplete_content", parts
 
     def _correct_label_column(self, guess: ColumnGuess) -> None:
         """Correct the column of labels that was chosen by its name alone.

@@ -110,7 +110,22 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
             " %(others)s. Choose all columns that identify the item, or what to do with the"
             " repeats."
         ),
-        "--map %(items)s, or --map item=%(first)s",
+        "--map %(items)s, or --map %(first_item)s",
+    ),
+    "incomplete_content": (
+        _(
+            "Raters have several rows for one content, and these rows differ in %(columns)s. Choose"
+            " the column of the item's ID, or further content that makes the items different."
+        ),
+        "--map item=COLUMN, or --map %(contents)s",
+    ),
+    "rater_names": (
+        _(
+            "Some columns have the names of the raters whose labels are beside them: %(columns)s."
+            " A row for each rating is needed, with the item, the rater and the label; or choose"
+            " the columns with labels, and their names become the raters."
+        ),
+        "--map rater=COLUMN rater=COLUMN",
     ),
     "no_count": (
         _("Choose the column with the number of items that have the labels of the row."),
@@ -150,7 +165,7 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
             "Each row seems to be a rater, and these columns items or questions: %(columns)s."
             " Choose this layout if they are items; else rows must be items."
         ),
-        "--layout raters",
+        "--layout raters, or --layout wide",
     ),
     "raters_unclear": (
         _(

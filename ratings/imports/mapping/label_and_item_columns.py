@@ -7,7 +7,9 @@ from collections.abc import Collection, Sequence
 from .column_cells import MAX_LABELS
 from .column_names import (
     CONTENT_ROLES,
+    is_answer_name,
     is_counting_name,
+    is_criterion_name,
     is_key_part_name,
     normalize_name,
 )
@@ -77,6 +79,26 @@ class LabelAndItemColumns(NamedRoles):
             return parts, []
         return [], [item, *parts] if REPEATED_SHARE * n_repeats >= n_rows else []
 
+    def list_missing_content(self, answers: Collection[int]) -> list[int]:
+        """Return columns that make different items of equal contents, if raters repeat many.
+
+        As in a table with a row for each model that answered a prompt.
+        """
+        if "item" in self.columns or not self.has_content:
+            return []
+        columns = self.head.columns
+        keys = [*self.list_key_columns(), self.columns["rater"]]
+        n_rows = len(self.head.sample_rows)
+
+        def count_repeats(*keys: int) -> int:
+            return n_rows - len(set(zip(*(columns[i].texts for i in keys), strict=True)))
+
+        n_repeats = count_repeats(*keys)
+        if REPEATED_SHARE * n_repeats < n_rows:
+            return []
+        parts = self._list_key_parts({*self.columns.values(), *self.content, *answers})
+        return [i for i in parts if REDUCTION * count_repeats(*keys, i) <= n_repeats][:1]
+
     def _list_key_parts(self, used: Collection[int]) -> list[int]:
         """Return the columns that may be a part of the item's ID, those named like one first."""
         columns = self.head.columns
@@ -125,6 +147,14 @@ class LabelAndItemColumns(NamedRoles):
             values.setdefault(key, text) == text
             for key, text in zip(self.head.columns[item].texts, cells.texts, strict=True)
         )
+
+    def may_be_answers(self, index: int) -> bool:
+        """Return whether a column that was taken for an attribute may have ratings."""
+        cells = self.head.columns[index]
+        name = self.head.names[index]
+        if any(text.startswith(("[{", "{")) for text in cells.filled):
+            return True
+        return cells.is_label_like and (is_answer_name(name) or is_criterion_name(name))
 
     def list_label_candidates(self) -> list[int]:
         """Return the columns that may hold labels by their cells.

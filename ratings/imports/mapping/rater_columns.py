@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from ratings.label_normalization import get_normal_form
 
+from . import column_words
 from .column_cells import MAX_SHORT_LABEL, MIN_RELIABLE_ROWS, TableHead
 from .column_names import (
     are_rater_numbers,
@@ -24,6 +25,8 @@ _SEPARATORS = (r"\.", r"__", r"\s+[-–]\s+", r"[:/|]", r"_", r"\s+", r"-")
 _BRACKETS = re.compile(r"(.*?)\s*[\[(]\s*([^\[\]()]+?)\s*[\])]\s*")
 # The code of a question that LimeSurvey writes before its text: G1Q1[SQ001]. Rate [Image 1].
 _SURVEY_CODE = re.compile(r"^\w*\d\w*(\[\w+\])?\. ")
+# The name of a rater beside the rater's label: rater1_id, Coder 2 name.
+_RATER_NAME = re.compile(r"(.+?)[\s_.-]+(?:id|name|initials|email|who)", re.IGNORECASE)
 
 
 @dataclass
@@ -175,6 +178,40 @@ def _share_values(head: TableHead, indexes: Sequence[int]) -> bool:
     return all(head.columns[index].is_numeric for index in indexes) or len(
         find_columns_with_shared_values(head, indexes, (), sure=True)
     ) == len(indexes)
+
+
+def find_rater_names(head: TableHead, places: Collection[int]) -> list[int]:
+    """Return the columns with the names of the raters of numbered columns beside them, or [].
+
+    As in rater1_id, rater1_score, rater2_id, rater2_score, and in coder1, code1, coder2, code2.
+    """
+    numbers = {index: split_numbered_name(name) for index, name in enumerate(head.names)}
+    by_stem: dict[str, dict[str, int]] = {}
+    for index, number in numbers.items():
+        if number is not None:
+            by_stem.setdefault(number[0], {})[number[1]] = index
+    people = [
+        index
+        for stem, group in by_stem.items()
+        if stem in RATER_STEMS - column_words.LABEL_STEMS
+        and any(
+            other in column_words.LABEL_STEMS and beside.keys() == group.keys() and len(group) > 1
+            for other, beside in by_stem.items()
+        )
+        for index in group.values()
+    ]
+    people += [
+        index
+        for index, name in enumerate(head.names)
+        if (match := _RATER_NAME.fullmatch(name.strip()))
+        and (number := split_numbered_name(match[1]))
+        and number[0] in RATER_STEMS
+    ]
+    return [
+        index
+        for index in dict.fromkeys(people)
+        if index in places and not head.columns[index].is_numeric
+    ]
 
 
 def find_columns_with_shared_values(

@@ -12,7 +12,6 @@ from .column_cells import find_computed_column
 from .column_names import (
     RESPONDENT_ROLES,
     compact_name,
-    is_answer_name,
     is_comparison_name,
     is_criterion_name,
     is_respondent_name,
@@ -127,10 +126,14 @@ class WideTables(LabelAndItemColumns):
             guess.value_columns = {
                 str(index): list(place) for index, place in values.places.items()
             }
+        if values.reason == "shared" and len(self.head.sample_rows) < len(places):
+            guess.doubt, guess.doubtful_columns = "raters_in_rows", list(places)
         if not values.is_certain:
             has_one_question = not any(question for _rater, question in places.values())
             guess.doubt = "criteria" if has_one_question else "raters_or_questions"
             guess.doubtful_columns = list(values.places)
+        if names := rater_columns.find_rater_names(self.head, places):
+            guess.doubt, guess.doubtful_columns = "rater_names", names
         return guess
 
     def _check_gold_column(self, places: Collection[int]) -> None:
@@ -354,18 +357,10 @@ class WideTables(LabelAndItemColumns):
                 and index not in self.content
                 and self.reasons.get(index) != "row_numbers"
             ]
-            answers = [index for index in guess.attribute_columns if self._may_be_answers(index)]
+            answers = [index for index in guess.attribute_columns if self.may_be_answers(index)]
             if answers:
                 guess.doubt, guess.doubtful_columns = "maybe_labels", answers
         return guess
-
-    def _may_be_answers(self, index: int) -> bool:
-        """Return whether a column that was taken for an attribute may have ratings."""
-        cells = self.head.columns[index]
-        name = self.head.names[index]
-        if any(text.startswith(("[{", "{")) for text in cells.filled):
-            return True
-        return cells.is_label_like and (is_answer_name(name) or is_criterion_name(name))
 
     def _exclude_comparisons(self) -> None:
         """Exclude columns named like comparisons, if two others are left."""

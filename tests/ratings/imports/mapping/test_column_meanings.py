@@ -214,6 +214,32 @@ REFUSED = {
         write_long("text,source_name,label", "One Two Three", "x y"),
         "--map rater=COLUMN",
     ),
+    "models that answered a prompt": (
+        "prompt,model,annotator,score\n"
+        + "".join(
+            f"{LONG.format(n)},{model},{rater},{n % 3}\n"
+            for n in range(4)
+            for model in ("gpt", "claude")
+            for rater in "ab"
+        ),
+        "--map content=model",
+    ),
+    "names of raters beside their labels": (
+        write_table(
+            "case,rater1_id,rater1_score,rater2_id,rater2_score",
+            "{}",
+            ["anna", "ben"] * 5,
+            NUMBERS_A,
+            ["carl", "dora"] * 5,
+            NUMBERS_B,
+        ),
+        "--map rater=COLUMN rater=COLUMN",
+    ),
+    "coders beside codes": (
+        write_table("case,coder1,code1,coder2,code2", "{}", "ab" * 5, A, "cd" * 5, B),
+        "--map rater=COLUMN rater=COLUMN",
+    ),
+    "more columns than rows": ("key,i1,i2,i3\nanna,x,y,x\nben,x,x,x\n", "--layout raters"),
     "criteria without a rater": (
         write_table("id,output,helpfulness,relevance", "{}", LONG, NUMBERS_A, NUMBERS_B),
         "--map label=helpfulness label=relevance --rater NAME",
@@ -241,6 +267,14 @@ def test_doubt_names_the_options(name: str, tmp_path: Path, lead: Any) -> None:
     status, report = run_import_command(path, name="N", owner=lead.username, json=True)
     assert status == 1 and not Rating.objects.exists()
     assert advice in report["problems"][0]["message"]
+
+
+def test_items_written_alike_are_noted(tmp_path: Path, lead: Any) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("item,rater,label\nText 1,a,x\ntext 1,b,x\n2,a,y\n2.0,b,x\n")
+    _status, report = run_import_command(path, name="N", owner=lead.username, json=True)
+    (note,) = [note for note in report["notes"] if "items whose IDs" in note]
+    assert "Text 1 / text 1" in note and "2 / 2.0" in note
 
 
 def test_named_columns_make_up_the_item_id(tmp_path: Path, lead: Any) -> None:
