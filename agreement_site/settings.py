@@ -238,7 +238,9 @@ TEMPLATES = [
             ],
             "builtins": [
                 "core.web.dates",
+                "core.web.links",
                 "core.web.tables",
+                "core.web.table_tags",
                 "agreement_site.middleware.static_bundles",
             ],
         },

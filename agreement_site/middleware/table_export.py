@@ -29,14 +29,21 @@ class TableExportMiddleware(BaseMiddleware):
         is_shared = request.path_info.startswith(SHARED_PREFIX)
         if not name or request.method != "GET" or is_shared:
             return self.get_response(request)
-        with tables.export_mode():
+        with tables.export_mode(name) as export:
             page = self.get_response(request)
-        is_page = page.status_code == 200 and page["Content-Type"].startswith("text/html")
-        return _build_csv_response(request, page, name) if is_page else page
+        if page.status_code != 200 or not page["Content-Type"].startswith("text/html"):
+            return page
+        rows = (
+            export.table.build_rows()
+            if export.table
+            else tables.extract_rows(page.content.decode(), name)
+        )
+        return _build_csv_response(request, rows, name)
 
 
-def _build_csv_response(request: HttpRequest, page: HttpResponse, name: str) -> HttpResponse:
-    rows = tables.extract_rows(page.content.decode(), name)
+def _build_csv_response(
+    request: HttpRequest, rows: list[list[str]] | None, name: str
+) -> HttpResponse:
     if rows is None:
         message = _("This table doesn't exist or is empty.")
         return HttpResponseNotFound(f"{message}\n", content_type="text/plain; charset=utf-8")

@@ -8,10 +8,8 @@ rows (``get_page_size``).
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Iterator, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from itertools import zip_longest
@@ -22,50 +20,28 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from .links import has_links
+from .table import (  # noqa: F401
+    EMPTY_CELL,
+    MAX_EXPORT_ROWS,
+    PARAMETER,
+    ROUNDING_ERROR,
+    export_mode,
+    get_page_size,
+    is_exporting,
+    round_tiny_to_zero,
+)
+
 register = template.Library()
 
-PARAMETER = "csv"
-MAX_EXPORT_ROWS = 10_000
-ROUNDING_ERROR = 1e-12  # a smaller statistic is 0: what is left when equal numbers are subtracted
 
 # Elements without text for the file: controls, images, and <time>, whose attribute is used.
 SKIPPED_ELEMENTS = frozenset("button form script select style svg template textarea time".split())  # noqa: SIM905
-EMPTY_CELL = "–"
 _NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
 ESTIMATE = re.compile(
     rf"(?P<value>{_NUMBER})?(?: ?\[(?P<low>{_NUMBER}), (?P<high>{_NUMBER})\] ?(?P<words>.*))?"
 )
 VOID_ELEMENTS = frozenset({"br", "col", "hr", "img", "input", "source", "wbr"})
-
-_exporting: ContextVar[bool] = ContextVar("exporting a table", default=False)
-
-
-@contextlib.contextmanager
-def export_mode() -> Iterator[None]:
-    """Context manager in which pages are rendered for the export of their tables."""
-    token = _exporting.set(True)
-    try:
-        yield
-    finally:
-        _exporting.reset(token)
-
-
-def is_exporting() -> bool:
-    """Return True while a page is rendered for export."""
-    return _exporting.get()
-
-
-def round_tiny_to_zero(value: float) -> float:
-    """Return 0.0 for a value that is only rounding error, such as 6.9e-18, else the value.
-
-    For every statistic in a file, except probabilities, which may be that small.
-    """
-    return 0.0 if abs(value) < ROUNDING_ERROR else value
-
-
-def get_page_size(rows: int) -> int:
-    """Return the number of rows to show: ``rows``, or MAX_EXPORT_ROWS during an export."""
-    return MAX_EXPORT_ROWS if _exporting.get() else rows
 
 
 @register.simple_tag(takes_context=True)
@@ -76,7 +52,8 @@ def csv_link(context: template.Context, *parts: object) -> SafeString:
     """
     name = "".join(map(str, parts))
     request: HttpRequest = context["request"]
-    if request.method != "GET":  # the page that answers a form cannot be requested again
+    # The page that answers a form cannot be requested again; a shared page has no files.
+    if request.method != "GET" or not has_links():
         return SafeString()
     query = request.GET.copy()
     for name_to_drop in ("page", "after"):
