@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -13,7 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from core.web.tables import get_page_size
+from core.web.table import Interval, get_page_size
 from metrics.agreement.rater_quality.gold import MIN_ANSWERS, PAUSE_EVIDENCE
 from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import GoldAnswer, Item, Member, Question, Rater, Scale
@@ -27,6 +28,17 @@ MAX_INTERVENTIONS = 100
 LEAD = Member.Role.LEAD
 
 
+@dataclass(frozen=True)
+class ScoreRow:
+    """A rater's score. Of few answers, only the interval is shown, and no coefficient."""
+
+    score: GoldScore
+    accuracy: Interval
+    chance: float | None
+    kappa: dict[str, Any] | None
+    bias: dict[str, Any] | None
+
+
 @login_required
 @require_safe
 def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
@@ -38,6 +50,7 @@ def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
     raters = Paginator(sorted_scores, get_page_size(RATERS_PER_PAGE)).get_page(
         request.GET.get("page")
     )
+    raters.object_list = [_build_score_row(score) for score in raters.object_list]
     in_force = GoldItem.objects.filter(question=question, gold__retired_at=None)
     items = in_force.select_related("item", "gold")
     by_exposure = items.order_by("-exposures", "item__id")
@@ -65,6 +78,13 @@ def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
         "ordered": Scale(question.scale).ordered,
     }
     return render(request, "quality/gold/overview.html", context)
+
+
+def _build_score_row(score: GoldScore) -> ScoreRow:
+    if score.n < MIN_ANSWERS:
+        return ScoreRow(score, Interval(None, score.low, score.high), None, None, None)
+    accuracy = Interval(score.accuracy, score.low, score.high)
+    return ScoreRow(score, accuracy, score.chance, score.kappa, score.bias)
 
 
 def _list_interventions(question: Question) -> list[GoldIntervention]:
