@@ -239,7 +239,6 @@ TEMPLATES = [
             "builtins": [
                 "core.web.dates",
                 "core.web.links",
-                "core.web.tables",
                 "core.web.table_tags",
                 "agreement_site.middleware.static_bundles",
             ],

@@ -33,20 +33,16 @@ class TableExportMiddleware(BaseMiddleware):
             page = self.get_response(request)
         if page.status_code != 200 or not page["Content-Type"].startswith("text/html"):
             return page
-        rows = (
-            export.table.build_rows()
-            if export.table
-            else tables.extract_rows(page.content.decode(), name)
-        )
-        return _build_csv_response(request, rows, name)
+        return _build_csv_response(request, name, export.table)
 
 
 def _build_csv_response(
-    request: HttpRequest, rows: list[list[str]] | None, name: str
+    request: HttpRequest, name: str, table: tables.Table | None
 ) -> HttpResponse:
-    if rows is None:
+    if table is None:
         message = _("This table doesn't exist or is empty.")
         return HttpResponseNotFound(f"{message}\n", content_type="text/plain; charset=utf-8")
+    rows = table.build_rows()
     security_log.log_event("export", exported=f"table {name}", kind="csv")
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = (

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from .table import is_exporting
+from .tables import is_exporting
 
 register = template.Library()
 

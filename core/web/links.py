@@ -14,7 +14,7 @@ from django.utils.html import conditional_escape, format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
-from .table import is_exporting
+from .tables import is_exporting
 
 register = template.Library()
 

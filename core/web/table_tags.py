@@ -1,4 +1,4 @@
-"""Template tags that declare a table, for HTML and CSV (core/web/table.py).
+"""Template tags that declare a table, for HTML and CSV (core/web/tables.py).
 
     {% table pair in pairs name="pairs-title" sorted_by=sort %}
       {% column _("Rater") pair.rater_a header %}
@@ -39,9 +39,9 @@ from django.template.base import (
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from . import table as tables
+from . import tables
 from .links import has_links
-from .table import Column, Table
+from .tables import Column, Table
 
 register = template.Library()
 
@@ -252,6 +252,28 @@ class TableNode(template.Node):
             for name, value in zip(self.variables, values, strict=True):
                 context[name] = value
             yield row
+
+
+@register.simple_tag(takes_context=True)
+def csv_link(context: template.Context, *parts: object) -> SafeString:
+    """Render the CSV link of a table (in ``.table-scroll``) that is labelled by a heading.
+
+    ``parts`` are joined to the id of the heading.
+    """
+    name = "".join(map(str, parts))
+    request: HttpRequest = context["request"]
+    # The page that answers a form cannot be requested again; a shared page has no files.
+    if request.method != "GET" or not has_links():
+        return SafeString()
+    query = request.GET.copy()
+    for name_to_drop in ("page", "after"):
+        query.pop(name_to_drop, None)
+    query[tables.PARAMETER] = name
+    return format_html(
+        '<a class="button button--quiet button--small table-csv" href="{0}?{1}" id="{2}-csv" '
+        'aria-labelledby="{2}-csv {2}">CSV</a>',
+        request.path, query.urlencode(), name,
+    )  # fmt: skip
 
 
 @register.simple_block_tag

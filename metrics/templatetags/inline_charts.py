@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
-from core.web.table import format_cell, is_exporting
+from core.web.tables import format_cell, is_exporting
 from metrics.agreement.explain import bands
 from metrics.views.common import number_formats
 from metrics.views.common.trends.recent_weeks import RecentWeeks

@@ -17,8 +17,8 @@ from django.utils.translation import gettext as _
 
 from core.web import tables
 from core.web.links import has_links
-from core.web.table import Interval, export_as
 from core.web.table_tags import span
+from core.web.tables import Interval, export_as
 from metrics.agreement.explain import bands
 from metrics.views.common import coefficient_advice, display_names, getting_started, number_formats
 from metrics.views.common.getting_started import SetupStep

@@ -15,7 +15,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from core.web import tables
-from core.web.table import Interval, export_as
+from core.web.tables import Interval, export_as
 
 Estimate = Mapping[str, Any]
 
