@@ -32,6 +32,7 @@ from django.template.base import (
     FilterExpression,
     NodeList,
     Parser,
+    TextNode,
     Token,
     render_value_in_context,
     token_kwargs,
@@ -147,7 +148,7 @@ class ColumnNode(template.Node):
             )
         about = self._resolve(context, "about")
         about_html = f" {conditional_escape(about)}" if about else ""
-        return f'<th scope="col"{attributes}>{label}{about_html}</th>\n'
+        return f'<th scope="col"{attributes}>{label}{about_html}</th>'
 
     def render_cell(self, context: template.Context) -> str:
         if "file_only" in self.words:
@@ -162,7 +163,7 @@ class ColumnNode(template.Node):
         attributes = self.cell_attributes
         if attributes is None:
             attributes = self._render_attributes(context)
-        return f"<{self.tag}{attributes}>{content}</{self.tag[:2]}>\n"
+        return f"<{self.tag}{attributes}>{content}</{self.tag[:2]}>"
 
     def _render_attributes(self, context: template.Context) -> str:
         names = {"dir": "dir", "data-label": "data_label"}
@@ -236,7 +237,7 @@ class TableNode(template.Node):
 
     def _render_head(self, context: template.Context, options: Mapping[str, str]) -> str:
         context[WRITER] = _Head(options.get("sorted_by", ""))
-        return f"<thead>\n<tr>\n{self.columns.render(context)}</tr>\n</thead>\n"
+        return f"<thead>\n<tr>{self.columns.render(context)}</tr>\n</thead>\n"
 
     def _render_row_attributes(self, context: template.Context) -> str:
         values = {
@@ -291,8 +292,8 @@ def capture(content: SafeString) -> SafeString:
     return content
 
 
-@register.filter
-def at(values: Sequence[object], position: int) -> object:
+@register.filter("at")
+def get_value_at(values: Sequence[object], position: int) -> object:
     """Return the value at a position that is a variable."""
     return values[position] if values else ""
 
@@ -374,6 +375,8 @@ def compile_table(parser: Parser, token: Token) -> TableNode:
     options = token_kwargs(bits[position + 2 :], parser)
     if "name" not in options:
         raise template.TemplateSyntaxError("a table needs name, the id of its heading")
-    columns = parser.parse(("endtable",))
+    nodes = parser.parse(("endtable",))
     parser.delete_first_token()
-    return TableNode(variables, rows, options, columns)
+    # Without the white space between the columns, which would stand in every row.
+    columns = [node for node in nodes if not isinstance(node, TextNode) or node.s.strip()]
+    return TableNode(variables, rows, options, NodeList(columns))
