@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from core.web import tables
+from core.web.links import has_links
 from metrics.results.pairs import pair_results
 from metrics.scale import get_weighted_name
 from metrics.views.changes import bar_chart, contributions
@@ -220,7 +221,8 @@ def _build_pair_matrix(request: HttpRequest, selection: Selection) -> ChartData:
             for name in ("value", "low", "high", "n_items"):
                 row[name] = pair.kappa[name]
             row["wide"] = pair.is_uncertain
-            row["url"] = f"{pair_url}&{urlencode({'a': first.key, 'b': second.key})}"
+            if has_links():
+                row["url"] = f"{pair_url}&{urlencode({'a': first.key, 'b': second.key})}"
             rows.append(row)
     defined_pairs = {(row["a"], row["b"]) for row in rows}
     keys = [rater.key for rater in raters]
