@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from core.hooks import Hook
 from core.web import tables
 from core.web.links import has_links
 from metrics.results.pairs import pair_results
@@ -38,7 +39,9 @@ Annotations = Sequence[tuple[str, str]]  # (day, text)
 
 # Functions that return annotations of the trend of a question, or of one of its raters. Packages
 # above register theirs at startup.
-ANNOTATION_SOURCES: list[Callable[[Question, Rater | None], Annotations]] = []
+ANNOTATION_SOURCES: Hook[Callable[[Question, Rater | None], Annotations]] = Hook(
+    "annotations_of_trends"
+)
 
 
 @login_required

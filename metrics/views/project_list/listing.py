@@ -20,6 +20,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from core.hooks import Hook
 from core.web.links import render_link
 from metrics.agreement.explain import bands
 from metrics.results.disagreement.findings import is_band_withheld
@@ -47,7 +48,9 @@ MAX_SEARCH_LENGTH = 200
 
 # Functions from {project id: the user's role} to {project id: inbox entries}. Packages above
 # register theirs at startup.
-INBOX_SOURCES: list[Callable[[Mapping[int, str]], Mapping[int, Sequence[InboxLink]]]] = []
+INBOX_SOURCES: Hook[Callable[[Mapping[int, str]], Mapping[int, Sequence[InboxLink]]]] = Hook(
+    "inbox_of_projects"
+)
 
 
 def build_rows(
@@ -95,7 +98,7 @@ def _fill_rows(filled_rows: list[ProjectRow]) -> None:
     for shown_row in shown_rows.values():
         shown_row.is_band_withheld = is_band_withheld(findings.get(shown_row.question.pk, []))
     visible_roles = {row.project.pk: row.role for row in filled_rows if row.sees_results}
-    inboxes = [get_entries(visible_roles) for get_entries in INBOX_SOURCES]
+    inboxes = INBOX_SOURCES.call(visible_roles)
     for row in filled_rows:
         row.n_items = n_items[row.project.pk]
         if row.project.pk in shown_rows and row.sees_results:

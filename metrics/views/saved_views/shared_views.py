@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_safe
 
+from core.hooks import Hook
 from core.web.links import without_links
 from metrics.models import SavedView, ShareLink
 from metrics.saved_views import services
@@ -44,11 +45,13 @@ def _build_chart_view(name: str) -> ProjectPageView:
 
 
 # Packages above register their pages at startup.
-SHARED_PAGES: dict[str, SharedPage] = {
-    SavedView.Page.DASHBOARD: SharedPage(
+SHARED_PAGES: Hook[SharedPage] = Hook("shared_pages")
+SHARED_PAGES.register(
+    SharedPage(
         views.render_dashboard, {name: _build_chart_view(name) for name in ("trend", "pairs")}
     ),
-}
+    SavedView.Page.DASHBOARD,
+)
 
 
 @require_safe
