@@ -24,7 +24,6 @@ from __future__ import annotations
 import copy
 import html
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from django import template
 from django.http import HttpRequest
@@ -48,50 +47,8 @@ register = template.Library()
 
 WORDS = ("header", "num", "hidden", "text", "file_only")
 CELL_OPTIONS = ("class", "cell_class", "dir")
-WRITER = "_table"  # the variable that tells the columns of a table what to write
+WRITER = "_write_column"  # the variable with what a column writes: its head, a cell, or nothing
 Options = Mapping[str, FilterExpression]
-
-
-@dataclass
-class _Head:
-    """Write the labels of the columns."""
-
-    sorted_by: str
-
-    def write(self, node: ColumnNode, context: template.Context) -> str:
-        return node.render_head(context, self.sorted_by)
-
-
-class _Row:
-    """Write the cells of a row."""
-
-    def write(self, node: ColumnNode, context: template.Context) -> str:
-        return node.render_cell(context)
-
-
-class _Labels:
-    """Collect the columns of a file."""
-
-    def __init__(self, *, headless: bool) -> None:
-        self.headless = headless
-        self.columns: list[Column] = []
-
-    def write(self, node: ColumnNode, context: template.Context) -> str:
-        if node.is_exported:
-            self.columns.append(Column("" if self.headless else node.get_label(context)))
-        return ""
-
-
-class _Values:
-    """Collect the values of a row of a file."""
-
-    def __init__(self) -> None:
-        self.values: list[object] = []
-
-    def write(self, node: ColumnNode, context: template.Context) -> str:
-        if node.is_exported:
-            self.values.append(node.get_value(context))
-        return ""
 
 
 class ColumnNode(template.Node):
@@ -121,7 +78,7 @@ class ColumnNode(template.Node):
         )
 
     def render(self, context: template.Context) -> str:
-        text: str = context[WRITER].write(self, context)
+        text: str = context[WRITER](self)
         return text
 
     def get_label(self, context: template.Context) -> str:
@@ -207,18 +164,32 @@ class TableNode(template.Node):
         return SafeString()
 
     def _build_table(self, context: template.Context, *, headless: bool) -> Table:
-        labels = context[WRITER] = _Labels(headless=headless)
+        columns: list[Column] = []
+        values: list[object] = []
+
+        def add_column(node: ColumnNode) -> str:
+            if node.is_exported:
+                columns.append(Column("" if headless else node.get_label(context)))
+            return ""
+
+        def add_value(node: ColumnNode) -> str:
+            if node.is_exported:
+                values.append(node.get_value(context))
+            return ""
+
+        context[WRITER] = add_column
         self.columns.render(context)
+        context[WRITER] = add_value
         for _row in self._iter_rows(context):
-            values = context[WRITER] = _Values()
+            values.clear()
             self.columns.render(context)
-            for column, value in zip(labels.columns, values.values, strict=True):
+            for column, value in zip(columns, values, strict=True):
                 column.values.append(value)
-        return Table(labels.columns)
+        return Table(columns)
 
     def _render_html(self, context: template.Context, options: Mapping[str, str]) -> str:
         head = "" if options.get("headless") else self._render_head(context, options)
-        context[WRITER] = _Row()
+        context[WRITER] = lambda node: node.render_cell(context)
         body = [
             f"<tr{self._render_row_attributes(context)}>{self.columns.render(context)}</tr>\n"
             for _row in self._iter_rows(context)
@@ -236,7 +207,8 @@ class TableNode(template.Node):
         return f"{container}{caption}{head}<tbody>\n{''.join(body)}</tbody>\n</table>\n</div>"
 
     def _render_head(self, context: template.Context, options: Mapping[str, str]) -> str:
-        context[WRITER] = _Head(options.get("sorted_by", ""))
+        sorted_by = options.get("sorted_by", "")
+        context[WRITER] = lambda node: node.render_head(context, sorted_by)
         return f"<thead>\n<tr>{self.columns.render(context)}</tr>\n</thead>\n"
 
     def _render_row_attributes(self, context: template.Context) -> str:

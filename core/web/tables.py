@@ -140,7 +140,7 @@ def _build_cells(column: Column) -> list[list[str]]:
     """Return the column with its label as text, or several columns where it has intervals."""
     values, label = column.values, column.label
     if not any(isinstance(value, Interval) and value.low is not None for value in values):
-        return [[label, *(_format_value(value) for value in values)]]
+        return [[label, *map(format_cell, values)]]
     suffixes = (_("lower bound"), _("upper bound"), _("text"))
     labels = [label, *(f"{label}: {suffix}" if label else suffix for suffix in suffixes)]
     rows = [_split_value(value) for value in values]
@@ -150,17 +150,10 @@ def _build_cells(column: Column) -> list[list[str]]:
     return columns if any(columns[-1][1:]) else columns[:-1]
 
 
-def _format_value(value: object) -> str:
-    return (
-        format_cell(value.value) or value.text
-        if isinstance(value, Interval)
-        else format_cell(value)
-    )
-
-
 def _split_value(value: object) -> tuple[str, str, str, str]:
     if isinstance(value, Interval):
-        return (*map(format_cell, (value.value, value.low, value.high)), value.text)  # type: ignore[return-value]
+        value_text, low, high = map(format_cell, (value.value, value.low, value.high))
+        return value_text, low, high, value.text
     if isinstance(value, int | float):
         return format_cell(value), "", "", ""
     return "", "", "", format_cell(value)

@@ -107,6 +107,7 @@ def test_every_table_has_a_complete_csv_file() -> None:
                 headers[re.sub(r"\d+", "N", f"{visit.name} {heading}")] = rows[0]
                 assert len(rows) >= parser.rows[heading], (visit, heading, "all pages of it")
                 assert len({len(row) for row in rows}) == 1
+                assert not re.search(r"</?[a-z]+[ >]|&[a-z]+;", response.text), "HTML in a file"
                 assert not re.search(r"\d,\d\d\d\b|^[–—]$", "\n".join(map("\n".join, rows)), re.M)
     assert tables_without_file == []
     expected_headers = json.loads(HEADERS.read_text())
