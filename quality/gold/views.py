@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,8 +36,23 @@ class ScoreRow:
     score: GoldScore
     accuracy: Interval
     chance: float | None
-    kappa: dict[str, Any] | None
-    bias: dict[str, Any] | None
+    kappa: Mapping[str, Any] | None
+    bias: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class SuspectedAnswer:
+    """A gold item with the labels and counts of the sentence about it."""
+
+    row: GoldItem
+    gold: str
+    likely_label: str
+    n_passing_likely: int
+    n_passing: int
+
+    @property
+    def has_passing_raters(self) -> bool:
+        return self.n_passing > 0
 
 
 @login_required
@@ -99,20 +115,12 @@ def _list_interventions(question: Question) -> list[GoldIntervention]:
     )
 
 
-def _describe_gold(row: GoldItem, selection: Selection) -> dict[str, Any]:
-    """Return a gold item with the labels and counts of its sentence."""
+def _describe_gold(row: GoldItem, selection: Selection) -> SuspectedAnswer:
     labels = {category.code: category.label for category in selection.question.categories.all()}
     answer = row.gold.answer
     right = [labels.get(int(code), "") for code in answer]
-    has_passing_raters = row.n_passing > 0
-    return {
-        "row": row,
-        "gold": ", ".join(right),
-        "likely_label": labels.get(row.likely_code, "") if row.likely_code is not None else "",
-        "has_passing_raters": has_passing_raters,
-        "n_passing_likely": row.n_passing_likely,
-        "n_passing": row.n_passing,
-    }
+    likely_label = labels.get(row.likely_code, "") if row.likely_code is not None else ""
+    return SuspectedAnswer(row, ", ".join(right), likely_label, row.n_passing_likely, row.n_passing)
 
 
 @login_required
