@@ -86,7 +86,10 @@ class ColumnNode(template.Node):
 
     def get_value(self, context: template.Context) -> object:
         if self.raw is not None:
-            return self.raw.resolve(context, ignore_failures=True)
+            autoescape, context.autoescape = context.autoescape, False  # for join
+            value = self.raw.resolve(context, ignore_failures=True)
+            context.autoescape = autoescape
+            return value
         assert self.body is not None
         return html.unescape(self.body.render(context))  # it has no HTML but escaped signs
 
@@ -250,12 +253,12 @@ def csv_link(context: template.Context, *parts: object) -> SafeString:
 
 
 @register.simple_block_tag
-def span(content: SafeString, css_class: str, tag: str = "span", title: str = "") -> SafeString:
-    """Render a <span>, of which a file has the text."""
+def span(content: SafeString, css_class: str, tag: str = "span", **attributes: str) -> SafeString:
+    """Render a <span> with these attributes, of which a file has the text."""
     if tables.is_exporting():
         return conditional_escape(content)
-    attributes = {"class": css_class, "title": title}
-    return format_html(f"<{tag}{{}}>{{}}</{tag}>", _render_attributes(attributes), content)
+    all_attributes = _render_attributes({"class": css_class, **attributes})
+    return format_html(f"<{tag}{{}}>{{}}</{tag}>", all_attributes, content)
 
 
 @register.simple_block_tag

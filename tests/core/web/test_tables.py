@@ -20,7 +20,7 @@ PAIRS = """{% load results %}{% table a,n,kappa in pairs name="t" sorted_by=sort
 {% if wide %}{% column _("Kappa") kappa|estimate num sort="kappa" %}{% endif %}
 {% column "Items" n|count num sort="items" first="-items" class="x" %}
 {% columnblock "Acts" hidden %}<button>{{ a }}</button>{% endcolumnblock %}
-{% column "Only a file" a file_only %}
+{% column "Only a file" names|join:", " file_only %}
 {% endtable %}"""
 KAPPA_HEADERS = ("Kappa", "Kappa: lower bound", "Kappa: upper bound", "Kappa: text")
 ROWS = [
@@ -31,7 +31,7 @@ ROWS = [
 
 def render(source: str = PAIRS, **context: object) -> str:
     request: HttpRequest = RequestFactory().get("/pairs/?sort=kappa&page=3")
-    values = {"request": request, "pairs": ROWS, "wide": True, "sort": "kappa", **context}
+    values = {"request": request, "pairs": ROWS, "wide": True, "sort": "kappa", "names": "<&", **context}
     return Template(source).render(Context(values))
 
 
@@ -61,8 +61,8 @@ def test_html_and_file_come_from_the_same_columns() -> None:
     reason = export()[2][-3]
     assert export() == [
         ["Rater", *KAPPA_HEADERS, "Items", "Only a file"],
-        ["<a> 12345 & more", "0.123456", "0.1", "0.2", "", "12345", "<a>"],
-        ["b", "", "", "", reason, "1", "b"],
+        ["<a> 12345 & more", "0.123456", "0.1", "0.2", "", "12345", "<, &"],
+        ["b", "", "", "", reason, "1", "<, &"],
     ]
     assert reason
 
