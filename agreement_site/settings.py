@@ -238,7 +238,8 @@ TEMPLATES = [
             ],
             "builtins": [
                 "core.web.dates",
-                "core.web.tables",
+                "core.web.links",
+                "core.web.table_tags",
                 "agreement_site.middleware.static_bundles",
             ],
         },

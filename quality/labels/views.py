@@ -61,6 +61,7 @@ def show_labels(request: HttpRequest, project_id: int) -> HttpResponse:
         "project": selection.project,
         "selection": selection,
         "consensus": consensus,
+        "calibration": [row for row in consensus.calibration if row["n"]] if consensus else [],
         "is_outdated": consensus is not None and input_version.is_outdated(consensus),
         "rows": [
             row | {"escalation": escalations.get(item_id), "content": items.get(item_id)}

@@ -16,11 +16,12 @@ from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Abs
 from django.urls import reverse
 from django.utils.functional import Promise
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from core.hooks import Hook
+from core.web.links import render_link
 from metrics.agreement.explain import bands
 from metrics.results.disagreement.findings import is_band_withheld
 from metrics.views.common.getting_started import build_steps, is_card_shown
@@ -47,7 +48,9 @@ MAX_SEARCH_LENGTH = 200
 
 # Functions from {project id: the user's role} to {project id: inbox entries}. Packages above
 # register theirs at startup.
-INBOX_SOURCES: list[Callable[[Mapping[int, str]], Mapping[int, Sequence[InboxLink]]]] = []
+INBOX_SOURCES: Hook[Callable[[Mapping[int, str]], Mapping[int, Sequence[InboxLink]]]] = Hook(
+    "inbox_of_projects"
+)
 
 
 def build_rows(
@@ -95,7 +98,7 @@ def _fill_rows(filled_rows: list[ProjectRow]) -> None:
     for shown_row in shown_rows.values():
         shown_row.is_band_withheld = is_band_withheld(findings.get(shown_row.question.pk, []))
     visible_roles = {row.project.pk: row.role for row in filled_rows if row.sees_results}
-    inboxes = [get_entries(visible_roles) for get_entries in INBOX_SOURCES]
+    inboxes = INBOX_SOURCES.call(visible_roles)
     for row in filled_rows:
         row.n_items = n_items[row.project.pk]
         if row.project.pk in shown_rows and row.sees_results:
@@ -261,7 +264,7 @@ def _build_attention_notes(
     query = urlencode({"question": question.key})
     if not row.n_items:
         notes.append(
-            _render_link(reverse("data", args=[row.project.pk]), _("No items yet. Import items."))
+            render_link(reverse("data", args=[row.project.pk]), _("No items yet. Import items."))
         )
     elif not row.n_ratings and not uncounted:
         notes.append(_("No ratings yet."))
@@ -281,9 +284,5 @@ def _build_attention_notes(
             n_short,
         ) % {"n": format_count(n_short), "overlap": row.project.overlap}
         coverage_url = f"{reverse('project_statistics', args=[row.project.pk])}?{query}#missing"
-        notes.append(_render_link(coverage_url, shortage_text))
+        notes.append(render_link(coverage_url, shortage_text))
     return notes
-
-
-def _render_link(url: str, text: str) -> SafeString:
-    return format_html('<a href="{}">{}</a>', url, text)

@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from core.web.tables import get_page_size
+from core.web.tables import Interval, get_page_size
 from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
 from metrics.models import PeriodUnit, RaterResult, Result
 from metrics.views.common.selection import get_page_number
@@ -84,6 +84,15 @@ class PersonSummary:
     question_results: list[tuple[RaterResult, Any]] = field(
         default_factory=list
     )  # (result, vs_peers)
+
+    @property
+    def exported_results(self) -> Interval | str:
+        """The kappa of the only question, or all as text, for a file."""
+        cells = []
+        for seat, estimate in self.question_results:
+            numbers = [(estimate or {}).get(name) for name in ("value", "low", "high")]
+            cells.append(Interval(*numbers, text=f"{seat.question.project.name}: {seat.question}"))
+        return cells[0] if len(cells) == 1 else "; ".join(map(str, cells))
 
 
 @login_required
