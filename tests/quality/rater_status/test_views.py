@@ -298,7 +298,7 @@ def test_rater_page_begins_with_a_verdict(
     page = client.get(f"{base_url}raters/gus/")
     assert "gus almost always answers “none”:" in page.text
     assert 'judgement">Rates' in page.text
-    assert "Chooses “none” in 100 % of them, the others in" in page.text
+    assert "Chooses “none” in 100% of them, the others in" in page.text
     assert "without=gus#without" in page.text
     gus = Rater.objects.get(key="gus")
     form_data = {"do": "pause", "rater": gus.pk, "list_query": "question=severity", "back": "rater"}
