@@ -130,13 +130,24 @@ PROJECT_ENTRIES = (
         _("Settings"),
         "s",
         (
+            NavigationTab("project_settings", _("General"), LEAD_ROLES, ("settings",)),
             NavigationTab(
-                "project_settings", _("General"), LEAD_ROLES, ("settings", "archive", "delete")
+                "questions_settings",
+                _("Questions"),
+                LEAD_ROLES,
+                ("settings/questions", "settings/new-question"),
             ),
+            NavigationTab(
+                "guidelines_settings", _("Guidelines"), LEAD_ROLES, ("settings/guidelines",)
+            ),
+            NavigationTab("quality_checks", _("Quality checks"), LEAD_ROLES, ("settings/checks",)),
             NavigationTab("label_rules", _("Label rules"), LEAD_ROLES, ("labels/rules",)),
             NavigationTab("alert_settings", _("Alerts"), LEAD_ROLES, ("alerts/settings",)),
             NavigationTab("webhooks", _("Webhooks"), LEAD_ROLES, ("settings/webhooks",)),
             NavigationTab("project_audit_log", _("Audit log"), LEAD_ROLES, ("audit-log",)),
+            NavigationTab(
+                "project_archive", _("Archive and delete"), LEAD_ROLES, ("archive", "delete")
+            ),
         ),
     ),
 )
