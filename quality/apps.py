@@ -19,12 +19,12 @@ class QualityConfig(AppConfig):
         from .alerts import annotations
         from .consensus import integrity as consensus_integrity
         from .exams import sequential_test
-        from .inbox import selectors
+        from .inbox import rows, selectors
         from .rater_status import judgements
         from .rater_status import views as rater_status_views
         from .review import assignment_views
 
-        listing.INBOX_SOURCES.append(selectors.get_entries_by_project)
+        listing.PROJECT_INBOX[:] = [rows.ProjectInbox()]
         question_rows.INBOX_SOURCES.append(selectors.get_entries_by_question)
         raters = shared_views.SharedPage(
             rater_status_views.render_raters, {"funnel": rater_status_views.render_funnel}

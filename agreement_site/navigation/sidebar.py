@@ -171,7 +171,11 @@ class SitePage:
     access: SiteAccess = SiteAccess.EVERYBODY
 
 
-SITE_ENTRIES = (SitePage("projects", _("Projects")), SitePage("all_raters", _("Raters")))
+SITE_ENTRIES = (
+    SitePage("inbox", _("Inbox")),
+    SitePage("projects", _("Projects")),
+    SitePage("all_raters", _("Raters")),
+)
 # Pages in the menu of the user, on every page.
 USER_MENU = (
     SitePage("tokens", _("Account")),
@@ -297,11 +301,10 @@ def _count_by_page(project: Any, inbox: list[selectors.InboxEntry]) -> dict[str,
 def list_site_links(user: Any, path: str) -> list[NavigationLink]:
     """Return the sidebar of the pages outside of projects.
 
-    Annotators have no list of raters: it has those of projects that the user leads.
+    Annotators have the list of projects alone: they decide nothing, and lead nobody.
     """
-    pages = [
-        page for page in SITE_ENTRIES if page.url_name != "all_raters" or not _only_annotates(user)
-    ]
+    only_annotates = _only_annotates(user)
+    pages = [page for page in SITE_ENTRIES if page.url_name == "projects" or not only_annotates]
     return _build_site_links(pages, path)
 
 
