@@ -102,9 +102,9 @@ def edit_question(request: HttpRequest, project_id: int, key: str) -> HttpRespon
             changed = _save_question(changed_question, page, by=request.user)
         except _InvalidPart as error:
             if error.form is page.scale:
-                _add_category_errors(page.scale, page.categories, error.fields)
+                _add_category_errors(page, error.change)
             else:
-                add_form_errors(error.form, error.fields)
+                add_form_errors(error.form, error.change.fields)
         else:
             return _redirect_saved(request, project, changed_question, changed=changed)
     return _render_page(
@@ -144,9 +144,9 @@ def _bind_forms(request: HttpRequest, question: Question) -> QuestionForms:
 class _InvalidPart(Exception):
     """The error of one of the page's forms; nothing of the page has been saved."""
 
-    def __init__(self, form: forms.Form, fields: dict[str, Any]) -> None:
-        super().__init__(fields)
-        self.form, self.fields = form, fields
+    def __init__(self, form: forms.Form, change: InvalidProjectChange) -> None:
+        super().__init__(change.fields)
+        self.form, self.change = form, change
 
 
 @transaction.atomic
@@ -177,17 +177,16 @@ def _save_question(question: Question, page: QuestionForms, *, by: Any) -> bool:
                 )
             _change_weights(question, page.weights, by=by, changes_scale=changes_scale)
     except InvalidProjectChange as error:
-        raise _InvalidPart(part, error.fields) from error
+        raise _InvalidPart(part, error) from error
     return changes_text or changes_scale or changes_weights
 
 
-def _add_category_errors(
-    form: ScaleForm, categories: BaseCategoryFormSet, fields: dict[str, Any]
-) -> None:
-    fields = dict(fields)
-    for message in categories.add_problems(categories.get_rows(), fields.pop("categories", {})):
-        form.add_error(None, message)
-    add_form_errors(form, fields)
+def _add_category_errors(page: QuestionForms, error: InvalidProjectChange) -> None:
+    fields = dict(error.fields)
+    rows = page.categories.get_rows()
+    for message in page.categories.add_problems(rows, fields.pop("categories", {})):
+        page.scale.add_error(None, message)
+    add_form_errors(page.scale, fields)
 
 
 def _change_weights(

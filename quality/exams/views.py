@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -267,7 +268,7 @@ class ExamLoophole:
     pass_probability: float
 
 
-def _find_loophole(question: Question, test: dict[str, Any]) -> ExamLoophole | None:
+def _find_loophole(question: Question, test: Mapping[str, Any]) -> ExamLoophole | None:
     """Return the most frequent gold answer if a rater who always gives it often passes."""
     answer = settings.get_most_frequent_answer(question)
     if answer is None:
