@@ -106,10 +106,10 @@ def site(lead: User, make_alert: Any) -> dict[str, Project]:
 
 def test_inbox_lists_decisions_of_all_projects_by_impact(site: Any, client_for: Any, lead: User):
     client = client_for(lead)
-    shown = [(row.words, row.project.name) for row in client.get("/inbox/").context["rows"]]
-    assert shown[0][0].startswith("ann ")  # 60 items, half a category
-    assert shown[0][1] == "Drifting"
-    assert shown[1:] == [
+    decisions = [(row.words, row.project.name) for row in client.get("/inbox/").context["rows"]]
+    assert decisions[0][0].startswith("ann ")  # 60 items, half a category
+    assert decisions[0][1] == "Drifting"
+    assert decisions[1:] == [
         ("1 proposed warning or pause", "Several"),  # after six answers
         ("4 uncertain items", "Uncertain"),  # two of them wrong
         ("3 uncertain items", "Several"),

@@ -82,14 +82,14 @@ def test_only_the_lead_sees_inbox_entries_with_their_links(
     paths = ("gold/?question=", "exams/?question=", "appeals/")
     texts = list(zip(INBOX_TEXTS, paths, strict=True))
     # The list of projects shows the decision with the most impact, and leads to the others.
-    for address, shown in (
+    for address, listed_texts in (
         (f"{base}alerts/", texts),
         ("/inbox/", texts),
         ("/", texts[:1]),
         ("/?group=attention", texts[:1]),
     ):
         page = get_page_text(lead_client, address)
-        for text, path in shown:
+        for text, path in listed_texts:
             if address == "/inbox/":
                 assert text in page
                 continue

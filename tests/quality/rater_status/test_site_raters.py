@@ -70,8 +70,8 @@ def test_people_are_sorted_by_each_column_and_found_by_name(client_for: Any, lea
     client = client_for(lead)
     names = [person.name for person in client.get("/raters/?sort=-rater").context["people"]]
     assert names == ["Zoe Benson", "dan", "cem", "ann"]
-    found = client.get("/raters/?search=benson").context["people"]
-    assert [person.username for person in found] == ["ben"]
+    matches = client.get("/raters/?search=benson").context["people"]
+    assert [person.username for person in matches] == ["ben"]
     for column in site_raters.SORT_KEYS:
         assert len(client.get(f"/raters/?sort={column}").context["people"]) == 4
     assert client.get("/raters/?sort=odd").status_code == 404
