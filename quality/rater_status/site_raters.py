@@ -17,7 +17,13 @@ from quality.models import DriftState, GoldScore, RepeatScore
 
 from .comparison import get_comparisons
 from .rater_list import RaterListEntry, build_entry
-from .status import STATUS_ORDER, RaterStatus, find_inconsistent_scores, list_unresolved_alerts
+from .status import (
+    STATUS_ORDER,
+    RaterStatus,
+    find_inconsistent_scores,
+    list_failed_exams,
+    list_unresolved_alerts,
+)
 from .texts import STATUS_LABELS, get_reason_text
 
 MAX_QUESTIONS_SHOWN = 8  # questions shown for a person: those with the most ratings
@@ -154,7 +160,7 @@ def list_people(results: QuerySet[Any], sort: str) -> list[Person]:
 
 
 def _judge_questions(question_ids: Collection[int]) -> list[JudgedRater]:
-    """Return the status of each person who rated each question; seven queries."""
+    """Return the status of each person who rated each question; eight queries."""
     questions = list(Question.objects.filter(pk__in=question_ids).select_related("project"))
     comparisons = get_comparisons(questions)
     people_of: dict[int, list[Rater]] = {}
@@ -163,6 +169,7 @@ def _judge_questions(question_ids: Collection[int]) -> list[JudgedRater]:
     ):
         people_of.setdefault(rater.project_id, []).append(rater)
     alerts = list_unresolved_alerts(questions)
+    failed_exams = list_failed_exams(questions)
     drift = {
         (row.question_id, row.rater_id): row
         for row in DriftState.objects.filter(question__in=questions, watched=True)
@@ -186,6 +193,7 @@ def _judge_questions(question_ids: Collection[int]) -> list[JudgedRater]:
                 drift=drift.get((question.pk, rater.pk)),
                 gold=gold.get((question.pk, rater.pk)),
                 repeats=repeats.get(rater.pk),
+                failed_exam=failed_exams.get((question.pk, rater.pk)),
                 alerts=alerts.get((question.pk, rater.pk), []),
             )
             judged.append(JudgedRater(question, entry))
