@@ -557,27 +557,31 @@ known. A question with more than 5,000,000 comparisons (`too_many_comparisons`) 
 
 **Status of a rater.** The most severe status applies:
 
-* `act`: an alert about the rater is open or acknowledged (`drift`, `low_agreement`, `same_answer`,
-  `too_fast`, `copies`), or the evidence on gold has reached the threshold of a pause (`gold`).
+* `act`: an alert about the rater is open or acknowledged (`drift`, `low_agreement`, `newcomer`,
+  `same_answer`, `too_fast`, `copies`), or the evidence on gold has reached the threshold of a pause
+  (`gold`).
 * `check`: an alert about the rater is muted, or the evidence of drift has reached 250 and is not
-  that of a common fall (`drift`). Also if the rater rates higher or lower than the others (`bias`),
-  or seldom repeats their own answers (`repeats`), as defined below.
+  that of a common fall (`drift`). Also if the rater rates higher or lower than the others
+  (`harsh`, `lenient`), seldom repeats their own answers (`self`), as defined below, or did not pass
+  the latest attempt at the exam (`exam`).
 * `unknown`: the rater has fewer than 30 compared items (`not_enough`).
 * `ok`: there is no reason. It does not mean that the rater is good. If the whole interval of kappa
   with the others lies below the funnel, the page says that the rater agrees less, and that chance
   alone does not explain it.
 
-**Higher or lower than the others** (`bias`, ordered scales). The bias of a rater is the mean
-difference from the others on the same items. One harsh rater makes all others appear lenient, so it
-is compared with the median bias of the raters with 30 or more compared items (three at least). Both
-the bias and its distance from the median must be at least 0.3 standard deviations of all answers,
-between a small and a medium effect (Cohen 1988). The distance must also be significant at 5% for
-the question: a z test with Bonferroni's correction for the R raters. Its variance is se^2 + (pi /
-2) / R times the median se^2, the second part that of the median. The pages show the bias itself
-with its 95% interval, and the category whose share in the rater's answers differs most from its
-share in the others' answers. Of two raters nobody is named.
+**Higher or lower than the others** (`harsh`, `lenient`, ordered scales). The bias of a rater is the
+mean difference from the others on the same items. One harsh rater makes all others appear lenient,
+so it is compared with the median bias of the raters with 30 or more compared items (three at
+least). Both the bias and its distance from the median must be at least 0.3 standard deviations of
+all answers, between a small and a medium effect (Cohen 1988). The distance must also be significant
+at 5% for the question: a z test with Bonferroni's correction for the R raters. Its variance is se^2
++ (pi / 2) / R times the median se^2, the second part that of the median. The pages show the bias
+itself with its 95% interval, and the category whose share in the rater's answers differs most from
+its share in the others' answers. Of two raters nobody is named. A rater with higher answers is
+harsh where the scale grades faults: one of its labels contains a word such as *minor*, *severe* or
+*toxic*. On any other scale, such as grades or relevance, a rater with higher answers is lenient.
 
-**Inconsistent with oneself** (`repeats`). Of the raters with ten or more repeated items (three at
+**Inconsistent with oneself** (`self`). Of the raters with ten or more repeated items (three at
 least), one is named whose share of equal second answers lies more than 0.05 below the median share,
 by Wilson's upper limit at 5% for the question (Bonferroni's correction for the raters).
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import prefetch_related_objects
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -22,7 +23,7 @@ from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions
 
 from .base import ApiView, get_token_project_id
-from .serializers import ProjectIn, ProjectOut, ProjectPatch
+from .serializers import ArchiveIn, ProjectIn, ProjectOut, ProjectPatch
 
 LEAD = Member.Role.LEAD
 
@@ -95,7 +96,10 @@ class ProjectListView(ApiView):
             ) from None
         except InvalidProjectChange as error:
             raise BadRequest("The request has invalid fields.", fields=error.fields) from None
-        return Response(_serialize_project(project, LEAD), status=201)
+        address = request.build_absolute_uri(reverse("api-project", args=[project.pk]))
+        return Response(
+            _serialize_project(project, LEAD), status=201, headers={"Location": address}
+        )
 
 
 class ProjectDetailView(ApiView):
@@ -125,4 +129,24 @@ class ProjectDetailView(ApiView):
                 )
             except InvalidProjectChange as error:
                 raise BadRequest("The request has invalid fields.", fields=error.fields) from None
+        return Response(_serialize_project(project, LEAD))
+
+
+class ArchiveView(ApiView):
+    @describe_write(
+        "archiveProject",
+        "Archive a project, or restore it; its lead alone may",
+        body=ArchiveIn,
+        response=ProjectOut,
+    )
+    def post(self, request: Request, project_id: int) -> Response:
+        """Nobody rates in an archived project; its ratings and results stay."""
+        project = self.get_project(request, project_id, role=LEAD)
+        parse_query_parameters(request)
+        serializer = ArchiveIn(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        projects.archive_project(
+            project=project, archived=serializer.validated_data["archived"], by=request.user
+        )
+        project.refresh_from_db(fields=["archived_at"])
         return Response(_serialize_project(project, LEAD))

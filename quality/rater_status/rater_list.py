@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 from django.http import QueryDict
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from core.text import parse_id
 from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
@@ -29,6 +29,7 @@ from quality.rater_status.status import (
     RaterStatus,
     ReasonCode,
     StatusReason,
+    get_failed_exams,
     get_inconsistent_scores,
     get_status,
     get_unresolved_alerts_by_rater,
@@ -44,8 +45,11 @@ FLAGS: dict[str, Promise] = {
     "too_fast": gettext_lazy("Too fast"),
     "low_agreement": gettext_lazy("Low agreement"),
     "copies": gettext_lazy("Agrees too often"),
-    "bias": gettext_lazy("Higher or lower"),
-    "repeats": gettext_lazy("Inconsistent"),
+    "newcomer": gettext_lazy("New, low agreement"),
+    "harsh": pgettext_lazy("raters", "Harsh"),
+    "lenient": pgettext_lazy("raters", "Lenient"),
+    "self": gettext_lazy("Inconsistent"),
+    "exam": gettext_lazy("Exam not passed"),
     "drift": gettext_lazy("Drift"),
     "alert": gettext_lazy("Alert"),
     "gold": gettext_lazy("Below pass mark"),
@@ -169,16 +173,19 @@ class RaterList:
         gold_scores = GoldScore.objects.filter(question=self.question, evidence__gte=PAUSE_EVIDENCE)
         gold_of = {row.rater_id: row for row in gold_scores}
         repeats_of = get_inconsistent_scores(self.question)
+        failed_exams = get_failed_exams(self.question)
         listed = []
         for rater in people.order_by().only("key", "name", "group", "paused"):
             pk = rater.pk
             result = self.comparison.raters.get(pk)
             reasons = list_reasons(
+                pk,
+                self.comparison,
                 comparison.get_peers(result),
-                result,
                 drift=drift_of.get(pk),
                 gold=gold_of.get(pk),
                 repeats=repeats_of.get(pk),
+                failed_exam=failed_exams.get(pk),
                 alerts=alerts.get(pk, []),
             )
             flags = {reason.code.value for reason in reasons if _has_flag(reason)}

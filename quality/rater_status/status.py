@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from metrics.results.values import build_uncounted_value
 from metrics.scale import get_weighted_name
 from projects.models import Question, Rater
 from quality.models import Alert, AlertKind, AlertState, DriftState, GoldScore, RepeatScore
+from ratings.models import Exam
 
 from .comparison import ComparedRater, RaterComparison, get_comparison, has_enough_items
 
@@ -43,13 +44,16 @@ class ReasonCode(StrEnum):
     """Reason for a status; docs/statistics.md defines each."""
 
     DRIFT = "drift"
+    HARSH = "harsh"
+    LENIENT = "lenient"
     LOW_AGREEMENT = "low_agreement"
-    BIAS = "bias"
+    NEWCOMER = "newcomer"
     SAME_ANSWER = "same_answer"
     TOO_FAST = "too_fast"
     COPIES = "copies"
     GOLD = "gold"
-    REPEATS = "repeats"
+    SELF = "self"
+    EXAM = "exam"
     NOT_ENOUGH = "not_enough"
 
 
@@ -130,7 +134,7 @@ def list_rater_summaries(
 ) -> list[RaterSummary]:
     """Return the summaries of the project's people, or of these raters, in order of their ids.
 
-    ``comparison``: the comparison to use; by default the latest one. Eight queries.
+    ``comparison``: the comparison to use; by default the latest one. Nine queries.
     """
     people = Rater.objects.filter(project_id=question.project_id, kind=Rater.Kind.HUMAN)
     conditions: dict[str, Any] = {"question": question}
@@ -145,6 +149,7 @@ def list_rater_summaries(
     golds = {row.rater_id: row for row in GoldScore.objects.filter(**conditions)}
     repeats = {row.rater_id: row for row in RepeatScore.objects.filter(**conditions)}
     inconsistent = get_inconsistent_scores(question)
+    failed_exams = get_failed_exams(question)
     alerts = get_unresolved_alerts_by_rater(question)
     summaries = []
     for rater in people.order_by("pk"):
@@ -152,11 +157,13 @@ def list_rater_summaries(
         drift = drifts.get(rater.pk)
         gold = golds.get(rater.pk)
         reasons = list_reasons(
+            rater.pk,
+            comparison,
             result["peers"],
-            comparison.raters.get(rater.pk),
             drift=drift,
             gold=gold,
             repeats=inconsistent.get(rater.pk),
+            failed_exam=failed_exams.get(rater.pk),
             alerts=alerts[rater.pk],
         )
         summaries.append(
@@ -223,7 +230,7 @@ REASON_OF_ALERT = {
     AlertKind.RATER_DRIFT: ReasonCode.DRIFT,
     AlertKind.PAIR_DIVERGED: ReasonCode.DRIFT,
     AlertKind.RATER_APART: ReasonCode.LOW_AGREEMENT,
-    AlertKind.NEWCOMER_BELOW: ReasonCode.LOW_AGREEMENT,
+    AlertKind.NEWCOMER_BELOW: ReasonCode.NEWCOMER,
     AlertKind.RATER_COPIES: ReasonCode.COPIES,
     AlertKind.RATER_SAME_ANSWER: ReasonCode.SAME_ANSWER,
     AlertKind.RATER_FAST: ReasonCode.TOO_FAST,
@@ -243,20 +250,23 @@ def is_outlier(question: Question, rater: Rater) -> bool:
 
 
 def list_reasons(
+    rater_id: int,
+    comparison: RaterComparison,
     peers: Mapping[str, Any],
-    result: ComparedRater | None,
     *,
     drift: DriftState | None,
     gold: GoldScore | None,
     repeats: RepeatScore | None,
+    failed_exam: FailedExam | None,
     alerts: Sequence[Alert],
 ) -> list[StatusReason]:
     """Return the reasons for a rater's status, the most severe ones first.
 
-    ``peers``: the estimate of agreement with the others; ``result``: the rater in the latest
-    comparison. ``drift`` counts if it is watched, ``gold`` if its evidence is that of a pause;
-    ``repeats`` is given for an inconsistent rater; ``alerts``: those that are not resolved.
+    ``peers``: the estimate of agreement with the others. ``drift`` counts if it is watched,
+    ``gold`` if its evidence is that of a pause; ``repeats`` is given for an inconsistent rater;
+    ``alerts``: those that are not resolved.
     """
+    result = comparison.raters.get(rater_id)
     reasons = [_build_alert_reason(alert) for alert in alerts]
     if gold is not None and gold.evidence >= PAUSE_EVIDENCE:
         score = gold.accuracy, gold.low, gold.high, gold.n
@@ -265,11 +275,15 @@ def list_reasons(
         size = drift.size, drift.low, drift.high, drift.n
         reasons.append(StatusReason(ReasonCode.DRIFT, RaterStatus.CHECK, *size))
     if result is not None and result.is_biased:
-        bias = result.bias, result.bias_low, result.bias_high, result.n_items
-        reasons.append(StatusReason(ReasonCode.BIAS, RaterStatus.CHECK, *bias))
+        reasons.append(_build_bias_reason(result, higher_is_harsher=comparison.higher_is_harsher))
     if repeats is not None:
         share = repeats.same / repeats.n, repeats.low, repeats.high, repeats.n
-        reasons.append(StatusReason(ReasonCode.REPEATS, RaterStatus.CHECK, *share))
+        reasons.append(StatusReason(ReasonCode.SELF, RaterStatus.CHECK, *share))
+    if failed_exam is not None:
+        share = failed_exam.n_right / failed_exam.n_answers if failed_exam.n_answers else None
+        reasons.append(
+            StatusReason(ReasonCode.EXAM, RaterStatus.CHECK, share, n=failed_exam.n_answers)
+        )
     if not has_enough_items(peers):
         n_items = peers["n_items"] or 0
         reasons.append(StatusReason(ReasonCode.NOT_ENOUGH, RaterStatus.UNKNOWN, n=n_items))
@@ -297,6 +311,35 @@ def get_inconsistent_scores(question: Question) -> dict[int, RepeatScore]:
         for score, is_named in zip(scores, is_inconsistent, strict=True)
         if is_named
     }
+
+
+class FailedExam(NamedTuple):
+    """Numbers of scored and of right answers in an exam that was not passed."""
+
+    n_answers: int
+    n_right: int
+
+
+def get_failed_exams(question: Question) -> dict[int, FailedExam]:
+    """Return {rater id: exam} of the raters whose latest attempt at the exam failed."""
+    attempts = Exam.objects.filter(question=question).order_by("number")
+    latest = {
+        rater_id: attempt
+        for rater_id, *attempt in attempts.values_list("rater_id", "state", "answers")
+    }
+    exams = {}
+    for rater_id, (state, answers) in latest.items():
+        if state == Exam.State.FAILED:
+            scored = [is_right for _item, _code, is_right, _gold in answers if is_right is not None]
+            exams[rater_id] = FailedExam(len(scored), sum(scored))
+    return exams
+
+
+def _build_bias_reason(result: ComparedRater, *, higher_is_harsher: bool) -> StatusReason:
+    assert result.bias is not None
+    code = ReasonCode.HARSH if (result.bias > 0) == higher_is_harsher else ReasonCode.LENIENT
+    size = result.bias, result.bias_low, result.bias_high, result.n_items
+    return StatusReason(code, RaterStatus.CHECK, *size)
 
 
 def _build_alert_reason(alert: Alert) -> StatusReason:

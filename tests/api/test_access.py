@@ -32,6 +32,7 @@ CALLERS = (
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 ACCESS_TABLE = Path(__file__).parent / "access.csv"
 
+# {caller} stands for the caller, where each creates something under another name.
 BODIES: dict[tuple[str, str], Any] = {
     ("api-projects", "POST"): {
         "name": "Another",
@@ -45,6 +46,15 @@ BODIES: dict[tuple[str, str], Any] = {
         ],
     },
     ("api-project", "PATCH"): {"name": "Renamed"},
+    ("api-archive", "POST"): {"archived": False},
+    ("api-invitations", "POST"): {"username": "friend-of-{caller}"},
+    ("api-questions", "POST"): {
+        "key": "{caller}",
+        "text": "?",
+        "scale": "nominal",
+        "categories": [{"label": "yes"}, {"label": "no"}],
+    },
+    ("api-question", "PATCH"): {"text": "How bad?"},
     ("api-weights", "POST"): {"weights": "linear"},
     ("api-items", "POST"): {"key": "i1", "body": {"text": "x"}},
     ("api-raters", "POST"): [{"key": "ann"}],
@@ -190,6 +200,7 @@ def build_path(route: str, project_id: int) -> str:
         {"project_id": project_id},
         {"project_id": project_id, "rater_key": "ann"},
         {"project_id": project_id, "item_key": "i1"},
+        {"project_id": project_id, "question_key": "severity"},
         {"project_id": project_id, "alert_id": 1},
         {"project_id": project_id, "appeal_id": 1},
         {"project_id": project_id, "intervention_id": 1},
@@ -239,7 +250,9 @@ def test_each_caller_gets_the_expected_status(
     for method in METHODS:
         body = dump_json(BODIES.get((route, method), {}))
         statuses = {
-            caller: client.generic(method, path, body, content_type="application/json").status_code
+            caller: client.generic(
+                method, path, body.replace("{caller}", caller), content_type="application/json"
+            ).status_code
             for caller, client in clients.items()
         }
         assert (method, statuses) == (method, EXPECTED_STATUSES[route, method])
