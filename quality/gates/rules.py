@@ -12,7 +12,13 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from metrics.filtered import filter_choices
-from metrics.filters import FILTER_NAMES, ITEM_PREFIX, RatingFilter, join_keys
+from metrics.filters import (
+    FILTER_NAMES,
+    ITEM_PREFIX,
+    RatingFilter,
+    build_invalid_value_error,
+    join_keys,
+)
 from metrics.scale import QuestionScale
 from projects.models import Question
 
@@ -144,10 +150,27 @@ def _validate_filter(values: Any, measure: Measure, question: Question) -> dict[
         raise _InvalidRule(filter=_("“%(name)s” has no filter.") % {"name": measure.name})
     try:
         rating_filter = parse_filter(values)
-        filter_choices.validate_filter(question, rating_filter)
+        _validate_values(rating_filter, question)
     except BadRequest as error:
         raise _InvalidRule(filter=str(error)) from None
     return dict(values)
+
+
+def _validate_values(rating_filter: RatingFilter, question: Question) -> None:
+    """Raise BadRequest for a group or an attribute that nothing has.
+
+    Also before a worker has listed the choices.
+    """
+    filter_choices.validate_filter(question, rating_filter)
+    project = question.project
+    groups = project.raters.exclude(group="").order_by("group").values_list("group", flat=True)
+    if rating_filter.group and rating_filter.group not in set(groups):
+        raise build_invalid_value_error("group", rating_filter.group, groups.distinct())
+    for name, value in rating_filter.attributes:
+        of_value = RatingFilter(attributes=((name, value),)).filter_items(project.items.all())
+        if not of_value.exists():
+            message = _("No item has the attribute “%(name)s” with the value “%(value)s”.")
+            raise BadRequest(message % {"name": name, "value": value})
 
 
 def parse_filter(values: Any) -> RatingFilter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
@@ -15,7 +16,7 @@ from core.text import has_control_character, has_invisible_character
 from projects.models import Project, Question
 from quality.models import MAX_GATE_NAME_LENGTH, Gate
 
-from .rules import InvalidRules, validate_rules
+from .rules import InvalidRules, parse_filter, validate_rules
 
 MAX_GATES = 50  # of a project
 
@@ -95,6 +96,26 @@ def delete_gate(*, gate: Gate, by: Any) -> None:
     """Delete a gate. Verdicts that others stored can still be verified."""
     _log_change("gate_deleted", gate, by, before=_build_log_values(gate))
     gate.delete()
+
+
+def rename_raters_in_gates(project_id: int, renamed: Mapping[str, str]) -> None:
+    """Update the keys of raters that rules leave out, in the caller's transaction.
+
+    Stored verdicts that contain an old key are deleted; a worker decides the gate again.
+    """
+    for gate in Gate.objects.select_for_update().filter(project=project_id):
+        rules = [_rename_in_rule(rule, renamed) for rule in gate.rules]
+        if rules != gate.rules:
+            gate.rules, gate.document, gate.changed_at = rules, None, timezone.now()
+            gate.save(update_fields=["rules", "document", "changed_at"])
+            gate.verdicts.all().delete()
+
+
+def _rename_in_rule(rule: dict[str, Any], renamed: Mapping[str, str]) -> dict[str, Any]:
+    keys = parse_filter(rule.get("filter", {})).excluded_raters
+    if not any(key in renamed for key in keys):
+        return rule
+    return rule | {"filter": rule["filter"] | {"exclude": [renamed.get(key, key) for key in keys]}}
 
 
 def _validate(

@@ -11,10 +11,12 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
+from django.db import transaction
 from django.test import Client
 from rest_framework.test import APIClient
 
 from core import canonical_json
+from projects import hooks
 from projects.models import Project, Question
 from quality.gates import signing
 from quality.models import Gate, SigningKey
@@ -77,6 +79,8 @@ def test_gate_is_created_changed_listed_and_deleted(
         ([{**RULE, "filter": {"from": "soon"}}], "rules.0.filter", "2026-03-02"),
         ([{**RULE, "filter": {"group": 3}}], "rules.0.filter", "needs a text"),
         ([{**RULE, "filter": {"exclude": ["zoe"]}}], "rules.0.filter", "there is: ann"),
+        ([{**RULE, "filter": {"group": "new"}}], "rules.0.filter", "nothing yet"),
+        ([{**RULE, "filter": {"item.lang": "en"}}], "rules.0.filter", "No item has"),
         (
             [{"measure": "open_alerts", "at_most": 0, "filter": {"kind": "human"}}],
             "rules.0.filter",
@@ -187,6 +191,18 @@ def test_key_id_is_the_thumbprint_of_the_standard() -> None:
     public_key = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"
     key_id = "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"
     assert signing._compute_key_id(public_key) == key_id
+
+
+def test_renamed_rater_is_renamed_in_rules(
+    question: Question, project: Project, create_gate: Any
+) -> None:
+    create_gate({**RULE, "filter": {"exclude": "ann", "kind": "human"}}, RULE)
+    Gate.objects.update(document={"key": "ann"})
+    with transaction.atomic():
+        hooks.notify_raters_renamed(project.pk, {"ann": "rater-1"})
+    gate = Gate.objects.get()
+    assert gate.rules == [{**RULE, "filter": {"exclude": ["rater-1"], "kind": "human"}}, RULE]
+    assert gate.document is None
 
 
 def test_badge_is_shown_to_readers_by_session_and_by_token(

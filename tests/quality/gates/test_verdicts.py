@@ -275,8 +275,8 @@ def test_large_question_is_left_to_a_worker(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(verdict_jobs, "MAX_IMMEDIATE_RATINGS", 10)
-    rate_alike(20)
-    create_gate({"measure": "gwet_ac1", "at_least": 0.2})
+    rate_alike(40)
+    create_gate({"measure": "gwet_ac1", "at_least": 0.5})
     url = f"{gates_url}release/verdict/"
     pending = [api.get(url) for _request in range(2)]
     assert [response.status_code for response in pending] == [202, 202]
