@@ -22,7 +22,13 @@ from metrics.agreement.coefficients import cohen
 from metrics.agreement.headline import COHEN
 from metrics.filtered import filter_choices, filtered_jobs
 from metrics.filtered.compact_values import SHORT_FIELDS
-from metrics.filters import CURRENT_VERSION, ITEM_PREFIX, SAMPLE_CHOICES, RatingFilter
+from metrics.filters import (
+    CURRENT_VERSION,
+    FILTER_NAMES,
+    ITEM_PREFIX,
+    SAMPLE_CHOICES,
+    RatingFilter,
+)
 from metrics.jobs import question_updates
 from metrics.models import CountState, FilteredResult, Result
 from metrics.results.clusters import QuestionClusters
@@ -30,7 +36,6 @@ from metrics.scale import QuestionScale, get_weighted_name
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Project, Question, Rater
 
-FILTER_NAMES = ("from", "to", "kind", "group", "content_version", "exclude", "sample")
 FILTER_PARAMETERS = [
     build_parameter("from", "Ratings of this day or later, like 2026-03-02"),
     build_parameter("to", "Ratings of this day or earlier"),
