@@ -89,9 +89,10 @@ QUERIES = {
 
 
 SITE_ROUTES = {
-    "api-index", "api-schema", "api-projects", "api-site-audit-log", "api-site-events", "healthz", "livez",
-    "api-site-webhooks", "api-site-webhook", "api-site-webhook-rotate", "api-site-webhook-test",
-    "api-site-webhook-deliveries", "api-site-webhook-retry",
+    "api-index", "api-inbox", "api-schema", "api-projects", "api-site-audit-log",
+    "api-site-events", "healthz", "livez", "api-site-webhooks", "api-site-webhook",
+    "api-site-webhook-rotate", "api-site-webhook-test", "api-site-webhook-deliveries",
+    "api-site-webhook-retry",
 }  # fmt: skip
 
 
