@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from core.web.links import render_link
 from metrics.agreement.explain import bands
 from metrics.agreement.headline import FLEISS
 from metrics.models import Diagnosis
@@ -98,7 +99,7 @@ def build_outlier_sentences(keys: list[str], project: int, query: str) -> list[S
             "items, among them {names}."
         )
         page, question = reverse("raters", args=[project]), query.partition("&")[0]
-        count_link = format_html('<a href="{}?{}">{}</a>', page, question, format_count(len(keys)))
+        count_link = render_link(page, format_count(len(keys)), query=question)
         return [format_html(template, n=count_link, names=names)]
     template_few = ngettext(
         "{names} agrees less with the others than these do with each other on the same items.",
@@ -110,7 +111,7 @@ def build_outlier_sentences(keys: list[str], project: int, query: str) -> list[S
 
 def _build_rater_link(key: str, project: int, query: str) -> SafeString:
     page = reverse("rater", args=[project, key])
-    return format_html('<a href="{}?{}">{}</a>', page, query, key)
+    return render_link(page, key, query=query)
 
 
 SentenceBuilder = Callable[[dict[str, Any], list[str], dict[int, str]], str]

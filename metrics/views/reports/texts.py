@@ -270,7 +270,7 @@ def _describe_estimate(facts: Facts) -> str:
         return _("Agreement of %(whose)s was %(coefficient)s = %(value)s (%(source)s).") % params
     return (
         _(
-            "Agreement of %(whose)s was %(coefficient)s = %(value)s (%(source)s), 95 %% confidence "
+            "Agreement of %(whose)s was %(coefficient)s = %(value)s (%(source)s), 95%% confidence "
             "interval %(interval)s by %(how)s, on %(items)s items."
         )
         % params

@@ -74,7 +74,7 @@ SENTENCES = {
     AlertKind.RATER_COPIES: "ann and ben agree more than their agreement with others explains",
     AlertKind.QUESTION_FELL: "Raters agree less with each other on this question since",
     AlertKind.PAIR_DIVERGED: "ann and ben agree less with each other since",
-    AlertKind.CATEGORY_COLLAPSED: "“minor” is hardly used any more: 0 % of answers",
+    AlertKind.CATEGORY_COLLAPSED: "“minor” is hardly used any more: 0% of answers",
     AlertKind.RATINGS_MISSING: "40 items were started over two weeks ago",
     AlertKind.GOLD_SUSPECTED: "2 gold answers may be wrong.",
 }

@@ -57,9 +57,11 @@ def test_alert_is_shown_on_every_page_about_it(alert: Any, base_url: str, client
         assert "1 open alert" in text, path
     assert f'href="{url}"' in client.get(f"{base_url}statistics/").text
     assert SENTENCE not in get_page_text(client.get(f"{base_url}raters/ann/"))
-    projects_page = client.get("/").text
-    assert f'href="{base_url}alerts/"' in projects_page
-    assert "1 open alert" in projects_page
+    # The list of projects and the inbox lead to the alert itself.
+    for address in ("/", "/inbox/"):
+        page = client.get(address).text
+        assert f'href="{url}' in page
+        assert SENTENCE in html.unescape(page)
 
 
 def test_alerts_are_filtered_by_question(alert: Any, client: Client) -> None:

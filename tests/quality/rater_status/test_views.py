@@ -298,7 +298,7 @@ def test_rater_page_begins_with_a_verdict(
     page = client.get(f"{base_url}raters/gus/")
     assert "gus almost always answers “none”:" in page.text
     assert 'judgement">Rates' in page.text
-    assert "Chooses “none” for 100 % of these 60 items, the others for" in page.text
+    assert "Chooses “none” for 100% of these 60 items, the others for" in page.text
     assert "without=gus#without" in page.text
     gus = Rater.objects.get(key="gus")
     form_data = {"do": "pause", "rater": gus.pk, "list_query": "question=severity", "back": "rater"}

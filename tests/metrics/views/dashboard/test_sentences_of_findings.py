@@ -213,12 +213,12 @@ def test_percentage_is_that_of_all_comparisons(
     rate_items: Any,
     client: Any,
 ) -> None:
-    """Of 560 comparisons 520 agree, 93 %; of the average item's comparisons 98 %."""
+    """Of 560 comparisons 520 agree, 93%; of the average item's comparisons 98%."""
     question = make_question(YES_NO)
     rows = [["no", "no"]] * 180 + [["no"] * 4 + ["yes"]] * 10 + [["no"] * 8] * 10
     rate_items(question, rows)
     html = " ".join(get_page(client, question).split())
-    assert "Raters agree in 93 % of all 560 comparisons" in html
+    assert "Raters agree in 93% of all 560 comparisons" in html
 
 
 def list_shifts(
