@@ -238,7 +238,8 @@ TEMPLATES = [
             ],
             "builtins": [
                 "core.web.dates",
-                "core.web.tables",
+                "core.web.links",
+                "core.web.table_tags",
                 "agreement_site.middleware.static_bundles",
             ],
         },
@@ -538,6 +539,12 @@ SPECTACULAR_SETTINGS = {
         "Ratings in, agreement out: projects, items, raters, ratings and their reliability."
     ),
     "VERSION": "1",
+    "LICENSE": {"name": "MIT", "identifier": "MIT"},
+    "SERVERS": [{"url": "/", "description": "This site"}],
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "core.api.schema.describe_areas",
+    ],
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],

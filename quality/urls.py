@@ -6,9 +6,10 @@ from quality.consensus import views as consensus_views
 from quality.escalation import views as escalation_views
 from quality.exams import views as exams_views
 from quality.gold import views as gold_views
+from quality.inbox import views as inbox_views
 from quality.labels import views as labels_views
 from quality.planning import views as planning_views
-from quality.rater_status import export_views, message_views
+from quality.rater_status import export_views, message_views, site_views
 from quality.rater_status import views as rater_status_views
 from quality.review import appeal_views, views
 
@@ -17,6 +18,9 @@ ITEM = f"{PROJECT}review/<int:item_id>/"
 ALERT = f"{PROJECT}alerts/<int:alert_id>"
 
 urlpatterns = [
+    path("inbox/", inbox_views.show_inbox, name="inbox"),
+    path("raters/", site_views.show_all_raters, name="all_raters"),
+    path("inbox/alerts/", inbox_views.act_on_alerts, name="inbox_alerts"),
     path(f"{PROJECT}labels/", labels_views.show_labels, name="labels"),
     path(f"{PROJECT}labels/method/", labels_views.set_method, name="labels_method"),
     path(f"{PROJECT}labels/rules/", escalation_views.edit_label_rules, name="label_rules"),

@@ -84,7 +84,7 @@ QUERIES = {
 
 
 SITE_ROUTES = {
-    "api-schema", "api-projects", "api-site-audit-log", "api-site-events", "healthz", "livez",
+    "api-index", "api-schema", "api-projects", "api-site-audit-log", "api-site-events", "healthz", "livez",
     "api-site-webhooks", "api-site-webhook", "api-site-webhook-rotate", "api-site-webhook-test",
     "api-site-webhook-deliveries", "api-site-webhook-retry",
 }  # fmt: skip

@@ -247,7 +247,11 @@ def _add_quality_data(world: SampleWorld, question: Question, lead: User) -> Non
     items = list(project.items.order_by("pk"))
     for item in items[-N_GOLD_ANSWERS:]:
         set_gold_answer(
-            item=item, question=question, answer=[1], by=lead, explanation="See page 3."
+            item=item,
+            question=question,
+            answer=[0 if item == items[-1] else 1],
+            by=lead,
+            explanation="See page 3.",
         )
     exam_settings.set_exam_rules(question=question, by=lead, required=True, max_attempts=1)
     LabelRules.objects.create(question=question, show_to_raters=True, show_after_days=0)

@@ -130,7 +130,29 @@ def exam_pass_probability(
     beta: float = 0.05,
     max_answers: int = 50,
 ) -> float:
-    """Return the exact probability that a rater who is right with probability p passes the exam.
+    """Return the exact probability that a rater who is right with probability p passes the exam."""
+    rules = {"p_fail": p_fail, "p_pass": p_pass, "alpha": alpha, "beta": beta}
+    return _follow_exam(p, **rules, max_answers=max_answers)[0]
+
+
+def expected_exam_length(
+    p: float,
+    *,
+    p_fail: float = 0.6,
+    p_pass: float = 0.8,
+    alpha: float = 0.05,
+    beta: float = 0.05,
+    max_answers: int = 50,
+) -> float:
+    """Return the expected number of answers of a rater who is right with probability p."""
+    rules = {"p_fail": p_fail, "p_pass": p_pass, "alpha": alpha, "beta": beta}
+    return _follow_exam(p, **rules, max_answers=max_answers)[1]
+
+
+def _follow_exam(
+    p: float, *, p_fail: float, p_pass: float, alpha: float, beta: float, max_answers: int
+) -> tuple[float, float]:
+    """Return the probability to pass and the expected number of answers.
 
     It follows the distribution of undecided raters after each answer.
     """
@@ -138,9 +160,10 @@ def exam_pass_probability(
         raise ValueError(f"0 < p_fail < p_pass < 1, not p_fail {p_fail:g}, p_pass {p_pass:g}")
     right_step, wrong_step = math.log(p_pass / p_fail), math.log((1 - p_pass) / (1 - p_fail))
     upper, lower = math.log((1 - beta) / alpha), math.log(beta / (1 - alpha))
-    passed = 0.0
+    passed = length = 0.0
     undecided = np.ones(1)  # by the number of right answers
     for n_answers in range(1, max_answers + 1):
+        length += float(undecided.sum())
         reached = np.zeros(n_answers + 1)
         reached[1:] += undecided * p
         reached[:-1] += undecided * (1 - p)
@@ -148,7 +171,7 @@ def exam_pass_probability(
         llr = n_right * right_step + (n_answers - n_right) * wrong_step
         passed += float(reached[llr >= upper].sum())
         undecided = np.where((llr < upper) & (llr > lower), reached, 0.0)
-    return passed + float(undecided[llr >= 0].sum())
+    return passed + float(undecided[llr >= 0].sum()), length
 
 
 def compute_evidence(answers: npt.ArrayLike, p0: float = 0.7) -> Floats:

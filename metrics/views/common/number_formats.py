@@ -12,9 +12,9 @@ from typing import Any
 
 from django.utils.formats import number_format
 from django.utils.translation import get_language
-from django.utils.translation import gettext as _
 
 from core.web import tables
+from core.web.tables import Interval, export_as
 
 Estimate = Mapping[str, Any]
 
@@ -73,9 +73,15 @@ def format_percent(value: float | None, decimals: int = 0) -> str:
     """Format a share as a percentage."""
     if value is None or tables.is_exporting():
         return format_number(value)
-    return _("%(number)s %%") % {"number": format_number(100 * value, decimals)}
+    return f"{format_number(100 * value, decimals)}%"
 
 
+def export_interval(estimate: Estimate | None) -> Interval | None:
+    """Return the interval of an estimate without the estimate."""
+    return Interval(None, estimate.get("low"), estimate.get("high")) if estimate else None
+
+
+@export_as(export_interval)
 def format_interval(estimate: Estimate | None) -> str:
     """Format the interval of an estimate, like [0.38, 0.48]; empty when there is none."""
     return format_interval_in(estimate, get_language()) if estimate else ""

@@ -28,7 +28,7 @@ from projects import authentication
 from projects.models import ApiToken, Item, Member, MemberOffer, Project, Rater
 from projects.services.items import gold
 from quality.models import GoldIntervention
-from tests.cast import PASSWORD
+from tests.cast import PASSWORD, build_question_data
 
 pytestmark = pytest.mark.django_db
 
@@ -235,7 +235,8 @@ def _change_categories(scenario: AuditScenario) -> None:
             "ORDER": position + 1,
         }
         form_data |= {f"c-{position}-{name}": str(value) for name, value in category.items()}
-    scenario.post("settings/questions/severity/categories/", form_data)
+    form_data |= {"text": "Which severity?", "weights": "none"}
+    scenario.post("settings/questions/severity/", form_data)
 
 
 def _change_weights(scenario: AuditScenario) -> None:
@@ -480,7 +481,7 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     ("project_created", _create_project, False, None, {"name": "Second"}),
     (
         "project_changed",
-        lambda w: _change_form(w, "settings/", guidelines="Look twice."),
+        lambda w: _change_form(w, "settings/guidelines/", guidelines="Look twice."),
         True,
         {"guidelines": ""},
         {"guidelines": "Look twice."},
@@ -537,7 +538,10 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     ("question_added", _create_question, True, None, ANYTHING),
     (
         "question_changed",
-        lambda w: w.post("settings/questions/severity/text/", {"text": "How bad?"}),
+        lambda w: w.post(
+            "settings/questions/severity/",
+            build_question_data(w.project.questions.get(), {"text": "How bad?"}),
+        ),
         True,
         {"text": "Which severity?"},
         {"text": "How bad?"},

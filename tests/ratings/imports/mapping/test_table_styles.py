@@ -15,10 +15,7 @@ from tests.ratings.imports.test_command import run_import_command
 from tests.ratings.imports.test_label_files import import_case
 from tests.ratings.imports.wizard_client import WizardClient
 
-pytestmark = [
-    pytest.mark.django_db,
-    pytest.mark.sqlite_only("what a file says does not depend on the database"),
-]
+pytestmark = pytest.mark.django_db
 
 
 class Table(NamedTuple):
