@@ -10,8 +10,9 @@ class QualityConfig(AppConfig):
         from metrics.views.charts import views
         from metrics.views.common import question_rows
         from metrics.views.dashboard import overview_context, rater_table
-        from metrics.views.project_list import listing
+        from metrics.views.project_list import rows as listing_rows
         from metrics.views.saved_views import shared_views
+        from projects import hooks as project_hooks
         from ratings.annotation.assignments import exams
         from ratings.items import bulk_views
 
@@ -19,12 +20,14 @@ class QualityConfig(AppConfig):
         from .alerts import annotations
         from .consensus import integrity as consensus_integrity
         from .exams import sequential_test
-        from .inbox import selectors
+        from .gates import services as gates
+        from .inbox import rows, selectors
         from .rater_status import judgements
         from .rater_status import views as rater_status_views
         from .review import assignment_views
 
-        listing.INBOX_SOURCES.register(selectors.get_entries_by_project)
+        project_hooks.RATERS_RENAMED.register(gates.rename_raters_in_gates)
+        listing_rows.PROJECT_INBOX.register(rows.ProjectInbox())
         question_rows.INBOX_SOURCES.register(selectors.get_entries_by_question)
         raters = shared_views.SharedPage(
             rater_status_views.render_raters, {"funnel": rater_status_views.render_funnel}

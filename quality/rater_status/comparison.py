@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,7 +97,19 @@ class RaterComparison(NamedTuple):
 
 def get_comparison(question: Question) -> RaterComparison:
     """Return the latest comparison; an empty one before the first."""
-    row = StoredRaterComparison.objects.filter(question=question).first()
+    return get_comparisons([question])[question.pk]
+
+
+def get_comparisons(questions: Collection[Question]) -> dict[int, RaterComparison]:
+    """Return {question id: its latest comparison}, in one query."""
+    rows = StoredRaterComparison.objects.filter(question__in=questions)
+    stored = {row.question_id: row for row in rows}
+    return {
+        question.pk: _parse_comparison(question, stored.get(question.pk)) for question in questions
+    }
+
+
+def _parse_comparison(question: Question, row: StoredRaterComparison | None) -> RaterComparison:
     if row is None or row.body.get("format") != BODY_FORMAT:
         return RaterComparison(None, question.weights, None, None, {})
     raters = {values[0]: ComparedRater(*values) for values in row.body["raters"]}

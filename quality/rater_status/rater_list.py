@@ -22,10 +22,11 @@ from core.text import parse_id
 from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
 from metrics.views.common.selection import get_choice
 from projects.models import Question, Rater
-from quality.models import AlertKind, DriftState, GoldScore, RepeatScore
+from quality.models import Alert, AlertKind, DriftState, GoldScore, RepeatScore
 from quality.rater_status import comparison
 from quality.rater_status.status import (
     STATUS_ORDER,
+    FailedExam,
     RaterStatus,
     ReasonCode,
     StatusReason,
@@ -177,33 +178,15 @@ class RaterList:
         listed = []
         for rater in people.order_by().only("key", "name", "group", "paused"):
             pk = rater.pk
-            result = self.comparison.raters.get(pk)
-            reasons = list_reasons(
-                pk,
-                self.comparison,
-                comparison.get_peers(result),
-                drift=drift_of.get(pk),
-                gold=gold_of.get(pk),
-                repeats=repeats_of.get(pk),
-                failed_exam=failed_exams.get(pk),
-                alerts=alerts.get(pk, []),
-            )
-            flags = {reason.code.value for reason in reasons if _has_flag(reason)}
-            if pk in alerts or pk in drift_of:
-                flags.add("alert")
-            if rater.paused:
-                flags.add("paused")
             listed.append(
-                RaterListEntry(
-                    pk,
-                    rater.key,
-                    rater.name,
-                    rater.group,
-                    result,
-                    get_status(reasons),
-                    self.comparison.compute_impact(pk),
-                    flags,
-                    reasons,
+                build_entry(
+                    rater,
+                    self.comparison,
+                    drift=drift_of.get(pk),
+                    gold=gold_of.get(pk),
+                    repeats=repeats_of.get(pk),
+                    failed_exam=failed_exams.get(pk),
+                    alerts=alerts.get(pk, []),
                 )
             )
         return listed
@@ -245,6 +228,46 @@ class RaterList:
         """Evidence of drift of each rater."""
         rows = DriftState.objects.filter(question=self.question)
         return dict(rows.values_list("rater_id", "evidence"))
+
+
+def build_entry(
+    rater: Rater,
+    rater_comparison: comparison.RaterComparison,
+    *,
+    drift: DriftState | None,
+    gold: GoldScore | None,
+    repeats: RepeatScore | None,
+    failed_exam: FailedExam | None,
+    alerts: Sequence[Alert],
+) -> RaterListEntry:
+    """Return the entry of a rater; the arguments are those of ``list_reasons``."""
+    result = rater_comparison.raters.get(rater.pk)
+    reasons = list_reasons(
+        rater.pk,
+        rater_comparison,
+        comparison.get_peers(result),
+        drift=drift,
+        gold=gold,
+        repeats=repeats,
+        failed_exam=failed_exam,
+        alerts=alerts,
+    )
+    flags = {reason.code.value for reason in reasons if _has_flag(reason)}
+    if alerts or drift is not None:
+        flags.add("alert")
+    if rater.paused:
+        flags.add("paused")
+    return RaterListEntry(
+        rater.pk,
+        rater.key,
+        rater.name,
+        rater.group,
+        result,
+        get_status(reasons),
+        rater_comparison.compute_impact(rater.pk),
+        flags,
+        reasons,
+    )
 
 
 def _has_flag(reason: StatusReason) -> bool:

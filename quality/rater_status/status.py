@@ -164,7 +164,7 @@ def list_rater_summaries(
             gold=gold,
             repeats=inconsistent.get(rater.pk),
             failed_exam=failed_exams.get(rater.pk),
-            alerts=alerts[rater.pk],
+            alerts=alerts.get(rater.pk, []),
         )
         summaries.append(
             RaterSummary(
@@ -176,7 +176,7 @@ def list_rater_summaries(
                 gold=gold,
                 repeats=repeats.get(rater.pk),
                 drift=drift,
-                alerts=alerts[rater.pk],
+                alerts=alerts.get(rater.pk, []),
                 impact=comparison.compute_impact(rater.pk),
                 reasons=reasons,
             )
@@ -216,12 +216,20 @@ def _get_results(
 
 def get_unresolved_alerts_by_rater(question: Question) -> dict[int, list[Alert]]:
     """Return {rater id: unresolved alerts about the rater}, oldest first."""
-    alerts_of_rater: dict[int, list[Alert]] = defaultdict(list)
-    alerts = Alert.objects.filter(question=question).exclude(state=AlertState.RESOLVED)
+    alerts = list_unresolved_alerts([question])
+    return {rater_id: alerts_of_rater for (_question, rater_id), alerts_of_rater in alerts.items()}
+
+
+def list_unresolved_alerts(
+    questions: Collection[Question],
+) -> dict[tuple[int, int], list[Alert]]:
+    """Return {(question id, rater id): unresolved alerts about the rater}, oldest first."""
+    alerts_of_rater: dict[tuple[int, int], list[Alert]] = defaultdict(list)
+    alerts = Alert.objects.filter(question__in=questions).exclude(state=AlertState.RESOLVED)
     for alert in alerts.order_by("pk").select_related("rater", "other_rater").defer("chart"):
         for rater_id in (alert.rater_id, alert.other_rater_id):
             if rater_id is not None:
-                alerts_of_rater[rater_id].append(alert)
+                alerts_of_rater[alert.question_id, rater_id].append(alert)
     return alerts_of_rater
 
 
@@ -301,7 +309,12 @@ def get_status(reasons: Sequence[StatusReason]) -> RaterStatus:
 
 def get_inconsistent_scores(question: Question) -> dict[int, RepeatScore]:
     """Return {rater id: score} of raters who repeat their answers less often than the others."""
-    scores = list(RepeatScore.objects.filter(question=question).defer("table", "months"))
+    scores = RepeatScore.objects.filter(question=question).defer("table", "months")
+    return find_inconsistent_scores(list(scores))
+
+
+def find_inconsistent_scores(scores: Sequence[RepeatScore]) -> dict[int, RepeatScore]:
+    """Return {rater id: score} of the inconsistent ones among all scores of a question."""
     same, n_repeats = (
         np.array([(score.same, score.n) for score in scores], np.int64).reshape(-1, 2).T
     )
@@ -322,16 +335,24 @@ class FailedExam(NamedTuple):
 
 def get_failed_exams(question: Question) -> dict[int, FailedExam]:
     """Return {rater id: exam} of the raters whose latest attempt at the exam failed."""
-    attempts = Exam.objects.filter(question=question).order_by("number")
+    exams = list_failed_exams([question])
+    return {rater_id: exam for (_question, rater_id), exam in exams.items()}
+
+
+def list_failed_exams(questions: Collection[Question]) -> dict[tuple[int, int], FailedExam]:
+    """Return {(question id, rater id): exam} of the latest attempts that failed."""
+    attempts = Exam.objects.filter(question__in=questions).order_by("number")
     latest = {
-        rater_id: attempt
-        for rater_id, *attempt in attempts.values_list("rater_id", "state", "answers")
+        (question_id, rater_id): attempt
+        for question_id, rater_id, *attempt in attempts.values_list(
+            "question_id", "rater_id", "state", "answers"
+        )
     }
     exams = {}
-    for rater_id, (state, answers) in latest.items():
+    for key, (state, answers) in latest.items():
         if state == Exam.State.FAILED:
             scored = [is_right for _item, _code, is_right, _gold in answers if is_right is not None]
-            exams[rater_id] = FailedExam(len(scored), sum(scored))
+            exams[key] = FailedExam(len(scored), sum(scored))
     return exams
 
 

@@ -159,7 +159,8 @@ MESSAGES: dict[str, str | Promise] = {
     "nothing_usable": _("Nothing in the file can be imported. It holds %(reasons)s."),
     "field_missing": _("The record has no '%(field)s'; it is needed in a file of this kind."),
     "count": _(
-        "'%(value)s' is no number of ratings: a whole number from 0 to %(limit)s is needed."
+        "'%(value)s' is no number of ratings or items: a whole number from 0 to %(limit)s is "
+        "needed."
     ),
     "merged_labels": _(
         "The file has labels that were merged from several raters, and no rater's own answers. "

@@ -12,7 +12,6 @@ from typing import Any
 
 from django.utils.formats import number_format
 from django.utils.translation import get_language
-from django.utils.translation import gettext as _
 
 from core.web import tables
 from core.web.tables import Interval, export_as
@@ -74,7 +73,7 @@ def format_percent(value: float | None, decimals: int = 0) -> str:
     """Format a share as a percentage."""
     if value is None or tables.is_exporting():
         return format_number(value)
-    return _("%(number)s %%") % {"number": format_number(100 * value, decimals)}
+    return f"{format_number(100 * value, decimals)}%"
 
 
 def export_interval(estimate: Estimate | None) -> Interval | None:

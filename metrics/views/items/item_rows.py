@@ -70,7 +70,7 @@ def list_states(*, with_gold: bool) -> list[tuple[str, str]]:
     """Return (value, label) of the states to filter by; only leads may filter by gold answers."""
     states = [
         ("", _("All items")),
-        ("active", _("asked for")),
+        ("active", _("open for rating")),
         ("empty", _("without content")),
         ("withdrawn", _("withdrawn")),
         ("flagged", _("flagged by a rater")),

@@ -156,8 +156,8 @@ def compute_min_correct_answers(question: Question) -> int:
     return int(rules["max_answers"])
 
 
-def get_eligible_items(question: Question) -> set[int]:
-    """Return the items an exam of the question may use.
+def get_eligible_answers(question: Question) -> dict[int, list[int]]:
+    """Return item id -> right codes, of the items that an exam of the question may use.
 
     They have a gold answer of active categories that is not suspected to be wrong.
     """
@@ -165,12 +165,12 @@ def get_eligible_items(question: Question) -> set[int]:
     rows = GoldAnswer.objects.in_force().filter(
         question=question, item__has_content=True, item__withdrawn_at=None
     )
-    items = {
-        item
+    doubted = _get_exam_policy().get_doubted_items(question.pk)
+    return {
+        item: answer
         for item, answer in rows.values_list("item_id", "answer")
-        if isinstance(answer, list) and codes.issuperset(answer)
+        if isinstance(answer, list) and codes.issuperset(answer) and item not in doubted
     }
-    return items - _get_exam_policy().get_doubted_items(question.pk)
 
 
 def get_encountered_items(raters: Sequence[Rater], items: Collection[int]) -> dict[int, set[int]]:
@@ -186,7 +186,7 @@ def get_encountered_items(raters: Sequence[Rater], items: Collection[int]) -> di
 
 def get_new_items_by_rater(question: Question, raters: Sequence[Rater]) -> dict[int, set[int]]:
     """Return rater id -> eligible items that are new to the rater."""
-    eligible = get_eligible_items(question)
+    eligible = set(get_eligible_answers(question))
     return {
         rater_id: eligible - items
         for rater_id, items in get_encountered_items(raters, eligible).items()

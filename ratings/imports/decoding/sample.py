@@ -111,8 +111,9 @@ def _read_first_records(path: Path, encoding: str) -> list[dict[str, Any]]:
     try:
         for _line, record in itertools.islice(JsonStream(path, encoding=encoding), MAX_RECORDS):
             records.append(record)
-    except UnreadableFileError:
-        if not records:
+    except UnreadableFileError as error:
+        # The only object of a large file is not read as a whole.
+        if not records and error.problem.kind != "json_long":
             raise
     return records
 

@@ -81,7 +81,6 @@ class TableParser(HTMLParser):
         ]
 
 
-@pytest.mark.sqlite_only("the tables are read off pages, which other tests ask on PostgreSQL")
 @pytest.mark.timeout(600)  # four hundred pages; a machine may be busy
 @pytest.mark.django_db(transaction=True)
 def test_every_table_has_a_complete_csv_file() -> None:

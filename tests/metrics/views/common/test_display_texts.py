@@ -184,9 +184,9 @@ def test_coefficient_has_a_name(name: str, text: str) -> None:
 
 def test_shares_and_p_values_are_rounded() -> None:
     assert [number_formats.format_percent(share) for share in (0.4155, 0.2667, 0.3178)] == [
-        "42 %",
-        "27 %",
-        "32 %",
+        "42%",
+        "27%",
+        "32%",
     ]
     assert results.p_value(0.04996) == "0.050"
 

@@ -17,10 +17,7 @@ from projects.models import Item, Project
 from ratings.models import Rating
 from tests.ratings.imports.wizard_client import snapshot_import_tables
 
-pytestmark = [
-    pytest.mark.django_db,
-    pytest.mark.sqlite_only("what a file says does not depend on the database"),
-]
+pytestmark = pytest.mark.django_db
 
 ARGILLA_COUNTS = {"items": 40, "raters": 3, "ratings": 120}
 # file -> imported counts and skipped counts, or part of the error message
