@@ -41,6 +41,63 @@ LONGEST_TESTS = (
     "tests/metrics/counting/test_state_machine.py",
 )
 
+# Tests of these folders and files run on SQLite alone, because the database plays no role in what
+# they prove. Tests of SQL, locks, transactions, constraints, counts and jobs never belong here.
+# tests/agreement_site/test_every_page.py opens every page on PostgreSQL.
+TEXT_OF_PAGES = "the text of a page does not depend on the database"
+CONTENT_OF_FILES = "what a file says does not depend on the database"
+REQUESTS = "what the site does with a request does not depend on the database"
+RUN_ON_SQLITE_ALONE = {
+    TEXT_OF_PAGES: (
+        "tests/agreement_site/accounts/preferences/",
+        "tests/agreement_site/accounts/test_landing_page.py",
+        "tests/agreement_site/navigation/",
+        "tests/agreement_site/test_error_pages.py",
+        "tests/agreement_site/test_invalid_forms.py",
+        "tests/events/test_views.py",
+        "tests/metrics/views/changes/",
+        "tests/metrics/views/charts/",
+        "tests/metrics/views/coefficients/",
+        "tests/metrics/views/common/",
+        "tests/metrics/views/dashboard/",
+        "tests/metrics/views/items/test_item_texts.py",
+        "tests/metrics/views/pairs/",
+        "tests/metrics/views/questions/",
+        "tests/metrics/views/raters/",
+        "tests/metrics/views/reports/",
+        "tests/metrics/views/saved_views/",
+        "tests/metrics/views/test_pages.py",
+        "tests/projects/templatetags/",
+        "tests/projects/test_guidelines.py",
+        "tests/projects/views/",
+        "tests/quality/alerts/test_views.py",
+        "tests/quality/escalation/test_views.py",
+        "tests/quality/labels/test_views.py",
+        "tests/quality/planning/test_sample_size.py",
+        "tests/quality/rater_status/test_views.py",
+    ),
+    CONTENT_OF_FILES: (
+        "tests/ratings/files/",
+        "tests/ratings/imports/mapping/",
+        "tests/ratings/imports/readers/",
+        "tests/ratings/imports/test_file_habits.py",
+        "tests/ratings/imports/test_label_files.py",
+        "tests/ratings/imports/test_zip_archives.py",
+        "tests/ratings/imports/validation/",
+        "tests/ratings/imports/wizard/",
+    ),
+    REQUESTS: (
+        "tests/agreement_site/accounts/identity_providers/",
+        "tests/agreement_site/accounts/test_password_reset.py",
+        "tests/agreement_site/accounts/test_second_factor.py",
+        "tests/agreement_site/middleware/",
+        "tests/agreement_site/monitoring/test_logs.py",
+        "tests/agreement_site/monitoring/test_tracing.py",
+        "tests/api/test_openapi_conformance.py",
+        "tests/projects/test_permissions.py",
+    ),
+}
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
@@ -71,8 +128,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             *(mark.name for mark in item.iter_markers()),
         }:
             item.add_marker("database")
+            mark_for_sqlite_alone(item)
         if item.nodeid.startswith(SERVICE_TESTS):
             item.add_marker(pytest.mark.timeout(300))
+
+
+def mark_for_sqlite_alone(item: pytest.Item) -> None:
+    """Mark a test of the folders above, unless it is a test of PostgreSQL itself."""
+    if item.get_closest_marker("postgresql_only") is None:
+        for reason, paths in RUN_ON_SQLITE_ALONE.items():
+            if item.nodeid.startswith(paths):
+                item.add_marker(pytest.mark.sqlite_only(reason))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -16,13 +16,19 @@ from rest_framework.response import Response
 
 from core.api.errors import BadRequest
 from core.api.pagination import CursorKey
-from core.api.parameters import parse_query_parameters
-from core.api.schema import build_parameter
+from core.api.parameters import get_attribute_parameters, parse_query_parameters
+from core.api.schema import build_attribute_parameter, build_parameter
 from metrics.agreement.coefficients import cohen
 from metrics.agreement.headline import COHEN
 from metrics.filtered import filter_choices, filtered_jobs
 from metrics.filtered.compact_values import SHORT_FIELDS
-from metrics.filters import CURRENT_VERSION, ITEM_PREFIX, SAMPLE_CHOICES, RatingFilter
+from metrics.filters import (
+    CURRENT_VERSION,
+    FILTER_NAMES,
+    ITEM_PREFIX,
+    SAMPLE_CHOICES,
+    RatingFilter,
+)
 from metrics.jobs import question_updates
 from metrics.models import CountState, FilteredResult, Result
 from metrics.results.clusters import QuestionClusters
@@ -30,7 +36,6 @@ from metrics.scale import QuestionScale, get_weighted_name
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Project, Question, Rater
 
-FILTER_NAMES = ("from", "to", "kind", "group", "content_version", "exclude", "sample")
 FILTER_PARAMETERS = [
     build_parameter("from", "Ratings of this day or later, like 2026-03-02"),
     build_parameter("to", "Ratings of this day or earlier"),
@@ -49,8 +54,8 @@ FILTER_PARAMETERS = [
         " the headline of all ratings, where it else rests on the former",
         enum=[*SAMPLE_CHOICES],
     ),
-    build_parameter(
-        "item.NAME", "Ratings of items whose attribute NAME has this value; three at most"
+    build_attribute_parameter(
+        "attributes[NAME]=VALUE: ratings of items with this value of an attribute; three at most"
     ),
 ]
 # A value of a trend (compact_values.to_trend_point); SHORT_FIELDS for a cumulative one.
@@ -69,10 +74,13 @@ def parse_filtered_request(
     request: Request, allowed: Iterable[str]
 ) -> tuple[dict[str, str], RatingFilter]:
     """Return the parameters of a request, and its filter. Raises BadRequest."""
-    item_parameters = [name for name in request.query_params if name.startswith(ITEM_PREFIX)]
-    params = parse_query_parameters(request, [*allowed, *FILTER_NAMES, *item_parameters])
+    attributes = get_attribute_parameters(request, ITEM_PREFIX)
+    params = parse_query_parameters(request, [*allowed, *FILTER_NAMES, *attributes.values()])
+    query = request.query_params.copy()
+    for name, parameter in attributes.items():
+        query[f"{ITEM_PREFIX}{name}"] = params[parameter]
     try:
-        rating_filter = RatingFilter.from_query(request.query_params)
+        rating_filter = RatingFilter.from_query(query)
     except exceptions.BadRequest as error:
         raise _build_filter_error(error) from None
     return params, rating_filter

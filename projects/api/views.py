@@ -14,8 +14,14 @@ from rest_framework.response import Response
 from core.api.errors import BadRequest
 from core.api.pagination import PAGE_PARAMETER_NAMES as PAGING_NAMES
 from core.api.pagination import CursorKey, paginate
-from core.api.parameters import parse_query_parameters
-from core.api.schema import PAGE_PARAMETERS, build_page_serializer, describe_get, describe_write
+from core.api.parameters import get_choice, parse_query_parameters
+from core.api.schema import (
+    PAGE_PARAMETERS,
+    build_page_serializer,
+    build_parameter,
+    describe_get,
+    describe_write,
+)
 from projects.models import Member, Project
 from projects.permissions import require_can_create_projects
 from projects.services import projects
@@ -46,14 +52,26 @@ class ProjectListView(ApiView):
         "listProjects",
         "The projects that the caller is a member of",
         build_page_serializer("Project", ProjectOut),
-        PAGE_PARAMETERS,
+        [
+            build_parameter("name", "Only projects of this name"),
+            build_parameter(
+                "archived", "true: the archived projects; false: the others", enum=["true", "false"]
+            ),
+            *PAGE_PARAMETERS,
+        ],
     )
     def get(self, request: Request) -> Response:
-        query = parse_query_parameters(request, PAGING_NAMES)
+        query = parse_query_parameters(request, ("name", "archived", *PAGING_NAMES))
         user: Any = request.user
         visible = Project.objects.visible_to(user)
         if (token_project_id := get_token_project_id(request)) is not None:
             visible = visible.filter(pk=token_project_id)
+
+        if "name" in query:
+            visible = visible.filter(name=query["name"])
+        if "archived" in query:
+            archived = get_choice(query, "archived", ("true", "false"), default="")
+            visible = visible.filter(archived_at__isnull=archived == "false")
 
         def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
             remaining = visible.filter(pk__gt=after[0]) if after else visible

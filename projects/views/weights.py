@@ -48,7 +48,9 @@ def build_matrix_context(
         "doubt": weight_matrix.find_order_violation(matrix, labels)
         if Scale(question_shown.scale).ordered
         else None,
-        "agreement": hooks.preview_weights(question_shown.pk, matrix),
+        "agreement": next(
+            filter(None, hooks.WEIGHTS_PREVIEW.call(question_shown.pk, matrix)), None
+        ),
         "project": question_shown.project,
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import Exists, OuterRef, Q
 from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -32,6 +33,7 @@ from quality.rater_status.status import (
     list_rater_summaries,
 )
 from quality.rater_status.texts import get_reason_text
+from ratings.api.query_times import parse_since
 
 from .serializers import AlertDetailOut, AlertOut, AlertStepIn, RaterStatusOut
 
@@ -55,19 +57,25 @@ class AlertListView(ApiView):
         [
             build_parameter("question", "Key of a question; all questions when left out"),
             build_parameter("state", "Only alerts in this state", enum=AlertState.values),
+            build_parameter("since", "Raised or changed at or after this ISO-8601 time"),
             *PAGE_PARAMETERS,
         ],
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=VIEWER)
         params = parse_query_parameters(
-            request, ("question", "state", *pagination.PAGE_PARAMETER_NAMES)
+            request, ("question", "state", "since", *pagination.PAGE_PARAMETER_NAMES)
         )
         alerts = _get_project_alerts(project)
         if "question" in params:
             alerts = alerts.filter(question=get_question(project, params["question"]))
         if "state" in params:
             alerts = alerts.filter(state=get_choice(params, "state", AlertState.values, default=""))
+
+        if "since" in params:
+            since = parse_since(params["since"])
+            changed = AlertStep.objects.filter(alert=OuterRef("pk"), at__gte=since)
+            alerts = alerts.filter(Q(created_at__gte=since) | Exists(changed))
 
         def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
             next_alerts = alerts.filter(pk__gt=after[0]) if after else alerts

@@ -324,6 +324,12 @@ class ExamResultRow:
             _("Rated before the exam was required") if reason == settings.RATED_BEFORE else reason
         )
 
+    @property
+    def decision(self) -> str:
+        """The reason with the name of who decided."""
+        by = self.exam.by if self.exam is not None else None
+        return f"{self.reason} ({by})" if self.reason and by else self.reason
+
 
 def _build_results_page(
     question: Question, rules: ExamRules, min_items: int, page_number: str | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -60,6 +61,7 @@ def show_labels(request: HttpRequest, project_id: int) -> HttpResponse:
         "project": selection.project,
         "selection": selection,
         "consensus": consensus,
+        "calibration": [row for row in consensus.calibration if row["n"]] if consensus else [],
         "is_outdated": consensus is not None and input_version.is_outdated(consensus),
         "rows": [
             row | {"escalation": escalations.get(item_id), "content": items.get(item_id)}
@@ -120,10 +122,11 @@ def stream_labels(
     *,
     source: str | None = None,
     at_least: float | None = None,
+    since: datetime.datetime | None = None,
 ) -> StreamingHttpResponse:
     """Return the response that streams the final labels in a format of files.FORMATS.
 
-    ``source``: only labels of this source; ``at_least``: only those with this confidence or more.
+    The filters are those of selectors.get_labels.
     """
     security_log.log_event("export", exported="labels", kind=kind, question=question.key)
     consensus = Consensus.objects.filter(question=question).first()
@@ -131,7 +134,7 @@ def stream_labels(
     file_format = files.FORMATS[kind]
     name = slugify(f"{slugify(project.name) or 'project'}-{question.key}-labels")
     chunks = file_format.stream(
-        selectors.get_labels(question, source=source, at_least=at_least), label_names
+        selectors.get_labels(question, source=source, at_least=at_least, since=since), label_names
     )
     headers: dict[str, Any] = {
         "Content-Disposition": f'attachment; filename="{name}.{file_format.ending}"'

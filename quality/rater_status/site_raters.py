@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Case, Count, F, Min, Q, QuerySet, Sum, When, Window
 from django.db.models.functions import RowNumber
 
+from core.web.tables import Interval
 from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
 from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
 from metrics.models import PeriodUnit, RaterResult, Result
@@ -83,6 +84,24 @@ class Person:
         if self.worst is None or not self.worst.entry.reasons:
             return ""
         return get_reason_text(self.worst.entry.reasons[0], self.worst.entry.pk)
+
+    @property
+    def exported_name(self) -> str:
+        """Name for a file, with the project of a rater without an account."""
+        return f"{self.name} ({self.single_project})" if self.single_project else self.name
+
+    @property
+    def exported_status(self) -> str:
+        return f"{self.status_label}: {self.reason}" if self.reason else self.status_label
+
+    @property
+    def exported_results(self) -> Interval | str:
+        """Kappa of the only question, or all kappas as text, for a file."""
+        cells = []
+        for seat, estimate in self.question_results:
+            numbers = [(estimate or {}).get(name) for name in ("value", "low", "high")]
+            cells.append(Interval(*numbers, text=f"{seat.question.project.name}: {seat.question}"))
+        return cells[0] if len(cells) == 1 else "; ".join(map(str, cells))
 
 
 def _get_rank(person: Person) -> tuple[int, float]:

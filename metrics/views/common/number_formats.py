@@ -14,6 +14,7 @@ from django.utils.formats import number_format
 from django.utils.translation import get_language
 
 from core.web import tables
+from core.web.tables import Interval, export_as
 
 Estimate = Mapping[str, Any]
 
@@ -75,6 +76,12 @@ def format_percent(value: float | None, decimals: int = 0) -> str:
     return f"{format_number(100 * value, decimals)}%"
 
 
+def export_interval(estimate: Estimate | None) -> Interval | None:
+    """Return the interval of an estimate without the estimate."""
+    return Interval(None, estimate.get("low"), estimate.get("high")) if estimate else None
+
+
+@export_as(export_interval)
 def format_interval(estimate: Estimate | None) -> str:
     """Format the interval of an estimate, like [0.38, 0.48]; empty when there is none."""
     return format_interval_in(estimate, get_language()) if estimate else ""

@@ -100,6 +100,21 @@ class RatingRow:
     differs_from: list[str]
     history: list[tuple[str, Revision]]
 
+    @property
+    def history_text(self) -> str:
+        """The history as text, for a file."""
+        entries = [
+            (
+                revision.recorded_at.isoformat(),
+                label or _("withdrawn"),
+                revision.get_source_display(),
+                str(revision.by or ""),
+                _("guidelines %(n)s") % {"n": revision.guidelines} if revision.guidelines else "",
+            )
+            for label, revision in self.history
+        ]
+        return "; ".join(", ".join(filter(None, entry)) for entry in entries)
+
 
 @dataclass
 class QuestionRatings:

@@ -16,11 +16,11 @@ from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Abs
 from django.urls import reverse
 from django.utils.functional import Promise
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from core.web.links import render_link
 from metrics.agreement.explain import bands
 from metrics.results.disagreement.findings import is_band_withheld
 from metrics.views.common.getting_started import build_steps, is_card_shown
@@ -273,7 +273,7 @@ def _build_attention_notes(
     query = urlencode({"question": question.key})
     if not row.n_items:
         notes.append(
-            _render_link(reverse("data", args=[row.project.pk]), _("No items yet. Import items."))
+            render_link(reverse("data", args=[row.project.pk]), _("No items yet. Import items."))
         )
     elif not row.n_ratings and not uncounted:
         notes.append(_("No ratings yet."))
@@ -293,9 +293,5 @@ def _build_attention_notes(
             n_short,
         ) % {"n": format_count(n_short), "overlap": row.project.overlap}
         coverage_url = f"{reverse('project_statistics', args=[row.project.pk])}?{query}#missing"
-        notes.append(_render_link(coverage_url, shortage_text))
+        notes.append(render_link(coverage_url, shortage_text))
     return notes
-
-
-def _render_link(url: str, text: str) -> SafeString:
-    return format_html('<a href="{}">{}</a>', url, text)

@@ -11,6 +11,7 @@ from django.db import models
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 
+from core.hooks import Hook
 from metrics.models import Result
 from metrics.views.common.getting_started import SetupStep
 from metrics.views.common.question_rows import QuestionRow
@@ -58,7 +59,7 @@ class ProjectInbox(Protocol):
 
 
 # The inbox, once a package above has registered it at startup.
-PROJECT_INBOX: list[ProjectInbox] = []
+PROJECT_INBOX: Hook[ProjectInbox] = Hook("inbox_of_projects")
 
 
 @dataclass

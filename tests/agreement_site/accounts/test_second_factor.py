@@ -25,10 +25,7 @@ from projects import authentication
 from projects.models import Project
 from tests.cast import PASSWORD
 
-pytestmark = [
-    pytest.mark.django_db,
-    pytest.mark.sqlite_only("the factors are a library's, and ask what any session asks"),
-]
+pytestmark = pytest.mark.django_db
 
 SIGN_IN_PATH = "/sign-in/second-factor/"
 SET_UP_PATH = "/account/second-factor/"

@@ -441,3 +441,7 @@ def test_three_of_many_raters_are_named(
     assert actions["Check same0, same1, same2 and 2 more"][1] == (
         f"/projects/{project.pk}/raters/?question=severity"
     )
+    for rater in project.raters.exclude(key__startswith="same"):
+        make_alert(question, rater, kind="rater_apart", measure="agreement")
+    n_raters = project.raters.count()
+    assert f"Check all {n_raters} raters" in get_actions(client_for(lead), project)

@@ -12,10 +12,7 @@ from projects.models import GoldAnswer, Item, Project, Question, Rater
 from ratings.models import Rating
 from tests.ratings.imports.test_label_files import CASES, compute_stored_report, import_case
 
-pytestmark = [
-    pytest.mark.django_db,
-    pytest.mark.sqlite_only("what a file says does not depend on the database"),
-]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

@@ -17,10 +17,7 @@ from projects.models import Item, Project
 from ratings.models import Rating
 from tests.ratings.imports.wizard_client import snapshot_import_tables
 
-pytestmark = [
-    pytest.mark.django_db,
-    pytest.mark.sqlite_only("what a file says does not depend on the database"),
-]
+pytestmark = pytest.mark.django_db
 
 ARGILLA_COUNTS = {"items": 40, "raters": 3, "ratings": 120}
 # file -> imported counts and skipped counts, or part of the error message
@@ -78,7 +75,7 @@ EXPECTED: dict[str, Any] = {
         {"items": 2, "ratings": 1},
         {"no_label": 1, "no_content": 1},
     ),
-    "doccano/*example.invalid.2.csv": "3 cells, where the line of names has 2",
+    "doccano/*example.invalid.2.csv": "3 cells, but the line of column names has 2",
     "doccano/*data__text_classification__example.json": (
         {"items": 3, "ratings": 1},
         {"several_labels": 1, "no_label": 1, "no_content": 1},

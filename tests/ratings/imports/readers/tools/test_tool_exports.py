@@ -23,10 +23,7 @@ from tests.ratings.imports.wizard_client import (
     snapshot_import_tables,
 )
 
-pytestmark = [
-    pytest.mark.django_db,
-    pytest.mark.sqlite_only("what a file says does not depend on the database"),
-]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
