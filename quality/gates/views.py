@@ -120,6 +120,7 @@ def _build_row(gate: Gate) -> dict[str, Any]:
         "gate": gate,
         "url": _get_url("gate", gate),
         "rules": [texts.describe_rule(rule) for rule in gate.rules],
+        "verdict_label": texts.get_verdict_label(gate),
         "style": texts.BADGE_STYLES.get(gate.verdict, ""),
         "summary": texts.describe_verdict(document) if document else "",
         "rows": texts.build_rows(document) if document else [],
