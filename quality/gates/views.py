@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -113,7 +114,7 @@ def delete_gate(request: HttpRequest, project_id: int, gate_name: str) -> HttpRe
     return redirect("gates", project_id=project.pk)
 
 
-def _build_row(gate: Gate) -> dict[str, Any]:
+def _build_row(gate: Gate) -> Mapping[str, Any]:
     """Return a gate with its rules in words and its last verdict, for a template."""
     document = gate.document
     return {
