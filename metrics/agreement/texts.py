@@ -182,7 +182,6 @@ A sentence has a rule, and a test on data where it holds and on data where it se
   the F test of raters says so at 1%.
 * *Much agreement is expected by chance*: 80% of the comparisons and of the items agree, and AC1 is
   0.2 above kappa. The percentage is that of all comparisons, whose number is stated.
-
 * *Pairs of raters differ in how often they use the categories*: the Stuart-Maxwell test of a pair
   is significant at 1% over all pairs (Bonferroni).
 * *Agreement fell, rose, or may have changed by chance*, and *without a rater, a category or a group

@@ -68,7 +68,7 @@ def test_problems_are_shown_on_any_screen(open_page: Any, project: Any, width: i
     run_worker()
     expect(
         page.get_by_text(
-            "'mjor' is no label of this question; one of none, minor, major, critical."
+            "'mjor' is not a label of this question. Allowed: none, minor, major, critical."
         )
     ).to_be_visible()
     check_accessibility(page)
