@@ -25,10 +25,8 @@ from metrics.views.common import (
     display_names,
     getting_started,
     number_formats,
-    population,
 )
 from metrics.views.common.getting_started import SetupStep
-from metrics.views.common.selection import Selection
 from metrics.views.reports.document import EstimateCell
 from projects.models import Item, Project
 from ratings.items import content
@@ -402,19 +400,3 @@ def item_label(item: Item) -> SafeString | str:
     if tables.is_exporting():
         return item.key
     return content.render_inline(item.body, item.key) or item.key
-
-
-@register.simple_tag
-def population_badge(selection: Selection, people_only: bool = True) -> SafeString:
-    """Return a badge that says whose ratings a part of a page shows.
-
-    Only where both people and models rate and the page shows both; ``people_only``: the part leaves
-    the models out, unless the lead pooled them.
-    """
-    if not population.is_mixed(selection):
-        return SafeString("")
-    only_people = people_only and selection.headline["population"] == population.PEOPLE
-    name = population.PEOPLE if only_people else population.ALL
-    return format_html(
-        '<span class="badge" data-population="{}">{}</span>', name, population.LABELS[name]
-    )
