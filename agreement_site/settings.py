@@ -556,6 +556,7 @@ SPECTACULAR_SETTINGS = {
         "AppealState": ["open", "upheld", "refused"],
         "ExamState": ["open", "passed", "failed", "waived"],
         "GoldInterventionState": ["proposed", "done", "overridden"],
+        "RaterKind": ["human", "model"],
     },
 }
 

@@ -77,8 +77,10 @@ def print_price(gates: int) -> None:
         once = n[0][find_passes(estimate, floor, is_sequence=False).mean(axis=0).searchsorted(0.5)]
         passes = find_passes(estimate, floor, is_sequence=True)
         has_passed = np.maximum.accumulate(passes, axis=1).mean(axis=0)
-        asked = n[0][has_passed.searchsorted(0.5)]
-        print(f"| {kappa} | {floor} | {once} | {asked} | {asked / once:.1f} |", flush=True)
+        repeatedly = n[0][has_passed.searchsorted(0.5)]
+        print(
+            f"| {kappa} | {floor} | {once} | {repeatedly} | {repeatedly / once:.1f} |", flush=True
+        )
 
 
 if __name__ == "__main__":

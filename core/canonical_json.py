@@ -47,8 +47,8 @@ def _format_number(value: float) -> str:
     if MIN_PLAIN_EXPONENT < n_before_point <= 0:
         return f"{sign}0.{'0' * -n_before_point}{digits}"
     if 0 < n_before_point <= MAX_PLAIN_DIGITS:
-        whole = digits[:n_before_point].ljust(n_before_point, "0")
-        return sign + whole + (f".{rest}" if (rest := digits[n_before_point:]) else "")
+        integer_part = digits[:n_before_point].ljust(n_before_point, "0")
+        return sign + integer_part + (f".{rest}" if (rest := digits[n_before_point:]) else "")
     exponent = n_before_point - 1
     fraction = f".{digits[1:]}" if len(digits) > 1 else ""
     return f"{sign}{digits[0]}{fraction}e{'+' if exponent > 0 else ''}{exponent}"

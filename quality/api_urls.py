@@ -5,6 +5,7 @@ from .exams import api as exams_api
 from .gates import api as gates_api
 from .gold import api as gold_api
 from .gold import intervention_api
+from .inbox import api as inbox_api
 from .labels import api as labels_api
 from .review import api as review_api
 
@@ -13,6 +14,7 @@ QUALITY = f"{PROJECT}quality/"
 GATE = f"{PROJECT}gates/<str:gate_name>/"
 
 urlpatterns = [
+    path("inbox/", inbox_api.InboxView.as_view(), name="api-inbox"),
     path(f"{PROJECT}labels/", labels_api.LabelListView.as_view(), name="api-labels"),
     path(f"{PROJECT}gates/", gates_api.GateListView.as_view(), name="api-gates"),
     path(GATE, gates_api.GateDetailView.as_view(), name="api-gate"),

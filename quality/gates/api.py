@@ -32,6 +32,7 @@ from quality.models import Gate, GateDecision
 from . import badges, services, signing, verdict_jobs
 from .measures import MEASURES
 from .services import InvalidGate
+from .signing import Document
 
 LEAD, VIEWER = Member.Role.LEAD, Member.Role.VIEWER
 
@@ -274,7 +275,7 @@ def _parse_as_of(text: str | None, project: Project) -> datetime.datetime | None
         ) from None
 
 
-def _serialize_gate(gate: Gate) -> dict[str, Any]:
+def _serialize_gate(gate: Gate) -> Document:
     return {
         "name": gate.name,
         "question": gate.question.key,

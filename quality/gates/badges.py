@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from xml.sax.saxutils import escape
 
-from django.utils.translation import gettext as _
-
 from quality.models import Gate, GateDecision
+
+from .texts import get_verdict_label
 
 # White text on them has a contrast of 4.5 or more.
 COLORS = {
@@ -23,7 +23,7 @@ MAX_NAME_LENGTH = 40
 def render_badge(gate: Gate) -> str:
     """Return the badge of a gate as SVG, in the reader's language."""
     name = gate.name if len(gate.name) <= MAX_NAME_LENGTH else f"{gate.name[:MAX_NAME_LENGTH]}…"
-    text = str(GateDecision(gate.verdict).label) if gate.verdict else _("not decided yet")
+    text = get_verdict_label(gate)
     left, right = _measure(name), _measure(text)
     width = left + right
     label = escape(f"{name}: {text}", {'"': "&quot;"})

@@ -14,7 +14,7 @@ from metrics.scale import QuestionScale
 from quality.models import MAX_GATE_NAME_LENGTH, Gate
 
 from .measures import AT_LEAST, AT_MOST, get_measure, list_measures
-from .rules import MAX_RULES, parse_filter
+from .rules import MAX_RULES, StoredRule, parse_filter
 
 EMPTY_ROWS = 3
 
@@ -42,17 +42,19 @@ class RuleForm(forms.Form):
     )
 
     def __init__(self, *args: Any, measures: list[tuple[str, Any]], **kwargs: Any) -> None:
+        # Django would not clean an unchanged row that its own counter calls an extra one.
+        kwargs["empty_permitted"] = False
         super().__init__(*args, **kwargs)
         field: Any = self.fields["measure"]
         field.choices = [("", "—"), *measures]
 
-    def build_rule(self) -> dict[str, Any] | None:
+    def build_rule(self) -> StoredRule | None:
         """Return the rule as the API takes it; None for an empty row."""
         values = self.cleaned_data
         name, bound, query = (values.get(field) for field in ("measure", "bound", "filter"))
         if not name and bound is None and not query:
             return None
-        rule: dict[str, Any] = {"measure": name or None}
+        rule: StoredRule = {"measure": name or None}
         bound_name = get_measure(name).bound if name else AT_LEAST
         if bound is not None:
             rule[bound_name] = (
@@ -83,7 +85,7 @@ def build_rule_forms(scale: QuestionScale, *, data: Any = None, gate: Gate | Non
     )
 
 
-def _build_initial(rule: Mapping[str, Any]) -> dict[str, Any]:
+def _build_initial(rule: Mapping[str, Any]) -> Mapping[str, Any]:
     query = QueryDict(mutable=True)
     query.update(parse_filter(rule.get("filter", {})).parameters)
     return {

@@ -1,4 +1,4 @@
-"""What a rule of a gate can measure, and the bounds that make sense for it."""
+"""Measures of the rules of gates, and the bounds that make sense for each."""
 
 from __future__ import annotations
 

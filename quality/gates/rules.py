@@ -30,6 +30,7 @@ ATTRIBUTES = "attributes"  # an object of the items' attributes, instead of item
 MAX_PARAMETER_LENGTH = 2_000
 
 RuleErrors = dict[str, str]
+StoredRule = dict[str, Any]  # as the API takes and returns it
 
 
 class InvalidRules(ValueError):
@@ -50,7 +51,7 @@ class Rule:
     measure: Measure
     bound: float
     filter: RatingFilter
-    stored: dict[str, Any]  # as the API takes and returns it
+    stored: StoredRule
 
     @classmethod
     def from_stored(cls, stored: Mapping[str, Any]) -> Rule:
@@ -60,7 +61,7 @@ class Rule:
         return cls(measure, stored[measure.bound], rating_filter, dict(stored))
 
 
-def validate_rules(rules: Any, question: Question) -> list[dict[str, Any]]:
+def validate_rules(rules: Any, question: Question) -> list[StoredRule]:
     """Return the rules as they are stored. Raises InvalidRules, which names every error."""
     if not isinstance(rules, list) or not rules:
         raise InvalidRules(_("A gate needs a list of at least one rule."))
@@ -84,7 +85,7 @@ class _InvalidRule(ValueError):
         self.fields = fields
 
 
-def _validate_rule(rule: Any, question: Question, scale: QuestionScale) -> dict[str, Any]:
+def _validate_rule(rule: Any, question: Question, scale: QuestionScale) -> StoredRule:
     if not isinstance(rule, dict):
         raise _InvalidRule(rule=_("An object with “measure” and “at_least” is needed."))
     unknown = [str(name)[:60] for name in rule if name not in RULE_FIELDS]
@@ -145,7 +146,7 @@ def _validate_bound(rule: Mapping[str, Any], measure: Measure) -> float:
     return int(bound) if measure.is_count else float(bound)
 
 
-def _validate_filter(values: Any, measure: Measure, question: Question) -> dict[str, Any]:
+def _validate_filter(values: Any, measure: Measure, question: Question) -> StoredRule:
     if not measure.takes_filter:
         raise _InvalidRule(filter=_("“%(name)s” has no filter.") % {"name": measure.name})
     try:
@@ -179,10 +180,10 @@ def parse_filter(values: Any) -> RatingFilter:
     ``attributes`` is an object of the items' attributes, ``exclude`` may be a list of keys. Raises
     BadRequest.
     """
-    known = (*FILTER_NAMES, ATTRIBUTES, f"{ITEM_PREFIX}NAME")
+    field_names = (*FILTER_NAMES, ATTRIBUTES, f"{ITEM_PREFIX}NAME")
     if not isinstance(values, dict):
         raise BadRequest(
-            _("An object is needed; its fields are %(known)s.") % {"known": ", ".join(known)}
+            _("An object is needed; its fields are %(known)s.") % {"known": ", ".join(field_names)}
         )
     query = QueryDict(mutable=True)
     for name, value in values.items():
@@ -195,7 +196,7 @@ def parse_filter(values: Any) -> RatingFilter:
             query[name] = _parse_text(name, value)
         else:
             message = _("unknown field “%(name)s”; one of %(known)s")
-            raise BadRequest(message % {"name": str(name)[:60], "known": ", ".join(known)})
+            raise BadRequest(message % {"name": str(name)[:60], "known": ", ".join(field_names)})
     return RatingFilter.from_query(query)
 
 

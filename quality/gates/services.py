@@ -16,7 +16,7 @@ from core.text import has_control_character, has_invisible_character
 from projects.models import Project, Question
 from quality.models import MAX_GATE_NAME_LENGTH, Gate
 
-from .rules import InvalidRules, parse_filter, validate_rules
+from .rules import InvalidRules, StoredRule, parse_filter, validate_rules
 
 MAX_GATES = 50  # of a project
 
@@ -111,7 +111,7 @@ def rename_raters_in_gates(project_id: int, renamed: Mapping[str, str]) -> None:
             gate.verdicts.all().delete()
 
 
-def _rename_in_rule(rule: dict[str, Any], renamed: Mapping[str, str]) -> dict[str, Any]:
+def _rename_in_rule(rule: StoredRule, renamed: Mapping[str, str]) -> StoredRule:
     keys = parse_filter(rule.get("filter", {})).excluded_raters
     if not any(key in renamed for key in keys):
         return rule
@@ -120,7 +120,7 @@ def _rename_in_rule(rule: dict[str, Any], renamed: Mapping[str, str]) -> dict[st
 
 def _validate(
     project: Project, question: Question, *, name: str, rules: Any, gate: Gate | None = None
-) -> tuple[str, list[dict[str, Any]]]:
+) -> tuple[str, list[StoredRule]]:
     """Return name and rules as they are stored; raise InvalidGate, which names every error."""
     errors: dict[str, Any] = {}
     name = name.strip()
@@ -132,7 +132,7 @@ def _validate(
         others = Gate.objects.filter(project=project, name=name)
         if (others.exclude(pk=gate.pk) if gate else others).exists():
             errors["name"] = _("Another gate has this name.")
-    stored_rules: list[dict[str, Any]] = []
+    stored_rules: list[StoredRule] = []
     try:
         stored_rules = validate_rules(rules, question)
     except InvalidRules as error:
@@ -146,7 +146,7 @@ def _has_unprintable(name: str) -> bool:
     return has_control_character(name) or has_invisible_character(name)
 
 
-def _build_log_values(gate: Gate) -> dict[str, Any]:
+def _build_log_values(gate: Gate) -> Mapping[str, Any]:
     return {"gate": gate.name, "question": gate.question.key, "rules": gate.rules}
 
 

@@ -25,6 +25,8 @@ from django.utils import timezone
 from core import canonical_json
 from quality.models import SigningKey
 
+Document = dict[str, Any]  # JSON
+
 
 @dataclass(frozen=True)
 class Signer:
@@ -33,7 +35,7 @@ class Signer:
     key: Ed25519PrivateKey
     key_id: str
 
-    def sign(self, document: dict[str, Any]) -> dict[str, Any]:
+    def sign(self, document: Document) -> Document:
         """Return the document with `key_id` and with the `signature` of all the rest.
 
         Signed is the canonical JSON (RFC 8785) of the document with `key_id`.

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from metrics.views.common.display_names import get_undefined_reason
 from metrics.views.common.number_formats import format_count, format_number
-from quality.models import GateDecision
+from quality.models import Gate, GateDecision
 
 from .measures import AT_LEAST, OPEN_ALERTS, get_measure
 from .rules import parse_filter
@@ -40,6 +40,11 @@ class RuleRow:
     style: str
     sentence: str
     estimate: Mapping[str, Any]
+
+
+def get_verdict_label(gate: Gate) -> str:
+    """Return the last verdict of a gate in two words."""
+    return str(GateDecision(gate.verdict).label) if gate.verdict else _("not decided yet")
 
 
 def describe_verdict(document: Mapping[str, Any]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.utils import timezone
@@ -62,7 +61,7 @@ def parse_moment(text: str, zone: ZoneInfo) -> datetime.datetime:
     return moment
 
 
-def _compute_fields(row: GateVerdict) -> dict[str, Any]:
+def _compute_fields(row: GateVerdict) -> Document:
     return {"document": compute_document(row.gate, row.as_of)}
 
 

@@ -24,9 +24,9 @@ from . import signing
 from .inputs import GateInputs, merge_ratings
 from .measures import AT_MOST, COVERAGE, GOLD_ACCURACY, HEADLINE, LABEL_CERTAINTY, OPEN_ALERTS
 from .rules import Rule
+from .signing import Document
 
 FORMAT = 1
-Document = dict[str, Any]
 EXACT_MEASURES = (COVERAGE, OPEN_ALERTS)
 
 
@@ -85,8 +85,8 @@ def _judge_rule(rule: Rule, inputs: GateInputs) -> Document:
         decision = GateDecision.NOT_ENOUGH
     needed_items = None
     if rule.measure.name == COVERAGE and decision != GateDecision.PASS and value["n_items"]:
-        wanted = math.ceil(rule.bound * value["n_items"] - 1e-9)
-        needed_items = wanted - round((value["value"] or 0) * value["n_items"])
+        n_required = math.ceil(rule.bound * value["n_items"] - 1e-9)
+        needed_items = n_required - round((value["value"] or 0) * value["n_items"])
     elif decision == GateDecision.NOT_ENOUGH:
         needed_items = compute_items_until_verdict(value, rule.bound)
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -113,13 +114,14 @@ def delete_gate(request: HttpRequest, project_id: int, gate_name: str) -> HttpRe
     return redirect("gates", project_id=project.pk)
 
 
-def _build_row(gate: Gate) -> dict[str, Any]:
+def _build_row(gate: Gate) -> Mapping[str, Any]:
     """Return a gate with its rules in words and its last verdict, for a template."""
     document = gate.document
     return {
         "gate": gate,
         "url": _get_url("gate", gate),
         "rules": [texts.describe_rule(rule) for rule in gate.rules],
+        "verdict_label": texts.get_verdict_label(gate),
         "style": texts.BADGE_STYLES.get(gate.verdict, ""),
         "summary": texts.describe_verdict(document) if document else "",
         "rows": texts.build_rows(document) if document else [],

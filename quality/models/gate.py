@@ -57,7 +57,7 @@ class Gate(models.Model):
 
 
 class GateState(RecomputedResult):
-    """When the gates of a question were last decided. The worker that decides holds its lease."""
+    """The last decision on the gates of a question. The worker that decides holds its lease."""
 
     question = models.OneToOneField(
         Question, models.CASCADE, primary_key=True, related_name="gate_state"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -70,7 +71,7 @@ class Command(BaseCommand):
         if status := EXIT_STATUSES[document["verdict"]]:
             sys.exit(status)
 
-    def _decide(self, options: dict[str, Any]) -> Document:
+    def _decide(self, options: Mapping[str, Any]) -> Document:
         gate = _get_gate(options["project"], options["name"])
         if options["as_of"] is None:
             return compute_document(gate, timezone.now())

@@ -83,9 +83,9 @@ def test_batches_at_the_floor_seldom_pass_however_often_they_are_asked(
         truth = rng.random(looks * step) < prevalence
         # Both raters copy the item's category, or both draw their own: kappa is the share of the
         # first kind of items.
-        drawn = rng.random((looks * step, 2)) < prevalence
+        random_codes = rng.random((looks * step, 2)) < prevalence
         is_clear = rng.random(looks * step) < floor
-        codes = np.where(is_clear[:, None], truth[:, None], drawn).astype(int)
+        codes = np.where(is_clear[:, None], truth[:, None], random_codes).astype(int)
         passes.append(find_passes(codes, floor, step=step))
     fixed, sequence = np.array(passes).mean(axis=0)
     assert sequence <= 0.05
