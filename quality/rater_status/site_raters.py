@@ -85,7 +85,6 @@ class Person:
             return ""
         return get_reason_text(self.worst.entry.reasons[0], self.worst.entry.pk)
 
-
     @property
     def exported_name(self) -> str:
         """Name for a file, with the project of a rater without an account."""

@@ -31,7 +31,14 @@ ROWS = [
 
 def render(source: str = PAIRS, **context: object) -> str:
     request: HttpRequest = RequestFactory().get("/pairs/?sort=kappa&page=3")
-    values = {"request": request, "pairs": ROWS, "wide": True, "sort": "kappa", "names": "<&", **context}
+    values = {
+        "request": request,
+        "pairs": ROWS,
+        "wide": True,
+        "sort": "kappa",
+        "names": "<&",
+        **context,
+    }
     return Template(source).render(Context(values))
 
 
