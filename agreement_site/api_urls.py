@@ -1,10 +1,27 @@
 """URLs of the API."""
 
-from django.urls import include, path
+from django.http import HttpRequest, JsonResponse
+from django.urls import include, path, reverse
+from django.views.decorators.http import require_safe
 from drf_spectacular.views import SpectacularJSONAPIView
 
 from agreement_site.audit_log import api
 from ratings.imports.api.views import ImportsView
+
+
+@require_safe
+def show_index(request: HttpRequest) -> JsonResponse:
+    """Return the addresses from which a program can find everything else."""
+    names = {
+        "projects": "api-projects",
+        "events": "api-site-events",
+        "webhooks": "api-site-webhooks",
+        "schema": "api-schema",
+    }
+    return JsonResponse(
+        {name: request.build_absolute_uri(reverse(route)) for name, route in names.items()}
+    )
+
 
 # Public: authors of clients can read the schema, with or without a valid token.
 schema = SpectacularJSONAPIView.as_view(
@@ -12,6 +29,7 @@ schema = SpectacularJSONAPIView.as_view(
 )
 
 urlpatterns = [
+    path("", show_index, name="api-index"),
     path("", include("quality.api_urls")),  # before ratings: raters/status/ is no rater's key
     path("", include("ratings.api.urls")),
     path("projects/<int:project_id>/imports/", ImportsView.as_view(), name="api-imports"),

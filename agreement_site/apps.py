@@ -16,8 +16,7 @@ class SiteConfig(AppConfig):
         from . import celery  # noqa: F401 - imported for its side effects
         from .audit_log import recorder
 
-        if recorder.record_event not in security_log.LISTENERS:
-            security_log.LISTENERS.append(recorder.record_event)
+        security_log.LISTENERS.register(recorder.record_event)
         if settings.SENTRY_DSN:
             configure_sentry(settings.SENTRY_DSN)
         if settings.OTEL_EXPORTER_OTLP_ENDPOINT:

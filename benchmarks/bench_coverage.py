@@ -218,13 +218,17 @@ def print_goals(rows: list[Coverage]) -> None:
 
 
 def print_coefficient(label: str, rows: list[Coverage]) -> None:
-    """Print one row on a coefficient over its part of the grid."""
-    mean = np.mean([row.coverage for row in rows])
-    sys.stdout.write(
-        f"| {label} | {mean:.3f} | {min(row.coverage for row in rows):.3f} | "
-        f"{max(row.one_side for row in rows):.3f} | "
-        f"{max(row.without_width for row in rows):.3f} |\n"
-    )
+    """Print a row on a coefficient at 10 items, and one from 20 items."""
+    for items, part in (
+        ("10", [row for row in rows if row.design.n == 10]),
+        ("20, 50", [row for row in rows if row.design.n > 10]),
+    ):
+        mean = np.mean([row.coverage for row in part])
+        sys.stdout.write(
+            f"| {label} | {items} | {mean:.3f} | {min(row.coverage for row in part):.3f} | "
+            f"{max(row.one_side for row in part):.3f} | "
+            f"{max(row.without_width for row in part):.3f} |\n"
+        )
     sys.stdout.flush()
 
 
@@ -239,9 +243,13 @@ def main() -> None:
     sys.stdout.write(f"fleiss_kappa, {len(designs)} cells, {studies} studies each\n\n")
     print_goals([measure_patterns("fleiss_kappa", cell, studies, rng) for cell in designs])
     sys.stdout.flush()
-    sys.stdout.write("\n| coefficient, from 20 items | mean | worst | one side | no width |\n")
-    sys.stdout.write("|---|---|---|---|---|\n")
-    some = [cell for cell in designs if cell.n in {20, 50} and cell.raters in {2, 3}]
+    sys.stdout.write("\n| coefficient | items | mean | worst | one side | no width |\n")
+    sys.stdout.write("|---|---|---|---|---|---|\n")
+    for items, n in (("10", 10), ("20, 50", 20)):
+        sys.stdout.write(
+            f"| goal | {items} | >= {GOAL_MEAN} | >= {GOAL_WORST[n]:.2f} | <= {GOAL_SIDE} | never |\n"
+        )
+    some = [cell for cell in designs if cell.n in {10, 20, 50} and cell.raters in {2, 3}]
     two, three = ([cell for cell in some if cell.raters == m] for m in (2, 3))
     few = max(studies // 10, 50)
     parts: list[tuple[str, list[Design], Callable[[Design], Coverage]]] = [
@@ -258,7 +266,7 @@ def main() -> None:
     parts += [
         ("cohen_kappa", two, lambda cell: measure_cohen("none", cell, studies, rng)),
         ("cohen_kappa_linear", two, lambda cell: measure_cohen("linear", cell, studies, rng)),
-        ("vs_peers", three, lambda cell: measure_peers(cell, few, rng)),
+        ("vs_peers", three, lambda cell: measure_peers(cell, studies, rng)),
         ("mean_pairwise_kappa_by_items", three, lambda cell: measure_mean_pairwise(cell, few, rng)),
     ]
     for label, cells, function in parts:

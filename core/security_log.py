@@ -15,10 +15,12 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 
+from core.hooks import Hook
+
 logger = logging.getLogger("concord.security")
 
 # Functions that store events, as the audit log does; called in the caller's transaction.
-LISTENERS: list[Callable[[str, dict[str, Any]], None]] = []
+LISTENERS: Hook[Callable[[str, dict[str, Any]], None]] = Hook("security_events")
 
 
 def log_event(event_type: str, **fields: Any) -> None:
@@ -30,8 +32,7 @@ def log_event(event_type: str, **fields: Any) -> None:
     """
     logged = {name: value for name, value in fields.items() if name not in ("before", "after")}
     logger.info(event_type, extra={"fields": logged})
-    for listener in LISTENERS:
-        listener(event_type, fields)
+    LISTENERS.call(event_type, fields)
 
 
 def get_client_address(request: HttpRequest) -> str:

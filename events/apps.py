@@ -11,7 +11,5 @@ class EventsConfig(AppConfig):
 
         from . import project_listeners
 
-        hooks.register_hooks(
-            guidelines_changed=project_listeners.record_guidelines_change,
-            rater_paused=project_listeners.record_pause_or_resume,
-        )
+        hooks.GUIDELINES_CHANGED.register(project_listeners.record_guidelines_change)
+        hooks.RATER_PAUSED.register(project_listeners.record_pause_or_resume)

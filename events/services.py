@@ -21,7 +21,7 @@ def _request_publishing(project_id: int) -> None:
     start_task("events.tasks.publish_events", project_id)
 
 
-_commit_listeners = CommitListeners()
+_commit_listeners = CommitListeners("events_recorded")
 _commit_listeners.register(_request_publishing)
 
 

@@ -13,9 +13,7 @@ class MetricsConfig(AppConfig):
         from projects.selectors import people_list
         from ratings import changes
 
-        people_list.COLUMN_PROVIDERS.append(people_list_columns.build_columns)
-        changes.listen(hints.send_hint)
-        project_hooks.register_hooks(
-            weights_preview=weights_preview.preview_weights,
-            raters_renamed=services.rename_raters_in_views,
-        )
+        people_list.COLUMN_PROVIDERS.register(people_list_columns.build_columns)
+        changes.RATINGS_CHANGED.register(hints.send_hint)
+        project_hooks.WEIGHTS_PREVIEW.register(weights_preview.preview_weights)
+        project_hooks.RATERS_RENAMED.register(services.rename_raters_in_views)

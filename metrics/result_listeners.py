@@ -8,6 +8,4 @@ from __future__ import annotations
 
 from core.jobs.commit_listeners import CommitListeners
 
-listeners = CommitListeners()  # called with the question's id
-listen = listeners.register
-announce = listeners.notify_on_commit
+RESULTS_CHANGED = CommitListeners("results_changed")  # called with the question's id

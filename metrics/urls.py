@@ -24,7 +24,6 @@ urlpatterns = [
     path(f"{PROJECT_PATH}tour/close/", example_views.close_tour, name="close_tour"),
     path("glossary/", glossary_views.glossary_terms, name="glossary"),
     path("glossary/statistics/", glossary_views.statistics, name="statistics"),
-    path("raters/", project_list_views.all_raters, name="all_raters"),
     path(PROJECT_PATH, views.dashboard, name="dashboard"),
     path(f"{PROJECT_PATH}statistics/", views.statistics, name="project_statistics"),
     path(f"{PROJECT_PATH}star/", project_list_views.set_star, name="star"),

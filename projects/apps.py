@@ -11,4 +11,4 @@ class ProjectsConfig(AppConfig):
         from projects import hooks
         from projects.services.items import gold
 
-        hooks.register_hooks(count_in_use=gold.count_gold_uses)
+        hooks.COUNT_IN_USE.register(gold.count_gold_uses)

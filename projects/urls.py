@@ -12,7 +12,8 @@ from projects.views import (
     tokens,
 )
 
-QUESTION_PATH = "projects/<int:project_id>/settings/questions/<str:key>/"
+SETTINGS_PATH = "projects/<int:project_id>/settings/"
+QUESTION_PATH = SETTINGS_PATH + "questions/<str:key>/"
 PEOPLE_PATH = "projects/<int:project_id>/people/"
 
 urlpatterns = [
@@ -25,24 +26,25 @@ urlpatterns = [
         project_settings.preview_guidelines,
         name="guidelines_preview",
     ),
+    path(SETTINGS_PATH, project_settings.change_settings, name="project_settings"),
+    path(SETTINGS_PATH + "questions/", questions.list_questions, name="questions_settings"),
     path(
-        "projects/<int:project_id>/settings/",
-        project_settings.change_settings,
-        name="project_settings",
+        SETTINGS_PATH + "guidelines/",
+        project_settings.change_guidelines,
+        name="guidelines_settings",
     ),
+    path(SETTINGS_PATH + "checks/", project_settings.change_quality_checks, name="quality_checks"),
     path(
         "projects/<int:project_id>/archive/",
         project_settings.archive_project,
         name="project_archive",
     ),
     path(
-        "projects/<int:project_id>/settings/new-question/",
+        SETTINGS_PATH + "new-question/",
         questions.add_question,
         name="question_create",
     ),
-    path(QUESTION_PATH, questions.show_question, name="question"),
-    path(QUESTION_PATH + "text/", questions.change_text, name="question_text"),
-    path(QUESTION_PATH + "categories/", questions.change_categories, name="question_categories"),
+    path(QUESTION_PATH, questions.edit_question, name="question"),
     path(QUESTION_PATH + "weights/", questions.change_weights, name="question_weights"),
     path(QUESTION_PATH + "weights/check/", questions.preview_matrix, name="matrix_preview"),
     path("projects/<int:project_id>/guidelines/", guidelines.show_guidelines, name="guidelines"),

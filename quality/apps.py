@@ -10,8 +10,9 @@ class QualityConfig(AppConfig):
         from metrics.views.charts import views
         from metrics.views.common import question_rows
         from metrics.views.dashboard import overview_context, rater_table
-        from metrics.views.project_list import listing
+        from metrics.views.project_list import rows as listing_rows
         from metrics.views.saved_views import shared_views
+        from projects import hooks as project_hooks
         from ratings.annotation.assignments import exams
         from ratings.items import bulk_views
 
@@ -19,25 +20,28 @@ class QualityConfig(AppConfig):
         from .alerts import annotations
         from .consensus import integrity as consensus_integrity
         from .exams import sequential_test
-        from .inbox import selectors
+        from .gates import services as gates
+        from .inbox import rows, selectors
         from .rater_status import judgements
         from .rater_status import views as rater_status_views
         from .review import assignment_views
 
-        listing.INBOX_SOURCES.append(selectors.get_entries_by_project)
-        question_rows.INBOX_SOURCES.append(selectors.get_entries_by_question)
+        project_hooks.RATERS_RENAMED.register(gates.rename_raters_in_gates)
+        listing_rows.PROJECT_INBOX.register(rows.ProjectInbox())
+        question_rows.INBOX_SOURCES.register(selectors.get_entries_by_question)
         raters = shared_views.SharedPage(
             rater_status_views.render_raters, {"funnel": rater_status_views.render_funnel}
         )
-        shared_views.SHARED_PAGES[SavedView.Page.RATERS] = raters
-        views.ANNOTATION_SOURCES.append(annotations.list_chart_annotations)
-        rater_table.ANNOTATION_SOURCES.append(annotations.get_rater_annotations)
-        overview_context.JUDGEMENT_SOURCES.append(judgements.judge_raters)
-        bulk_views.ACTIONS["decide"] = assignment_views.assign_selected_items
-        exams.EXAM_POLICY[:] = [sequential_test.EXAM_JUDGE]
-        audit_hooks.REGISTERED_AUDITS.append(
+        shared_views.SHARED_PAGES.register(raters, SavedView.Page.RATERS)
+        views.ANNOTATION_SOURCES.register(annotations.list_chart_annotations)
+        rater_table.ANNOTATION_SOURCES.register(annotations.get_rater_annotations)
+        overview_context.JUDGEMENT_SOURCES.register(judgements.judge_raters)
+        bulk_views.ACTIONS.register(assignment_views.assign_selected_items, "decide")
+        exams.EXAM_POLICY.register(sequential_test.EXAM_JUDGE)
+        audit_hooks.REGISTERED_AUDITS.register(
             audit_hooks.RegisteredAudit(
                 consensus_integrity.list_differences, consensus_integrity.repair_labels
             )
         )
-        audit_hooks.REGISTERED_AUDITS.extend(integrity.CHECKS)
+        for check in integrity.CHECKS:
+            audit_hooks.REGISTERED_AUDITS.register(check)

@@ -10,8 +10,6 @@ class RatingsConfig(AppConfig):
         from projects import hooks
         from ratings.services import project_listeners
 
-        hooks.register_hooks(
-            count_in_use=project_listeners.count_ratings_by_code,
-            zone_changed=project_listeners.start_backfill_after_zone_change,
-            scale_changed=project_listeners.notify_after_scale_change,
-        )
+        hooks.COUNT_IN_USE.register(project_listeners.count_ratings_by_code)
+        hooks.ZONE_CHANGED.register(project_listeners.start_backfill_after_zone_change)
+        hooks.SCALE_CHANGED.register(project_listeners.notify_after_scale_change)

@@ -4,6 +4,4 @@ from __future__ import annotations
 
 from core.jobs.commit_listeners import CommitListeners
 
-listeners = CommitListeners()  # a number is a question's id
-listen = listeners.register
-announce = listeners.notify_on_commit
+RATINGS_CHANGED = CommitListeners("ratings_changed")  # called with the question's id

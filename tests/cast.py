@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,3 +142,22 @@ def rate_many(
         for item, rater, label, *rated_at in rows
     ]
     record_ratings({question: judgements}, by=None, source="api")
+
+
+def build_question_data(question: Question, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the form data of a question's page as a browser sends it, with these changes."""
+    categories = question.active_categories()
+    data: dict[str, Any] = {
+        "text": question.text,
+        "initial-text": question.text,
+        "scale": question.scale,
+        "weights": question.weights,
+        "seen_version": question.scale_version,
+        "c-TOTAL_FORMS": len(categories),
+        "c-INITIAL_FORMS": len(categories),
+    }
+    for number, category in enumerate(categories):
+        row = {"code": category.code, "label": category.label, "hotkey": category.hotkey}
+        row |= {"value": "" if category.value is None else category.value, "ORDER": number + 1}
+        data |= {f"c-{number}-{name}": value for name, value in row.items()}
+    return data | dict(changes)

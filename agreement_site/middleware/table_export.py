@@ -29,17 +29,20 @@ class TableExportMiddleware(BaseMiddleware):
         is_shared = request.path_info.startswith(SHARED_PREFIX)
         if not name or request.method != "GET" or is_shared:
             return self.get_response(request)
-        with tables.export_mode():
+        with tables.export_mode(name) as export:
             page = self.get_response(request)
-        is_page = page.status_code == 200 and page["Content-Type"].startswith("text/html")
-        return _build_csv_response(request, page, name) if is_page else page
+        if page.status_code != 200 or not page["Content-Type"].startswith("text/html"):
+            return page
+        return _build_csv_response(request, name, export.table)
 
 
-def _build_csv_response(request: HttpRequest, page: HttpResponse, name: str) -> HttpResponse:
-    rows = tables.extract_rows(page.content.decode(), name)
-    if rows is None:
+def _build_csv_response(
+    request: HttpRequest, name: str, table: tables.Table | None
+) -> HttpResponse:
+    if table is None:
         message = _("This table doesn't exist or is empty.")
         return HttpResponseNotFound(f"{message}\n", content_type="text/plain; charset=utf-8")
+    rows = table.build_rows()
     security_log.log_event("export", exported=f"table {name}", kind="csv")
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = (

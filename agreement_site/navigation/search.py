@@ -66,9 +66,7 @@ def _list_actions(user: Any, project: Any) -> Iterator[PaletteResult]:
     if project is not None and project.role == Member.Role.LEAD:
         yield PaletteResult(kind, _("Invite people"), build_url("people"))
         yield PaletteResult(kind, _("Add items"), build_url("item_new"))
-        yield PaletteResult(
-            kind, _("Write the guidelines"), build_url("project_settings") + "#guidelines-title"
-        )
+        yield PaletteResult(kind, _("Write the guidelines"), build_url("guidelines_settings"))
         yield PaletteResult(kind, _("Add a question"), build_url("question_create"))
     if can_create_projects(user):
         yield PaletteResult(kind, _("New project"), reverse("project_create"))

@@ -120,6 +120,7 @@ PROJECT_ENTRIES = (
         "o",
         (
             NavigationTab("reports", _("Reports"), RESULT_ROLES, ("reports",)),
+            NavigationTab("gates", _("Gates"), RESULT_ROLES, ("gates",)),
             NavigationTab("saved_views", _("Saved views and links"), RESULT_ROLES, ("views",)),
             NavigationTab("coefficients", _("Coefficients"), RESULT_ROLES, ("coefficients",)),
             NavigationTab("change", _("What changed"), RESULT_ROLES, ("change",)),
@@ -130,13 +131,24 @@ PROJECT_ENTRIES = (
         _("Settings"),
         "s",
         (
+            NavigationTab("project_settings", _("General"), LEAD_ROLES, ("settings",)),
             NavigationTab(
-                "project_settings", _("General"), LEAD_ROLES, ("settings", "archive", "delete")
+                "questions_settings",
+                _("Questions"),
+                LEAD_ROLES,
+                ("settings/questions", "settings/new-question"),
             ),
+            NavigationTab(
+                "guidelines_settings", _("Guidelines"), LEAD_ROLES, ("settings/guidelines",)
+            ),
+            NavigationTab("quality_checks", _("Quality checks"), LEAD_ROLES, ("settings/checks",)),
             NavigationTab("label_rules", _("Label rules"), LEAD_ROLES, ("labels/rules",)),
             NavigationTab("alert_settings", _("Alerts"), LEAD_ROLES, ("alerts/settings",)),
             NavigationTab("webhooks", _("Webhooks"), LEAD_ROLES, ("settings/webhooks",)),
             NavigationTab("project_audit_log", _("Audit log"), LEAD_ROLES, ("audit-log",)),
+            NavigationTab(
+                "project_archive", _("Archive and delete"), LEAD_ROLES, ("archive", "delete")
+            ),
         ),
     ),
 )
@@ -160,7 +172,11 @@ class SitePage:
     access: SiteAccess = SiteAccess.EVERYBODY
 
 
-SITE_ENTRIES = (SitePage("projects", _("Projects")), SitePage("all_raters", _("Raters")))
+SITE_ENTRIES = (
+    SitePage("inbox", _("Inbox")),
+    SitePage("projects", _("Projects")),
+    SitePage("all_raters", _("Raters")),
+)
 # Pages in the menu of the user, on every page.
 USER_MENU = (
     SitePage("tokens", _("Account")),
@@ -286,11 +302,10 @@ def _count_by_page(project: Any, inbox: list[selectors.InboxEntry]) -> dict[str,
 def list_site_links(user: Any, path: str) -> list[NavigationLink]:
     """Return the sidebar of the pages outside of projects.
 
-    Annotators have no list of raters: it has those of projects that the user leads.
+    Annotators have the list of projects alone: they decide nothing, and lead nobody.
     """
-    pages = [
-        page for page in SITE_ENTRIES if page.url_name != "all_raters" or not _only_annotates(user)
-    ]
+    only_annotates = _only_annotates(user)
+    pages = [page for page in SITE_ENTRIES if page.url_name == "projects" or not only_annotates]
     return _build_site_links(pages, path)
 
 

@@ -84,11 +84,11 @@ def _build_next_url(request: Request, last_key: CursorKey) -> str:
 def _parse_page_size(text: str | None, default: int) -> int:
     if text is None:
         return default
-    if not text.isascii() or not text.isdigit() or not text.strip("0"):
-        raise BadRequest(
-            "Invalid page size.", fields={"page_size": f"a whole number from 1 to {MAX_PAGE_SIZE}"}
-        )
-    return MAX_PAGE_SIZE if len(text) > 9 else min(int(text), MAX_PAGE_SIZE)
+    if text.isascii() and text.isdigit() and len(text) <= 9 and 1 <= int(text) <= MAX_PAGE_SIZE:
+        return int(text)
+    raise BadRequest(
+        "Invalid page size.", fields={"page_size": f"a whole number from 1 to {MAX_PAGE_SIZE}"}
+    )
 
 
 def _encode_cursor(key: CursorKey) -> str:

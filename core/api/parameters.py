@@ -36,6 +36,20 @@ def parse_query_parameters(request: Request, allowed: Sequence[str] = ()) -> dic
     return query
 
 
+def get_attribute_parameters(request: Request, other_prefix: str) -> dict[str, str]:
+    """Return {attribute: name of its parameter} of the filters by attributes of items.
+
+    They are written as ``attributes[NAME]``, or with another prefix as on pages.
+    """
+    names = {}
+    for parameter in request.query_params:
+        if parameter.startswith("attributes[") and parameter.endswith("]"):
+            names[parameter.removeprefix("attributes[")[:-1]] = parameter
+        elif parameter.startswith(other_prefix):
+            names[parameter.removeprefix(other_prefix)] = parameter
+    return names
+
+
 def _describe_allowed(allowed: Sequence[str]) -> str:
     return f"one of {', '.join(allowed)}" if allowed else "none is allowed here"
 

@@ -7,30 +7,19 @@ from collections.abc import Callable
 
 from django.db import connection, transaction
 
+from core.hooks import Hook
+
 logger = logging.getLogger(__name__)
 
 Listener = Callable[[int], None]
 
 
-class CommitListeners:
-    """Registry of functions that are called with an object's id after a commit changed it.
+class CommitListeners(Hook[Listener]):
+    """Functions that are called with an object's id after a commit changed it.
 
     The change is committed when they are called. An exception of one is logged, and affects neither
     the caller that made the change nor the other listeners; so a sweep must find the same work.
     """
-
-    def __init__(self) -> None:
-        self.registered: list[Listener] = []
-
-    def register(self, listener: Listener) -> None:
-        """Register a function that is called with the id after each commit that changed it.
-
-        A change of anything that belongs to the id counts.
-
-        Registering a function twice has no effect.
-        """
-        if listener not in self.registered:
-            self.registered.append(listener)
 
     def notify_on_commit(self, object_id: int) -> None:
         """Notify all listeners once the running transaction is committed.
@@ -50,7 +39,7 @@ class CommitListeners:
                 return
 
         def notify_listeners() -> None:
-            for listener in self.registered:
+            for listener in self:
                 try:
                     listener(object_id)
                 except Exception:

@@ -12,6 +12,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from .tables import is_exporting
+
 register = template.Library()
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
@@ -24,10 +26,12 @@ def relative_time(value: datetime.datetime | None, form: str = "relative") -> Sa
 
     With ``"exact"`` (after "since") it is ``2026-11-22 16:41 UTC``. site.js rewrites both in the
     reader's time zone, in the same format and width, so that nothing on the page moves. Empty for
-    None.
+    None. In a file, it is the time as in ISO 8601.
     """
     if value is None:
         return SafeString()
+    if is_exporting():
+        return SafeString(value.isoformat())
     exact, zone = f"{value:%Y-%m-%d %H:%M}", f"{value:%Z}"
     if form == "exact":
         element = '<time datetime="{}" data-moment="exact">{}<span class="no-js"> {}</span></time>'

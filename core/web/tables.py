@@ -1,58 +1,107 @@
-"""Export a table of a page as CSV: all its rows, each number at full precision.
+"""Tables of pages: one declaration of the columns gives both the HTML and the CSV file.
 
-A page requested with ``?csv=NAME`` is rendered as usual, and the table in the element that the
-heading NAME labels is extracted from its HTML. So the file has the same content, order and access
-rules as the page. During an export, numbers are written unrounded (``figures``) and pages hold all
-rows (``get_page_size``).
+A template declares a table with the tags of core/web/table_tags.py. A page that is requested with
+``?csv=NAME`` gives the table NAME as a ``Table`` of unformatted values instead of HTML, and the
+middleware answers with its rows (agreement_site/middleware/table_export.py). So the file has the
+rows, order and access rules of the page. Pages then show all rows (``get_page_size``).
 """
 
 from __future__ import annotations
 
 import contextlib
-import re
-from collections.abc import Iterator, Sequence
+import datetime
+import math
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from html.parser import HTMLParser
-from itertools import zip_longest
+from typing import Any, TypeVar
 
-from django import template
-from django.http import HttpRequest
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-
-register = template.Library()
 
 PARAMETER = "csv"
 MAX_EXPORT_ROWS = 10_000
 ROUNDING_ERROR = 1e-12  # a smaller statistic is 0: what is left when equal numbers are subtracted
-
-# Elements without text for the file: controls, images, and <time>, whose attribute is used.
-SKIPPED_ELEMENTS = frozenset("button form script select style svg template textarea time".split())  # noqa: SIM905
 EMPTY_CELL = "–"
-_NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
-ESTIMATE = re.compile(
-    rf"(?P<value>{_NUMBER})?(?: ?\[(?P<low>{_NUMBER}), (?P<high>{_NUMBER})\] ?(?P<words>.*))?"
-)
-VOID_ELEMENTS = frozenset({"br", "col", "hr", "img", "input", "source", "wbr"})
 
-_exporting: ContextVar[bool] = ContextVar("exporting a table", default=False)
+Format = TypeVar("Format", bound=Callable[..., Any])
+
+_export: ContextVar[Export | None] = ContextVar("the table to export", default=None)
+
+
+@dataclass
+class Export:
+    """The request for a table: its name, and the table once a template has declared it."""
+
+    name: str
+    table: Table | None = None
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A value with the interval around it; columns of its own in a file.
+
+    ``text`` says why there is no value.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    text: str = ""
+
+    def __str__(self) -> str:
+        value, low, high = map(format_cell, (self.value, self.low, self.high))
+        bounds = f"[{low}, {high}]" if low else ""
+        return " ".join(filter(None, (value, bounds, self.text)))
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a file: its label, and the unformatted value of each row."""
+
+    label: str
+    values: list[object] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of unformatted values."""
+
+    columns: Sequence[Column]
+
+    def build_rows(self) -> list[list[str]]:
+        """Return the cells of the file, the labels first, unless no column has one.
+
+        Intervals are split into the value, both ends, and any text.
+        """
+        columns = [cells for column in self.columns for cells in _build_cells(column)]
+        header, *rows = (list(row) for row in zip(*columns, strict=True)) if columns else [[]]
+        return [header, *rows] if any(header) else rows
 
 
 @contextlib.contextmanager
-def export_mode() -> Iterator[None]:
-    """Context manager in which pages are rendered for the export of their tables."""
-    token = _exporting.set(True)
+def export_mode(name: str) -> Iterator[Export]:
+    """Context manager in which pages give the table ``name`` instead of showing it."""
+    export = Export(name)
+    token = _export.set(export)
     try:
-        yield
+        yield export
     finally:
-        _exporting.reset(token)
+        _export.reset(token)
+
+
+def get_export() -> Export | None:
+    """Return the requested table while a page is rendered for export."""
+    return _export.get()
 
 
 def is_exporting() -> bool:
     """Return True while a page is rendered for export."""
-    return _exporting.get()
+    return _export.get() is not None
+
+
+def get_page_size(rows: int) -> int:
+    """Return the number of rows to show: ``rows``, or MAX_EXPORT_ROWS during an export."""
+    return MAX_EXPORT_ROWS if is_exporting() else rows
 
 
 def round_tiny_to_zero(value: float) -> float:
@@ -63,177 +112,48 @@ def round_tiny_to_zero(value: float) -> float:
     return 0.0 if abs(value) < ROUNDING_ERROR else value
 
 
-def get_page_size(rows: int) -> int:
-    """Return the number of rows to show: ``rows``, or MAX_EXPORT_ROWS during an export."""
-    return MAX_EXPORT_ROWS if _exporting.get() else rows
+def export_as(convert: Callable[..., object]) -> Callable[[Format], Format]:
+    """Decorate a template filter that renders HTML: in a file, ``convert`` takes its place."""
+
+    def decorate(function: Format) -> Format:
+        function.export_value = convert  # type: ignore[attr-defined]
+        return function
+
+    return decorate
 
 
-@register.simple_tag(takes_context=True)
-def csv_link(context: template.Context, *parts: object) -> SafeString:
-    """Render the CSV link of a table (in ``.table-scroll``) that is labelled by a heading.
-
-    ``parts`` are joined to the id of the heading.
-    """
-    name = "".join(map(str, parts))
-    request: HttpRequest = context["request"]
-    if request.method != "GET":  # the page that answers a form cannot be requested again
-        return SafeString()
-    query = request.GET.copy()
-    for name_to_drop in ("page", "after"):
-        query.pop(name_to_drop, None)
-    query[PARAMETER] = name
-    return format_html(
-        '<a class="button button--quiet button--small table-csv" href="{0}?{1}" id="{2}-csv" '
-        'aria-labelledby="{2}-csv {2}">CSV</a>',
-        request.path, query.urlencode(), name,
-    )  # fmt: skip
+def format_cell(value: object) -> str:
+    """Return the text of a value in a file: numbers unrounded, times as in ISO 8601."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return repr(round_tiny_to_zero(float(value))) if math.isfinite(value) else ""
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    if isinstance(value, list | tuple):
+        return ", ".join(map(format_cell, value))
+    text = " ".join(str(value).split())
+    return "" if text == EMPTY_CELL else text
 
 
-def extract_rows(page: str, name: str) -> list[list[str]] | None:
-    """Return the rows of the table below the heading ``name`` in a page's HTML, header first.
-
-    Returns None if there is no such table.
-
-    Estimates such as ``0.72 [0.7, 0.74]`` are split into columns of their own: the value, both
-    ends of the interval, and any further text.
-    """
-    label = rf'[^>]*aria-labelledby="{re.escape(name)}"[^>]*>'
-    container = re.search(rf"<(div[^>]*\btable-scroll\b|table\b){label}", page)
-    table = re.compile(r"<table\b.*?</table>", re.DOTALL).search(
-        page, container.start() if container else 0
-    )
-    if container is None or table is None:
-        return None
-    parser = _TableParser()
-    parser.feed(table[0])
-    parser.close()
-    return _build_grid(parser.rows)
-
-
-@dataclass
-class _Cell:
-    """A table cell: texts that are visible, and texts for screen readers only."""
-
-    is_header: bool
-    span: int
-    visible_parts: list[str] = field(default_factory=list)
-    screen_reader_parts: list[str] = field(default_factory=list)
-
-    @property
-    def text(self) -> str:
-        visible, for_screen_readers = (
-            " ".join("".join(parts).split())
-            for parts in (self.visible_parts, self.screen_reader_parts)
-        )
-        return for_screen_readers if visible in ("", EMPTY_CELL) else visible
-
-    @property
-    def has_visible_text(self) -> bool:
-        return bool("".join(self.visible_parts).strip())
-
-
-class _TableParser(HTMLParser):
-    """Parse a table, without controls, images and other elements that have no text for the file."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.rows: list[list[_Cell]] = []
-        self.open_elements: list[tuple[str, str]] = []  # (tag, kind of text) of the open elements
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        attributes = {name: value or "" for name, value in attrs}
-        if tag == "tr":
-            self.rows.append([])
-        elif tag in ("td", "th"):
-            self.rows[-1].append(_Cell(tag == "th", int(attributes.get("colspan", "1"))))
-        elif tag in ("br", "div", "img", "li", "p"):
-            self.handle_data(f" {attributes.get('alt', '')} ")
-        elif tag == "time":
-            self.handle_data(attributes.get("datetime", ""))
-        if tag not in VOID_ELEMENTS:
-            self.open_elements.append((tag, _classify_text(tag, attributes)))
-
-    def handle_endtag(self, tag: str) -> None:
-        while self.open_elements and self.open_elements.pop()[0] != tag:
-            pass
-
-    def handle_data(self, data: str) -> None:
-        is_skipped = self._is_inside("skipped") and not self._is_inside("selected")
-        if not self.rows or not self.rows[-1] or is_skipped:
-            return
-        cell = self.rows[-1][-1]
-        (
-            cell.screen_reader_parts if self._is_inside("screen_reader") else cell.visible_parts
-        ).append(data)
-
-    def _is_inside(self, text_kind: str) -> bool:
-        return any(kind == text_kind for _tag, kind in self.open_elements)
-
-
-def _classify_text(tag: str, attributes: dict[str, str]) -> str:
-    """Return the kind of an element's text: visible, screen_reader, skipped, or selected.
-
-    A "selected" option is exported although its <select> is skipped.
-    """
-    if tag == "option" and "selected" in attributes:
-        return "selected"
-    if (
-        tag in SKIPPED_ELEMENTS
-        or "popover" in attributes
-        or attributes.get("aria-hidden") == "true"
-    ):
-        return "skipped"
-    return (
-        "screen_reader" if "visually-hidden" in attributes.get("class", "").split() else "visible"
-    )
-
-
-def _build_grid(rows: list[list[_Cell]]) -> list[list[str]]:
-    """Return rows of equal length.
-
-    Columns of images or buttons, whose head is hidden, are left out.
-    """
-    grid = [list(_expand_colspans(row)) for row in rows if row]
-    if not grid:
-        return []
-    if not all(cell is None or cell.is_header or not cell.text for cell in grid[0]):
-        grid.insert(0, [])
-    columns = [column for column in zip_longest(*grid) if not _is_decorative(column)]
-    output_columns = [
-        output_column for column in columns for output_column in _split_estimates(column)
-    ]
-    header, *body = (list(row) for row in zip(*output_columns, strict=True))
-    return [header, *body] if any(header) else body
-
-
-def _expand_colspans(row: list[_Cell]) -> Iterator[_Cell | None]:
-    for cell in row:
-        yield cell
-        yield from [None] * (cell.span - 1)
-
-
-def _is_decorative(column: Sequence[_Cell | None]) -> bool:
-    header, *cells = column
-    if any(cell.is_header for cell in cells if cell):
-        return False
-    if header is None:
-        return not any(cell.text for cell in cells if cell)
-    return header.is_header and not header.has_visible_text
-
-
-def _split_estimates(column: Sequence[_Cell | None]) -> list[list[str]]:
-    """Return the column, or several columns where its cells hold estimates."""
-    header, *texts = [cell.text if cell else "" for cell in column]
-    matches = [ESTIMATE.fullmatch(text) for text in texts]
-    if not any(match and match["low"] for match in matches):
-        return [[header, *texts]]
+def _build_cells(column: Column) -> list[list[str]]:
+    """Return the column with its label as text, or several columns where it has intervals."""
+    values, label = column.values, column.label
+    if not any(isinstance(value, Interval) and value.low is not None for value in values):
+        return [[label, *map(format_cell, values)]]
     suffixes = (_("lower bound"), _("upper bound"), _("text"))
-    headers = [header, *(f"{header}: {suffix}" if header else suffix for suffix in suffixes)]
-    values = [
-        match.groups("") if match else ("", "", "", text)
-        for match, text in zip(matches, texts, strict=True)
-    ]
+    labels = [label, *(f"{label}: {suffix}" if label else suffix for suffix in suffixes)]
+    rows = [_split_value(value) for value in values]
     columns = [
-        [header, *cells] for header, cells in zip(headers, zip(*values, strict=True), strict=True)
+        [label, *cells] for label, cells in zip(labels, zip(*rows, strict=True), strict=True)
     ]
     return columns if any(columns[-1][1:]) else columns[:-1]
+
+
+def _split_value(value: object) -> tuple[str, str, str, str]:
+    if isinstance(value, Interval):
+        value_text, low, high = map(format_cell, (value.value, value.low, value.high))
+        return value_text, low, high, value.text
+    if isinstance(value, int | float):
+        return format_cell(value), "", "", ""
+    return "", "", "", format_cell(value)

@@ -121,6 +121,11 @@ irrCAC's standard errors take n2 as fixed, so items with a single rating make th
   standard error) at the estimate, if that is above 1 (quasi-likelihood: Wedderburn 1974, Biometrika
   61, 439-447). t has n2 - 1 degrees of freedom: only items with two or more ratings count. Their
   agreement is centred at its own mean, so single ratings do not widen the interval.
+* Where few items differ, the distribution of 1 - value is skewed, which a score limit ignores. So
+  the upper limit is at least 1 minus the 5% quantile of the gamma distribution with the mean
+  1 - value and the variance at the estimate. Of a count of rare items that differ, this is the
+  exact Poisson limit (Garwood 1936, Biometrika 28, 437-442), as in the modified Wilson interval
+  (Brown, Cai & DasGupta 2001, Statistical Science 16, 101-133).
 * No limit lies outside what the coefficient can be: for kappas 1 - m / (m - 1) with m the smallest
   number of ratings compared (-1 for two), for AC1 and Brennan-Prediger the value at the least
   agreement and the greatest chance, for percent agreement the least agreement that m ratings in k

@@ -174,13 +174,28 @@ A sentence has a rule, and a test on data where it holds and on data where it se
   and alpha differ by more than 0.05. The page then begins with the three values, and has no word.
 * *No word for the value*: fewer than 10 compared items have another answer than the most frequent
   one.
-* *The statistics tell the same story*: kappa, alpha and AC1 are in one band or in two that adjoin.
+* *The statistics agree*: there is no other sentence, and kappa, alpha and AC1 are defined and in
+  one band or in two that adjoin.
 * *The conclusion depends on the weights*, or does not: on ordered scales of three categories or
   more only. Elsewhere weights have no meaning.
-* *Raters are consistent but apart*: ICC(C,1) is 0.6 or more and above ICC(A,1), and the F test of
-  raters says so at 1%.
+* *Raters are consistent but on different levels*: ICC(C,1) is 0.6 or more and above ICC(A,1), and
+  the F test of raters says so at 1%.
 * *Much agreement is expected by chance*: 80% of the comparisons and of the items agree, and AC1 is
   0.2 above kappa. The percentage is that of all comparisons, whose number is stated.
+* *Pairs of raters differ in how often they use the categories*: the Stuart-Maxwell test of a pair
+  is significant at 1% over all pairs (Bonferroni).
+* *Agreement fell, rose, or may have changed by chance*, and *without a rater, a category or a group
+  of items agreement would have gone from ... to ...*: see *Attribution of a change*.
+* *Below the team's median* states two values. *Agrees clearly less* needs an unresolved alert, and
+  *not by chance alone* an interval wholly below the funnel (see *Raters to check*).
+* *Rates higher or lower than the others*: the rater's bias differs from that of the median rater
+  beyond chance over all raters.
+* *Check* names raters with an alert, a bias, too few equal repeats or a failed exam. If all of more
+  than three raters are to check, none is named.
+* *Above* or *below the target*: the whole interval lies there. A word for the value holds *with 95%
+  probability* if the lower half of the interval does not reach below it.
+* Sentences in a report on what must not be claimed each have one condition, in
+  `metrics/views/reports/texts.py`. Sentences of alerts are about the figures of the alert.
 
 `benchmarks/bench_null_sentences.py` simulates studies in which nothing is the case. The share of
 false sentences over the designs (20, 60 and 200 items; 2, 3 and 6 raters; prevalence 5, 20
@@ -197,24 +212,32 @@ have a probability below 5% over all designs (binomial, Bonferroni), if the goal
 ## Attribution of a change
 
 Concord says that agreement *fell* or *rose* only if a permutation test says so: the items of both
-periods are dealt to them at random 999 times, and the change divided by its standard error is among
-the largest 5%. If no item's ratings depend on its period, this is exact for any number of items and
-any prevalence. Otherwise the page says what agreement *was* in both periods.
+periods are assigned to them at random 999 times, and the change divided by its standard error is
+among the largest 5%. If no item's ratings depend on its period, this is exact for any number of
+items and any prevalence. Otherwise the page says what agreement *was* in both periods.
 
 *Guidelines > Effect* compares the headline coefficient under the latest six versions of the
 guidelines, each on the days between two changes. The day of a change is left out. The interval of a
 change comes from the intervals of both values (Zou & Donner 2008, Statistics in Medicine 27,
-1693-1702); a change is *rose* or *fell* if it excludes 0, and otherwise *no clear change*. Raters
-and items of both periods may differ, which the page says.
+1693-1702), with Bonferroni's correction for the number of changes. A change is *rose* or *fell* if
+it excludes 0, and otherwise *no clear change*. Raters and items of both periods may differ, which
+the page says.
 
 Concord attributes a change of Fleiss' kappa between two periods by leaving out. The contribution of
 a rater, a category or a group of items is the change on all ratings, less the change that remains
 without their ratings in both periods. A joint effect of two raters appears in both contributions or
 in neither, so contributions need not add up to the change.
 
+Sentences name a rater, category or group only if the change is beyond chance, and the contribution
+differs from the median one by a t test at 5% over all raters, categories or groups (Bonferroni;
+delete-a-group jackknife over ten parts of the items: Kott 2001, Journal of Official Statistics 17,
+521-526), and both the contribution and this difference are a fifth of the change or more. If one of
+five raters changes, leaving out any other one changes the result as well, which says nothing about
+that rater.
+
 Next to the contributions, the page lists the pairs of raters whose mean signed difference on shared
 items (10 or more in each period) changed, at a level of 1% over all pairs (t test, Bonferroni).
-Weighted kappa may hardly show such a drift.
+Weighted kappa may hardly show such a change.
 """
 
 _GOLD_TO_LABEL_SETS = """\
@@ -557,27 +580,31 @@ known. A question with more than 5,000,000 comparisons (`too_many_comparisons`) 
 
 **Status of a rater.** The most severe status applies:
 
-* `act`: an alert about the rater is open or acknowledged (`drift`, `low_agreement`, `same_answer`,
-  `too_fast`, `copies`), or the evidence on gold has reached the threshold of a pause (`gold`).
+* `act`: an alert about the rater is open or acknowledged (`drift`, `low_agreement`, `newcomer`,
+  `same_answer`, `too_fast`, `copies`), or the evidence on gold has reached the threshold of a pause
+  (`gold`).
 * `check`: an alert about the rater is muted, or the evidence of drift has reached 250 and is not
-  that of a common fall (`drift`). Also if the rater rates higher or lower than the others (`bias`),
-  or seldom repeats their own answers (`repeats`), as defined below.
+  that of a common fall (`drift`). Also if the rater rates higher or lower than the others
+  (`harsh`, `lenient`), seldom repeats their own answers (`self`), as defined below, or did not pass
+  the latest attempt at the exam (`exam`).
 * `unknown`: the rater has fewer than 30 compared items (`not_enough`).
 * `ok`: there is no reason. It does not mean that the rater is good. If the whole interval of kappa
   with the others lies below the funnel, the page says that the rater agrees less, and that chance
   alone does not explain it.
 
-**Higher or lower than the others** (`bias`, ordered scales). The bias of a rater is the mean
-difference from the others on the same items. One harsh rater makes all others appear lenient, so it
-is compared with the median bias of the raters with 30 or more compared items (three at least). Both
-the bias and its distance from the median must be at least 0.3 standard deviations of all answers,
-between a small and a medium effect (Cohen 1988). The distance must also be significant at 5% for
-the question: a z test with Bonferroni's correction for the R raters. Its variance is se^2 + (pi /
-2) / R times the median se^2, the second part that of the median. The pages show the bias itself
-with its 95% interval, and the category whose share in the rater's answers differs most from its
-share in the others' answers. Of two raters nobody is named.
+**Higher or lower than the others** (`harsh`, `lenient`, ordered scales). The bias of a rater is the
+mean difference from the others on the same items. One harsh rater makes all others appear lenient,
+so it is compared with the median bias of the raters with 30 or more compared items (three at
+least). Both the bias and its distance from the median must be at least 0.3 standard deviations of
+all answers, between a small and a medium effect (Cohen 1988). The distance must also be significant
+at 5% for the question: a z test with Bonferroni's correction for the R raters. Its variance is se^2
++ (pi / 2) / R times the median se^2, the second part that of the median. The pages show the bias
+itself with its 95% interval, and the category whose share in the rater's answers differs most from
+its share in the others' answers. Of two raters nobody is named. A rater with higher answers is
+harsh where the scale grades faults: one of its labels contains a word such as *minor*, *severe* or
+*toxic*. On any other scale, such as grades or relevance, a rater with higher answers is lenient.
 
-**Inconsistent with oneself** (`repeats`). Of the raters with ten or more repeated items (three at
+**Inconsistent with oneself** (`self`). Of the raters with ten or more repeated items (three at
 least), one is named whose share of equal second answers lies more than 0.05 below the median share,
 by Wilson's upper limit at 5% for the question (Bonferroni's correction for the raters).
 
@@ -696,6 +723,65 @@ of the question replaces theirs.
   after it was resolved raise a new alert.
 """
 
+_GATES = """\
+## Gates
+
+A gate compares measures of a question with floors. A rule passes when the low end of its 95%
+interval is at or above the floor, fails when the high end is below it, and is otherwise undecided.
+The gate passes if all rules pass, and fails if one of them fails.
+
+Who asks after every batch and stops at the first interval above the floor is wrong far more often
+than 1 time in 20. Therefore the interval of a gate is a *confidence sequence*: in 95% of all cases
+it contains the true value at all numbers of items at once, however often you ask and whenever you
+stop. It is that of the normal mixture (Robbins 1970, Annals of Mathematical Statistics 41,
+1397-1409; Howard, Ramdas, McAuliffe & Sekhon 2021, Annals of Statistics 49, 1055-1080), for
+estimates whose errors are sums over items (asymptotic confidence sequences: Waudby-Smith, Arbour,
+Sinha, Kennedy & Ramdas 2024, Annals of Statistics 52, 2613-2640):
+
+    z(n) = sqrt((1 + rho / n) (log(1 + n / rho) - 2 log(0.05)))
+
+standard errors take the place of 1.96. rho = 24.4 makes it narrowest near 200 items, where z is
+3.03; it is 3.8 for 20 items and 3.2 for 1,000. The ends of the interval shown move z(n) / 1.96
+times as far away, in the way in which those of items in clusters do.
+
+* **Coefficients**: the interval that pages show, of items in clusters where the project has them.
+* **Gold accuracy** (`gold_accuracy`): the share of right answers among all answers of people to
+  items with gold. Wilson's interval, where the answers to one item count as a cluster.
+* **Label certainty** (`label_certainty`): the mean confidence of the labels of all rated items,
+  which is the expected share of right labels. Wilson's interval. It is wider than needed, because a
+  mean of probabilities varies less than a share.
+* **Coverage** (`coverage`): the share of items that have the wanted number of ratings; **open
+  alerts** (`open_alerts`): their number. Both are counted and have no uncertainty.
+
+`benchmarks/bench_gates.py` simulates two categories, 2 to 5 raters and 1,000 gates in each of 72
+cases: prevalence 0.1, 0.3 and 0.5, and a look after each 10, 25 or 50 items. Kappa is exactly the
+floor, so that each pass is false. Share of the gates that pass at any of 200 looks:
+
+| floor | raters | interval of one look | goal | sequence, mean | sequence, worst |
+|---|---|---|---|---|---|
+| 0.6 | 2 | 15% to 20% | <= 5% | 0.6% | 1.3% |
+| 0.6 | 3 | 16% to 21% | <= 5% | 0.7% | 1.0% |
+| 0.6 | 4 | 14% to 22% | <= 5% | 0.9% | 1.3% |
+| 0.6 | 5 | 16% to 20% | <= 5% | 0.6% | 1.2% |
+| 0.8 | 2 | 14% to 19% | <= 5% | 0.4% | 0.8% |
+| 0.8 | 3 | 14% to 23% | <= 5% | 0.6% | 0.9% |
+| 0.8 | 4 | 14% to 20% | <= 5% | 0.5% | 0.8% |
+| 0.8 | 5 | 15% to 20% | <= 5% | 0.7% | 1.2% |
+
+The price is items: 2 to 2.6 times as many as for a single look. Items until half of the gates have
+passed, with three raters and a prevalence of 0.3:
+
+| kappa | floor | one look | look after each 10 or 20 items | ratio |
+|---|---|---|---|---|
+| 0.75 | 0.6 | 70 | 180 | 2.6 |
+| 0.70 | 0.6 | 180 | 380 | 2.1 |
+| 0.90 | 0.8 | 110 | 250 | 2.3 |
+| 0.85 | 0.8 | 480 | 980 | 2.0 |
+
+The items that an undecided rule still needs are those at which the sequence leaves the floor, if
+the value and its error stay as they are; about half of such questions need more.
+"""
+
 _COVERAGE = """\
 ## Coverage of the intervals
 
@@ -708,52 +794,65 @@ of intervals that contain the true value; a false interval lies wholly above or 
 
 | items | goal | measured |
 |---|---|---|
-| 10 | mean coverage >= 0.94 | 0.963 |
-| 10 | worst coverage >= 0.80 | 0.887 (5 ratings, 2 categories, share 0.05, kappa 0.95) |
-| 10 | false on one side <= 0.12 | 0.113 |
+| 10 | mean coverage >= 0.94 | 0.968 |
+| 10 | worst coverage >= 0.80 | 0.889 (5 ratings, 2 categories, share 0.05, kappa 0.95) |
+| 10 | false on one side <= 0.12 | 0.111 |
 | 10 | without width: never | 0.000 |
-| 20 | mean coverage >= 0.94 | 0.960 |
-| 20 | worst coverage >= 0.85 | 0.886 (2 ratings, 2 categories, share 0.05, kappa 0.95) |
-| 20 | false on one side <= 0.12 | 0.114 |
+| 20 | mean coverage >= 0.94 | 0.963 |
+| 20 | worst coverage >= 0.85 | 0.902 (5 ratings, 2 categories, share 0.05, kappa 0.95) |
+| 20 | false on one side <= 0.12 | 0.098 |
 | 20 | without width: never | 0.000 |
-| 50 | mean coverage >= 0.94 | 0.956 |
-| 50 | worst coverage >= 0.85 | 0.916 (2 ratings, 2 categories, share 0.05, kappa 0.95) |
-| 50 | false on one side <= 0.12 | 0.084 |
+| 50 | mean coverage >= 0.94 | 0.959 |
+| 50 | worst coverage >= 0.85 | 0.935 (5 ratings, 2 categories, share 0.05, kappa 0.8) |
+| 50 | false on one side <= 0.12 | 0.062 |
 | 50 | without width: never | 0.000 |
 | 50 | median width <= 1.25 x published | 1.25 |
-| 200 | mean coverage >= 0.94 | 0.953 |
+| 200 | mean coverage >= 0.94 | 0.954 |
 | 200 | worst coverage >= 0.85 | 0.936 (3 ratings, 2 categories, share 0.5, kappa 0.95) |
-| 200 | false on one side <= 0.12 | 0.054 |
+| 200 | false on one side <= 0.12 | 0.049 |
 | 200 | without width: never | 0.000 |
 
 The width is the median over the cells, relative to the same median of the published interval, which
 is too narrow in many cells: it covers 76% on average at 20 items and 84% at 50, and in the worst
-cells 8% and 20%. In the median cell of 50 items the interval shown is 1.09 times as wide.
+cells 8% and 20%. In the median cell of 50 items the interval shown is 1.10 times as wide.
 
 Two categories can be enumerated instead of simulated. With two ratings an item, the exact coverage
-of Fleiss' kappa is 95.4% on average and 89.2% at worst at 20 items, and 95.3% and 91.2% at 50. With
-three ratings and 20 items, it is 95.8% and 91.2%, and that of alpha 96.2% and 91.2%.
+of Fleiss' kappa is 96.7% on average and 94.2% at worst at 20 items, and 96.0% and 93.9% at 50. With
+three ratings and 20 items, it is 96.0% and 91.4%, and that of alpha 96.5% and 91.4%.
 
-Other coefficients, at 20 and 50 items with 2 and 3 ratings; 100 studies a cell for a rater against
-peers and the mean pairwise kappa, where the worst cell varies by chance:
+Other coefficients, at 10, 20 and 50 items with 2 and 3 ratings; 400 studies a cell for the mean
+pairwise kappa:
 
-| coefficient, from 20 items | mean | worst | one side | no width |
-|---|---|---|---|---|
-| fleiss_kappa_linear | 0.957 | 0.893 | 0.107 | 0.000 |
-| fleiss_kappa_gwet | 0.958 | 0.889 | 0.111 | 0.000 |
-| krippendorff_alpha_nominal | 0.961 | 0.882 | 0.118 | 0.000 |
-| krippendorff_alpha_interval | 0.960 | 0.901 | 0.099 | 0.000 |
-| gwet_ac1 | 0.962 | 0.861 | 0.139 | 0.000 |
-| percent_agreement | 0.963 | 0.851 | 0.149 | 0.000 |
-| cohen_kappa | 0.956 | 0.911 | 0.089 | 0.000 |
-| cohen_kappa_linear | 0.955 | 0.910 | 0.090 | 0.000 |
-| vs_peers | 0.955 | 0.816 | 0.184 | 0.000 |
-| mean_pairwise_kappa_by_items | 0.991 | 0.930 | 0.053 | 0.000 |
+| coefficient | items | mean | worst | one side | no width |
+|---|---|---|---|---|---|
+| goal | 10 | >= 0.94 | >= 0.80 | <= 0.12 | never |
+| goal | 20, 50 | >= 0.94 | >= 0.85 | <= 0.12 | never |
+| fleiss_kappa_linear | 10 | 0.968 | 0.890 | 0.110 | 0.000 |
+| fleiss_kappa_linear | 20, 50 | 0.962 | 0.922 | 0.078 | 0.000 |
+| fleiss_kappa_gwet | 10 | 0.970 | 0.887 | 0.113 | 0.000 |
+| fleiss_kappa_gwet | 20, 50 | 0.961 | 0.917 | 0.083 | 0.000 |
+| krippendorff_alpha_nominal | 10 | 0.977 | 0.888 | 0.112 | 0.000 |
+| krippendorff_alpha_nominal | 20, 50 | 0.965 | 0.921 | 0.079 | 0.000 |
+| krippendorff_alpha_interval | 10 | 0.972 | 0.875 | 0.125 | 0.000 |
+| krippendorff_alpha_interval | 20, 50 | 0.966 | 0.910 | 0.090 | 0.000 |
+| gwet_ac1 | 10 | 0.984 | 0.955 | 0.032 | 0.000 |
+| gwet_ac1 | 20, 50 | 0.969 | 0.948 | 0.043 | 0.000 |
+| percent_agreement | 10 | 0.982 | 0.958 | 0.041 | 0.000 |
+| percent_agreement | 20, 50 | 0.967 | 0.946 | 0.048 | 0.000 |
+| cohen_kappa | 10 | 0.970 | 0.932 | 0.068 | 0.000 |
+| cohen_kappa | 20, 50 | 0.962 | 0.931 | 0.069 | 0.000 |
+| cohen_kappa_linear | 10 | 0.972 | 0.942 | 0.058 | 0.000 |
+| cohen_kappa_linear | 20, 50 | 0.963 | 0.926 | 0.074 | 0.000 |
+| vs_peers | 10 | 0.967 | 0.857 | 0.143 | 0.000 |
+| vs_peers | 20, 50 | 0.961 | 0.890 | 0.110 | 0.000 |
+| mean_pairwise_kappa_by_items | 10 | 0.993 | 0.950 | 0.050 | 0.000 |
+| mean_pairwise_kappa_by_items | 20, 50 | 0.992 | 0.942 | 0.058 | 0.000 |
 
-One cell of Gwet's AC1 and percent agreement misses 0.12 on one side: 20 items, 3 ratings, share
-0.05, kappa 0.95. With 40,000 studies, coverage is 0.867 and the larger side 0.133: one item that
-differs has a probability of 13%, and already excludes the true value, as Wilson's interval of 1 in
-20 does.
+The larger sides belong to the share 0.05 and kappas of 0.8 and 0.95, where half of the studies of
+10 items have no value because nobody uses the rare category. One cell misses 0.12: a rater against
+two peers, 10 items, kappa 0.8. With 60,000 studies, coverage is 0.870 and the larger side 0.130: in
+11% of the studies with a value, the rater and the peers disagree on the only item with the
+category. (The 0.125 of alpha is 0.109 with 40,000 studies.)
 
 **Incomplete designs.** `benchmarks/coverage_incomplete_icc.py` simulates items and raters with
 normal effects. Items have 0.3 to 0.9 of the variance, raters 0.05 to 0.3; the rows have the
@@ -810,5 +909,6 @@ SECTIONS = (
     _DRIFT,
     _OUTLIERS,
     _RATERS_TO_CHECK,
+    _GATES,
     _COVERAGE,
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from django.http import Http404
-from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -21,6 +19,7 @@ from metrics.scale import QuestionScale
 from projects.api.base import ApiView, get_question
 from projects.models import Member
 
+from . import filtered
 from .agreement import get_rater
 from .serializers import ValueOut
 
@@ -111,7 +110,7 @@ class PairDetailsOut(serializers.Serializer):
     categories = PairCategoryOut(many=True)
 
 
-class CoefficientsView(ApiView):
+class CoefficientsView(filtered.ResultsView):
     @describe_get(
         "listCoefficients",
         "Every coefficient of a question that says something on its scale",
@@ -120,9 +119,10 @@ class CoefficientsView(ApiView):
             QUESTION_PARAMETER,
             build_parameter("scores", "values, or item.NAME: a gold score of the items"),
         ],
+        may_be_pending=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """Computed on request: `computed_at` is null while there are no numbers yet."""
+        """Computed on request; 202 until a worker has computed them."""
         project = self.get_project(request, project_id, role=VIEWER)
         params = parse_query_parameters(request, ("question", "scores"))
         question = get_question(project, params.get("question"))
@@ -139,7 +139,9 @@ class CoefficientsView(ApiView):
         row = filtered_jobs.get_or_request_filtered_result(
             question, filtered_request, version=CountState.get_version(question.pk)
         )
-        body = row.body or {}
+        if row.body is None:
+            raise filtered.ResultPending
+        body = row.body
         counts = {name: body.get(key, 0) for name, key in COUNTS.items()}
         lists = {name: body.get(name, []) for name in ("policies", "categories")}
         common = {
@@ -171,7 +173,9 @@ class PairDetailsView(ApiView):
             get_rater(project, params.get(name, "")) for name in ("rater_a", "rater_b")
         )
         if rater_a == rater_b:
-            raise Http404(_("A pair is two different raters."))
+            raise BadRequest(
+                "A pair is two different raters.", fields={"rater_b": "the same as rater_a"}
+            )
         scale = QuestionScale.for_question(question)
         table = load_pair_table(question, rater_a, rater_b, scale)
         clusters = QuestionClusters.load(question.pk, project)

@@ -6,6 +6,7 @@ Computed by a worker, because it needs all ratings of both periods.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,10 @@ from metrics.agreement.estimate import REASONS, Value, to_finite_float
 from metrics.agreement.explain.attribution import (
     BiasShifts,
     LeaveOneOutKappas,
+    LeaveOut,
     TwoPeriods,
     compute_bias_shifts,
+    find_distinct_contributions,
 )
 from metrics.agreement.headline import FLEISS
 from metrics.models import Attribution, CountState
@@ -42,6 +45,8 @@ SHIFT_LEVEL = 0.01  # of a reported shift of the bias between any two raters by 
 MAX_SHIFTS = 10
 MAX_SHIFT_RATERS = 200  # raters whose pairs are examined: those with the most ratings
 MIN_SHIFT = 0.1  # a smaller shift is not reported, however certain
+
+Entry = dict[str, Any]
 
 ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8"), ("day", "i8")])
 
@@ -66,10 +71,28 @@ def compute_attribution(
     )
     kappa = two_periods.compute_kappa()
     change = float(kappa.value[1] - kappa.value[0])
-    raters = two_periods.compute_without_each_rater()
-    by_rater = sorted(_build_entries(raters, change, raters.keys.tolist()), key=_get_sort_key)[
-        :MAX_RATERS
-    ]
+    name = get_weighted_name(FLEISS, row.weights)
+    effect = 1.0 if clusters is None else clusters.get_effect(name)
+    before_patterns, after_patterns = _count_patterns(ratings, period, scale)
+    is_clear = recent_change.compare_periods(
+        before_patterns, after_patterns, weights, effect=effect
+    )[2]
+
+    def build_entries(leave_out: LeaveOut, names: Iterable[Any] | None = None) -> list[Entry]:
+        """Return the contributions, under these names or their keys."""
+        without = leave_out(two_periods, np.ones(len(period), bool))
+        is_distinct = np.zeros(without.keys.size, bool)
+        if is_clear:  # otherwise no sentence names anybody
+            is_distinct = find_distinct_contributions(
+                two_periods, without, leave_out, variance_factor=effect
+            )
+        return _build_entries(without, change, names or without.keys.tolist(), is_distinct)
+
+    by_rater = sorted(
+        build_entries(lambda part, _rows: part.compute_without_each_rater()), key=_get_sort_key
+    )
+    raters_left_out = len(by_rater[MAX_RATERS:])
+    by_rater = by_rater[:MAX_RATERS]
     found_shifts = []
     if scale.type.ordered:
         biases = _compute_biases(ratings, period, scale)
@@ -77,33 +100,23 @@ def compute_attribution(
             rater = entry["name"]
             entry["bias"] = [biases.get((rater, 0)), biases.get((rater, 1))]
         found_shifts = _list_bias_shifts(ratings, period, scale)
-    before_patterns, after_patterns = _count_patterns(ratings, period, scale)
     attributes = []
-    for name, values, group in _group_by_attributes(items, ratings["item"]):
-        entries = sorted(
-            _build_entries(two_periods.compute_without_each_group(group), change, values),
-            key=_get_sort_key,
-        )
-        attributes.append({"name": name, "values": entries})
-    values, effect = kappa.to_values(), 1.0
+    for attribute, values, group in _group_by_attributes(items, ratings["item"]):
+        entries = build_entries(partial(_leave_out_groups, group), values)
+        attributes.append({"name": attribute, "values": sorted(entries, key=_get_sort_key)})
+    estimates = kappa.to_values()
     if clusters is not None:
-        name = get_weighted_name(FLEISS, row.weights)
-        values, effect = (
-            [clusters.widen(name, value) for value in values],
-            clusters.get_effect(name),
-        )
+        estimates = [clusters.widen(name, estimate) for estimate in estimates]
     return {
-        "before": values[0],
-        "after": values[1],
+        "before": estimates[0],
+        "after": estimates[1],
         "change": to_finite_float(change),
         "se": to_finite_float(np.hypot(*kappa.se) * effect**0.5),
-        "is_clear": recent_change.compare_periods(
-            before_patterns, after_patterns, weights, effect=effect
-        )[2],
+        "is_clear": is_clear,
         "raters": by_rater,
-        "raters_left_out": raters.keys.size - len(by_rater),
-        "categories": _build_entries(
-            two_periods.compute_without_each_category(), change, scale.labels
+        "raters_left_out": raters_left_out,
+        "categories": build_entries(
+            lambda part, _rows: part.compute_without_each_category(), scale.labels
         ),
         "attributes": attributes,
         "shifts": found_shifts,
@@ -172,13 +185,18 @@ def _count_patterns(
     return patterns
 
 
+def _leave_out_groups(group: np.ndarray, part: TwoPeriods, rows: np.ndarray) -> LeaveOneOutKappas:
+    """Return the kappas without each group (M,) of items, of some of the ratings."""
+    return part.compute_without_each_group(group[rows])
+
+
 def _build_entries(
-    without: LeaveOneOutKappas, change: float, names: Iterable[Any]
-) -> list[dict[str, Any]]:
+    without: LeaveOneOutKappas, change: float, names: Iterable[Any], is_distinct: np.ndarray
+) -> list[Entry]:
     """Return a dict for each name.
 
-    Its keys: name, kappa before and after without it, contribution, ratings excluded, and why the
-    kappa is undefined.
+    Its keys: name, kappa before and after without it, contribution, whether it sets the name apart,
+    ratings excluded, and why the kappa is undefined.
     """
     contributions = without.compute_contributions(change)
     return [
@@ -187,13 +205,15 @@ def _build_entries(
             "before": to_finite_float(kappa[0]),
             "after": to_finite_float(kappa[1]),
             "contribution": to_finite_float(contribution),
+            "is_distinct": distinct,
             "n_ratings": n_ratings,
             "reason": REASONS[int(max(reason))],
         }
-        for name, kappa, contribution, n_ratings, reason in zip(
+        for name, kappa, contribution, distinct, n_ratings, reason in zip(
             names,
             without.kappa,
             contributions,
+            is_distinct.tolist(),
             without.n_ratings.tolist(),
             without.reason,
             strict=True,

@@ -153,7 +153,7 @@ def tally_range(item_range: BacklogRange) -> CountChange:
         rows,
         noted.note_ids,
         width=scale.width,
-        kinds=RaterKinds.for_rows(state, rows),
+        kinds=RaterKinds.from_rows(state, rows),
     )
 
 
@@ -173,7 +173,7 @@ def save_range(item_range: BacklogRange, change: CountChange) -> bool:
     state.backlog_done += int(question_counting.build_uncounted_mask(change.rows).sum())
     scale = QuestionScale.for_question(Question.objects.get(pk=item_range.question_id))
     question_counting.add_change(
-        state, change.adapt_to(scale.width, RaterKinds.for_rows(state, change.rows)), scale
+        state, change.adapt_to(scale.width, RaterKinds.from_rows(state, change.rows)), scale
     )
     leased.delete()
     return True

@@ -135,7 +135,7 @@ def count_items(question_id: int, *, limit: int | None = None) -> CountingProgre
     # Read while the lock is held, and after the rows, so that the scale has every code in them.
     scale = QuestionScale.for_question(Question.objects.get(pk=question_id))
     change = CountChange.from_rows(
-        question_id, rows, notes, width=scale.width, kinds=RaterKinds.for_rows(state, rows)
+        question_id, rows, notes, width=scale.width, kinds=RaterKinds.from_rows(state, rows)
     )
     add_change(state, change, scale)
     mark_change_counted(change)

@@ -30,11 +30,10 @@ PatternsByPopulation = dict[str, tally.PatternCounts]
 
 @dataclass(frozen=True)
 class RaterKinds:
-    """Ids of model raters, and whether ratings of models are tallied separately.
+    """The raters that are models, and whether their ratings are counted separately from people's.
 
-    `separates_models`: whether models are separate from people; `models`: the raters at hand that
-    are models. `model_raters` and `needs_recount` are the values for the
-    question's CountState.
+    `separates_models`: whether they are; `models`: ids of models among the raters of the rows.
+    `model_raters`, `needs_recount`: ids of all models and the flag for the question's CountState.
     """
 
     separates_models: bool = False
@@ -43,8 +42,8 @@ class RaterKinds:
     needs_recount: bool = field(default=False, compare=False)
 
     @classmethod
-    def for_rows(cls, state: CountState, rows: np.ndarray) -> RaterKinds:
-        """Return the kinds for the ratings in `rows`, given the counts of `state`.
+    def from_rows(cls, state: CountState, rows: np.ndarray) -> RaterKinds:
+        """Return the kinds of the raters of these rows, given the counts of `state`.
 
         `rows`: array of rating_rows.ROW. Call it under the question's lock, or compare the result
         with one computed under it.

@@ -158,9 +158,9 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: four grades, scored by gold",
         _(
-            "The same 80 cases; each grade stands for the mean gold score (severity) of what is "
-            "put in it. On these scores kappa with quadratic weights is Lin’s concordance, 0.721, "
-            "and not ICC(A,1), as is printed: that is 0.724, nearly the same."
+            "The same 80 cases. The score of each grade is the mean gold severity of its items. "
+            "On these scores kappa with quadratic weights is Lin’s concordance, 0.721, and not "
+            "ICC(A,1), as is printed: that is 0.724, nearly the same."
         ),
         _("How severe is it?"),
         GRADES,

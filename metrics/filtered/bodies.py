@@ -61,7 +61,7 @@ def compute_body(row: FilteredResult) -> dict[str, Any]:
         body = coefficient_body.compute_coefficients(ratings, scale, models=models)
         if score_source := row.spec.get("scores"):
             displayed = coefficient_body.select_displayed(ratings, scale, models=models)
-            body["scored"] = coefficient_body.compute_score_agreement(
+            body["scored"] = coefficient_body.build_score_agreement_body(
                 displayed, scale, question.project, score_source
             )
         return add_clusters(body, row.kind, ratings, scale, project=question.project, models=models)

@@ -94,7 +94,7 @@ def select_displayed(
     return ratings[~is_model] if separate else ratings
 
 
-def compute_score_agreement(
+def build_score_agreement_body(
     ratings: np.ndarray, scale: QuestionScale, project: Project, score_source: str
 ) -> Body:
     """Compute agreement on scores: the categories' values, or the means of an item attribute."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from core.hooks import Hook
+
 
 @dataclass(frozen=True)
 class RegisteredAudit:
@@ -17,4 +19,4 @@ class RegisteredAudit:
     repair: Callable[[int], object]
 
 
-REGISTERED_AUDITS: list[RegisteredAudit] = []
+REGISTERED_AUDITS: Hook[RegisteredAudit] = Hook("audits")

@@ -44,7 +44,7 @@ def update_small_questions(*, excluded: set[int]) -> int:
         logger.exception("counting small questions in a batch failed; each is counted separately")
         return 0
     for question_id in updated:
-        result_listeners.announce(question_id)
+        result_listeners.RESULTS_CHANGED.notify_on_commit(question_id)
     return len(updated)
 
 

@@ -65,7 +65,7 @@ def compute_pair_statistics(ratings: RatingFile, text: str, scale: QuestionScale
     }
 
 
-def compute_score_agreement(ratings: RatingFile, score_source: str) -> dict[str, Any]:
+def compute_file_score_agreement(ratings: RatingFile, score_source: str) -> dict[str, Any]:
     """Return agreement on scores: the categories' values, or means of a file of item,score.
 
     Raises RatingFileError for a file that cannot be read.

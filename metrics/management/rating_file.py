@@ -111,6 +111,12 @@ def read_rating_file(
     if not rows:
         raise RatingFileError("Every label in the file stands for a missing value.")
     categories, order_basis = _list_categories(rows, order)
+    if len(categories) < 2:
+        raise RatingFileError(
+            f"All ratings have the label {categories[0]!r}, and agreement needs at least two "
+            "categories, not 1. Fill in empty cells if they are an answer, or name labels that "
+            "nobody gave by --order."
+        )
     latest = select_latest(rows)
     codes = {label: code for code, label in enumerate(categories)}
     items, raters = (

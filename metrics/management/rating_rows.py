@@ -194,12 +194,17 @@ def _build_row(
 ) -> FileRow | None:
     """Return the row of a rating, or None after adding a problem."""
     # An empty label is a missing value.
+    is_table = mapping.source in TABLE_SOURCES
     for role, text in (("item", record.item), ("rater", record.rater)):
-        is_table = mapping.source in TABLE_SOURCES
         if not text and role == "rater" and is_table and "rater" not in mapping.columns:
             raise RatingFileError(
                 "The file names no raters: all its ratings are by one person, and agreement needs "
                 "two or more. If a column has the raters, name it by --map rater=COLUMN."
+            )
+        if not text and role == "rater" and not is_table:
+            raise RatingFileError(
+                f"Line {record.line}: The rating has no rater. Exports of one person name "
+                "none, and agreement needs two or more: import each with a --rater of its own."
             )
         if not text:
             problems.add("key_empty", record.line, columns.get(role, role))

@@ -115,4 +115,4 @@ def recompute_deferred_results(question_id: int) -> None:
                 )
                 all_time_result.save(update_fields=["headline"])
             diagnosis.save()  # inserts or updates
-            result_listeners.announce(question_id)
+            result_listeners.RESULTS_CHANGED.notify_on_commit(question_id)

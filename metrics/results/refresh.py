@@ -44,7 +44,7 @@ def refresh_results(question_id: int) -> bool:
         while _refresh_raters_in_parallel(question_id):
             pass
     if changed:
-        result_listeners.announce(question_id)
+        result_listeners.RESULTS_CHANGED.notify_on_commit(question_id)
     return changed
 
 
@@ -145,7 +145,7 @@ def compute_deferred_cumulative_results(question_id: int) -> bool:
     state.cumulative_from = None
     state.version += 1
     state.save()
-    result_listeners.announce(question_id)
+    result_listeners.RESULTS_CHANGED.notify_on_commit(question_id)
     return True
 
 

@@ -1,8 +1,10 @@
 """Agreement on scores: numbers that represent the categories.
 
 The scores are the categories' own values, or for each category the mean gold score of the items
-that raters put in it. Cohen's kappa with quadratic weights on scores is Lin's concordance
-(metrics.agreement.coefficients.scores).
+that raters put in it. With quadratic weights 1 - (s_j - s_l)^2 / span^2 on scores s, Cohen's kappa
+of two raters is Lin's concordance, 2 s_xy / (s_xx + s_yy + (mean_x - mean_y)^2) with moments of
+divisor n. ICC(A,1) differs from it by terms of order 1/n (Fleiss & Cohen 1973, Educational and
+Psychological Measurement 33, 613-619).
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ from metrics.agreement.coefficients import cohen, fleiss, krippendorff
 from metrics.agreement.coefficients.conger import RatedItems
 from metrics.agreement.coefficients.correlation import lin_ccc, pearson
 from metrics.agreement.coefficients.intraclass.icc import icc
-from metrics.agreement.coefficients.scores import compute_mean_scores
 from metrics.agreement.counts import tally
+from metrics.agreement.estimate import divide_or_nan
 from metrics.agreement.weights import score_weights
 
 from .values import build_icc_value
@@ -38,7 +40,12 @@ def compute_category_scores(
     ``score`` (M,): the gold score of each rating's item, NaN for an item without one. An unused
     category gets the mean of the others.
     """
-    means = compute_mean_scores(code, score, k)
+    has_score = np.isfinite(score)
+    scored_codes = code[has_score]
+    means = divide_or_nan(
+        np.bincount(scored_codes, weights=score[has_score], minlength=k),
+        np.bincount(scored_codes, minlength=k),
+    )
     defined = np.isfinite(means)
     if not defined.any():
         return None, "no_scores"

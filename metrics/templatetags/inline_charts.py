@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
+from core.web.tables import format_cell, is_exporting
 from metrics.agreement.explain import bands
 from metrics.views.common import number_formats
 from metrics.views.common.trends.recent_weeks import RecentWeeks
@@ -34,11 +35,13 @@ def sparkline(
 
     Its height covers ``least`` or more, or exactly ``scale``, so that lines of one table are
     comparable. Its label for screen readers has the first and the last value, and the number of
-    periods and items.
+    periods and items. In a file, it is the values.
     """
     defined = [value for value in values or [] if value is not None]
     if len(defined) < 2 or values is None:
         return mark_safe("")
+    if is_exporting():
+        return SafeString(format_cell(values))
     padding = max(least - (max(defined) - min(defined)), 0.0) / 2
     bottom, top = scale or (min(defined) - padding, max(defined) + padding)
     step = 94 / (len(values) - 1)

@@ -16,9 +16,18 @@ from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
 from core.web import tables
+from core.web.links import has_links
+from core.web.table_tags import span
+from core.web.tables import Interval, export_as
 from metrics.agreement.explain import bands
-from metrics.views.common import coefficient_advice, display_names, getting_started, number_formats
+from metrics.views.common import (
+    coefficient_advice,
+    display_names,
+    getting_started,
+    number_formats,
+)
 from metrics.views.common.getting_started import SetupStep
+from metrics.views.reports.document import EstimateCell
 from projects.models import Item, Project
 from ratings.items import content
 from ratings.models import ImportRun
@@ -52,7 +61,9 @@ def undefined_reason(estimate: Estimate | None) -> str | Promise:
     return display_names.get_undefined_reason(estimate.get("reason") if estimate else None)
 
 
+@register.filter("estimate")
 @register.simple_tag(name="estimate")
+@export_as(number_formats.export_estimate)
 def render_estimate(value: Estimate | None, signed: bool = False) -> SafeString:
     """Render an estimate: value and interval, or a dash with the reason as its title."""
     if not value or value.get("value") is None:
@@ -69,6 +80,48 @@ def render_estimate(value: Estimate | None, signed: bool = False) -> SafeString:
     return mark_safe(  # noqa: S308
         f'<span class="reading">{text} <span class="reading__interval">{interval}</span></span>'
     )
+
+
+@register.filter
+@export_as(number_formats.export_estimate)
+def estimate_or_reason(value: Estimate) -> SafeString:
+    """Render an estimate, or why it has no value."""
+    if value.get("value") is None:
+        return format_html('<span class="muted wrap-text">{}</span>', undefined_reason(value))
+    return render_estimate(value)
+
+
+@register.filter
+@export_as(number_formats.export_estimate_if_any)
+def estimate_or_dash(value: Estimate | None, signed: bool = False) -> SafeString:
+    """Render an estimate, or a dash."""
+    return render_estimate(value, signed) if value else SafeString("–")
+
+
+@register.filter
+@export_as(number_formats.export_bounds)
+def bounds(value: Any) -> str:
+    """Format an interval that has both ends, like [0.38, 0.48]."""
+    interval = number_formats.export_bounds(value)
+    return number_formats.format_interval({"low": interval.low, "high": interval.high})
+
+
+def export_report_cell(cell: str | EstimateCell) -> str | Interval:
+    """Return a cell of a report's table; an estimate with its interval."""
+    return number_formats.export_estimate(cell.estimate) if isinstance(cell, EstimateCell) else cell
+
+
+@register.filter
+@export_as(export_report_cell)
+def report_cell(cell: str | EstimateCell) -> str:
+    """Return a cell of a report's table as text."""
+    return str(cell)
+
+
+@register.filter
+def only_keys(mapping: Mapping[str, Any], keys: Sequence[str]) -> list[tuple[str, Any]]:
+    """Return the items of a mapping whose keys are among ``keys``."""
+    return [(key, value) for key, value in mapping.items() if key in keys]
 
 
 @register.simple_tag
@@ -89,12 +142,10 @@ def band_badge(estimate: Estimate | None, scheme: str) -> SafeString:
     if bands.is_inconclusive(
         estimate.get("n_items"), estimate.get("low"), estimate.get("high"), scheme
     ):
-        return format_html('<span class="muted small">{}</span>', _("too early to say"))
+        return span(_("too early to say"), "muted small")
     all_bands = bands.get_bands(scheme)
     step = round(all_bands.index(band) / (len(all_bands) - 1) * BAND_STEPS)
-    return format_html(
-        '<span class="band band--{}">{}</span>', step, display_names.get_band_name(band)
-    )
+    return span(display_names.get_band_name(band), f"band band--{step}")
 
 
 @register.filter
@@ -190,6 +241,7 @@ def explain(context: template.Context, name: str, own: Estimate | None = None) -
         "advice": entry,
         "weighted": coefficient_advice.find_weighting_advice(name) if entry else None,
         "has_formula": entry is not None,
+        "has_links": has_links(),
     }
     return button + render_to_string("metrics/common/_explanation.html", panel)
 
@@ -222,6 +274,7 @@ def policy_name(name: str) -> str | Promise:
     return display_names.MISSING_POLICY_NAMES.get(name, name)
 
 
+@register.filter
 @register.simple_tag
 def sample_size(value: Estimate) -> str:
     """Return the number of items that an estimate is based on, or of rater pairs."""
@@ -265,7 +318,9 @@ def get_item(mapping: Mapping[str, Any] | None, key: str) -> Any:
     return (mapping or {}).get(key)
 
 
+@register.filter
 @register.simple_tag
+@export_as(number_formats.export_category_counts)
 def category_counts(counts: Sequence[tuple[str, int]]) -> SafeString:
     """Render counts by category: "minor 3, major 1"."""
     return format_html_join(

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 from typing import Any
 
+from django.http import HttpResponseBase
+from django.utils.cache import get_conditional_response
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
@@ -26,8 +30,29 @@ class ApiView(APIView):
     # OPTIONS is not offered: the schema describes everything.
     http_method_names = ["get", "head", "post", "patch", "delete"]
 
+    def finalize_response(
+        self, request: Request, response: Any, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
+        """Give responses to GET an ETag, and respond with 304 to a client that has the same."""
+        response = super().finalize_response(request, response, *args, **kwargs)
+        if request.method not in ("GET", "HEAD") or response.status_code != 200:
+            return response
+        add_etag = functools.partial(_respond_conditionally, request)
+        if getattr(response, "is_rendered", True):
+            return add_etag(response)
+        response.add_post_render_callback(add_etag)
+        return response
+
     def get_project(self, request: Request, project_id: int, *, role: str = ANY_ROLE) -> Project:
         return get_project(request.user, project_id, role=role, token=request.auth)
+
+
+def _respond_conditionally(request: Request, response: Any) -> Any:
+    if response.streaming:
+        return response
+    etag = f'W/"{hashlib.sha256(response.content).hexdigest()[:32]}"'
+    response["ETag"] = etag
+    return get_conditional_response(request._request, etag=etag, response=response)
 
 
 def get_question(project: Project, key: str | None) -> Question:

@@ -13,6 +13,7 @@ from rest_framework import serializers
 from core.api.strict_fields import (
     BoundedListField,
     FiniteFloatField,
+    StrictBooleanField,
     StrictCharField,
     StrictChoiceField,
     StrictIntegerField,
@@ -69,6 +70,58 @@ class QuestionIn(StrictSerializer):
         fields = super().to_internal_value(data)
         categories = tuple(NewCategory(**category) for category in fields.pop("categories"))
         return NewQuestion(**fields, categories=categories)
+
+
+class CategoryPatch(CategoryIn):
+    renames = StrictCharField(
+        required=False,
+        max_length=200,
+        help_text="Earlier label of the category; a label that none had is a new category",
+    )
+
+
+class QuestionPatch(StrictSerializer):
+    """Fields left out stay as they are."""
+
+    text = StrictCharField(required=False, max_length=500)
+    scale = StrictChoiceField(Scale.choices, required=False)
+    categories = CategoryPatch(
+        many=True,
+        required=False,
+        max_length=MAX_CATEGORIES,  # type: ignore[call-arg]  # DRF passes it on to the list serializer
+        help_text="All categories in their declared order; one that is left out is removed, unless"
+        " ratings or gold answers use it",
+    )
+
+
+class ArchiveIn(StrictSerializer):
+    archived = StrictBooleanField(
+        required=False, default=True, help_text="false restores the project from the archive"
+    )
+
+
+class InvitationIn(StrictSerializer):
+    username = StrictCharField(max_length=150)
+    role = StrictChoiceField(Member.Role.choices, required=False, default=Member.Role.ANNOTATOR)
+    account = StrictChoiceField(
+        [("new", "new"), ("existing", "existing")],
+        required=False,
+        default="new",
+        help_text="new: create an account and a link with which its owner chooses a password;"
+        " existing: offer the role to the owner of an account",
+    )
+
+
+class InvitationOut(serializers.Serializer):
+    username = serializers.CharField()
+    role = serializers.ChoiceField(Member.Role.values)
+    state = serializers.ChoiceField(
+        ["member", "invited"], help_text="invited: the owner of the account, if any, is asked"
+    )
+    link = serializers.URLField(
+        allow_null=True,
+        help_text="For a new account: where its owner chooses a password; shown once",
+    )
 
 
 class ProjectIn(StrictSerializer):
@@ -180,6 +233,7 @@ class ProjectOut(serializers.ModelSerializer):
             "time_zone",
             "cluster_attribute",
             "created_at",
+            "archived_at",
             "role",
             "questions",
         ]

@@ -2,11 +2,26 @@
 
 from django.urls import path
 
-from . import scale_versions, views
+from . import membership, questions, scale_versions, views
 
 urlpatterns = [
     path("projects/", views.ProjectListView.as_view(), name="api-projects"),
-    path("projects/<int:project_id>/", views.ProjectDetailView.as_view(), name="api-project"),
+    path("projects/<int:project_id>/archive/", views.ArchiveView.as_view(), name="api-archive"),
+    path(
+        "projects/<int:project_id>/invitations/",
+        membership.InvitationListView.as_view(),
+        name="api-invitations",
+    ),
+    path(
+        "projects/<int:project_id>/questions/",
+        questions.QuestionListView.as_view(),
+        name="api-questions",
+    ),
+    path(
+        "projects/<int:project_id>/questions/<str:question_key>/",
+        questions.QuestionDetailView.as_view(),
+        name="api-question",
+    ),
     path(
         "projects/<int:project_id>/scales/",
         scale_versions.ScaleVersionListView.as_view(),

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import prefetch_related_objects
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,8 +14,14 @@ from rest_framework.response import Response
 from core.api.errors import BadRequest
 from core.api.pagination import PAGE_PARAMETER_NAMES as PAGING_NAMES
 from core.api.pagination import CursorKey, paginate
-from core.api.parameters import parse_query_parameters
-from core.api.schema import PAGE_PARAMETERS, build_page_serializer, describe_get, describe_write
+from core.api.parameters import get_choice, parse_query_parameters
+from core.api.schema import (
+    PAGE_PARAMETERS,
+    build_page_serializer,
+    build_parameter,
+    describe_get,
+    describe_write,
+)
 from projects.models import Member, Project
 from projects.permissions import require_can_create_projects
 from projects.services import projects
@@ -22,7 +29,7 @@ from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions
 
 from .base import ApiView, get_token_project_id
-from .serializers import ProjectIn, ProjectOut, ProjectPatch
+from .serializers import ArchiveIn, ProjectIn, ProjectOut, ProjectPatch
 
 LEAD = Member.Role.LEAD
 
@@ -45,14 +52,26 @@ class ProjectListView(ApiView):
         "listProjects",
         "The projects that the caller is a member of",
         build_page_serializer("Project", ProjectOut),
-        PAGE_PARAMETERS,
+        [
+            build_parameter("name", "Only projects of this name"),
+            build_parameter(
+                "archived", "true: the archived projects; false: the others", enum=["true", "false"]
+            ),
+            *PAGE_PARAMETERS,
+        ],
     )
     def get(self, request: Request) -> Response:
-        query = parse_query_parameters(request, PAGING_NAMES)
+        query = parse_query_parameters(request, ("name", "archived", *PAGING_NAMES))
         user: Any = request.user
         visible = Project.objects.visible_to(user)
         if (token_project_id := get_token_project_id(request)) is not None:
             visible = visible.filter(pk=token_project_id)
+
+        if "name" in query:
+            visible = visible.filter(name=query["name"])
+        if "archived" in query:
+            archived = get_choice(query, "archived", ("true", "false"), default="")
+            visible = visible.filter(archived_at__isnull=archived == "false")
 
         def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
             remaining = visible.filter(pk__gt=after[0]) if after else visible
@@ -95,7 +114,10 @@ class ProjectListView(ApiView):
             ) from None
         except InvalidProjectChange as error:
             raise BadRequest("The request has invalid fields.", fields=error.fields) from None
-        return Response(_serialize_project(project, LEAD), status=201)
+        address = request.build_absolute_uri(reverse("api-project", args=[project.pk]))
+        return Response(
+            _serialize_project(project, LEAD), status=201, headers={"Location": address}
+        )
 
 
 class ProjectDetailView(ApiView):
@@ -125,4 +147,24 @@ class ProjectDetailView(ApiView):
                 )
             except InvalidProjectChange as error:
                 raise BadRequest("The request has invalid fields.", fields=error.fields) from None
+        return Response(_serialize_project(project, LEAD))
+
+
+class ArchiveView(ApiView):
+    @describe_write(
+        "archiveProject",
+        "Archive a project, or restore it; its lead alone may",
+        body=ArchiveIn,
+        response=ProjectOut,
+    )
+    def post(self, request: Request, project_id: int) -> Response:
+        """Nobody rates in an archived project; its ratings and results stay."""
+        project = self.get_project(request, project_id, role=LEAD)
+        parse_query_parameters(request)
+        serializer = ArchiveIn(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        projects.archive_project(
+            project=project, archived=serializer.validated_data["archived"], by=request.user
+        )
+        project.refresh_from_db(fields=["archived_at"])
         return Response(_serialize_project(project, LEAD))

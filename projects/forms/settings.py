@@ -24,8 +24,26 @@ from projects.services.question_validation import DEFAULT_HOTKEYS, NewCategory, 
 MAX_CATEGORY_ROWS = 60
 
 
-class ProjectForm(forms.Form):
-    """A new project.
+class GuidelinesForm(forms.Form):
+    """The guidelines of a project."""
+
+    guidelines = forms.CharField(
+        label=_("Guidelines"),
+        required=False,
+        strip=False,
+        widget=forms.Textarea({"rows": 18}),
+        help_text=_(
+            "Raters see this before and while they rate. Markdown: # heading, **bold**, - list."
+        ),
+    )
+
+    def clean_guidelines(self) -> str:
+        # Browsers send line ends as CRLF, which alone must not create a new version.
+        return self.cleaned_data["guidelines"].replace("\r\n", "\n")
+
+
+class GeneralForm(forms.Form):
+    """The name and the work of a project.
 
     Lengths and time zones are validated by project_validation, which lists what is allowed.
     """
@@ -33,15 +51,6 @@ class ProjectForm(forms.Form):
     name = forms.CharField(label=_("Name"), max_length=200)
     description = forms.CharField(
         label=_("Description"), required=False, widget=forms.Textarea({"rows": 2})
-    )
-    guidelines = forms.CharField(
-        label=_("Guidelines"),
-        required=False,
-        strip=False,
-        widget=forms.Textarea({"rows": 10}),
-        help_text=_(
-            "Raters see this before and while they rate. Markdown: # heading, **bold**, - list."
-        ),
     )
     overlap = forms.IntegerField(
         label=_("Ratings per item"),
@@ -57,16 +66,16 @@ class ProjectForm(forms.Form):
         help_text=_("Used for daily and weekly charts, such as Europe/Berlin."),
     )
 
-    def clean_guidelines(self) -> str:
-        # Browsers send line ends as CRLF, which alone must not create a new version.
-        return self.cleaned_data["guidelines"].replace("\r\n", "\n")
-
     def clean_time_zone(self) -> str:
         return normalize_time_zone(self.cleaned_data["time_zone"])
 
 
-class ProjectSettingsForm(ProjectForm):
-    """The settings of a project, including those of the annotation work."""
+class ProjectForm(GuidelinesForm, GeneralForm):
+    """A new project."""
+
+
+class GeneralSettingsForm(GeneralForm):
+    """The name and the work of a project that exists."""
 
     cluster_attribute = forms.CharField(
         label=_("Cluster attribute"),
@@ -89,6 +98,11 @@ class ProjectSettingsForm(ProjectForm):
     allows_corrections = forms.BooleanField(
         label=_("Raters can change their own ratings"), required=False
     )
+
+
+class QualityChecksForm(forms.Form):
+    """The hidden tests of a project's raters."""
+
     gold_percent = forms.IntegerField(
         label=_("Hidden gold (% of items)"),
         required=False,
@@ -101,18 +115,6 @@ class ProjectSettingsForm(ProjectForm):
     )
     repeat_after_items = forms.IntegerField(label=_("Items before a repeat"), required=False)
     repeat_after_days = forms.IntegerField(label=_("Days before a repeat"), required=False)
-
-    field_order = (
-        "name",
-        "description",
-        "overlap",
-        "queue_order",
-        "allows_corrections",
-        "time_zone",
-        "cluster_attribute",
-        *BOUNDS,
-        "guidelines",
-    )
 
     def clean(self) -> dict[str, Any]:
         # Empty numbers get the defaults of a new project. The bounds are in project_validation.
@@ -141,7 +143,8 @@ class QuestionForm(forms.Form):
 
 
 class QuestionTextForm(forms.Form):
-    text = forms.CharField(label=_("Question"), max_length=500)
+    # With the text that the page showed, so that an unchanged text does not undo a newer one.
+    text = forms.CharField(label=_("Question"), max_length=500, show_hidden_initial=True)
 
 
 class ScaleForm(forms.Form):
@@ -311,6 +314,17 @@ class WeightsForm(forms.Form):
         weights = self.fields["weights"]
         assert isinstance(weights, forms.ChoiceField)
         weights.choices = [choice for choice in Weights.choices if choice[0] in allowed]
+
+    @property
+    def has_own_matrix(self) -> bool:
+        """Return whether the valid form has custom weights."""
+        return bool(self.cleaned_data["weights"] == Weights.CUSTOM)
+
+    def changes_weights(self, question: Question) -> bool:
+        """Return whether the valid form differs from the stored weights."""
+        if self.cleaned_data["weights"] != question.weights:
+            return True
+        return self.has_own_matrix and self.get_matrix() != question.weight_matrix
 
     def get_typed_cells(self) -> list[list[str]]:
         """Return the cells as they were typed. (k, k)"""

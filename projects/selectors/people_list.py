@@ -15,6 +15,7 @@ from django.core.exceptions import BadRequest
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
+from core.hooks import Hook
 from projects.models import Member, Project, Rater
 
 MAX_SELECTED = 100  # people in one action
@@ -51,7 +52,9 @@ class ProvidedColumns:
 
 
 # Functions that return columns for some raters (ids) of a project.
-COLUMN_PROVIDERS: list[Callable[[Project, Collection[int]], ProvidedColumns]] = []
+COLUMN_PROVIDERS: Hook[Callable[[Project, Collection[int]], ProvidedColumns]] = Hook(
+    "columns_of_people"
+)
 
 
 class PersonEntry(NamedTuple):
@@ -135,7 +138,7 @@ def build_people_page(project: Project, entries: Sequence[PersonEntry]) -> Peopl
     """Return the people of these entries, with the columns of all providers."""
     members = project.members.select_related("user").in_bulk([entry.member for entry in entries])
     raters = project.raters.select_related("user").in_bulk([entry.rater for entry in entries])
-    provided = [provider(project, list(raters)) for provider in COLUMN_PROVIDERS]
+    provided = COLUMN_PROVIDERS.call(project, list(raters))
     columns = [column for source in provided for column in source.columns]
     people = []
     for entry in entries:

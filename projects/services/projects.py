@@ -77,7 +77,7 @@ def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
     previous = Project.objects.select_for_update().only(*names, *fields).get(pk=project.pk)
     Project.objects.filter(pk=project.pk).update(**fields)
     if fields.get("time_zone", previous.time_zone) != previous.time_zone:
-        hooks.notify_time_zone_changed(project.pk)
+        hooks.ZONE_CHANGED.call(project.pk)
     if fields.get("cluster_attribute", previous.cluster_attribute) != previous.cluster_attribute:
         Project.objects.filter(pk=project.pk).increment_items_and_raters_version()
     project.refresh_from_db(fields=[*names, "guidelines_version"])
@@ -174,4 +174,4 @@ def _create_guideline_version(project: Project, *, by: Any) -> None:
         by=by,
         created_at=timezone.now(),
     )
-    hooks.notify_guidelines_changed(project, by=by)
+    hooks.GUIDELINES_CHANGED.call(project, by)

@@ -181,7 +181,7 @@ def _set_scale(
     """
     before = {name: getattr(question, name) for name in fields}
     Question.objects.filter(pk=question.pk).update(scale_version=F("scale_version") + 1, **fields)
-    hooks.notify_scale_changed(question.pk)
+    hooks.SCALE_CHANGED.call(question.pk)
     security_log.log_event(
         "scale_changed",
         project_id=question.project_id,

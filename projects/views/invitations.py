@@ -6,21 +6,16 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.tokens import default_token_generator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
-from django.utils.encoding import force_bytes
-from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from core import security_log
 from projects.forms.members import InviteForm, MemberForm, RaterForm
 from projects.models import Member
 from projects.permissions import get_project
-from projects.services.members import membership
+from projects.services.members import invitation_links, membership
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.raters import updates
 from projects.views.form_handling import add_form_errors
@@ -115,16 +110,7 @@ def create_member_link(request: HttpRequest, project_id: int, member_id: int) ->
 
 
 def _build_invitation_link(request: HttpRequest, member: Member) -> str:
-    """Return a signed link that is valid for three days, and until a password is set."""
-    user = member.user
-    security_log.log_event(
-        "invitation_link_created", target_user_id=user.pk, after={"member": user.get_username()}
-    )
-    parts = {
-        "uidb64": urlsafe_base64_encode(force_bytes(user.pk)),
-        "token": default_token_generator.make_token(user),
-    }
-    return request.build_absolute_uri(reverse("invitation", kwargs=parts))
+    return request.build_absolute_uri(invitation_links.create_invitation_path(member))
 
 
 @login_required

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -11,9 +14,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from projects.forms.question_templates import QUESTION_TEMPLATES
-from projects.forms.settings import ProjectForm, ProjectSettingsForm
+from projects.forms.settings import (
+    GeneralSettingsForm,
+    GuidelinesForm,
+    ProjectForm,
+    QualityChecksForm,
+)
 from projects.guidelines import render_preview
-from projects.models import Deletion, Member
+from projects.models import Deletion, Member, Project
 from projects.permissions import get_project, require_can_create_projects
 from projects.services import project_validation, projects
 from projects.services.project_validation import InvalidProjectChange
@@ -31,19 +39,6 @@ from .form_handling import (
 )
 
 MAX_DELETIONS_SHOWN = 50
-SETTINGS_FIELDS = (
-    "name",
-    "description",
-    "guidelines",
-    "overlap",
-    "time_zone",
-    "queue_order",
-    "allows_corrections",
-    "cluster_attribute",
-    *project_validation.BOUNDS,
-)
-
-
 PRESERVED_FIELDS = ("name", "description", "overlap", "time_zone")
 
 
@@ -98,11 +93,41 @@ def create_project(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def change_settings(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Show and change the project's settings, and list its questions."""
+    """Show and change the general settings of the project."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    form = ProjectSettingsForm(
-        request.POST or None, initial={name: getattr(project, name) for name in SETTINGS_FIELDS}
+    names = projects.list_attribute_names(project)
+    return _edit_settings(
+        request, project, GeneralSettingsForm, page="project_settings", attribute_names=names
     )
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def change_guidelines(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show and change the guidelines; a changed text is a new version."""
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    return _edit_settings(request, project, GuidelinesForm, page="guidelines_settings")
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def change_quality_checks(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show and change how many items test the raters."""
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    return _edit_settings(request, project, QualityChecksForm, page="quality_checks")
+
+
+def _edit_settings(
+    request: HttpRequest,
+    project: Project,
+    form_class: type[forms.Form],
+    *,
+    page: str,
+    **context: Any,
+) -> HttpResponse:
+    """Show and save one form of settings. ``page``: URL name, and name of the template."""
+    initial = {name: getattr(project, name) for name in form_class.base_fields}
+    form = form_class(request.POST if request.method == "POST" else None, initial=initial)
     if request.method == "POST" and form.is_valid():
         try:
             projects.change_project(project=project, by=request.user, **form.cleaned_data)
@@ -110,29 +135,26 @@ def change_settings(request: HttpRequest, project_id: int) -> HttpResponse:
             add_form_errors(form, error.fields)
         else:
             messages.success(request, _("Saved."))
-            return redirect("project_settings", project.pk)
-    questions = project.questions.prefetch_related("categories")
-    context = {
-        "project": project,
-        "form": form,
-        "questions": questions,
-        "attribute_names": projects.list_attribute_names(project),
-        "deletions": project.deletions.select_related("by")[:MAX_DELETIONS_SHOWN],
-    }
-    return render(request, "projects/settings.html", context, status=get_form_status(form))
+            return redirect(page, project.pk)
+    context = {"project": project, "form": form, **context}
+    return render(request, f"projects/{page}.html", context, status=get_form_status(form))
 
 
 @login_required
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def archive_project(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Archive or restore the project.
+    """Show the page on which a project is archived or deleted, and archive or restore it.
 
-    A project that is being deleted stays archived. Redirects to the settings, or to the list of
+    A project that is being deleted stays archived. Redirects to the page, or to the list of
     projects with the query in ``passed``.
     """
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    if request.method != "POST":
+        deletions = project.deletions.select_related("by")[:MAX_DELETIONS_SHOWN]
+        context = {"project": project, "deletions": deletions}
+        return render(request, "projects/archive.html", context)
     archived = request.POST.get("do") != "restore"
-    next_url = reverse("project_settings", args=[project.pk])
+    next_url = reverse("project_archive", args=[project.pk])
     if "passed" in request.POST:
         list_query = QueryDict(request.POST["passed"][:1000], mutable=True)
         list_query.pop("page", None)  # the page may not exist any more

@@ -1,18 +1,19 @@
-"""Views of questions: add one, and change its text, categories and weights in a form each."""
+"""Views of questions: list them, add one, and change its text, categories and weights."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from projects import hooks
 from projects.forms.question_templates import QUESTION_TEMPLATES
 from projects.forms.settings import (
     BaseCategoryFormSet,
@@ -21,11 +22,11 @@ from projects.forms.settings import (
     WeightsForm,
     build_category_formset,
 )
-from projects.models import Member, Project, Question, Scale, ScaleVersion, Weights
+from projects.models import Member, Project, Question, Weights
 from projects.permissions import get_project
-from projects.services import questions, scales, weight_matrix
+from projects.services import questions, scales
 from projects.services.project_validation import InvalidProjectChange
-from projects.services.question_validation import InvalidQuestions
+from projects.services.question_validation import InvalidQuestions, NewCategory
 
 from .form_handling import (
     CATEGORY_PREFIX,
@@ -38,6 +39,7 @@ from .form_handling import (
     get_form_status,
     is_submitted,
 )
+from .weights import build_editor_rows, build_matrix_context, list_earlier_weights
 
 
 def _get_question(request: HttpRequest, project_id: int, key: str) -> tuple[Project, Question]:
@@ -78,71 +80,135 @@ def add_question(request: HttpRequest, project_id: int) -> HttpResponse:
 
 @login_required
 @require_safe
-def show_question(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
-    project, question_shown = _get_question(request, project_id, key)
-    return _render_page(request, project, question_shown)
+def list_questions(request: HttpRequest, project_id: int) -> HttpResponse:
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    context = {
+        "project": project,
+        "questions": project.questions.prefetch_related("categories"),
+    }
+    return render(request, "projects/questions.html", context)
 
 
 @login_required
-@require_POST
-def change_text(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit_question(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
+    """Show a question, and save its text, scale, categories and weights together or not at all."""
     project, changed_question = _get_question(request, project_id, key)
-    form = QuestionTextForm(request.POST)
-    if form.is_valid():
+    if request.method != "POST":
+        return _render_page(request, project, changed_question)
+    page = _bind_forms(request, changed_question)
+    if "add_row" not in request.POST and page.are_valid():
         try:
-            questions.change_question_text(
-                question=changed_question, by=request.user, **form.cleaned_data
-            )
-            return _redirect_saved(request, project, changed_question)
-        except InvalidProjectChange as error:
-            add_form_errors(form, error.fields)
-    return _render_page(request, project, changed_question, text_form=form)
+            changed = _save_question(changed_question, page, by=request.user)
+        except _InvalidPart as error:
+            if error.form is page.scale:
+                _add_category_errors(page, error.change)
+            else:
+                add_form_errors(error.form, error.change.fields)
+        else:
+            return _redirect_saved(request, project, changed_question, changed=changed)
+    return _render_page(
+        request,
+        project,
+        changed_question,
+        text_form=page.text,
+        scale_form=page.scale,
+        categories=page.categories,
+        weights_form=page.weights,
+    )
 
 
-@login_required
-@require_POST
-def change_categories(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
-    project, changed_question = _get_question(request, project_id, key)
+@dataclass(frozen=True)
+class QuestionForms:
+    """The forms of a question's page, bound to what was sent."""
+
+    text: QuestionTextForm
+    scale: ScaleForm
+    categories: BaseCategoryFormSet
+    weights: WeightsForm
+
+    def are_valid(self) -> bool:
+        return are_all_valid(self.text, self.scale, self.categories, self.weights)
+
+
+def _bind_forms(request: HttpRequest, question: Question) -> QuestionForms:
     data = get_form_data(request)
-    form = ScaleForm(data)
-    categories = build_category_formset(extra=0)(data, prefix=CATEGORY_PREFIX)
-    if "add_row" not in request.POST and are_all_valid(form, categories):
-        rows = categories.get_rows()
-        try:
-            scales.change_categories(
-                question=changed_question,
-                by=request.user,
-                categories=[(row.cleaned_data["code"], row.build_category()) for row in rows],
-                **form.cleaned_data,
+    return QuestionForms(
+        QuestionTextForm(data),
+        ScaleForm(data),
+        build_category_formset(extra=0)(data, prefix=CATEGORY_PREFIX),
+        WeightsForm(data, question=question),
+    )
+
+
+class _InvalidPart(Exception):
+    """The error of one of the page's forms; nothing of the page has been saved."""
+
+    def __init__(self, form: forms.Form, change: InvalidProjectChange) -> None:
+        super().__init__(change.fields)
+        self.form, self.change = form, change
+
+
+@transaction.atomic
+def _save_question(question: Question, page: QuestionForms, *, by: Any) -> bool:
+    """Save the valid forms that were changed; return whether any was. Raises _InvalidPart."""
+    rows = [(row.cleaned_data["code"], row.build_category()) for row in page.categories.get_rows()]
+    stored_rows = [
+        (category.code, NewCategory(category.label, category.value, category.hotkey))
+        for category in question.active_categories()
+    ]
+    changes_text = page.text.has_changed()
+    changes_scale = page.scale.cleaned_data["scale"] != question.scale or rows != stored_rows
+    changes_weights = page.weights.changes_weights(question)
+    part: forms.Form = page.text
+    try:
+        if changes_text:
+            questions.change_question_text(question=question, by=by, **page.text.cleaned_data)
+        if changes_scale:
+            part = page.scale
+            question = scales.change_categories(
+                question=question, by=by, categories=rows, **page.scale.cleaned_data
             )
-            return _redirect_saved(request, project, changed_question)
-        except InvalidProjectChange as error:
-            _add_category_errors(form, categories, rows, error)
-    return _render_page(request, project, changed_question, scale_form=form, categories=categories)
+        if changes_weights:
+            part = page.weights
+            if changes_scale and page.weights.has_own_matrix:
+                raise InvalidProjectChange(
+                    {"weights": _("Save the new categories first, then enter their weights.")}
+                )
+            _change_weights(question, page.weights, by=by, changes_scale=changes_scale)
+    except InvalidProjectChange as error:
+        raise _InvalidPart(part, error) from error
+    return changes_text or changes_scale or changes_weights
 
 
-def _add_category_errors(
-    form: ScaleForm, categories: BaseCategoryFormSet, rows: list, error: InvalidProjectChange
-) -> None:
+def _add_category_errors(page: QuestionForms, error: InvalidProjectChange) -> None:
     fields = dict(error.fields)
-    for message in categories.add_problems(rows, fields.pop("categories", {})):
-        form.add_error(None, message)
-    add_form_errors(form, fields)
+    rows = page.categories.get_rows()
+    for message in page.categories.add_problems(rows, fields.pop("categories", {})):
+        page.scale.add_error(None, message)
+    add_form_errors(page.scale, fields)
+
+
+def _change_weights(
+    question: Question, form: WeightsForm, *, by: Any, changes_scale: bool = False
+) -> None:
+    values = dict(form.cleaned_data)
+    if changes_scale:  # saved just now, in the same transaction
+        values["seen_version"] = question.scale_version
+    # Other weights keep the stored matrix for later use.
+    matrix = form.get_matrix() if form.has_own_matrix else question.weight_matrix
+    scales.change_weights(question=question, by=by, matrix=matrix, **values)
 
 
 @login_required
 @require_POST
 def change_weights(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
+    """Save the weights alone, from a button of another page."""
     project, changed_question = _get_question(request, project_id, key)
     form = WeightsForm(request.POST, question=changed_question)
     if form.is_valid():
-        custom = form.cleaned_data["weights"] == Weights.CUSTOM
-        # Other weights keep the stored matrix for later use.
-        matrix = form.get_matrix() if custom else changed_question.weight_matrix
         try:
-            scales.change_weights(
-                question=changed_question, by=request.user, matrix=matrix, **form.cleaned_data
-            )
+            _change_weights(changed_question, form, by=request.user)
             return _redirect_saved(request, project, changed_question)
         except InvalidProjectChange as error:
             add_form_errors(form, error.fields)
@@ -163,50 +229,13 @@ def preview_matrix(request: HttpRequest, project_id: int, key: str) -> HttpRespo
     )
 
 
-def build_matrix_context(
-    weights: str, form: WeightsForm, labels: list[str], question_shown: Question
-) -> dict[str, Any]:
-    """Return the template context of the matrix preview.
-
-    ``problem``, or ``preview`` with rows of (label, [(weight, tenths), ...]), the resulting
-    ``agreement``, and a ``doubt`` about the order.
-    """
-    effective_weights = (
-        Scale(question_shown.scale).get_effective_weights(weights)
-        if weights in Weights.values
-        else None
-    )
-    if effective_weights == Weights.CUSTOM:
-        matrix: Any = form.get_matrix()
-    else:
-        matrix = (
-            weight_matrix.build_rank_matrix(effective_weights, len(labels))
-            if effective_weights
-            else None
-        )
-    if matrix is None:
-        return {"problem": _("Enter a weight for each pair of categories."), "labels": labels}
-    if matrix_problem := weight_matrix.find_matrix_problem(matrix, len(labels), labels):
-        return {"problem": matrix_problem, "labels": labels}
-    preview = _build_preview(labels, matrix)
-    return {
-        "preview": preview,
-        "labels": labels,
-        "stand_in": effective_weights.label
-        if effective_weights and effective_weights != weights
-        else "",
-        "doubt": weight_matrix.find_order_violation(matrix, labels)
-        if Scale(question_shown.scale).ordered
-        else None,
-        "agreement": hooks.preview_weights(question_shown.pk, matrix),
-        "project": question_shown.project,
-    }
-
-
 def _redirect_saved(
-    request: HttpRequest, project: Project, changed_question: Question
+    request: HttpRequest, project: Project, changed_question: Question, *, changed: bool = True
 ) -> HttpResponse:
-    messages.success(request, _("Saved. Statistics update within seconds."))
+    if changed:
+        messages.success(request, _("Saved. Statistics update within seconds."))
+    else:
+        messages.info(request, _("Nothing to save: nothing has changed."))
     return redirect("question", project.pk, changed_question.key)
 
 
@@ -217,19 +246,20 @@ def _render_page(
     categories = question_shown.active_categories()
     labels = [category.label for category in categories]
     current_values = {
+        "text": question_shown.text,
         "scale": question_shown.scale,
         "weights": question_shown.weights,
         "seen_version": question_shown.scale_version,
     }
     rows = [
         {
-            "code": c.code,
-            "label": c.label,
-            "value": _drop_trailing_zero(c.value),
-            "hotkey": c.hotkey,
+            "code": category.code,
+            "label": category.label,
+            "value": _drop_trailing_zero(category.value),
+            "hotkey": category.hotkey,
             "ORDER": position,
         }
-        for position, c in enumerate(categories, start=1)
+        for position, category in enumerate(categories, start=1)
     ]
     weights_form = bound_forms.get("weights_form") or WeightsForm(
         initial=current_values, question=question_shown
@@ -237,7 +267,7 @@ def _render_page(
     context = {
         "project": project,
         "question": question_shown,
-        "text_form": QuestionTextForm(initial={"text": question_shown.text}),
+        "text_form": QuestionTextForm(initial=current_values),
         "scale_form": ScaleForm(initial=current_values),
         "categories": build_category_formset(extra=0)(initial=rows, prefix=CATEGORY_PREFIX),
         "weights_form": weights_form,
@@ -245,7 +275,7 @@ def _render_page(
         "retired": [
             category.label for category in question_shown.categories.all() if category.retired
         ],
-        "cells": _build_editor_rows(question_shown, weights_form, labels),
+        "cells": build_editor_rows(question_shown, weights_form, labels),
         **bound_forms,
     }
     selected_weights = weights_form["weights"].value() or Weights.NONE
@@ -267,51 +297,6 @@ def _render_page(
     )
 
 
-@dataclass(frozen=True)
-class WeightsVersion:
-    """Earlier weights, with the user, time and reason of the change that replaced them."""
-
-    weights: str
-    preview: list[tuple[str, list[tuple[float, int]]]]
-    version: ScaleVersion
-
-
-def list_earlier_weights(question_shown: Question) -> list[WeightsVersion]:
-    """List the earlier weights, newest first; other changes of the scale are left out."""
-    versions = list(ScaleVersion.objects.filter(question=question_shown).select_related("by"))
-    next_declarations = [
-        *(scale_version.declaration for scale_version in versions[1:]),
-        question_shown.get_declaration(),
-    ]
-    earlier = []
-    for version, next_declaration in zip(versions, next_declarations, strict=False):
-        declaration = version.declaration
-        if (declaration["weights"], declaration["matrix"]) == (
-            next_declaration["weights"],
-            next_declaration["matrix"],
-        ):
-            continue
-        labels = [category["label"] for category in declaration["categories"]]
-        custom = declaration["weights"] == Weights.CUSTOM
-        matrix = (
-            declaration["matrix"]
-            if custom
-            else weight_matrix.build_rank_matrix(declaration["weights"], len(labels))
-        )
-        name = Weights(declaration["weights"]).label
-        earlier.append(WeightsVersion(str(name), _build_preview(labels, matrix), version))
-    return earlier[::-1]
-
-
-def _build_preview(
-    labels: list[str], matrix: list[list[float]]
-) -> list[tuple[str, list[tuple[float, int]]]]:
-    return [
-        (label, [(cell, round(cell * 10)) for cell in row])
-        for label, row in zip(labels, matrix, strict=True)
-    ]
-
-
 def _drop_trailing_zero(value: float | None) -> float | None:
     """Return a whole number as int (3 instead of 3.0), for a form field."""
     return int(value) if value is not None and value.is_integer() else value
@@ -319,26 +304,3 @@ def _drop_trailing_zero(value: float | None) -> float | None:
 
 def _has_errors(request: HttpRequest, bound_forms: dict[str, Any]) -> bool:
     return bool(bound_forms) and "add_row" not in request.POST
-
-
-def _build_editor_rows(
-    question_shown: Question, form: WeightsForm, labels: list[str]
-) -> list[tuple[str, list[tuple[Any, str]]]]:
-    """Return the rows of the matrix editor: (label, [(cell text, column label), ...])."""
-    if form.is_bound:
-        matrix: list[list[Any]] = form.get_typed_cells()
-    else:
-        numbers = question_shown.weight_matrix or weight_matrix.build_rank_matrix(
-            Weights.LINEAR, len(labels)
-        )
-        matrix = [
-            [
-                f"{round(cell, 4):g}" if not question_shown.weight_matrix else repr(cell)
-                for cell in row
-            ]
-            for row in numbers
-        ]
-    return [
-        (label, list(zip(row, labels, strict=True)))
-        for label, row in zip(labels, matrix, strict=True)
-    ]

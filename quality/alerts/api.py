@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import Exists, OuterRef, Q
 from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -20,9 +21,10 @@ from core.api.schema import (
     describe_get,
     describe_write,
 )
+from metrics.api.filtered import POPULATION_KINDS
 from metrics.scale import QuestionScale
 from projects.api.base import ApiView, get_question
-from projects.models import Member, Project
+from projects.models import Member, Project, Rater
 from quality.alerts import services
 from quality.models import Alert, AlertState, AlertStep, DriftState
 from quality.rater_status.status import (
@@ -32,6 +34,7 @@ from quality.rater_status.status import (
     list_rater_summaries,
 )
 from quality.rater_status.texts import get_reason_text
+from ratings.api.query_times import parse_since
 
 from .serializers import AlertDetailOut, AlertOut, AlertStepIn, RaterStatusOut
 
@@ -55,19 +58,25 @@ class AlertListView(ApiView):
         [
             build_parameter("question", "Key of a question; all questions when left out"),
             build_parameter("state", "Only alerts in this state", enum=AlertState.values),
+            build_parameter("since", "Raised or changed at or after this ISO-8601 time"),
             *PAGE_PARAMETERS,
         ],
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=VIEWER)
         params = parse_query_parameters(
-            request, ("question", "state", *pagination.PAGE_PARAMETER_NAMES)
+            request, ("question", "state", "since", *pagination.PAGE_PARAMETER_NAMES)
         )
         alerts = _get_project_alerts(project)
         if "question" in params:
             alerts = alerts.filter(question=get_question(project, params["question"]))
         if "state" in params:
             alerts = alerts.filter(state=get_choice(params, "state", AlertState.values, default=""))
+
+        if "since" in params:
+            since = parse_since(params["since"])
+            changed = AlertStep.objects.filter(alert=OuterRef("pk"), at__gte=since)
+            alerts = alerts.filter(Q(created_at__gte=since) | Exists(changed))
 
         def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
             next_alerts = alerts.filter(pk__gt=after[0]) if after else alerts
@@ -118,14 +127,25 @@ class RaterStatusListView(ApiView):
         "listRaterStatuses",
         "Status of each person who rates, with its reasons, worst first",
         build_page_serializer("RaterStatus", RaterStatusOut),
-        [QUESTION_PARAMETER, *PAGE_PARAMETERS],
+        [
+            QUESTION_PARAMETER,
+            build_parameter("population", "Which raters", enum=list(POPULATION_KINDS)),
+            *PAGE_PARAMETERS,
+        ],
     )
     def get(self, request: Request, project_id: int) -> Response:
+        """The rules are for people, so the status of a model is unknown."""
         project = self.get_project(request, project_id, role=VIEWER)
-        params = parse_query_parameters(request, ("question", *pagination.PAGE_PARAMETER_NAMES))
+        params = parse_query_parameters(
+            request, ("question", "population", *pagination.PAGE_PARAMETER_NAMES)
+        )
         question = get_question(project, params.get("question"))
+        population = get_choice(params, "population", list(POPULATION_KINDS), default="people")
+        kind = POPULATION_KINDS[population]
         summaries = list_rater_summaries(
-            question, scale_is_ordered=QuestionScale.for_question(question).type.ordered
+            question,
+            scale_is_ordered=QuestionScale.for_question(question).type.ordered,
+            kinds=[kind] if kind else Rater.Kind.values,
         )
         summary_of_key = {_get_cursor_key(summary): summary for summary in summaries}
 
@@ -186,6 +206,7 @@ def _serialize_rater_status(summary: RaterSummary) -> dict[str, Any]:
     return {
         "rater": summary.rater.key,
         "name": summary.rater.name,
+        "kind": summary.rater.kind,
         "group": summary.rater.group,
         "status": summary.status.value,
         "impact": summary.impact,

@@ -31,6 +31,7 @@ from . import chart
 VIEWER = Member.Role.VIEWER
 LEAD = Member.Role.LEAD
 ALERTS_PER_PAGE = 50
+INBOX = "inbox"  # value of "from" when the inbox led to the alert
 
 
 @login_required
@@ -104,6 +105,8 @@ def change_state(request: HttpRequest, project_id: int, alert_id: int) -> HttpRe
         )
     except services.InvalidAlertStep as error:
         return _render_alert(request, project, alert, error=error.message, status=400)
+    if request.POST.get("from") == INBOX:
+        return redirect("inbox")
     return redirect("alert", project_id=project.pk, alert_id=alert.pk)
 
 
@@ -183,5 +186,6 @@ def _render_alert(
         "causes": [(cause.value, label) for cause, label in definition.causes.items()],
         "error": error,
         "reason": request.POST.get("reason", ""),
+        "from_inbox": INBOX in (request.GET.get("from"), request.POST.get("from")),
     }
     return render(request, "quality/alerts/detail.html", context, status=status)

@@ -116,7 +116,7 @@ def _serialize_rules(question: Question) -> dict[str, Any]:
     rules = question.exam_rules = settings.get_exam_rules(question)
     values = {name: getattr(rules, name) for name in settings.RULES}
     counts = {
-        "items": len(exams.get_eligible_items(question)),
+        "items": len(exams.get_eligible_answers(question)),
         "min_items": exams.compute_min_correct_answers(question),
     }
     return {"question": question.key, **values, **counts}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Any
 
 from django.db import transaction
@@ -13,14 +14,30 @@ from core import security_log
 from events.services import record_event
 from projects.models import Question, Rater
 from quality.validation import InvalidSettings
+from ratings.annotation.assignments import exams
 from ratings.models import Exam, ExamRules, Rating
 
 RULES = ("required", "p_fail", "p_pass", "alpha", "beta", "max_answers", "max_attempts")
+# Preset -> its numbers; the number of attempts and of items is the same for all.
+PRESETS = {
+    "easy": {"p_fail": 0.5, "p_pass": 0.7, "alpha": 0.1, "beta": 0.05},
+    "standard": {"p_fail": 0.6, "p_pass": 0.8, "alpha": 0.05, "beta": 0.05},
+    "strict": {"p_fail": 0.75, "p_pass": 0.9, "alpha": 0.05, "beta": 0.05},
+}
+CUSTOM = "custom"
 MAX_ITEMS = 500
 MAX_TRIES = 20
 # Stored as the reason of a waiver; pages show it translated.
 RATED_BEFORE = "rated before the exam was asked for"
 BATCH_SIZE = 500
+
+
+def find_preset(rules: ExamRules) -> str:
+    """Return the preset that has the numbers of these rules, or CUSTOM."""
+    for preset, numbers in PRESETS.items():
+        if all(getattr(rules, name) == number for name, number in numbers.items()):
+            return preset
+    return CUSTOM
 
 
 def get_exam_rules(question: Question) -> ExamRules:
@@ -42,7 +59,15 @@ def set_exam_rules(
     row = ExamRules.objects.select_for_update().get(question=question)
     before = {name: getattr(row, name) for name in RULES}
     new = before | {name: values[name] for name in values if name in before}
-    if errors := _validate(new):
+    errors = _validate(new)
+    if new["required"] and (answer := get_most_frequent_answer(question)):
+        label, n, n_items = answer
+        if n == n_items:
+            errors["required"] = _(
+                "All %(n)s gold answers are “%(label)s”, so a rater who always gives this answer "
+                "passes. Add gold answers of other categories first."
+            ) % {"n": n, "label": label}
+    if errors:
         raise InvalidSettings(errors)
     if before == new:
         return row
@@ -72,13 +97,26 @@ def set_exam_rules(
     return row
 
 
+def get_most_frequent_answer(question: Question) -> tuple[str, int, int] | None:
+    """Return the category that is right on the most exam items, and these two numbers of items.
+
+    None without exam items.
+    """
+    answers = exams.get_eligible_answers(question)
+    counts = Counter(code for codes in answers.values() for code in codes)
+    if not counts:
+        return None
+    code, n = counts.most_common(1)[0]
+    return question.categories.get(code=code).label, n, len(answers)
+
+
 def _waive_experienced_raters(question: Question, by: Any) -> int:
     """Create a waiver for each person who has rated and has no exam; return how many."""
     ratings = Rating.objects.current().filter(question=question)
-    exams = Exam.objects.filter(question=question)
+    attempts = Exam.objects.filter(question=question)
     people = Rater.objects.filter(
         project=question.project_id, kind=Rater.Kind.HUMAN, pk__in=ratings.values("rater")
-    ).exclude(pk__in=exams.values("rater"))
+    ).exclude(pk__in=attempts.values("rater"))
     now = timezone.now()
     rows = [
         Exam(

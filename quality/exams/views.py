@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +19,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from core.web.tables import get_page_size
-from metrics.agreement.rater_quality.gold import exam_pass_probability
+from metrics.agreement.rater_quality.gold import exam_pass_probability, expected_exam_length
+from metrics.views.common.number_formats import format_percent
 from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import Category, GoldAnswer, Item, Member, Question, Rater
 from quality.access import get_own_rater_or_404
@@ -31,6 +33,7 @@ from ratings.items import content
 from ratings.models import Exam, ExamRules
 
 RATERS_PER_PAGE = 50
+MAX_LOOPHOLE = 0.1  # probability
 LEAD = Member.Role.LEAD
 FINISHED_STATES = (Exam.State.PASSED, Exam.State.FAILED, Exam.State.WAIVED)
 
@@ -40,6 +43,9 @@ class ExamRulesForm(forms.Form):
 
     required = forms.BooleanField(
         label=_lazy("Require an exam before the first item"), required=False
+    )
+    preset = forms.ChoiceField(
+        label=_lazy("Difficulty"), required=False, widget=forms.RadioSelect, choices=()
     )
     everybody = forms.BooleanField(
         label=_lazy("Include raters who have already rated this question"), required=False
@@ -72,6 +78,51 @@ class ExamRulesForm(forms.Form):
         label=_lazy("Attempts"),
         help_text=_lazy("Each attempt uses items that are new to the rater."),
     )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        preset = self.fields["preset"]
+        assert isinstance(preset, forms.ChoiceField)
+        preset.choices = _list_preset_choices()
+
+    def clean(self) -> dict[str, Any]:
+        """Use the numbers of a preset that was chosen now; changed numbers are custom."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        preset = cleaned.pop("preset", "")
+        numbers = settings.PRESETS.get(preset)
+        if numbers is None or "preset" not in self.changed_data:
+            return cleaned
+        typed = set(numbers) & set(self.changed_data)
+        if any(cleaned.get(name) != numbers[name] for name in typed):
+            self.add_error(
+                "preset", _("Choose a difficulty or enter numbers under Advanced, not both.")
+            )
+        return cleaned | numbers
+
+
+def _list_preset_choices() -> list[tuple[str, str]]:
+    """Return the presets, each with the accuracy that passes or fails and the usual length."""
+    labels = {"easy": _("Easy"), "standard": _("Standard"), "strict": _("Strict")}
+    choices = []
+    for name, numbers in settings.PRESETS.items():
+        length = expected_exam_length(
+            numbers["p_pass"],
+            p_fail=numbers["p_fail"],
+            p_pass=numbers["p_pass"],
+            alpha=numbers["alpha"],
+            beta=numbers["beta"],
+        )
+        description = _(
+            "%(name)s: raters who are right %(high)s of the time pass, at %(low)s they fail. "
+            "About %(n)s items."
+        ) % {
+            "name": labels[name],
+            "high": format_percent(numbers["p_pass"]),
+            "low": format_percent(numbers["p_fail"]),
+            "n": round(length),
+        }
+        choices.append((name, description))
+    return [*choices, (settings.CUSTOM, _("Custom: the numbers under Advanced."))]
 
 
 # --- pages for raters
@@ -173,6 +224,7 @@ def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
     question = selection.question
     rules = settings.get_exam_rules(question)
     initial = {name: getattr(rules, name) for name in settings.RULES}
+    initial["preset"] = settings.find_preset(rules)
     form = ExamRulesForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         try:
@@ -190,6 +242,7 @@ def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
         "selection": selection,
         "form": form,
         "rules": rules,
+        "is_custom": form["preset"].value() == settings.CUSTOM or bool(form.errors),
         **power,
         "page": _build_results_page(question, rules, power["min_items"], request.GET.get("page")),
     }
@@ -200,7 +253,7 @@ def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
 
 def _compute_power(question: Question, rules: ExamRules) -> dict[str, Any]:
     """Return the number of available items and the error rates of one try."""
-    n_gold = len(exams.get_eligible_items(question))
+    n_gold = len(exams.get_eligible_answers(question))
     test = {**rules.get_test_parameters(), "max_answers": min(rules.max_answers, max(n_gold, 1))}
     return {
         "n_gold": n_gold,
@@ -208,7 +261,27 @@ def _compute_power(question: Question, rules: ExamRules) -> dict[str, Any]:
         "items_each": test["max_answers"],
         "passing_low": exam_pass_probability(rules.p_fail, **test),
         "failing_high": 1 - exam_pass_probability(rules.p_pass, **test),
+        "loophole": _find_loophole(question, test),
     }
+
+
+@dataclass(frozen=True)
+class ExamLoophole:
+    """An answer that passes the exam more often than ``MAX_LOOPHOLE`` if it is always given."""
+
+    label: str
+    share: float  # of the gold answers
+    pass_probability: float
+
+
+def _find_loophole(question: Question, test: Mapping[str, Any]) -> ExamLoophole | None:
+    """Return the most frequent gold answer if a rater who always gives it often passes."""
+    answer = settings.get_most_frequent_answer(question)
+    if answer is None:
+        return None
+    label, n, n_items = answer
+    probability = exam_pass_probability(n / n_items, **test)
+    return ExamLoophole(label, n / n_items, probability) if probability > MAX_LOOPHOLE else None
 
 
 @dataclass(frozen=True)
@@ -250,6 +323,12 @@ class ExamResultRow:
         return (
             _("Rated before the exam was required") if reason == settings.RATED_BEFORE else reason
         )
+
+    @property
+    def decision(self) -> str:
+        """The reason with the name of who decided."""
+        by = self.exam.by if self.exam is not None else None
+        return f"{self.reason} ({by})" if self.reason and by else self.reason
 
 
 def _build_results_page(

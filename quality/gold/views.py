@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -13,7 +15,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from core.web.tables import get_page_size
+from core.web.tables import Interval, get_page_size
 from metrics.agreement.rater_quality.gold import MIN_ANSWERS, PAUSE_EVIDENCE
 from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import GoldAnswer, Item, Member, Question, Rater, Scale
@@ -25,6 +27,32 @@ RATERS_PER_PAGE = 50
 ITEMS_PER_PAGE = 25
 MAX_INTERVENTIONS = 100
 LEAD = Member.Role.LEAD
+
+
+@dataclass(frozen=True)
+class ScoreRow:
+    """A rater's score. Of few answers, only the interval is shown, and no coefficient."""
+
+    score: GoldScore
+    accuracy: Interval
+    chance: float | None
+    kappa: Mapping[str, Any] | None
+    bias: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class SuspectedAnswer:
+    """A gold item with the labels and counts of the sentence about it."""
+
+    row: GoldItem
+    gold: str
+    likely_label: str
+    n_passing_likely: int
+    n_passing: int
+
+    @property
+    def has_passing_raters(self) -> bool:
+        return self.n_passing > 0
 
 
 @login_required
@@ -48,6 +76,7 @@ def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
         "has_gold": GoldAnswer.objects.in_force().filter(question=question).exists(),
         "is_outdated": input_version.is_outdated(question.pk),
         "raters": raters,
+        "score_rows": [_build_score_row(score) for score in raters],
         "suspected": [
             _describe_gold(item, selection)
             for item in items.filter(suspected=True).order_by("-probability")[:ITEMS_PER_PAGE]
@@ -67,6 +96,13 @@ def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
     return render(request, "quality/gold/overview.html", context)
 
 
+def _build_score_row(score: GoldScore) -> ScoreRow:
+    if score.n < MIN_ANSWERS:
+        return ScoreRow(score, Interval(None, score.low, score.high), None, None, None)
+    accuracy = Interval(score.accuracy, score.low, score.high)
+    return ScoreRow(score, accuracy, score.chance, score.kappa, score.bias)
+
+
 def _list_interventions(question: Question) -> list[GoldIntervention]:
     """Return proposed and current interventions, proposed ones first."""
     rows = GoldIntervention.objects.filter(question=question).exclude(
@@ -79,20 +115,12 @@ def _list_interventions(question: Question) -> list[GoldIntervention]:
     )
 
 
-def _describe_gold(row: GoldItem, selection: Selection) -> dict[str, Any]:
-    """Return a gold item with the labels and counts of its sentence."""
+def _describe_gold(row: GoldItem, selection: Selection) -> SuspectedAnswer:
     labels = {category.code: category.label for category in selection.question.categories.all()}
     answer = row.gold.answer
     right = [labels.get(int(code), "") for code in answer]
-    has_passing_raters = row.n_passing > 0
-    return {
-        "row": row,
-        "gold": ", ".join(right),
-        "likely_label": labels.get(row.likely_code, "") if row.likely_code is not None else "",
-        "has_passing_raters": has_passing_raters,
-        "n_passing_likely": row.n_passing_likely,
-        "n_passing": row.n_passing,
-    }
+    likely_label = labels.get(row.likely_code, "") if row.likely_code is not None else ""
+    return SuspectedAnswer(row, ", ".join(right), likely_label, row.n_passing_likely, row.n_passing)
 
 
 @login_required

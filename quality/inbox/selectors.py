@@ -26,6 +26,7 @@ from quality.models import (
     ItemLabel,
     LabelSource,
 )
+from quality.models.alert import AlertQuerySet
 from quality.models.consensus import DOUBT
 from ratings.models import Exam
 
@@ -36,6 +37,7 @@ ALERTS, INTERVENTIONS, EXAMS, APPEALS = (
     "appeals",
 )  # URL names of the pages
 UNCERTAIN_ITEMS = "review"
+SKIPPED = "skipped_and_flagged"
 WEBHOOKS = "webhooks"
 LEAD = Member.Role.LEAD
 REVIEW_ROLES = (LEAD, Member.Role.ADJUDICATOR)
@@ -56,32 +58,39 @@ class InboxEntry:
     @property
     def words(self) -> str:
         """Number and kind as a text."""
-        n = self.number
-        forms = {
-            ALERTS: ngettext("%(number)s open alert", "%(number)s open alerts", n),
-            INTERVENTIONS: ngettext(
-                "%(number)s proposed warning or pause", "%(number)s proposed warnings or pauses", n
-            ),
-            EXAMS: ngettext(
-                "%(number)s rater has no exam attempts left",
-                "%(number)s raters have no exam attempts left",
-                n,
-            ),
-            APPEALS: ngettext("%(number)s open appeal", "%(number)s open appeals", n),
-            UNCERTAIN_ITEMS: ngettext("%(number)s uncertain item", "%(number)s uncertain items", n),
-            WEBHOOKS: ngettext(
-                "%(number)s webhook stopped after failures",
-                "%(number)s webhooks stopped after failures",
-                n,
-            ),
-        }
-        return forms[self.kind] % {"number": number_formats.format_count(n)}
+        return describe_number(self.kind, self.number)
 
     @property
     def url(self) -> str:
         """URL of the page that lists them."""
         page = reverse(self.kind, args=[self.project_id])
         return f"{page}?question={self.question}" if self.question else page
+
+
+def describe_number(kind: str, n: int) -> str:
+    """Return the number of things of a kind as a text."""
+    forms = {
+        ALERTS: ngettext("%(number)s open alert", "%(number)s open alerts", n),
+        INTERVENTIONS: ngettext(
+            "%(number)s proposed warning or pause", "%(number)s proposed warnings or pauses", n
+        ),
+        EXAMS: ngettext(
+            "%(number)s rater has no exam attempts left",
+            "%(number)s raters have no exam attempts left",
+            n,
+        ),
+        APPEALS: ngettext("%(number)s open appeal", "%(number)s open appeals", n),
+        UNCERTAIN_ITEMS: ngettext("%(number)s uncertain item", "%(number)s uncertain items", n),
+        SKIPPED: ngettext(
+            "%(number)s skipped or flagged item", "%(number)s skipped or flagged items", n
+        ),
+        WEBHOOKS: ngettext(
+            "%(number)s webhook stopped after failures",
+            "%(number)s webhooks stopped after failures",
+            n,
+        ),
+    }
+    return forms[kind] % {"number": number_formats.format_count(n)}
 
 
 def get_entries_by_project(roles: Mapping[int, str]) -> dict[int, list[InboxEntry]]:
@@ -91,17 +100,15 @@ def get_entries_by_project(roles: Mapping[int, str]) -> dict[int, list[InboxEntr
     """
     project_ids = list(roles)
     led_ids = [project for project, role in roles.items() if role == LEAD]
-    rows = _count_by_project(
-        ALERTS, Alert.objects.filter(state=AlertState.OPEN), project_ids
-    ).union(
+    rows = _count_by_project(ALERTS, get_open_alerts(), project_ids).union(
         _count_by_project(
             INTERVENTIONS,
-            GoldIntervention.objects.filter(state=GoldIntervention.State.PROPOSED),
+            get_proposed_interventions(),
             led_ids,
             per_question=True,
         ),
-        _count_by_project(EXAMS, _get_exams_without_tries(), led_ids, per_question=True),
-        _count_by_project(APPEALS, Appeal.objects.filter(state=Appeal.State.OPEN), led_ids),
+        _count_by_project(EXAMS, get_exams_without_tries(), led_ids, per_question=True),
+        _count_by_project(APPEALS, get_open_appeals(), led_ids),
         _count_stopped_webhooks(led_ids),
         all=True,
     )
@@ -122,20 +129,16 @@ def get_entries_by_question(
     led_ids, review_ids = (
         [project.pk] if role in allowed_roles else [] for allowed_roles in ((LEAD,), REVIEW_ROLES)
     )
-    rows = _count_by_project(
-        ALERTS, Alert.objects.filter(state=AlertState.OPEN), visible_ids, per_question=True
-    ).union(
+    rows = _count_by_project(ALERTS, get_open_alerts(), visible_ids, per_question=True).union(
         _count_by_project(
             INTERVENTIONS,
-            GoldIntervention.objects.filter(state=GoldIntervention.State.PROPOSED),
+            get_proposed_interventions(),
             led_ids,
             per_question=True,
         ),
-        _count_by_project(EXAMS, _get_exams_without_tries(), led_ids, per_question=True),
-        _count_by_project(
-            APPEALS, Appeal.objects.filter(state=Appeal.State.OPEN), led_ids, per_question=True
-        ),
-        _count_by_project(UNCERTAIN_ITEMS, _get_uncertain_labels(), review_ids, per_question=True),
+        _count_by_project(EXAMS, get_exams_without_tries(), led_ids, per_question=True),
+        _count_by_project(APPEALS, get_open_appeals(), led_ids, per_question=True),
+        _count_by_project(UNCERTAIN_ITEMS, get_uncertain_labels(), review_ids, per_question=True),
         all=True,
     )
     ids = {question.key: question.pk for question in questions}
@@ -150,7 +153,7 @@ def count_uncertain_items(project: Any, limit: int, *, question: Question | None
 
     Of all questions of the project, or of one.
     """
-    labels = _get_uncertain_labels().filter(question__project=project)
+    labels = get_uncertain_labels().filter(question__project=project)
     if question is not None:
         labels = labels.filter(question=question)
     return labels.order_by()[:limit].count()
@@ -161,7 +164,25 @@ def _sort_rows(rows: Iterable[Any]) -> list[Any]:
     return sorted(rows, key=lambda row: order.index(row[0]))
 
 
-def _get_exams_without_tries() -> QuerySet[Exam]:
+def get_open_alerts() -> AlertQuerySet:
+    return Alert.objects.filter(state=AlertState.OPEN)
+
+
+def get_open_appeals() -> QuerySet[Appeal]:
+    return Appeal.objects.filter(state=Appeal.State.OPEN)
+
+
+def get_proposed_interventions() -> QuerySet[GoldIntervention]:
+    return GoldIntervention.objects.filter(state=GoldIntervention.State.PROPOSED)
+
+
+def get_stopped_webhooks() -> QuerySet[Webhook]:
+    """Return the webhooks of projects that were paused because their addresses failed."""
+    failed = [Webhook.PauseReason.GONE, Webhook.PauseReason.FAILING]
+    return Webhook.objects.filter(pause_reason__in=failed)
+
+
+def get_exams_without_tries() -> QuerySet[Exam]:
     """Return the last exam of each rater who failed, has no try left and is not paused.
 
     Only where an exam is required. A try that a lead grants, or a waiver, is newer and removes
@@ -179,7 +200,7 @@ def _get_exams_without_tries() -> QuerySet[Exam]:
     )
 
 
-def _get_uncertain_labels() -> QuerySet[ItemLabel]:
+def get_uncertain_labels() -> QuerySet[ItemLabel]:
     """Return the labels that need a decision for their doubt (see get_review_queue)."""
     pending_requests = Escalation.objects.filter(
         question=OuterRef("question"), item=OuterRef("item"), state=Escalation.State.REQUESTED
@@ -205,7 +226,6 @@ def _count_by_project(
 
 def _count_stopped_webhooks(projects: list[int]) -> Any:
     """Return rows like ``_count_by_project``."""
-    failed = [Webhook.PauseReason.GONE, Webhook.PauseReason.FAILING]
-    rows = Webhook.objects.filter(project__in=projects, pause_reason__in=failed).order_by()
+    rows = get_stopped_webhooks().filter(project__in=projects).order_by()
     annotated = rows.annotate(what=Value(WEBHOOKS), at=Value(""))
     return annotated.values_list("what", "project_id", "at").annotate(number=Count("pk"))

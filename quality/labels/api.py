@@ -5,58 +5,70 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.api import pagination
 from core.api.errors import BadRequest, Conflict
-from core.api.pagination import CursorKey, paginate
+from core.api.files import FileView, describe_file
+from core.api.pagination import PAGE_PARAMETER_NAMES, CursorKey, paginate
 from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
     QUESTION_PARAMETER,
     build_page_serializer,
     build_parameter,
-    describe_get,
     describe_write,
 )
 from projects.api.base import ApiView, get_question
 from projects.models import Item, Member, Project, Question
-from quality.labels import selectors
+from quality.labels import files, selectors
 from quality.models import Consensus, Decision, LabelSource
 from quality.review import decisions
+from ratings.api.query_times import parse_since
+from ratings.files import parquet_file
 
 from .serializers import DecisionIn, DecisionOut, LabelOut
+from .views import stream_labels
 
 VIEWER = Member.Role.VIEWER
 ADJUDICATOR = Member.Role.ADJUDICATOR
 
 
-class LabelListView(ApiView):
-    @describe_get(
+class LabelListView(FileView, ApiView):
+    @describe_file(
         "listLabels",
-        "The final label of each item",
-        build_page_serializer("Label", LabelOut),
+        "The final label of each item, as a list or as a file",
+        {kind: file_format.content_type for kind, file_format in files.FORMATS.items()},
         [
             QUESTION_PARAMETER,
             build_parameter("source", "Only labels of this source", enum=LabelSource.values),
             build_parameter("min_confidence", "Minimum confidence, from 0 to 1"),
+            build_parameter("since", "Changed at or after this ISO-8601 time"),
             *PAGE_PARAMETERS,
         ],
+        default=build_page_serializer("Label", LabelOut),
     )
-    def get(self, request: Request, project_id: int) -> Response:
+    def get(self, request: Request, project_id: int) -> HttpResponseBase:
         """A decision takes precedence over a gold answer, and that over the ratings."""
         project = self.get_project(request, project_id, role=VIEWER)
         params = parse_query_parameters(
-            request, ("question", "source", "min_confidence", *pagination.PAGE_PARAMETER_NAMES)
+            request,
+            ("question", "source", "min_confidence", "since", "format", *PAGE_PARAMETER_NAMES),
         )
         question = get_question(project, params.get("question"))
         source = None
         if "source" in params:
             source = get_choice(params, "source", LabelSource.values, default="")
-        labels = selectors.get_labels(
-            question, source=source, at_least=_parse_share(params.get("min_confidence"))
-        )
+        at_least = _parse_share(params.get("min_confidence"))
+        since = parse_since(params["since"]) if "since" in params else None
+        if "format" in params:
+            kind = get_choice(params, "format", list(files.FORMATS), default="csv")
+            parquet_file.require_parquet_support(kind)
+            return stream_labels(
+                project, question, kind, source=source, at_least=at_least, since=since
+            )
+        labels = selectors.get_labels(question, source=source, at_least=at_least, since=since)
         label_names = selectors.LabelNames.for_question(
             question, Consensus.objects.filter(question=question).first()
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,14 +34,23 @@ class LabelNames:
 
 
 def get_labels(
-    question: Question, *, source: str | None = None, at_least: float | None = None
+    question: Question,
+    *,
+    source: str | None = None,
+    at_least: float | None = None,
+    since: datetime.datetime | None = None,
 ) -> QuerySet[ItemLabel]:
-    """Return the question's labels, ordered by item; ``at_least``: minimum confidence."""
+    """Return the question's labels, ordered by item.
+
+    ``at_least``: minimum confidence; ``since``: only labels that changed at this time or later.
+    """
     rows = ItemLabel.objects.filter(question=question).order_by("item_id")
     if source is not None:
         rows = rows.filter(source=source)
     if at_least is not None:
         rows = rows.filter(confidence__gte=at_least)
+    if since is not None:
+        rows = rows.filter(computed_at__gte=since)
     return rows
 
 

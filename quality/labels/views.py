@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -27,7 +28,7 @@ from metrics.views.common.selection import (
     get_choice,
     get_permitted_selection,
 )
-from projects.models import Item, Member
+from projects.models import Item, Member, Project, Question
 from quality.consensus import input_version, settings
 from quality.escalation.settings import get_label_rules
 from quality.escalation.summary import summarize_escalations
@@ -60,6 +61,7 @@ def show_labels(request: HttpRequest, project_id: int) -> HttpResponse:
         "project": selection.project,
         "selection": selection,
         "consensus": consensus,
+        "calibration": [row for row in consensus.calibration if row["n"]] if consensus else [],
         "is_outdated": consensus is not None and input_version.is_outdated(consensus),
         "rows": [
             row | {"escalation": escalations.get(item_id), "content": items.get(item_id)}
@@ -110,15 +112,32 @@ def export_labels(request: HttpRequest, project_id: int, kind: str) -> HttpRespo
     if kind == "parquet" and not parquet_file.has_parquet():
         return parquet_file.build_missing_response()
     at_least = _parse_share(request.GET.get("at_least"))
-    security_log.log_event("export", exported="labels", kind=kind, question=selection.question.key)
-    consensus = Consensus.objects.filter(question=selection.question).first()
-    label_names = selectors.LabelNames.for_question(selection.question, consensus)
+    return stream_labels(selection.project, selection.question, kind, at_least=at_least)
+
+
+def stream_labels(
+    project: Project,
+    question: Question,
+    kind: str,
+    *,
+    source: str | None = None,
+    at_least: float | None = None,
+    since: datetime.datetime | None = None,
+) -> StreamingHttpResponse:
+    """Return the response that streams the final labels in a format of files.FORMATS.
+
+    The filters are those of selectors.get_labels.
+    """
+    security_log.log_event("export", exported="labels", kind=kind, question=question.key)
+    consensus = Consensus.objects.filter(question=question).first()
+    label_names = selectors.LabelNames.for_question(question, consensus)
     file_format = files.FORMATS[kind]
+    name = slugify(f"{slugify(project.name) or 'project'}-{question.key}-labels")
     chunks = file_format.stream(
-        selectors.get_labels(selection.question, at_least=at_least), label_names
+        selectors.get_labels(question, source=source, at_least=at_least, since=since), label_names
     )
     headers: dict[str, Any] = {
-        "Content-Disposition": f'attachment; filename="{slugify(name)}.{file_format.ending}"'
+        "Content-Disposition": f'attachment; filename="{name}.{file_format.ending}"'
     }
     return StreamingHttpResponse(chunks, content_type=file_format.content_type, headers=headers)
 

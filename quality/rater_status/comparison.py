@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,9 @@ from projects.models import Question, Rater
 from quality import recomputation
 from quality.models import StoredRaterComparison
 
-BODY_FORMAT = 5  # version of the stored body; bodies of older releases are ignored
+from .severity import is_fault_scale
+
+BODY_FORMAT = 6  # version of the stored body; bodies of older releases are ignored
 MIN_ITEMS = 30  # compared items below which a rater's result is not interpreted
 
 
@@ -68,7 +70,7 @@ class RaterComparison(NamedTuple):
 
     ``middle``: median kappa of the raters with enough items, None with fewer than three;
     ``spread``: standard deviation of one item in the funnel; ``weights``: weighting of all kappas
-    here, that of the headline.
+    here, that of the headline; ``higher_is_harsher``: the scale grades faults.
     """
 
     computed_at: datetime.datetime | None
@@ -76,6 +78,7 @@ class RaterComparison(NamedTuple):
     middle: float | None
     spread: float | None
     raters: dict[int, ComparedRater]
+    higher_is_harsher: bool = False
 
     @property
     def funnel(self) -> funnel.Funnel | None:
@@ -94,12 +97,31 @@ class RaterComparison(NamedTuple):
 
 def get_comparison(question: Question) -> RaterComparison:
     """Return the latest comparison; an empty one before the first."""
-    row = StoredRaterComparison.objects.filter(question=question).first()
+    return get_comparisons([question])[question.pk]
+
+
+def get_comparisons(questions: Collection[Question]) -> dict[int, RaterComparison]:
+    """Return {question id: its latest comparison}, in one query."""
+    rows = StoredRaterComparison.objects.filter(question__in=questions)
+    stored = {row.question_id: row for row in rows}
+    return {
+        question.pk: _parse_comparison(question, stored.get(question.pk)) for question in questions
+    }
+
+
+def _parse_comparison(question: Question, row: StoredRaterComparison | None) -> RaterComparison:
     if row is None or row.body.get("format") != BODY_FORMAT:
         return RaterComparison(None, question.weights, None, None, {})
     raters = {values[0]: ComparedRater(*values) for values in row.body["raters"]}
     body = row.body
-    return RaterComparison(row.computed_at, body["weights"], body["middle"], body["spread"], raters)
+    return RaterComparison(
+        row.computed_at,
+        body["weights"],
+        body["middle"],
+        body["spread"],
+        raters,
+        body["higher_is_harsher"],
+    )
 
 
 def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
@@ -208,6 +230,9 @@ def _build_body(question: Question, scale: QuestionScale) -> dict[str, Any]:
         "middle": funnel_shape.center if funnel_shape else None,
         "spread": funnel_shape.item_sd if funnel_shape else None,
         "raters": compared,
+        "higher_is_harsher": is_fault_scale(
+            category.label for category in question.categories.all()
+        ),
     }
 
 

@@ -29,8 +29,8 @@ def describe_agreement(
     if is_outlier:
         params["place"] = format_count(_get_impact_rank(comparison, rater))
         return _(
-            "Agrees clearly less with everyone than the others do: %(value)s (median"
-            " %(middle)s). Rank %(place)s by impact."
+            "Agrees clearly less with the others than they do with each other: %(value)s"
+            " (median %(middle)s). Rank %(place)s by impact."
         ) % params  # fmt: skip
     if result.value is not None and result.value < comparison.middle:
         return _(
@@ -57,8 +57,12 @@ def describe_bias(result: comparison.ComparedRater, labels: Sequence[str]) -> st
     category, share, share_of_others = result.contrast
     if category >= len(labels):
         return sentence
-    return _("%(sentence)s Chooses “%(label)s” in %(share)s of them, the others in %(others)s.") % {
+    return _(
+        "%(sentence)s Chooses “%(label)s” for %(share)s of these %(n)s items, the others for"
+        " %(others)s."
+    ) % {
         "sentence": sentence,
+        "n": format_count(result.n_items),
         "label": labels[category],
         "share": format_percent(share),
         "others": format_percent(share_of_others),

@@ -12,6 +12,7 @@ import numpy as np
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
+from core.web.links import has_links
 from metrics.agreement.rater_quality.funnel import Funnel
 from metrics.views.common.charts import vega_lite
 from quality.rater_status.rater_list import RaterListEntry
@@ -67,7 +68,7 @@ def _build_point(rater: RaterListEntry, *, outside: bool, url_template: str) -> 
     row |= {"value": max(result.value, MIN_SHOWN_VALUE), "kappa": result.value}
     row |= {"low": result.low, "high": result.high, "ratings": result.n_ratings}
     row |= {"outside": outside, "same": "same_answer" in rater.flags}
-    return row | {"url": url_template.replace("KEY", rater.key)}
+    return row | ({"url": url_template.replace("KEY", rater.key)} if has_links() else {})
 
 
 def _build_squares(raters: list[RaterListEntry]) -> Rows:

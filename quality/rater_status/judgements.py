@@ -36,7 +36,7 @@ def judge_raters(selection: Selection, max_lines: int) -> RaterJudgements:
         len(raters),
         len(to_check),
         [
-            *_suggest_raters(selection, to_check),
+            *_suggest_raters(selection, to_check, n_raters=len(raters)),
             *_suggest_items(selection),
             *_suggest_alerts(selection.question),
         ],
@@ -54,10 +54,12 @@ def _build_line(rater: RaterListEntry) -> RaterLine:
     )
 
 
-def _suggest_raters(selection: Selection, to_check: list[RaterListEntry]) -> list[NextAction]:
+def _suggest_raters(
+    selection: Selection, to_check: list[RaterListEntry], *, n_raters: int
+) -> list[NextAction]:
     """Return one action: the page of the only rater to check, or the list of several.
 
-    The reason is the first one of the first rater.
+    The reason is the first one of the first rater. None is named where it would be all of many.
     """
     if not to_check:
         return []
@@ -79,6 +81,8 @@ def _suggest_raters(selection: Selection, to_check: list[RaterListEntry]) -> lis
         else reverse("raters", args=[project_id])
     )
     label = _("Check %(raters)s") % {"raters": names}
+    if len(to_check) == n_raters > MAX_NAMED_RATERS:
+        label = _("Check all %(n)s raters") % {"n": format_count(n_raters)}
     return [NextAction(ActionKind.RATERS, label, reason, f"{page}?{query}")]
 
 

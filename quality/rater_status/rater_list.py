@@ -16,19 +16,21 @@ from django.db.models import QuerySet
 from django.http import QueryDict
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from core.text import parse_id
 from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
 from metrics.views.common.selection import get_choice
 from projects.models import Question, Rater
-from quality.models import AlertKind, DriftState, GoldScore, RepeatScore
+from quality.models import Alert, AlertKind, DriftState, GoldScore, RepeatScore
 from quality.rater_status import comparison
 from quality.rater_status.status import (
     STATUS_ORDER,
+    FailedExam,
     RaterStatus,
     ReasonCode,
     StatusReason,
+    get_failed_exams,
     get_inconsistent_scores,
     get_status,
     get_unresolved_alerts_by_rater,
@@ -44,8 +46,11 @@ FLAGS: dict[str, Promise] = {
     "too_fast": gettext_lazy("Too fast"),
     "low_agreement": gettext_lazy("Low agreement"),
     "copies": gettext_lazy("Agrees too often"),
-    "bias": gettext_lazy("Higher or lower"),
-    "repeats": gettext_lazy("Inconsistent"),
+    "newcomer": gettext_lazy("New, low agreement"),
+    "harsh": pgettext_lazy("raters", "Harsh"),
+    "lenient": pgettext_lazy("raters", "Lenient"),
+    "self": gettext_lazy("Inconsistent"),
+    "exam": gettext_lazy("Exam not passed"),
     "drift": gettext_lazy("Drift"),
     "alert": gettext_lazy("Alert"),
     "gold": gettext_lazy("Below pass mark"),
@@ -169,34 +174,19 @@ class RaterList:
         gold_scores = GoldScore.objects.filter(question=self.question, evidence__gte=PAUSE_EVIDENCE)
         gold_of = {row.rater_id: row for row in gold_scores}
         repeats_of = get_inconsistent_scores(self.question)
+        failed_exams = get_failed_exams(self.question)
         listed = []
         for rater in people.order_by().only("key", "name", "group", "paused"):
             pk = rater.pk
-            result = self.comparison.raters.get(pk)
-            reasons = list_reasons(
-                comparison.get_peers(result),
-                result,
-                drift=drift_of.get(pk),
-                gold=gold_of.get(pk),
-                repeats=repeats_of.get(pk),
-                alerts=alerts.get(pk, []),
-            )
-            flags = {reason.code.value for reason in reasons if _has_flag(reason)}
-            if pk in alerts or pk in drift_of:
-                flags.add("alert")
-            if rater.paused:
-                flags.add("paused")
             listed.append(
-                RaterListEntry(
-                    pk,
-                    rater.key,
-                    rater.name,
-                    rater.group,
-                    result,
-                    get_status(reasons),
-                    self.comparison.compute_impact(pk),
-                    flags,
-                    reasons,
+                build_entry(
+                    rater,
+                    self.comparison,
+                    drift=drift_of.get(pk),
+                    gold=gold_of.get(pk),
+                    repeats=repeats_of.get(pk),
+                    failed_exam=failed_exams.get(pk),
+                    alerts=alerts.get(pk, []),
                 )
             )
         return listed
@@ -238,6 +228,46 @@ class RaterList:
         """Evidence of drift of each rater."""
         rows = DriftState.objects.filter(question=self.question)
         return dict(rows.values_list("rater_id", "evidence"))
+
+
+def build_entry(
+    rater: Rater,
+    rater_comparison: comparison.RaterComparison,
+    *,
+    drift: DriftState | None,
+    gold: GoldScore | None,
+    repeats: RepeatScore | None,
+    failed_exam: FailedExam | None,
+    alerts: Sequence[Alert],
+) -> RaterListEntry:
+    """Return the entry of a rater; the arguments are those of ``list_reasons``."""
+    result = rater_comparison.raters.get(rater.pk)
+    reasons = list_reasons(
+        rater.pk,
+        rater_comparison,
+        comparison.get_peers(result),
+        drift=drift,
+        gold=gold,
+        repeats=repeats,
+        failed_exam=failed_exam,
+        alerts=alerts,
+    )
+    flags = {reason.code.value for reason in reasons if _has_flag(reason)}
+    if alerts or drift is not None:
+        flags.add("alert")
+    if rater.paused:
+        flags.add("paused")
+    return RaterListEntry(
+        rater.pk,
+        rater.key,
+        rater.name,
+        rater.group,
+        result,
+        get_status(reasons),
+        rater_comparison.compute_impact(rater.pk),
+        flags,
+        reasons,
+    )
 
 
 def _has_flag(reason: StatusReason) -> bool:

@@ -1,6 +1,6 @@
 """Summary of each rater of a question: results, status, and reasons for it.
 
-Computed from stored results alone, for people only.
+Computed from stored results alone.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from metrics.results.values import build_uncounted_value
 from metrics.scale import get_weighted_name
 from projects.models import Question, Rater
 from quality.models import Alert, AlertKind, AlertState, DriftState, GoldScore, RepeatScore
+from ratings.models import Exam
 
 from .comparison import ComparedRater, RaterComparison, get_comparison, has_enough_items
 
@@ -43,13 +44,16 @@ class ReasonCode(StrEnum):
     """Reason for a status; docs/statistics.md defines each."""
 
     DRIFT = "drift"
+    HARSH = "harsh"
+    LENIENT = "lenient"
     LOW_AGREEMENT = "low_agreement"
-    BIAS = "bias"
+    NEWCOMER = "newcomer"
     SAME_ANSWER = "same_answer"
     TOO_FAST = "too_fast"
     COPIES = "copies"
     GOLD = "gold"
-    REPEATS = "repeats"
+    SELF = "self"
+    EXAM = "exam"
     NOT_ENOUGH = "not_enough"
 
 
@@ -107,7 +111,9 @@ class RaterSummary:
 
     @property
     def status(self) -> RaterStatus:
-        """Most severe status among the reasons."""
+        """Most severe status among the reasons; unknown for a model."""
+        if self.rater.kind == Rater.Kind.MODEL:
+            return RaterStatus.UNKNOWN
         return get_status(self.reasons)
 
     @property
@@ -127,12 +133,14 @@ def list_rater_summaries(
     scale_is_ordered: bool,
     rater_ids: Collection[int] | None = None,
     comparison: RaterComparison | None = None,
+    kinds: Collection[str] = (Rater.Kind.HUMAN,),
 ) -> list[RaterSummary]:
     """Return the summaries of the project's people, or of these raters, in order of their ids.
 
-    ``comparison``: the comparison to use; by default the latest one. Eight queries.
+    ``kinds``: of the raters. The status of a model is unknown, because the rules are for people.
+    ``comparison``: the comparison to use; by default the latest one. Nine queries.
     """
-    people = Rater.objects.filter(project_id=question.project_id, kind=Rater.Kind.HUMAN)
+    people = Rater.objects.filter(project_id=question.project_id, kind__in=kinds)
     conditions: dict[str, Any] = {"question": question}
     if rater_ids is not None:
         people = people.filter(pk__in=rater_ids)
@@ -145,6 +153,7 @@ def list_rater_summaries(
     golds = {row.rater_id: row for row in GoldScore.objects.filter(**conditions)}
     repeats = {row.rater_id: row for row in RepeatScore.objects.filter(**conditions)}
     inconsistent = get_inconsistent_scores(question)
+    failed_exams = get_failed_exams(question)
     alerts = get_unresolved_alerts_by_rater(question)
     summaries = []
     for rater in people.order_by("pk"):
@@ -152,12 +161,14 @@ def list_rater_summaries(
         drift = drifts.get(rater.pk)
         gold = golds.get(rater.pk)
         reasons = list_reasons(
+            rater.pk,
+            comparison,
             result["peers"],
-            comparison.raters.get(rater.pk),
             drift=drift,
             gold=gold,
             repeats=inconsistent.get(rater.pk),
-            alerts=alerts[rater.pk],
+            failed_exam=failed_exams.get(rater.pk),
+            alerts=alerts.get(rater.pk, []),
         )
         summaries.append(
             RaterSummary(
@@ -169,7 +180,7 @@ def list_rater_summaries(
                 gold=gold,
                 repeats=repeats.get(rater.pk),
                 drift=drift,
-                alerts=alerts[rater.pk],
+                alerts=alerts.get(rater.pk, []),
                 impact=comparison.compute_impact(rater.pk),
                 reasons=reasons,
             )
@@ -209,12 +220,20 @@ def _get_results(
 
 def get_unresolved_alerts_by_rater(question: Question) -> dict[int, list[Alert]]:
     """Return {rater id: unresolved alerts about the rater}, oldest first."""
-    alerts_of_rater: dict[int, list[Alert]] = defaultdict(list)
-    alerts = Alert.objects.filter(question=question).exclude(state=AlertState.RESOLVED)
+    alerts = list_unresolved_alerts([question])
+    return {rater_id: alerts_of_rater for (_question, rater_id), alerts_of_rater in alerts.items()}
+
+
+def list_unresolved_alerts(
+    questions: Collection[Question],
+) -> dict[tuple[int, int], list[Alert]]:
+    """Return {(question id, rater id): unresolved alerts about the rater}, oldest first."""
+    alerts_of_rater: dict[tuple[int, int], list[Alert]] = defaultdict(list)
+    alerts = Alert.objects.filter(question__in=questions).exclude(state=AlertState.RESOLVED)
     for alert in alerts.order_by("pk").select_related("rater", "other_rater").defer("chart"):
         for rater_id in (alert.rater_id, alert.other_rater_id):
             if rater_id is not None:
-                alerts_of_rater[rater_id].append(alert)
+                alerts_of_rater[alert.question_id, rater_id].append(alert)
     return alerts_of_rater
 
 
@@ -223,7 +242,7 @@ REASON_OF_ALERT = {
     AlertKind.RATER_DRIFT: ReasonCode.DRIFT,
     AlertKind.PAIR_DIVERGED: ReasonCode.DRIFT,
     AlertKind.RATER_APART: ReasonCode.LOW_AGREEMENT,
-    AlertKind.NEWCOMER_BELOW: ReasonCode.LOW_AGREEMENT,
+    AlertKind.NEWCOMER_BELOW: ReasonCode.NEWCOMER,
     AlertKind.RATER_COPIES: ReasonCode.COPIES,
     AlertKind.RATER_SAME_ANSWER: ReasonCode.SAME_ANSWER,
     AlertKind.RATER_FAST: ReasonCode.TOO_FAST,
@@ -243,20 +262,23 @@ def is_outlier(question: Question, rater: Rater) -> bool:
 
 
 def list_reasons(
+    rater_id: int,
+    comparison: RaterComparison,
     peers: Mapping[str, Any],
-    result: ComparedRater | None,
     *,
     drift: DriftState | None,
     gold: GoldScore | None,
     repeats: RepeatScore | None,
+    failed_exam: FailedExam | None,
     alerts: Sequence[Alert],
 ) -> list[StatusReason]:
     """Return the reasons for a rater's status, the most severe ones first.
 
-    ``peers``: the estimate of agreement with the others; ``result``: the rater in the latest
-    comparison. ``drift`` counts if it is watched, ``gold`` if its evidence is that of a pause;
-    ``repeats`` is given for an inconsistent rater; ``alerts``: those that are not resolved.
+    ``peers``: the estimate of agreement with the others. ``drift`` counts if it is watched,
+    ``gold`` if its evidence is that of a pause; ``repeats`` is given for an inconsistent rater;
+    ``alerts``: those that are not resolved.
     """
+    result = comparison.raters.get(rater_id)
     reasons = [_build_alert_reason(alert) for alert in alerts]
     if gold is not None and gold.evidence >= PAUSE_EVIDENCE:
         score = gold.accuracy, gold.low, gold.high, gold.n
@@ -265,11 +287,15 @@ def list_reasons(
         size = drift.size, drift.low, drift.high, drift.n
         reasons.append(StatusReason(ReasonCode.DRIFT, RaterStatus.CHECK, *size))
     if result is not None and result.is_biased:
-        bias = result.bias, result.bias_low, result.bias_high, result.n_items
-        reasons.append(StatusReason(ReasonCode.BIAS, RaterStatus.CHECK, *bias))
+        reasons.append(_build_bias_reason(result, higher_is_harsher=comparison.higher_is_harsher))
     if repeats is not None:
         share = repeats.same / repeats.n, repeats.low, repeats.high, repeats.n
-        reasons.append(StatusReason(ReasonCode.REPEATS, RaterStatus.CHECK, *share))
+        reasons.append(StatusReason(ReasonCode.SELF, RaterStatus.CHECK, *share))
+    if failed_exam is not None:
+        share = failed_exam.n_right / failed_exam.n_answers if failed_exam.n_answers else None
+        reasons.append(
+            StatusReason(ReasonCode.EXAM, RaterStatus.CHECK, share, n=failed_exam.n_answers)
+        )
     if not has_enough_items(peers):
         n_items = peers["n_items"] or 0
         reasons.append(StatusReason(ReasonCode.NOT_ENOUGH, RaterStatus.UNKNOWN, n=n_items))
@@ -287,7 +313,12 @@ def get_status(reasons: Sequence[StatusReason]) -> RaterStatus:
 
 def get_inconsistent_scores(question: Question) -> dict[int, RepeatScore]:
     """Return {rater id: score} of raters who repeat their answers less often than the others."""
-    scores = list(RepeatScore.objects.filter(question=question).defer("table", "months"))
+    scores = RepeatScore.objects.filter(question=question).defer("table", "months")
+    return find_inconsistent_scores(list(scores))
+
+
+def find_inconsistent_scores(scores: Sequence[RepeatScore]) -> dict[int, RepeatScore]:
+    """Return {rater id: score} of the inconsistent ones among all scores of a question."""
     same, n_repeats = (
         np.array([(score.same, score.n) for score in scores], np.int64).reshape(-1, 2).T
     )
@@ -297,6 +328,43 @@ def get_inconsistent_scores(question: Question) -> dict[int, RepeatScore]:
         for score, is_named in zip(scores, is_inconsistent, strict=True)
         if is_named
     }
+
+
+class FailedExam(NamedTuple):
+    """Numbers of scored and of right answers in an exam that was not passed."""
+
+    n_answers: int
+    n_right: int
+
+
+def get_failed_exams(question: Question) -> dict[int, FailedExam]:
+    """Return {rater id: exam} of the raters whose latest attempt at the exam failed."""
+    exams = list_failed_exams([question])
+    return {rater_id: exam for (_question, rater_id), exam in exams.items()}
+
+
+def list_failed_exams(questions: Collection[Question]) -> dict[tuple[int, int], FailedExam]:
+    """Return {(question id, rater id): exam} of the latest attempts that failed."""
+    attempts = Exam.objects.filter(question__in=questions).order_by("number")
+    latest = {
+        (question_id, rater_id): attempt
+        for question_id, rater_id, *attempt in attempts.values_list(
+            "question_id", "rater_id", "state", "answers"
+        )
+    }
+    exams = {}
+    for key, (state, answers) in latest.items():
+        if state == Exam.State.FAILED:
+            scored = [is_right for _item, _code, is_right, _gold in answers if is_right is not None]
+            exams[key] = FailedExam(len(scored), sum(scored))
+    return exams
+
+
+def _build_bias_reason(result: ComparedRater, *, higher_is_harsher: bool) -> StatusReason:
+    assert result.bias is not None
+    code = ReasonCode.HARSH if (result.bias > 0) == higher_is_harsher else ReasonCode.LENIENT
+    size = result.bias, result.bias_low, result.bias_high, result.n_items
+    return StatusReason(code, RaterStatus.CHECK, *size)
 
 
 def _build_alert_reason(alert: Alert) -> StatusReason:

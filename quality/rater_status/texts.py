@@ -24,7 +24,8 @@ STATUS_LABELS: dict[str, Promise] = {
 REASON_TEXTS: dict[str, Promise] = {
     ReasonCode.GOLD: gettext_lazy("below the pass mark on gold answers"),
     ReasonCode.DRIFT: gettext_lazy("may be drifting; not enough evidence for an alert"),
-    ReasonCode.REPEATS: gettext_lazy("repeats their own answers less often than the others"),
+    ReasonCode.EXAM: gettext_lazy("did not pass the exam"),
+    ReasonCode.SELF: gettext_lazy("repeats their own answers less often than the others"),
     ReasonCode.NOT_ENOUGH: gettext_lazy("fewer than 30 items that others rated too"),
 }
 # Short texts of kinds of alerts.
@@ -50,7 +51,7 @@ def get_reason_text(reason: StatusReason, rater_id: int) -> str:
     """Return the text of a reason for the status of a rater."""
     if reason.alert is not None:
         return get_brief_text(reason.alert, rater_id)
-    if reason.code == ReasonCode.BIAS:
+    if reason.code in (ReasonCode.HARSH, ReasonCode.LENIENT):
         return _describe_bias_reason(reason)
     return str(REASON_TEXTS[reason.code])
 

@@ -11,9 +11,10 @@ from rest_framework.response import Response
 
 from core.api import pagination
 from core.api.errors import BadRequest
-from core.api.parameters import parse_query_parameters, parse_rows
+from core.api.parameters import get_attribute_parameters, parse_query_parameters, parse_rows
 from core.api.schema import (
     PAGE_PARAMETERS,
+    build_attribute_parameter,
     build_one_or_many,
     build_page_serializer,
     build_parameter,
@@ -84,8 +85,8 @@ class ItemsView(ApiView):
             build_parameter("max_ratings", "Maximum number of current ratings, of all questions"),
             build_parameter("search", "A text of the key or the content"),
             build_parameter("state", "", enum=item_search.STATES),
-            build_parameter(
-                "attribute.NAME", "The item's attribute NAME is this; up to three of them"
+            build_attribute_parameter(
+                "attributes[NAME]=VALUE: the item's attribute NAME has this value; three at most"
             ),
             *PAGE_PARAMETERS,
         ],
@@ -93,13 +94,13 @@ class ItemsView(ApiView):
     def get(self, request: Request, project_id: int) -> Response:
         """A page may be shorter than requested, or empty, while there is a `next`."""
         project = self.get_project(request, project_id, role=Member.Role.VIEWER)
-        attribute_names = [
-            name for name in request.query_params if name.startswith(ATTRIBUTE_PREFIX)
-        ]
+        attributes = get_attribute_parameters(request, ATTRIBUTE_PREFIX)
         query = parse_query_parameters(
-            request, (*FILTERS, *attribute_names, *pagination.PAGE_PARAMETER_NAMES)
+            request, (*FILTERS, *attributes.values(), *pagination.PAGE_PARAMETER_NAMES)
         )
-        filters = _build_filters(query)
+        filters = _build_filters(
+            query, {name: query[parameter] for name, parameter in attributes.items()}
+        )
 
         def read(
             after: pagination.CursorKey | None, size: int
@@ -164,13 +165,13 @@ def _get_item_or_404(project: Project, key: str) -> Item:
     return item
 
 
-def _build_filters(query: dict[str, str]) -> item_search.ItemFilters:
+def _build_filters(query: dict[str, str], attributes: dict[str, str]) -> item_search.ItemFilters:
     state = query.get("state", "")
     if state and state not in item_search.STATES:
         raise _build_bad_request("state", f"one of {', '.join(item_search.STATES)}")
     return item_search.ItemFilters(
         search=query.get("search", ""),
-        attributes=_parse_attributes(query),
+        attributes=_check_attributes(attributes),
         min_ratings=_parse_number(query, "min_ratings"),
         max_ratings=_parse_number(query, "max_ratings"),
         since=parse_since(query["since"]) if "since" in query else None,
@@ -178,18 +179,16 @@ def _build_filters(query: dict[str, str]) -> item_search.ItemFilters:
     )
 
 
-def _parse_attributes(query: dict[str, str]) -> list[tuple[str, str]]:
-    attributes = []
-    for name, value in query.items():
-        if not name.startswith(ATTRIBUTE_PREFIX):
-            continue
-        short = name.removeprefix(ATTRIBUTE_PREFIX)
-        if not item_search.is_attribute_name(short):
-            raise _build_bad_request(name[:60], "the name of an attribute is a text, and no number")
-        attributes.append((short, value))
+def _check_attributes(attributes: dict[str, str]) -> list[tuple[str, str]]:
+    for name in attributes:
+        if not item_search.is_attribute_name(name):
+            raise _build_bad_request(
+                f"{ATTRIBUTE_PREFIX}{name[:60]}",
+                "the name of an attribute is a text, and no number",
+            )
     if len(attributes) > MAX_ATTRIBUTES:
-        raise _build_bad_request(ATTRIBUTE_PREFIX, f"{MAX_ATTRIBUTES} attributes at most")
-    return attributes
+        raise _build_bad_request("attributes", f"{MAX_ATTRIBUTES} attributes at most")
+    return list(attributes.items())
 
 
 def _parse_number(query: dict[str, str], name: str) -> int | None:

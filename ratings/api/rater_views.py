@@ -10,11 +10,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api import pagination
-from core.api.parameters import parse_query_parameters, parse_rows
+from core.api.parameters import get_choice, parse_query_parameters, parse_rows
 from core.api.schema import (
     PAGE_PARAMETERS,
     build_one_or_many,
     build_page_serializer,
+    build_parameter,
     describe_delete,
     describe_get,
     describe_write,
@@ -66,16 +67,25 @@ class RatersView(ApiView):
         "listRaters",
         "Raters, for leads and viewers",
         build_page_serializer("ListedRater", RaterOut),
-        PAGE_PARAMETERS,
+        [
+            build_parameter("kind", "Only raters of this kind", enum=list(Rater.Kind.values)),
+            build_parameter("group", "Only raters of this group"),
+            *PAGE_PARAMETERS,
+        ],
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=Member.Role.VIEWER)
-        query = parse_query_parameters(request, pagination.PAGE_PARAMETER_NAMES)
+        query = parse_query_parameters(request, ("kind", "group", *pagination.PAGE_PARAMETER_NAMES))
+        raters = _get_raters(project)
+        if "kind" in query:
+            raters = raters.filter(kind=get_choice(query, "kind", Rater.Kind.values, default=""))
+        if "group" in query:
+            raters = raters.filter(group=query["group"])
 
         def read(
             after: pagination.CursorKey | None, size: int
         ) -> list[tuple[pagination.CursorKey, Any]]:
-            rows = _get_raters(project).filter(pk__gt=after[0] if after else 0).order_by("pk")
+            rows = raters.filter(pk__gt=after[0] if after else 0).order_by("pk")
             return [((rater.pk,), _format_rater(project, rater)) for rater in rows[:size]]
 
         return Response(pagination.paginate(request, query, key_length=1, read=read))

@@ -1,10 +1,15 @@
 from django.urls import path
 
+from ratings.exports.api import ExportView
+from ratings.items.deletion_api import DeletableProjectView
+
 from . import annotation_views, history_views, item_views, rater_views, views
 
 PROJECT = "projects/<int:project_id>/"
 
 urlpatterns = [
+    path(PROJECT, DeletableProjectView.as_view(), name="api-project"),
+    path(f"{PROJECT}export/", ExportView.as_view(), name="api-export"),
     path(f"{PROJECT}items/", item_views.ItemsView.as_view(), name="api-items"),
     path(f"{PROJECT}items/<path:item_key>/", item_views.ItemView.as_view(), name="api-item"),
     path(f"{PROJECT}raters/", rater_views.RatersView.as_view(), name="api-raters"),

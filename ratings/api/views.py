@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -47,7 +50,7 @@ ERROR_MESSAGES = {
         "Ratings in this project can no longer be changed. Your earlier answer is kept."
     ),
 }
-FILTERS = ("item", "rater", "question", "since", "withdrawn")
+FILTERS = ("item", "rater", "question", "label", "since", "withdrawn")
 
 
 class RatingsView(ApiView):
@@ -84,6 +87,7 @@ class RatingsView(ApiView):
             build_parameter("item", "Key of an item"),
             build_parameter("rater", "Key of a rater"),
             build_parameter("question", "Key of a question; all questions when left out"),
+            build_parameter("label", "Only ratings with this label"),
             build_parameter("since", "Changed at or after this ISO-8601 time"),
             build_parameter(
                 "withdrawn", "true: withdrawn ratings too, with label null", enum=["true", "false"]
@@ -99,6 +103,9 @@ class RatingsView(ApiView):
         questions = list(project.questions.prefetch_related("categories").order_by("pk"))
         if "question" in query:
             questions = [get_question(project, query["question"])]
+        if "label" in query:
+            label_filter = _build_label_filter(questions, query["label"])
+            querysets = [rows.filter(label_filter) for rows in querysets]
 
         def read(
             after: pagination.CursorKey | None, size: int
@@ -137,6 +144,20 @@ def _filter_rows(rows: Any, project: Project, query: dict[str, str]) -> Any:
     if withdrawn not in ("true", "false"):
         raise BadRequest("The query has invalid parameters.", fields={"withdrawn": "true or false"})
     return rows if withdrawn == "true" else rows.filter(code__gt=NO_CODE)
+
+
+def _build_label_filter(questions: Sequence[Question], label: str) -> Q:
+    """Return the filter of ratings with this label; raise BadRequest if no question has it."""
+    categories = [category for question in questions for category in question.categories.all()]
+    matching = [category for category in categories if category.label == label]
+    if not matching:
+        labels = dict.fromkeys(category.label for category in categories)
+        raise BadRequest(
+            "The query has invalid parameters.",
+            fields={"label": f"unknown label '{label[:60]}'; one of {', '.join(labels)}"},
+        )
+    alternatives = (Q(question=category.question_id, code=category.code) for category in matching)
+    return functools.reduce(operator.or_, alternatives)
 
 
 def _read_page(

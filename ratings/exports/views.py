@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -25,6 +26,13 @@ def export_ratings(request: HttpRequest, project_id: int, kind: str) -> HttpResp
     project, questions = _get_questions(request, project_id)
     if kind == "parquet" and not parquet_file.has_parquet():
         return parquet_file.build_missing_response()
+    return stream_ratings(project, questions, kind)
+
+
+def stream_ratings(
+    project: Project, questions: Sequence[Question], kind: str
+) -> StreamingHttpResponse:
+    """Return the response that streams the ratings of the questions in a format of FORMATS."""
     security_log.log_event("export", exported="ratings", kind=kind)
     iter_file, content_type = rating_files.FORMATS[kind]
     file_name = f"{slugify(project.name) or 'project'}-{project.pk}.{kind}"

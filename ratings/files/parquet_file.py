@@ -10,6 +10,8 @@ from typing import Any
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
+from core.api.errors import BadRequest
+
 ROWS_PER_GROUP = 20_000  # rows of a row group
 
 
@@ -25,6 +27,18 @@ def build_missing_response() -> HttpResponse:
         "and restart the server."
     )
     return HttpResponse(message, status=501, content_type="text/plain; charset=utf-8")
+
+
+def require_parquet_support(kind: str) -> None:
+    """Raise BadRequest where a program requests a Parquet file and pyarrow is not installed."""
+    if kind == "parquet" and not has_parquet():
+        raise BadRequest(
+            "Parquet is not available on this server.",
+            fields={
+                "format": "parquet needs pyarrow on the server: pip install -r"
+                " requirements-extra.txt; choose csv or jsonl"
+            },
+        )
 
 
 class ChunkBuffer:

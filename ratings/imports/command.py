@@ -52,6 +52,10 @@ SIMILAR_RATERS_NOTE = (
     "raters whose names differ only in capital letters or blanks are different raters: {}; correct "
     "them in the file if they are one"
 )
+SIMILAR_ITEMS_NOTE = (
+    "items whose IDs differ only in capital letters or blanks, or as 1 and 1.0 do, are different "
+    "items: {}; correct them in the file if they are one"
+)
 SINGLE_LABEL_NOTE = (
     "question '{key}' has one label in this file, '{label}', and a question needs two categories: "
     "'{other}' was added; --order names all of them, and Set-up changes them later"
@@ -237,6 +241,8 @@ def _add_check_results(run: ImportRun, result: FileResult) -> None:
     result.understood.add_skipped_records(summary["skipped_records"])
     if summary.get("similar_raters"):
         result.notes.append(SIMILAR_RATERS_NOTE.format("; ".join(summary["similar_raters"])))
+    if summary.get("similar_items"):
+        result.notes.append(SIMILAR_ITEMS_NOTE.format("; ".join(summary["similar_items"])))
     _add_label_notes(run, result)
     for group in group_problems(run.problems, summary["problem_counts"]):
         result.add_problem(**group.to_json())

@@ -190,10 +190,17 @@ class FileInterpretation:
 def list_columns(mapping: ImportMapping, head: TableHead) -> list[InterpretedColumn]:
     """Return the interpretation of each column: role, reason and details."""
     role_by_index = {index: role for role, index in mapping.columns.items()}
+    role_by_index |= dict.fromkeys(mapping.key_columns, "item")
     role_by_index |= dict.fromkeys(mapping.label_columns, "label")
     role_by_index |= dict.fromkeys(mapping.content_columns, "content")
     role_by_index |= dict.fromkeys(mapping.attribute_columns, "attribute")
-    value_role = {"wide": "rater_column", "counts": "count_column", "raters": "item_column"}
+    value_role = {
+        "wide": "rater_column",
+        "combinations": "rater_column",
+        "counts": "count_column",
+        "crossed": "count_column",
+        "raters": "item_column",
+    }
     columns = []
     for index, name in enumerate(head.names):
         role = role_by_index.get(index, "ignored")
@@ -235,6 +242,11 @@ def format_doubt(mapping: ImportMapping, head: TableHead) -> tuple[str, str]:
         "columns": _join_first_names(columns),
         "labels": _format_assignments("label", columns),
         "raters": _format_assignments("rater", columns),
+        "items": _format_assignments("item", columns),
+        "first_item": _format_assignments("item", columns[:1]),
+        "contents": _format_assignments("content", columns),
+        "first": "".join(columns[:1]),
+        "others": _join_first_names(columns[1:]),
         "n_sheets": len(mapping.sheet_titles),
         "sheets": _join_first_names(mapping.sheet_titles),
     }

@@ -141,7 +141,7 @@ def _write_rows(run: ImportRun) -> None:
         uploads.delete_upload(run.path)
         # Workers may have ignored the hints sent during the import.
         for question_id in services.get_answered_question_ids(run):
-            changes.announce(question_id)
+            changes.RATINGS_CHANGED.notify_on_commit(question_id)
     except FileNotFoundError:
         _mark_failed(run, "file_missing", "")
     except ImportStopped as error:

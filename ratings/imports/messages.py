@@ -16,24 +16,24 @@ MESSAGES: dict[str, str | Promise] = {
     "empty": _(
         "The file is empty. A line of column names and at least one rating or item are needed."
     ),
-    "too_large": _("The file has more than %(limit)s bytes (unpacked), the most that is allowed."),
+    "too_large": _("The file has more than %(limit)s bytes when unpacked, which is the limit."),
     # ZIP archives
     "zip": _(
         "This ZIP archive has no manifest. One table (CSV, Excel workbook, JSON) or export of "
         "another tool is needed beside the images, audio and video that it names."
     ),
     "zip_manifests": _(
-        "This ZIP archive has more than one table; take out all but the manifest: %(found)s."
+        "This ZIP archive has more than one table; keep only the manifest: %(found)s."
     ),
     "zip_broken": _("The ZIP archive cannot be unpacked: '%(value)s' is damaged or cut off."),
     "zip_cut": _("The ZIP archive or Excel workbook cannot be read: it is damaged or cut off."),
-    "zip_many": _("The ZIP archive holds too many files; %(limit)s at most are allowed."),
-    "zip_name": _("'%(value)s' in the ZIP archive leads out of it, or is no name of a file."),
+    "zip_many": _("The ZIP archive contains too many files; at most %(limit)s are allowed."),
+    "zip_name": _("'%(value)s' points outside the ZIP archive, or is not a file name."),
     "zip_duplicate_name": _("'%(value)s' occurs twice in the ZIP archive."),
     "zip_locked": _("'%(value)s' in the ZIP archive is protected by a password."),
     "zip_kind": _(
-        "'%(value)s' in the ZIP archive is no image, audio or video of a kind that can be "
-        "shown. Take it out."
+        "'%(value)s' in the ZIP archive is not an image, audio or video file that can be shown. "
+        "Remove it."
     ),
     "zip_large": _(
         "'%(value)s' in the ZIP archive has %(found)s bytes; %(limit)s at most are allowed."
@@ -45,10 +45,10 @@ MESSAGES: dict[str, str | Promise] = {
     "video_missing": _("The ZIP archive has no video '%(value)s', and none was uploaded before."),
     "pdf": _("This is a PDF document. %(allowed)s"),
     "html": _("This is an HTML or XML page. %(allowed)s"),
-    "binary": _("This is no text file. %(allowed)s"),
+    "binary": _("This is not a text file. %(allowed)s"),
     "conll": _(
-        "This is a CoNLL file: its labels belong to single words, and an answer is about a "
-        "whole item."
+        "This is a CoNLL file: it labels single words, but an answer is about a whole item. "
+        "Import one label for each text."
     ),
     # JSON
     "json": _(
@@ -73,12 +73,10 @@ MESSAGES: dict[str, str | Promise] = {
         "the sheet as CSV."
     ),
     "xlsx_formula": _(
-        "The cell holds a formula whose value is not stored in the workbook. Open and save it "
-        "in a spreadsheet program, or paste the values."
+        "The cell has a formula whose value is not stored in the workbook. Open and save the "
+        "workbook in a spreadsheet program, or paste values."
     ),
-    "xlsx_error": _(
-        "The cell holds the error '%(value)s' of a spreadsheet program; a value is needed."
-    ),
+    "xlsx_error": _("The cell has the spreadsheet error '%(value)s'. Enter a value instead."),
     "parquet": _("The Parquet file cannot be read further: it is damaged."),
     "parquet_missing": _(
         "This site cannot read Parquet files. Ask an administrator to install pyarrow."
@@ -89,42 +87,42 @@ MESSAGES: dict[str, str | Promise] = {
     "file_missing": _("The uploaded file is not there any more. Upload it again."),
     # Text and lines
     "bytes": _(
-        "Byte %(byte)s does not belong into a text in %(encoding)s. Choose the encoding "
-        "that the file was saved in."
+        "Byte %(byte)s is not valid in %(encoding)s. Choose the encoding that the file was saved "
+        "in."
     ),
-    "nul": _("There is a NUL character. Text of letters, digits and signs is needed."),
+    "nul": _("There is a NUL character, which text cannot contain."),
     "line_long": _("The line has more than %(limit)s characters, the most that is allowed."),
     "cell_long": _("A cell has more than %(limit)s characters, the most that is allowed."),
     "quote_open": _(
-        "A cell that begins with a quotation mark here is not closed. Quotation marks "
-        "inside a cell are doubled."
+        "The cell that begins with a quotation mark here is never closed. Double quotation "
+        "marks that belong to the cell."
     ),
     "invalid_quote": _(
-        "After a closing quotation mark comes neither a delimiter nor the line's end. "
-        "Quotation marks inside a cell are doubled."
+        "A closing quotation mark must be followed by a delimiter or the end of the line. "
+        "Double quotation marks that belong to the cell."
     ),
     "columns_many": _("%(found)s columns; %(limit)s at most are allowed."),
     # Header line
     "one_column": _(
-        "There is one column only. Columns are separated by a comma, a semicolon, a tab "
-        "or a vertical bar."
+        "There is only one column. Separate columns by a comma, a semicolon, a tab or a "
+        "vertical bar."
     ),
     "name_empty": _("Column %(place)s has no name. The first line names every column."),
     "duplicate_column_name": _(
-        "'%(name)s' names column %(first)s and column %(second)s. Each column needs a "
-        "name of its own."
+        "Column %(first)s and column %(second)s are both named '%(name)s'. Give each column a name "
+        "of its own; if the first line has ratings, add a line of column names above it."
     ),
     "no_names": _(
         "The column of labels is named '%(name)s', which is a label itself: "
         "the line of column names seems to be missing."
     ),
-    "only_names": _("There is a line of column names, but no rating below it."),
+    "only_names": _("There is a line of column names, but there are no ratings below it."),
     # Rows
-    "cells": _("%(found)s cells, where the line of names has %(wanted)s."),
+    "cells": _("%(found)s cells, but the line of column names has %(wanted)s."),
     "key_empty": _("The cell is empty. Each row needs an item, a rater and a label."),
     "key_long": _("'%(value)s…' has %(found)s characters; %(limit)s at most are allowed."),
     "surrogate": _("'%(value)s' holds half of a character (a lone surrogate), which is no text."),
-    "nul_text": _("A text holds a NUL character. Text of letters, digits and signs is needed."),
+    "nul_text": _("A text has a NUL character, which is not allowed."),
     "invalid_item": _("The item cannot be stored: %(why)s."),
     "conflicting_item": _(
         "Item '%(value)s' has '%(found)s' as its '%(field)s', but another content in line "
@@ -134,13 +132,11 @@ MESSAGES: dict[str, str | Promise] = {
         "'%(value)s' cannot be the ID of a question. Use up to 64 letters, digits, '_', "
         "'.' and '-'."
     ),
-    "questions_many": _(
-        "'%(value)s' is one question more than the %(limit)s that a project may have."
-    ),
+    "questions_many": _("A project can have %(limit)s questions, and '%(value)s' is one more."),
     "key_control": _(
-        "'%(value)s' holds a control character such as a line end, which is not allowed here."
+        "'%(value)s' contains a control character, such as a line break, which is not allowed."
     ),
-    "label_unknown": _("'%(value)s' is no label of this question; one of %(allowed)s."),
+    "label_unknown": _("'%(value)s' is not a label of this question. Allowed: %(allowed)s."),
     "labels_many": _(
         "%(found)s different labels; a question may have %(limit)s. If these are scores or "
         "measurements, `manage.py agreement FILE --scale interval` computes their agreement; "
@@ -152,14 +148,14 @@ MESSAGES: dict[str, str | Promise] = {
     ),
     "time": _("%(reason)s."),
     "guidelines": _(
-        "'%(value)s' is no version of guidelines: a whole number from 1 to %(limit)s, or "
-        "nothing, is needed."
+        "'%(value)s' is not a version of the guidelines. Use a whole number from 1 to %(limit)s, "
+        "or leave the cell empty."
     ),
     "repeats_many": _("Rater '%(rater)s' rates item '%(item)s' more than %(limit)s times."),
-    "nothing_usable": _("Nothing in the file can be imported. It holds %(reasons)s."),
+    "nothing_usable": _("Nothing in the file can be imported. It contains %(reasons)s."),
     "field_missing": _("The record has no '%(field)s'; it is needed in a file of this kind."),
     "count": _(
-        "'%(value)s' is no number of ratings: a whole number from 0 to %(limit)s is needed."
+        "'%(value)s' is not a number of ratings or items. Use a whole number from 0 to %(limit)s."
     ),
     "merged_labels": _(
         "The file has labels that were merged from several raters, and no rater's own answers. "
@@ -196,7 +192,7 @@ NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
     "cells": (_("Put a cell that contains the delimiter into quotation marks."), ""),
     "no_names": (_("Add a first line with the names of the columns."), ""),
     "guidelines": (
-        _("Choose no column as the version of the guidelines to leave it away."),
+        _("Leave the version of the guidelines out by choosing no column for it."),
         "--map guidelines=",
     ),
     "repeats_many": (_("Choose another column as the item ID."), "--map item=COLUMN"),

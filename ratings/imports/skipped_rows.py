@@ -15,7 +15,7 @@ MAX_VALUE_LENGTH = 100  # characters of a part of the file that is quoted
 # Reason -> description. The reasons are also keys of the output of `manage.py import_file`.
 SKIPPED_RECORD_REASONS: dict[str, str | Promise] = {
     "spans": _("labels of parts of a text (spans); an answer is about a whole item"),
-    "boxes": _("boxes, shapes and marks in a picture or a recording; an answer is about an item"),
+    "boxes": _("boxes, shapes and marks in an image or a recording; an answer is about an item"),
     "relations": _("relations between parts; an answer is about a whole item"),
     "several_labels": _("several labels at once; an answer is one label"),
     "free_text": _("free text where a label is needed"),

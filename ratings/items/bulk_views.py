@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
+from core.hooks import Hook
 from core.text import parse_id
 from projects.models import Item, Member, Project
 from projects.permissions import get_project
@@ -102,9 +103,8 @@ def _set_gold(request: HttpRequest, project: Project, ids: list[int]) -> None:
 
 
 # Actions on selected items; higher packages add theirs when the site starts.
-ACTIONS: dict[str, Callable[[HttpRequest, Project, list[int]], None]] = {
-    "withdraw": _withdraw,
-    "restore": _restore,
-    "request_ratings": _request_ratings,
-    "gold": _set_gold,
-}
+ACTIONS: Hook[Callable[[HttpRequest, Project, list[int]], None]] = Hook("actions_on_items")
+ACTIONS.register(_withdraw, "withdraw")
+ACTIONS.register(_restore, "restore")
+ACTIONS.register(_request_ratings, "request_ratings")
+ACTIONS.register(_set_gold, "gold")

@@ -112,7 +112,7 @@ def delete_project(request: HttpRequest, project_id: int) -> HttpResponse:
     """Confirm and start the deletion of the project."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     return _confirm_deletion(
-        request, project, Kind.PROJECT, project, name=project.name, back="project_settings"
+        request, project, Kind.PROJECT, project, name=project.name, back="project_archive"
     )
 
 

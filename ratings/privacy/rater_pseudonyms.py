@@ -79,4 +79,4 @@ def _rename_in_events(project: Project, renamed: Mapping[str, str]) -> None:
             event.data |= new_keys
             changed_events.append(event)
     Event.objects.bulk_update(changed_events, ["data"], batch_size=EVENTS_PER_BATCH)
-    hooks.notify_raters_renamed(project.pk, renamed)
+    hooks.RATERS_RENAMED.call(project.pk, renamed)

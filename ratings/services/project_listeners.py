@@ -34,9 +34,9 @@ def start_backfill_after_zone_change(project_id: int) -> None:
     for question_id in (
         Question.objects.filter(project=project_id).order_by("pk").values_list("pk", flat=True)
     ):
-        changes.announce(question_id)
+        changes.RATINGS_CHANGED.notify_on_commit(question_id)
 
 
 def notify_after_scale_change(question_id: int) -> None:
     """Notify listeners, after the commit, that the question's results have to be recomputed."""
-    changes.announce(question_id)
+    changes.RATINGS_CHANGED.notify_on_commit(question_id)

@@ -98,7 +98,7 @@ def record_batches(
             )
         record_sql.write_ratings(question.pk, rows, context, follow_up=follow_up)
         if rows:
-            changes.announce(question.pk)
+            changes.RATINGS_CHANGED.notify_on_commit(question.pk)
     return outcomes
 
 

@@ -82,7 +82,7 @@ def run_backfill_step(project_id: int) -> int | None:
             moved.append((pk, new_day))
     if moved:
         bulk.update_rows_by_id("ratings_rating", ["day"], moved)
-        changes.announce(question_id)
+        changes.RATINGS_CHANGED.notify_on_commit(question_id)
     return len(rows)
 
 

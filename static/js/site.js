@@ -5,6 +5,7 @@
    button[data-copy-address]   copies the address of this view: filter, question and weights stand in it
    time[data-moment="relative"]  tells how long ago it was, or the reader's own day; "exact": the reader's own time
    a[data-enlarge]             opens its picture over the page, as large as the window allows
+   form[data-guard]            warns before unsaved changes are left, and says so in its [data-unsaved]
    [data-poll="1"]             gets the event "poll" every so many seconds, while the page is seen (hx-trigger="poll") */
 (() => {
   "use strict";
@@ -134,6 +135,38 @@
   });
 
   takePlace();
+
+  // --- a form[data-guard] warns before its changes are left; "changed" from the start: it came back with errors
+
+  const guarded = new Map();
+  const serialize = (form) => new URLSearchParams(new FormData(form)).toString();
+
+  function isChanged(form) {
+    return guarded.has(form) && (form.dataset.guard === "changed" || serialize(form) !== guarded.get(form));
+  }
+
+  function showUnsaved() {
+    for (const form of guarded.keys()) {
+      const state = form.querySelector("[data-unsaved]");
+      const text = isChanged(form) ? state.dataset.unsaved : "";
+      if (state.textContent !== text) state.textContent = text;
+    }
+  }
+
+  for (const form of document.querySelectorAll("form[data-guard]")) {
+    guarded.set(form, serialize(form));
+    form.addEventListener("submit", () => guarded.delete(form));
+  }
+  for (const kind of ["input", "change", "click"]) document.addEventListener(kind, showUnsaved);
+  showUnsaved();
+  window.addEventListener("beforeunload", (event) => {
+    if ([...guarded.keys()].some(isChanged)) event.preventDefault();
+  });
+  // Back to a page that the browser kept: what it shows was sent, perhaps not stored.
+  window.addEventListener("pageshow", (event) => {
+    if (!event.persisted) return;
+    for (const form of document.querySelectorAll("form[data-guard]")) guarded.set(form, serialize(form));
+  });
 
   // --- moments: the server writes them in the zone of the project, the reader's is known here alone
 

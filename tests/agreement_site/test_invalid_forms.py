@@ -29,8 +29,9 @@ FORM_DATA: dict[str, dict[str, Any]] = {
     "settings/": {"name": ""},
     "settings/new-question/": {"text": "", **EMPTY_FORMSET},
     "settings/webhooks/": {"url": "http://example.org/"},
-    "settings/questions/severity/text/": {"text": ""},
-    "settings/questions/severity/categories/": {"scale": "none such", **EMPTY_FORMSET},
+    "settings/questions/severity/": {"text": "", "scale": "none such", **EMPTY_FORMSET},
+    "settings/guidelines/": {"guidelines": "x\x00"},
+    "settings/checks/": {"gold_percent": "99"},
     "settings/questions/severity/weights/": {"weights": "none such"},
     "people/add/": {"username": ""},
     "people/raters/RATER/": {"kind": "robot"},
@@ -48,8 +49,9 @@ FORM_DATA: dict[str, dict[str, Any]] = {
     "data/import/": {},
 }
 # Forms of a button or a list that offers no other values; an error is a message.
-# FileForm is the part of the import wizard's forms that all kinds of files share.
-FORMS_WITHOUT_PAGE = {"FileForm"}
+# FileForm is the part of the import wizard's forms that all kinds of files share, GeneralForm that
+# of a new project and of its settings.
+FORMS_WITHOUT_PAGE = {"FileForm", "GeneralForm"}
 
 
 @pytest.fixture

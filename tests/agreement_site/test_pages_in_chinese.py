@@ -327,7 +327,7 @@ INVALID_FORMS = [
         },
     ),
     ("{p}settings/", {"name": "", "overlap": "y", "time_zone": "x1"}),
-    ("{p}settings/questions/q1/text/", {"text": ""}),
+    ("{p}settings/questions/q1/", {"text": "", "c-TOTAL_FORMS": "0", "c-INITIAL_FORMS": "0"}),
     ("{p}people/add/", {"username": "1 2", "role": "king1", "account": "new"}),
     ("{p}data/import/", {}),
     ("/password/", {"old_password": "x1", "new_password1": "1", "new_password2": "2"}),

@@ -20,7 +20,7 @@ from events.models import Webhook
 from metrics.models import SavedView
 from projects import authentication
 from projects.models import ApiToken, Item, Member, Project, Rater
-from quality.models import Appeal, GoldIntervention
+from quality.models import Appeal, Gate, GoldIntervention
 
 # A request of this test also creates a view, whose ID the database chooses.
 VIEW_ID = 900_001
@@ -32,6 +32,7 @@ CALLERS = (
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 ACCESS_TABLE = Path(__file__).parent / "access.csv"
 
+# {caller} stands for the caller, where each creates something under another name.
 BODIES: dict[tuple[str, str], Any] = {
     ("api-projects", "POST"): {
         "name": "Another",
@@ -45,6 +46,15 @@ BODIES: dict[tuple[str, str], Any] = {
         ],
     },
     ("api-project", "PATCH"): {"name": "Renamed"},
+    ("api-archive", "POST"): {"archived": False},
+    ("api-invitations", "POST"): {"username": "friend-of-{caller}"},
+    ("api-questions", "POST"): {
+        "key": "{caller}",
+        "text": "?",
+        "scale": "nominal",
+        "categories": [{"label": "yes"}, {"label": "no"}],
+    },
+    ("api-question", "PATCH"): {"text": "How bad?"},
     ("api-weights", "POST"): {"weights": "linear"},
     ("api-items", "POST"): {"key": "i1", "body": {"text": "x"}},
     ("api-raters", "POST"): [{"key": "ann"}],
@@ -63,6 +73,11 @@ BODIES: dict[tuple[str, str], Any] = {
     ("api-webhook", "PATCH"): {"kinds": ["alert.opened"]},
     ("api-site-webhooks", "POST"): {"url": "https://example.org/hook"},
     ("api-site-webhook", "PATCH"): {"kinds": ["alert.opened"]},
+    ("api-gates", "POST"): {
+        "name": "nightly",
+        "rules": [{"measure": "coverage", "at_least": 0.5}],
+    },
+    ("api-gate", "PATCH"): {"rules": [{"measure": "coverage", "at_least": 0.6}]},
     ("api-next", "POST"): {"item": "i1", "answers": {"severity": "minor"}},
 }
 
@@ -74,9 +89,10 @@ QUERIES = {
 
 
 SITE_ROUTES = {
-    "api-schema", "api-projects", "api-site-audit-log", "api-site-events", "healthz", "livez",
-    "api-site-webhooks", "api-site-webhook", "api-site-webhook-rotate", "api-site-webhook-test",
-    "api-site-webhook-deliveries", "api-site-webhook-retry",
+    "api-index", "api-inbox", "api-schema", "api-projects", "api-site-audit-log",
+    "api-site-events", "healthz", "livez", "api-site-webhooks", "api-site-webhook",
+    "api-site-webhook-rotate", "api-site-webhook-test", "api-site-webhook-deliveries",
+    "api-site-webhook-retry",
 }  # fmt: skip
 
 
@@ -185,12 +201,14 @@ def build_path(route: str, project_id: int) -> str:
         {"project_id": project_id},
         {"project_id": project_id, "rater_key": "ann"},
         {"project_id": project_id, "item_key": "i1"},
+        {"project_id": project_id, "question_key": "severity"},
         {"project_id": project_id, "alert_id": 1},
         {"project_id": project_id, "appeal_id": 1},
         {"project_id": project_id, "intervention_id": 1},
         {"project_id": project_id, "view_id": VIEW_ID},
         {"project_id": project_id, "webhook_id": WEBHOOK_ID},
         {"project_id": project_id, "delivery_id": WEBHOOK_ID},
+        {"project_id": project_id, "gate_name": "release"},
         {"webhook_id": SITE_WEBHOOK_ID},
         {"delivery_id": SITE_WEBHOOK_ID},
     ):
@@ -224,12 +242,18 @@ def test_each_caller_gets_the_expected_status(
             pk=pk, project=owner, url="https://example.org/", nonce="x", created_at=timezone.now()
         )
         webhook.deliveries.create(pk=pk, next_at=timezone.now(), created_at=timezone.now())
+    Gate.objects.create(
+        project=project, question=question, name="release", created_at=timezone.now(),
+        changed_at=timezone.now(), rules=[{"measure": "open_alerts", "at_most": 0}],
+    )  # fmt: skip
     assign_items(project, "ann", "i1")
     path = build_path(route, project.pk)
     for method in METHODS:
         body = dump_json(BODIES.get((route, method), {}))
         statuses = {
-            caller: client.generic(method, path, body, content_type="application/json").status_code
+            caller: client.generic(
+                method, path, body.replace("{caller}", caller), content_type="application/json"
+            ).status_code
             for caller, client in clients.items()
         }
         assert (method, statuses) == (method, EXPECTED_STATUSES[route, method])
@@ -246,7 +270,8 @@ def dump_json(body: Any) -> str:
 def test_foreign_project_responds_like_a_missing_one(
     route: str, clients: dict[str, APIClient], project: Project
 ) -> None:
-    method = "GET" if EXPECTED_STATUSES[route, "GET"]["lead"] == 200 else "POST"
+    is_read = EXPECTED_STATUSES[route, "GET"]["lead"] in (200, 202)
+    method = "GET" if is_read else "POST"
     body = dump_json(BODIES.get((route, method)) or {})
     responses = [
         clients["stranger"].generic(

@@ -21,7 +21,8 @@ import pytest
 from tests.agreement_site.server.conftest import find_free_port, wait_for
 from tests.deployment import BASE_DIR, DEPLOY
 
-pytestmark = pytest.mark.drill
+# Everything that a clean image installs is downloaded first.
+pytestmark = [pytest.mark.drill, pytest.mark.timeout(900)]
 
 SYSTEM_STEPS = ("apt-get ", "useradd ")
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

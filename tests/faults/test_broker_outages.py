@@ -185,7 +185,7 @@ def test_error_after_the_commit_does_not_fail_the_rating(
     def listener(question_id: int) -> None:
         raise error
 
-    monkeypatch.setattr(changes.listeners, "registered", [listener])
+    monkeypatch.setattr(changes.RATINGS_CHANGED, "entries", {"listener": listener})
     response = post("saved")
     assert response.status_code == 200
     assert response.json()["created"] == 1
@@ -194,4 +194,4 @@ def test_error_after_the_commit_does_not_fail_the_rating(
 
 
 def test_commit_hook_sends_hints() -> None:
-    assert changes.listeners.registered == [hints.send_hint]
+    assert list(changes.RATINGS_CHANGED) == [hints.send_hint]

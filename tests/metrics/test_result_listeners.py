@@ -28,8 +28,8 @@ def notifications(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, bool]
         diagnosed = Diagnosis.objects.filter(question_id=question_id).exists()
         notifications.append((question_id, n_ratings, diagnosed))
 
-    monkeypatch.setattr(result_listeners.listeners, "registered", [])
-    result_listeners.listen(record_notification)
+    monkeypatch.setattr(result_listeners.RESULTS_CHANGED, "entries", {})
+    result_listeners.RESULTS_CHANGED.register(record_notification)
     return notifications
 
 

@@ -48,10 +48,13 @@ def test_browser_line_endings_create_no_version(
 ) -> None:
     change_project(project=project, by=lead, guidelines="# Rules\n\n- one\n- two\n")
     client = client_for(lead)
-    form = client.get(f"/projects/{project.pk}/settings/").context["form"]
+    form = client.get(f"/projects/{project.pk}/settings/guidelines/").context["form"]
     form_data = {name: form[name].value() for name in form.fields}
     form_data_with_crlf = {**form_data, "guidelines": form_data["guidelines"].replace("\n", "\r\n")}
-    assert client.post(f"/projects/{project.pk}/settings/", form_data_with_crlf).status_code == 302
+    assert (
+        client.post(f"/projects/{project.pk}/settings/guidelines/", form_data_with_crlf).status_code
+        == 302
+    )
     assert len(list_versions(project)) == 1
 
 

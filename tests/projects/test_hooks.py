@@ -13,8 +13,8 @@ from ratings.services import project_listeners
 
 @pytest.fixture(autouse=True)
 def _no_listeners(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_counters", "_zone_listeners", "_scale_listeners"):
-        monkeypatch.setattr(hooks, name, [])
+    for hook in (hooks.COUNT_IN_USE, hooks.ZONE_CHANGED, hooks.SCALE_CHANGED):
+        monkeypatch.setattr(hook, "entries", {})
 
 
 class FakeHookListener:
@@ -26,11 +26,9 @@ class FakeHookListener:
         self.scale_changes: list[int] = []
 
     def register(self) -> None:
-        hooks.register_hooks(
-            count_in_use=self.count_in_use,
-            zone_changed=self.zone_changed,
-            scale_changed=self.scale_changed,
-        )
+        hooks.COUNT_IN_USE.register(self.count_in_use)
+        hooks.ZONE_CHANGED.register(self.zone_changed)
+        hooks.SCALE_CHANGED.register(self.scale_changed)
 
     def count_in_use(self, question_id: int, codes: Iterable[int]) -> dict[int, int]:
         return {code: self.uses for code in codes if code < question_id}
@@ -46,8 +44,8 @@ def test_both_listeners_are_called_and_their_uses_add_up() -> None:
     first, second = FakeHookListener(uses=2), FakeHookListener(uses=5)
     first.register()
     second.register()
-    hooks.notify_time_zone_changed(3)
-    hooks.notify_scale_changed(4)
+    hooks.ZONE_CHANGED.call(3)
+    hooks.SCALE_CHANGED.call(4)
     assert first.zone_changes == second.zone_changes == [3]
     assert first.scale_changes == second.scale_changes == [4]
     # an iterator can be consumed only once, but both listeners need it
@@ -58,8 +56,8 @@ def test_listener_registered_twice_is_called_once() -> None:
     listener = FakeHookListener(uses=2)
     listener.register()
     listener.register()
-    hooks.notify_time_zone_changed(3)
-    hooks.notify_scale_changed(4)
+    hooks.ZONE_CHANGED.call(3)
+    hooks.SCALE_CHANGED.call(4)
     assert listener.zone_changes == [3]
     assert listener.scale_changes == [4]
     assert hooks.count_category_uses(1, [0]) == {0: 2}
@@ -67,9 +65,9 @@ def test_listener_registered_twice_is_called_once() -> None:
 
 def test_listener_may_register_a_single_hook() -> None:
     calls: list[int] = []
-    hooks.register_hooks(scale_changed=calls.append)
-    hooks.notify_time_zone_changed(3)
-    hooks.notify_scale_changed(4)
+    hooks.SCALE_CHANGED.register(calls.append)
+    hooks.ZONE_CHANGED.call(3)
+    hooks.SCALE_CHANGED.call(4)
     assert calls == [4]
     assert hooks.count_category_uses(1, [0]) == {}
 
@@ -77,6 +75,6 @@ def test_listener_may_register_a_single_hook() -> None:
 def test_starting_the_site_again_registers_nothing_twice() -> None:
     for _again in range(2):
         apps.get_app_config("ratings").ready()
-    assert hooks._counters == [project_listeners.count_ratings_by_code]
-    assert hooks._zone_listeners == [project_listeners.start_backfill_after_zone_change]
-    assert hooks._scale_listeners == [project_listeners.notify_after_scale_change]
+    assert list(hooks.COUNT_IN_USE) == [project_listeners.count_ratings_by_code]
+    assert list(hooks.ZONE_CHANGED) == [project_listeners.start_backfill_after_zone_change]
+    assert list(hooks.SCALE_CHANGED) == [project_listeners.notify_after_scale_change]

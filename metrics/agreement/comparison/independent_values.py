@@ -9,6 +9,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from scipy import special
+
+from metrics.agreement.estimate import CONFIDENCE_LEVEL, NORMAL_QUANTILE
+
 
 def compute_difference_margin(before: Mapping[str, Any], after: Mapping[str, Any]) -> float:
     """Return by how much two independent values must differ to be more than chance.
@@ -23,18 +27,21 @@ def compute_difference_margin(before: Mapping[str, Any], after: Mapping[str, Any
 
 
 def compute_difference_interval(
-    before: Mapping[str, Any], after: Mapping[str, Any]
+    before: Mapping[str, Any], after: Mapping[str, Any], *, n_differences: int = 1
 ) -> tuple[float, float] | None:
     """Return the 95% interval of the difference of two independent values, after less before.
 
-    before, after: value, low and high; None where one of them is undefined.
+    before, after: value, low and high; None where one of them is undefined. With so many
+    differences, all of their intervals hold in 95% of cases (Bonferroni).
     """
     numbers = [estimate[name] for estimate in (before, after) for name in ("value", "low", "high")]
     if None in numbers:
         return None
     value, low, high, new_value, new_low, new_high = numbers
     change = new_value - value
+    quantile = special.ndtri(1 - (1 - CONFIDENCE_LEVEL) / 2 / n_differences)
+    factor = float(quantile) / NORMAL_QUANTILE
     return (
-        change - math.hypot(new_value - new_low, high - value),
-        change + math.hypot(new_high - new_value, value - low),
+        change - factor * math.hypot(new_value - new_low, high - value),
+        change + factor * math.hypot(new_high - new_value, value - low),
     )

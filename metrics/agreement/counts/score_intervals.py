@@ -8,14 +8,29 @@ Donner & Eliasziw 1992, Statistics in Medicine 11, 1511-1519; Zou & Donner 2004,
 ones). So its variance is multiplied by a dispersion of 1 or more, as that of a generalized linear
 model is (Wedderburn 1974, Biometrika 61, 439-447): at the estimate, the interval is never narrower
 than t estimated standard errors.
+
+Where few items differ, the distribution of 1 - value is skewed, which a score limit ignores: one
+differing item of 20 would exclude the probability 0.008 of differing, although one of seven studies
+would then have such an item. So the upper limit is at least 1 minus the 5% quantile of the gamma
+distribution with the mean 1 - value and the variance at the estimate. Of a count of rare items this
+is the exact Poisson limit (Garwood 1936, Biometrika 28, 437-442), as in the modified Wilson
+interval (Brown, Cai & DasGupta 2001, Statistical Science 16, 101-133).
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
-from metrics.agreement.estimate import NORMAL_QUANTILE, ChanceCorrected, Floats, Limits, t_quantile
+from metrics.agreement.estimate import (
+    CONFIDENCE_LEVEL,
+    NORMAL_QUANTILE,
+    ChanceCorrected,
+    Floats,
+    Limits,
+    t_quantile,
+)
 
 from .urn_model import DEGREE, UrnModel, evaluate
 
@@ -24,6 +39,7 @@ _STEPS = np.array([0, 1 / 32, 1 / 8, 1 / 2, 1])[:, None]
 _PARTS = len(_STEPS) - 1
 _ROUNDS = 9  # of regula falsi; limits are exact to about 1e-7
 _NEWTON_ROUNDS = 6
+_SKEWED_SHAPE = 20  # of a gamma distribution; above about 12 the score limit is the larger one
 _NEWTON_TOLERANCE = 1e-7  # last step, relative to the distance from the value
 
 
@@ -112,10 +128,28 @@ def _solve(numbers: Floats, model: UrnModel) -> Floats:
             np.concatenate([lower, upper], axis=-1), ends.reshape(4, -1)
         ).reshape(2, -1)
     limits = 1 - scale * crossing
+    limits[1] = np.maximum(
+        limits[1], _compute_gamma_limits(value, dispersion * variance / z_square)
+    )
     limits[0] = np.minimum(np.maximum(limits[0], lowest), value)
     limits[1] = np.maximum(limits[1], value)
     limits[:, ~np.isfinite(margin)] = np.nan
     return np.asarray(limits.reshape(2, *shape))
+
+
+def _compute_gamma_limits(value: Floats, variance: Floats) -> Floats:
+    """Return the upper limits (n,) if 1 - value is gamma distributed with this variance (n,).
+
+    They are the values themselves where the distribution is not skewed.
+    """
+    distance = 1 - value
+    shape = distance**2 / np.maximum(variance, 1e-300)
+    is_skewed = (shape > 0) & (shape < _SKEWED_SHAPE)
+    shape = shape[is_skewed]
+    limits = value.copy()
+    quantile = special.gammaincinv(shape, 1 - CONFIDENCE_LEVEL)
+    limits[is_skewed] = 1 - distance[is_skewed] * quantile / shape
+    return limits
 
 
 def _list_piece_ends(centre: Floats, farthest: Floats, end: Floats) -> Floats:

@@ -18,16 +18,22 @@ raters, a change that kappa may not show, is the mean signed difference of their
 items (peers.py).
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from metrics.agreement.coefficients import fleiss
 from metrics.agreement.counts.additive import PairTables
 from metrics.agreement.counts.grouping import Ints, index_distinct, validate_ratings
 from metrics.agreement.estimate import Estimate, Floats, correct_for_chance, divide_or_nan
 from metrics.agreement.weights import as_weight_matrix
+
+MIN_SHARE = 0.2  # of the change; a smaller contribution sets nobody apart
+ERROR_RATE = 0.05  # probability that any contribution is called distinct by chance
+N_JACKKNIFE_GROUPS = 10  # of items
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,53 @@ class LeaveOneOutKappas:
         NaN where the change or the remaining kappa is undefined.
         """
         return np.asarray(change - (self.kappa[:, 1] - self.kappa[:, 0]), float)
+
+
+LeaveOut = Callable[["TwoPeriods", npt.NDArray[np.bool_]], LeaveOneOutKappas]
+
+
+def find_distinct_contributions(
+    periods: "TwoPeriods",
+    without: LeaveOneOutKappas,
+    leave_out: LeaveOut,
+    *,
+    variance_factor: float = 1.0,
+) -> npt.NDArray[np.bool_]:
+    """Return whether each contribution (G,) sets its rater, category or group apart.
+
+    It differs from the median contribution by a t test at ERROR_RATE over all of them (Bonferroni),
+    with the delete-a-group jackknife over items (Kott 2001, Journal of Official Statistics 17,
+    521-526), and both it and this difference are MIN_SHARE of the change or more. The median is
+    what leaving out an average rater does: if one of five raters changes, leaving out any other one
+    changes the result as well.
+
+    without: what leave_out returns of all ratings; leave_out: function of some of the items, and
+    which ratings (M,) they have; variance_factor: design effect of clusters.
+    """
+    change = periods.compute_change()
+    contributions = without.compute_contributions(change)
+    replicates = np.full((N_JACKKNIFE_GROUPS, contributions.size), np.nan)
+    for number, replicate in enumerate(replicates):
+        has_item = np.arange(len(periods.counts)) % N_JACKKNIFE_GROUPS != number
+        part, rows = periods.select_items(has_item)
+        without_part = leave_out(part, rows)
+        position = np.searchsorted(without.keys, without_part.keys)
+        replicate[position] = without_part.compute_contributions(part.compute_change())
+    df = N_JACKKNIFE_GROUPS - 1
+    is_defined = np.isfinite(contributions) & np.isfinite(replicates).all(axis=0)
+    if not is_defined.any():
+        return is_defined
+    replicates -= np.median(replicates[:, is_defined], axis=1, keepdims=True)
+    from_median = contributions - np.median(contributions[is_defined])
+    squares = (replicates - replicates.mean(axis=0)) ** 2
+    se = np.sqrt(variance_factor * df / N_JACKKNIFE_GROUPS * squares.sum(axis=0))
+    critical_t = special.stdtrit(df, 1 - ERROR_RATE / 2 / is_defined.sum())
+    least = MIN_SHARE * abs(change)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(
+            (np.abs(from_median) > np.maximum(critical_t * se, least))
+            & (contributions * np.sign(from_median) >= least)
+        )
 
 
 @dataclass(frozen=True)
@@ -132,6 +185,25 @@ class TwoPeriods:
         n_items = np.zeros((2, len(counts)), np.int64)
         np.add.at(n_items, (self.period, where.ravel()), 1)
         return fleiss.fleiss_kappa(counts, n_items, weights=self.w)
+
+    def compute_change(self) -> float:
+        """Return kappa of the later period less that of the earlier one, NaN where undefined."""
+        before, after = self._sum_items(self.period, 1).compute_kappa(self.w)[0][0]
+        return float(after - before)
+
+    def select_items(
+        self, has_item: npt.NDArray[np.bool_]
+    ) -> tuple["TwoPeriods", npt.NDArray[np.bool_]]:
+        """Return the periods with some of their items (N,), and which ratings (M,) these have."""
+        rows = has_item[self.item]
+        part = replace(
+            self,
+            item=self.item[rows],
+            rater=self.rater[rows],
+            code=self.code[rows],
+            counts=self.counts * has_item[:, None],
+        )
+        return part, rows
 
     def compute_without_each_rater(self) -> LeaveOneOutKappas:
         """Return kappa of both periods without each rater in turn."""

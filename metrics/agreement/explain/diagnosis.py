@@ -5,8 +5,8 @@
                           Epidemiol. 43, 543-549)
     rater_bias            raters use the categories unequally often (Stuart-Maxwell, Bonferroni over
                           pairs)
-    single_ratings        items with one rating tell nothing of agreement, but much of how often a
-                          category is used: Fleiss' kappa with and without them differs by > 0.05
+    single_ratings        items with one rating count for chance, not for agreement: Fleiss' kappa
+                          with and without them differs by > 0.05
     unequal_numbers       items have unequal numbers of two or more ratings and the two definitions
                           of Fleiss' kappa differ by > 0.01
     few_items             fewer than 30 items have two or more ratings
@@ -115,8 +115,8 @@ def _diagnose_prevalence(
     share = float(sums.totals[category] / sums.totals.sum())
     return DiagnosticFinding(
         "prevalence_paradox",
-        f"Raters agree on {observed:.0%} of comparisons, but {share:.0%} of all ratings are in one "
-        "category, so that much agreement is expected by chance: "
+        f"Raters agree in {observed:.0%} of comparisons, but {share:.0%} of all ratings are in one "
+        "category, so much of that agreement is expected by chance: "
         f"kappa is {kappa:.2f}, AC1 is {ac1:.2f}.",
         {
             "percent_agreement": observed,
@@ -169,7 +169,7 @@ def _diagnose_rare_category(
     return DiagnosticFinding(
         "rare_category",
         f"Only {n_rare} of {int(compared.sum())} items have an answer besides the most frequent "
-        "one: how well raters agree on these is hardly known.",
+        "one: too few to show how well raters agree on these.",
         {"category": frequent, "rare_items": n_rare, "shared_items": int(compared.sum())},
     )
 
@@ -192,9 +192,8 @@ def _diagnose_single_ratings(
         return None
     return DiagnosticFinding(
         "single_ratings",
-        f"{singles} items have one rating. They tell how often a category is used, and so what "
-        f"chance gives, but nothing of agreement: Fleiss' kappa is {pooled:.2f} with them and "
-        f"{without_singles:.2f} without.",
+        f"{singles} items have a single rating, which counts for chance but not for agreement: "
+        f"Fleiss' kappa is {pooled:.2f} with them and {without_singles:.2f} without.",
         {"single_items": singles, "fleiss_kappa": pooled, "fleiss_kappa_paired": without_singles},
     )
 
@@ -227,10 +226,9 @@ def _diagnose_unequal_numbers(
         return None
     return DiagnosticFinding(
         "unequal_numbers",
-        f"Items have {fewest} to {most} ratings, and it matters how often each category is used, "
-        f"from which chance is reckoned: Fleiss' kappa is {pooled:.3f} when all ratings count "
-        f"alike in that and {by_item:.3f} when all items do. Harder items may have got more "
-        "ratings.",
+        f"Items have {fewest} to {most} ratings, so the definition of chance matters: Fleiss' "
+        f"kappa is {pooled:.3f} if all ratings count equally and {by_item:.3f} if all items do. "
+        "Harder items may have more ratings.",
         {
             "fleiss_kappa": pooled,
             "fleiss_kappa_gwet": by_item,
@@ -319,8 +317,8 @@ def _diagnose_confusion(
     _ratio, a, b, share, expected = best
     return DiagnosticFinding(
         "confused_categories",
-        f"{share:.0%} of all disagreement is between two categories, {expected:.0%} would be by "
-        "their frequencies: the guidelines should draw the line between them more clearly.",
+        f"{share:.0%} of all disagreement is between two categories, where their frequencies alone "
+        f"would give {expected:.0%}. Check whether the guidelines distinguish them clearly.",
         {
             "category_a": a,
             "category_b": b,
@@ -344,8 +342,9 @@ def _diagnose_rater_bias(pairs: PairTables) -> DiagnosticFinding | None:
     a, b = int(pairs.rater_a[worst]), int(pairs.rater_b[worst])
     return DiagnosticFinding(
         "rater_bias",
-        f"{differing} of {tested} pairs of raters use the categories unequally often. The clearest "
-        f"pair differs by {abs(difference[category]):.0%} of its items in one category.",
+        f"{differing} of {tested} pairs of raters differ in how often they use the categories. "
+        f"The clearest pair differs by {abs(difference[category]):.0%} of its {int(table.sum())} "
+        "items in one category.",
         {
             "differing_pairs": differing,
             "tested_pairs": tested,
@@ -353,6 +352,7 @@ def _diagnose_rater_bias(pairs: PairTables) -> DiagnosticFinding | None:
             "rater_b": b,
             "category": category,
             "difference": float(difference[category]),
+            "shared_items": int(table.sum()),
             "p": float(test.p[worst]),
         },
     )
@@ -377,9 +377,9 @@ def _diagnose_consistency(
         return None
     return DiagnosticFinding(
         "consistency_only",
-        f"Raters put items in nearly the same order (mean correlation {mean_r:.2f}) but on "
-        f"different levels or with different spreads (mean quadratic kappa {mean_kappa:.2f}): "
-        "they are consistent without agreeing.",
+        f"Raters put items in nearly the same order (mean correlation {mean_r:.2f}), but on "
+        f"different levels or with different spreads (mean quadratic kappa {mean_kappa:.2f}). They "
+        "are consistent but do not agree.",
         {
             "mean_pearson": mean_r,
             "mean_quadratic_kappa": mean_kappa,

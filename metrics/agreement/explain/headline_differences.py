@@ -66,8 +66,9 @@ def compare_with_pair_mean(fleiss: float | None, mean: float | None) -> Diagnost
         return None
     return DiagnosticFinding(
         "fleiss_and_pairs",
-        f"Fleiss' kappa is {fleiss:.2f}, the mean over pairs {mean:.2f}: the former counts items "
-        "alike and takes chance from all ratings, the latter each pair's chance by shared items.",
+        f"Fleiss' kappa is {fleiss:.2f}, the mean over pairs {mean:.2f}. Fleiss' kappa weights "
+        "items equally and takes chance from all ratings; the mean weights pairs by their shared "
+        "items and takes chance from the two raters.",
         {"fleiss": fleiss, "pairs": mean},
     )
 
@@ -94,9 +95,8 @@ def compare_consistency(
         return None
     return DiagnosticFinding(
         "consistent_apart",
-        f"Raters are consistent (ICC(C,1) {consistency_icc:.2f}) "
-        f"but apart (ICC(A,1) {agreement:.2f}): "
-        f"their means differ by up to {level_difference:.2g}.",
+        f"Raters are consistent but on different levels: ICC(C,1) is {consistency_icc:.2f}, "
+        f"ICC(A,1) {agreement:.2f}, and their means differ by up to {level_difference:.2g}.",
         {
             "agreement": agreement,
             "consistency": consistency_icc,

@@ -20,7 +20,13 @@ import numpy.typing as npt
 from scipy import special
 
 from metrics.agreement.coefficients import cohen, two_raters
-from metrics.agreement.estimate import Floats, Value, divide_or_nan, wilson_interval
+from metrics.agreement.estimate import (
+    Floats,
+    Value,
+    build_proportion,
+    divide_or_nan,
+    wilson_interval,
+)
 
 NO_GOLD = "no_gold_ratings"
 PAUSE_EVIDENCE = 100.0  # evidence from which a pause is proposed
@@ -74,6 +80,31 @@ def compute_score(
         return GoldAnswerScore(0, 0, None, None, None, None, undefined, undefined)
     low, high = wilson_interval(right, n)
     return GoldAnswerScore(n, right, right / n, low, high, kappa["expected"], kappa, bias)
+
+
+def compute_team_accuracy(right: npt.ArrayLike, items: npt.ArrayLike) -> Value:
+    """Return the share of right answers (M,) with Wilson's interval, by item (M,).
+
+    The answers to an item are a cluster: the interval is that of M / D answers, with the design
+    effect D of the ratio estimator, at least 1; where all answers are right or all wrong, D is the
+    mean size of a cluster, weighted by answers.
+    """
+    answers = np.asarray(right, float)
+    _distinct, index = np.unique(np.asarray(items), return_inverse=True)
+    n, n_items = answers.size, int(index.max(initial=-1)) + 1
+    if n == 0:
+        return build_proportion(None, None, n_items=0, n_ratings=0, reason=NO_GOLD)
+    share = float(answers.mean())
+    sizes = np.bincount(index, minlength=n_items)
+    spread = share * (1 - share) * n
+    effect = float((sizes**2).sum()) / n
+    if spread > 0 and n_items > 1:
+        differences = np.bincount(index, answers - share, n_items)
+        variance = n_items / (n_items - 1) * float((differences**2).sum())
+        effect = max(1.0, variance / spread)
+    n_independent = n / effect
+    interval = wilson_interval(share * n_independent, n_independent)
+    return build_proportion(share, interval, n_items=n_items, n_ratings=n)
 
 
 @dataclass(frozen=True)
@@ -130,7 +161,29 @@ def exam_pass_probability(
     beta: float = 0.05,
     max_answers: int = 50,
 ) -> float:
-    """Return the exact probability that a rater who is right with probability p passes the exam.
+    """Return the exact probability that a rater who is right with probability p passes the exam."""
+    rules = {"p_fail": p_fail, "p_pass": p_pass, "alpha": alpha, "beta": beta}
+    return _follow_exam(p, **rules, max_answers=max_answers)[0]
+
+
+def expected_exam_length(
+    p: float,
+    *,
+    p_fail: float = 0.6,
+    p_pass: float = 0.8,
+    alpha: float = 0.05,
+    beta: float = 0.05,
+    max_answers: int = 50,
+) -> float:
+    """Return the expected number of answers of a rater who is right with probability p."""
+    rules = {"p_fail": p_fail, "p_pass": p_pass, "alpha": alpha, "beta": beta}
+    return _follow_exam(p, **rules, max_answers=max_answers)[1]
+
+
+def _follow_exam(
+    p: float, *, p_fail: float, p_pass: float, alpha: float, beta: float, max_answers: int
+) -> tuple[float, float]:
+    """Return the probability to pass and the expected number of answers.
 
     It follows the distribution of undecided raters after each answer.
     """
@@ -138,9 +191,10 @@ def exam_pass_probability(
         raise ValueError(f"0 < p_fail < p_pass < 1, not p_fail {p_fail:g}, p_pass {p_pass:g}")
     right_step, wrong_step = math.log(p_pass / p_fail), math.log((1 - p_pass) / (1 - p_fail))
     upper, lower = math.log((1 - beta) / alpha), math.log(beta / (1 - alpha))
-    passed = 0.0
+    passed = length = 0.0
     undecided = np.ones(1)  # by the number of right answers
     for n_answers in range(1, max_answers + 1):
+        length += float(undecided.sum())
         reached = np.zeros(n_answers + 1)
         reached[1:] += undecided * p
         reached[:-1] += undecided * (1 - p)
@@ -148,7 +202,7 @@ def exam_pass_probability(
         llr = n_right * right_step + (n_answers - n_right) * wrong_step
         passed += float(reached[llr >= upper].sum())
         undecided = np.where((llr < upper) & (llr > lower), reached, 0.0)
-    return passed + float(undecided[llr >= 0].sum())
+    return passed + float(undecided[llr >= 0].sum()), length
 
 
 def compute_evidence(answers: npt.ArrayLike, p0: float = 0.7) -> Floats:

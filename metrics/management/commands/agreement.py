@@ -209,7 +209,7 @@ def _compute_results(options: Mapping[str, Any]) -> _FileResults:
         file_statistics.compute_pair_statistics(ratings, options["pair"], scale)
         if options["pair"]
         else None,
-        file_statistics.compute_score_agreement(ratings, options["scores"])
+        file_statistics.compute_file_score_agreement(ratings, options["scores"])
         if options["scores"]
         else None,
     )

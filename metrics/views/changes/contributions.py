@@ -27,6 +27,11 @@ class Contribution:
     of_items: bool = False
 
     @property
+    def is_distinct(self) -> bool:
+        """True if the contribution sets its name apart; False if stored before this was tested."""
+        return self.values["contribution"] is not None and bool(self.values.get("is_distinct"))
+
+    @property
     def label(self) -> str:
         return (
             self.name

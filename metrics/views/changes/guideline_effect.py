@@ -48,7 +48,7 @@ class VersionAgreement:
 class GuidelineEffect:
     """The change of agreement from one version of the guidelines to the next.
 
-    ``low``, ``high``: 95% interval of the change (Zou & Donner 2008).
+    ``low``, ``high``: interval of the change (Zou & Donner 2008); 95% for all changes of the page.
     """
 
     before: VersionAgreement
@@ -131,12 +131,15 @@ def list_effects(agreements: list[VersionAgreement]) -> list[GuidelineEffect]:
     Versions without a value are left out; values of two coefficients are not compared.
     """
     with_value = [agreement for agreement in agreements if agreement.estimate is not None]
+    changes = [
+        (before, after) for before, after in pairwise(with_value) if before.name == after.name
+    ]
     effects = []
-    for before, after in pairwise(with_value):
+    for before, after in changes:
         old, new = before.estimate, after.estimate
-        if old is None or new is None or before.name != after.name:
+        if old is None or new is None:
             continue
-        limits = compute_difference_interval(old, new)
+        limits = compute_difference_interval(old, new, n_differences=len(changes))
         if limits is not None:
             effects.append(GuidelineEffect(before, after, new["value"] - old["value"], *limits))
     return effects

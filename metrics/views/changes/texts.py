@@ -19,8 +19,6 @@ from metrics.views.common.trends.period_comparison import LAST_TWO, PeriodCompar
 
 from .contributions import ChangeExplanation, Contribution
 
-MIN_SHARE = 0.2  # contributions with a smaller share of the change get no sentence
-
 
 def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation) -> list[str]:
     """Return sentences on the change, whether it is more than chance, and what explains it."""
@@ -39,7 +37,7 @@ def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation
         name = names[undefined]
         why = display_names.get_undefined_reason(side["reason"])
         return [
-            _("There is no move to explain: agreement in %(period)s is undefined, %(why)s.")
+            _("There is no change to explain: agreement in %(period)s is undefined, %(why)s.")
             % {"period": name, "why": why}
         ]
     numbers = {
@@ -47,7 +45,7 @@ def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation
         for name, estimate in (("before", before), ("after", after))
     }
     if abs(move) < 0.005:
-        template = _("Agreement stayed at %(before)s between %(from)s and %(to)s, then %(after)s.")
+        template = _("Agreement hardly changed: %(before)s in %(from)s and %(after)s in %(to)s.")
     elif not explanation.is_clear:
         template = _("Agreement was %(before)s in %(from)s and %(after)s in %(to)s.")
     elif move < 0:
@@ -60,8 +58,9 @@ def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation
     elif not explanation.is_clear:
         lines.append(
             _(
-                "Items dealt to the two periods at random differ as much in more than 5 of 100 "
-                "cases: it may be chance, and so may what seems to explain it."
+                "If the items are assigned to the two periods at random, agreement changes as much "
+                "in more than 5 of 100 cases. The change may be chance, and so may its apparent "
+                "causes."
             )
         )
     else:
@@ -76,23 +75,23 @@ def _describe_no_clear_change(comparison: PeriodComparison) -> str:
     """Return that the last two periods are shown because there is no clear change."""
     if comparison.n_changes == 0:
         return _(
-            "One of the two has few items: what moved between them may be chance, and so may what "
-            "seems to explain it."
+            "One of the two periods has few items. The change may be chance, and so may its "
+            "apparent causes."
         )
     if comparison.n_changes == 1:
         return _(
-            "That is the only move between neighbouring periods with enough items, and it may be "
-            "chance; so may what seems to explain it."
+            "This is the only change between consecutive periods with enough items. It may be "
+            "chance, and so may its apparent causes."
         )
     if comparison.span == PeriodUnit.MONTH:
         template = _(
-            "None of the last %(n)s moves from month to month is beyond chance. These are the last "
-            "two months, and what seems to explain their difference may be chance."
+            "None of the last %(n)s changes from month to month is beyond chance. These are the "
+            "last two months; the apparent causes of their difference may be chance."
         )
     else:
         template = _(
-            "None of the last %(n)s moves from week to week is beyond chance. These are the last "
-            "two weeks, and what seems to explain their difference may be chance."
+            "None of the last %(n)s changes from week to week is beyond chance. These are the "
+            "last two weeks; the apparent causes of their difference may be chance."
         )
     return template % {"n": format_count(comparison.n_changes)}
 
@@ -106,42 +105,36 @@ def _describe_shift(shift: Mapping[str, Any]) -> str:
     }
     return (
         _(
-            "%(a)s moved against %(b)s: a mean difference of %(before)s became %(after)s on the "
-            "items that both rated."
+            "The mean difference between %(a)s and %(b)s on the items that both rated changed from "
+            "%(before)s to %(after)s."
         )
         % params
     )
 
 
 def _list_main_contributions(explanation: ChangeExplanation, move: float) -> list[Contribution]:
-    """Return the largest contribution of each kind, where it explains enough of the change."""
+    """Return the largest contribution of each kind to the change that sets its name apart."""
     strongest = []
     for parts in (
         explanation.raters,
         explanation.categories,
         *(parts for _name, parts in explanation.attributes),
     ):
-        shares = [
-            (part.values["contribution"] / move, part)
-            for part in parts
-            if part.values["contribution"] is not None
-        ]
+        shares = [(part.values["contribution"] / move, part) for part in parts if part.is_distinct]
         share, part = max(shares, key=lambda pair: pair[0], default=(0.0, None))
-        if part is not None and share >= MIN_SHARE:
+        if part is not None and share > 0:
             strongest.append(part)
     return strongest
 
 
 def _list_opposing_raters(explanation: ChangeExplanation, move: float) -> list[Contribution]:
-    """Return the rater with the largest opposite contribution, where it is large enough."""
+    """Return the rater with the largest opposite contribution that sets the rater apart."""
     shares = [
         (part.values["contribution"] / move, part)
         for part in explanation.raters
-        if part.values["contribution"]
+        if part.is_distinct
     ]
-    return [
-        part for share, part in sorted(shares, key=lambda pair: pair[0])[:1] if share <= -MIN_SHARE
-    ]
+    return [part for share, part in sorted(shares, key=lambda pair: pair[0])[:1] if share < 0]
 
 
 def _describe_opposing(part: Contribution) -> str:
@@ -152,8 +145,8 @@ def _describe_opposing(part: Contribution) -> str:
     }
     return (
         _(
-            "%(name)s pulled the other way: without, it would have gone from %(before)s to "
-            "%(after)s."
+            "%(name)s had the opposite effect: without this rater, agreement would have gone from "
+            "%(before)s to %(after)s."
         )
         % values
     )
@@ -166,17 +159,22 @@ def _describe_contribution(part: Contribution) -> str:
         "after": format_number(part.values["after"]),
     }
     if part.rater:
-        return _("Without %(name)s it would have gone from %(before)s to %(after)s.") % values
+        return (
+            _("Without %(name)s, agreement would have gone from %(before)s to %(after)s.") % values
+        )
     if not part.of_items:
         return (
-            _("Without the ratings “%(name)s” it would have gone from %(before)s to %(after)s.")
+            _(
+                "Without the ratings “%(name)s”, agreement would have gone from %(before)s to "
+                "%(after)s."
+            )
             % values
         )
     values["kind"] = part.kind
     return (
         _(
-            "Without the items with %(kind)s “%(name)s” it would have gone from %(before)s to "
-            "%(after)s."
+            "Without the items with %(kind)s “%(name)s”, agreement would have gone from "
+            "%(before)s to %(after)s."
         )
         % values
     )

@@ -14,7 +14,9 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from core.hooks import Hook
 from core.web import tables
+from core.web.links import has_links
 from metrics.results.pairs import pair_results
 from metrics.scale import get_weighted_name
 from metrics.views.changes import bar_chart, contributions
@@ -37,7 +39,9 @@ Annotations = Sequence[tuple[str, str]]  # (day, text)
 
 # Functions that return annotations of the trend of a question, or of one of its raters. Packages
 # above register theirs at startup.
-ANNOTATION_SOURCES: list[Callable[[Question, Rater | None], Annotations]] = []
+ANNOTATION_SOURCES: Hook[Callable[[Question, Rater | None], Annotations]] = Hook(
+    "annotations_of_trends"
+)
 
 
 @login_required
@@ -220,7 +224,8 @@ def _build_pair_matrix(request: HttpRequest, selection: Selection) -> ChartData:
             for name in ("value", "low", "high", "n_items"):
                 row[name] = pair.kappa[name]
             row["wide"] = pair.is_uncertain
-            row["url"] = f"{pair_url}&{urlencode({'a': first.key, 'b': second.key})}"
+            if has_links():
+                row["url"] = f"{pair_url}&{urlencode({'a': first.key, 'b': second.key})}"
             rows.append(row)
     defined_pairs = {(row["a"], row["b"]) for row in rows}
     keys = [rater.key for rater in raters]

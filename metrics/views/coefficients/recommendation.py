@@ -97,7 +97,5 @@ def list_purposes(facts: HeadlineFacts, *, n_models: int) -> list[CoefficientPur
         CoefficientPurpose(_("Do two raters use the categories alike?"), "stuart_maxwell", PAIR)
     )
     if n_models:
-        suggestions.append(
-            CoefficientPurpose(_("Can a model stand in for people?"), "groups", RATERS)
-        )
+        suggestions.append(CoefficientPurpose(_("Can a model replace people?"), "groups", RATERS))
     return suggestions

@@ -30,8 +30,8 @@ def format_cluster_note(cluster: Mapping[str, Any] | None) -> str:
     if cluster["n_clusters"] is None:
         return (
             _(
-                "The intervals do not take into account yet that items with the same "
-                "“%(attribute)s” are alike; this is being computed."
+                "The intervals do not treat items with the same “%(attribute)s” as clusters yet; "
+                "this is being computed."
             )
             % params
         )
@@ -40,8 +40,8 @@ def format_cluster_note(cluster: Mapping[str, Any] | None) -> str:
     if cluster["n_clusters"] < 2:
         return (
             _(
-                "All compared items have the same “%(attribute)s”: nothing tells how much "
-                "agreement differs elsewhere, so there is no interval."
+                "All compared items have the same “%(attribute)s”. They do not show how much "
+                "agreement varies between clusters, so there is no interval."
             )
             % params
         )
@@ -53,10 +53,10 @@ def format_cluster_note(cluster: Mapping[str, Any] | None) -> str:
     }
     sentence = (
         ngettext(
-            "Intervals take into account that items with the same “%(attribute)s” are alike: "
-            "%(items)s item in %(clusters)s clusters (design effect %(effect)s).",
-            "Intervals take into account that items with the same “%(attribute)s” are alike: "
-            "%(items)s items in %(clusters)s clusters (design effect %(effect)s).",
+            "Intervals treat items with the same “%(attribute)s” as a cluster: %(items)s item in "
+            "%(clusters)s clusters (design effect %(effect)s).",
+            "Intervals treat items with the same “%(attribute)s” as a cluster: %(items)s items in "
+            "%(clusters)s clusters (design effect %(effect)s).",
             cluster["n_items"],
         )
         % params
@@ -64,7 +64,7 @@ def format_cluster_note(cluster: Mapping[str, Any] | None) -> str:
     if cluster["reliable"]:
         return sentence
     warning = (
-        _("With fewer than %(least)s clusters no interval can be relied on: it may be too narrow.")
+        _("With fewer than %(least)s clusters, the interval is unreliable and may be too narrow.")
         % params
     )
     return f"{sentence} {warning}"

@@ -27,6 +27,8 @@ from metrics.results.raters import rater_periods
 from projects import hidden_names
 from projects.models import Project, QueueOrder, Rater
 
+from . import population
+from .population import PopulationLink
 from .selection import Selection
 
 NO_CHOICES: dict[str, Any] = {"attributes": {}, "groups": {}, "models": False}
@@ -84,6 +86,7 @@ class FilterBar:
     choices: list[FilterField]
     other_parameters: list[tuple[str, str]]  # the other parameters of the URL
     cleared_url: str
+    populations: list[PopulationLink]
 
     @property
     def fields(self) -> list[tuple[FilterField, FilterChip | None]]:
@@ -112,6 +115,8 @@ class FilterBar:
             FilterChip(_format_filter_part(name, value), _build_url_without(request, name), name)
             for name, value in parameters.items()
         ]
+        if selection.filter.kind:  # has the switch instead of a field
+            other_parameters.append(("kind", selection.filter.kind))
         if excluded_keys := selection.filter.excluded_raters:
             other_parameters.append(
                 ("exclude", parameters["exclude"])
@@ -126,6 +131,12 @@ class FilterBar:
             _build_fields(selection, choices),
             other_parameters,
             _build_url_without(request, *parameters),
+            population.list_links(
+                request,
+                selection,
+                has_models=choices["models"],
+                transient=TRANSIENT_PARAMETERS,
+            ),
         )
 
 
@@ -252,9 +263,6 @@ def _build_fields(selection: Selection, choices: dict[str, Any]) -> list[FilterF
     """Return the selects with more than one option, and those with a selected value."""
     active = selection.filter
     fields = []
-    if choices["models"] or active.kind:
-        kinds = [("human", _("people")), ("model", _("models"))]
-        fields.append(FilterField("kind", _("Raters"), active.kind, kinds))
     if choices["groups"] or active.group:
         fields.append(
             FilterField(

@@ -33,8 +33,8 @@ class Freshness:
         return False
 
     @property
-    def pending(self) -> bool:
-        """True while a worker computes the results and there is nothing to show."""
+    def is_awaiting_result(self) -> bool:
+        """True while a worker computes the first result, so that there is nothing to show."""
         return False
 
     @property
@@ -73,7 +73,7 @@ class MultiQuestionFreshness:
 
     states: Mapping[int, CountState]
     uncounted: int
-    has_filter = pending = False
+    has_filter = is_awaiting_result = False
 
     @classmethod
     def for_questions(cls, questions: Sequence[Question]) -> MultiQuestionFreshness:
@@ -128,7 +128,7 @@ class FilteredFreshness(Freshness):
     row: FilteredResult
 
     @property
-    def pending(self) -> bool:
+    def is_awaiting_result(self) -> bool:
         return self.has_filter and self.row.computed_at is None
 
     @property

@@ -77,7 +77,7 @@ def build_steps(
             version,
             has_guidelines,
             _("Write them"),
-            build_url("project_settings", "#guidelines-title"),
+            build_url("guidelines_settings"),
         ),
         SetupStep(
             _("Raters"),

@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from core.web.links import render_link
 from metrics.agreement.explain import bands
 from metrics.agreement.headline import FLEISS
 from metrics.models import Diagnosis
@@ -98,7 +99,7 @@ def build_outlier_sentences(keys: list[str], project: int, query: str) -> list[S
             "items, among them {names}."
         )
         page, question = reverse("raters", args=[project]), query.partition("&")[0]
-        count_link = format_html('<a href="{}?{}">{}</a>', page, question, format_count(len(keys)))
+        count_link = render_link(page, format_count(len(keys)), query=question)
         return [format_html(template, n=count_link, names=names)]
     template_few = ngettext(
         "{names} agrees less with the others than these do with each other on the same items.",
@@ -110,7 +111,7 @@ def build_outlier_sentences(keys: list[str], project: int, query: str) -> list[S
 
 def _build_rater_link(key: str, project: int, query: str) -> SafeString:
     page = reverse("rater", args=[project, key])
-    return format_html('<a href="{}?{}">{}</a>', page, query, key)
+    return render_link(page, key, query=query)
 
 
 SentenceBuilder = Callable[[dict[str, Any], list[str], dict[int, str]], str]
@@ -145,9 +146,9 @@ def _describe_unequal_numbers(
     values: dict[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "Items have %(fewest)s to %(most)s ratings, and it matters how often each category is "
-        "used, from which chance is reckoned: Fleiss’ kappa is %(pooled)s when all ratings count "
-        "alike in that and %(by_item)s when all items do. Harder items may have got more ratings."
+        "Items have %(fewest)s to %(most)s ratings, so the definition of chance matters: Fleiss’ "
+        "kappa is %(pooled)s if all ratings count equally and %(by_item)s if all items do. Harder "
+        "items may have more ratings."
     ) % {
         "fewest": format_count(values["fewest_ratings"]),
         "most": format_count(values["most_ratings"]),
@@ -161,12 +162,10 @@ def _describe_single_ratings(
 ) -> str:
     n = values["single_items"]
     return ngettext(
-        "%(n)s item has one rating: it tells how often a category is used, and so what chance "
-        "gives, but nothing of agreement. Fleiss’ kappa is %(pooled)s with it and %(paired)s "
-        "without; alpha leaves it out.",
-        "%(n)s items have one rating: they tell how often a category is used, and so what chance "
-        "gives, but nothing of agreement. Fleiss’ kappa is %(pooled)s with them and %(paired)s "
-        "without; alpha leaves them out.",
+        "%(n)s item has a single rating, which counts for chance but not for agreement: Fleiss’ "
+        "kappa is %(pooled)s with it and %(paired)s without. Alpha ignores it.",
+        "%(n)s items have a single rating, which counts for chance but not for agreement: Fleiss’ "
+        "kappa is %(pooled)s with them and %(paired)s without. Alpha ignores them.",
         n,
     ) % {
         "n": format_count(n),
@@ -193,8 +192,8 @@ def _describe_confused_categories(
     if "expected_share" in values:
         template = _(
             "%(share)s of all disagreement (%(n)s comparisons) is between “%(one)s” and "
-            "“%(other)s”, where their frequencies alone would give %(expected)s: the guidelines "
-            "should draw the line between them more clearly."
+            "“%(other)s”, where their frequencies alone would give %(expected)s. Check whether the "
+            "guidelines distinguish them clearly."
         )
     else:  # a report of an older release, which did not compare with the frequencies
         template = _("%(share)s of all disagreement is between “%(one)s” and “%(other)s”.")
@@ -210,11 +209,20 @@ def _describe_confused_categories(
 def _describe_rater_bias(values: dict[str, Any], labels: list[str], names: dict[int, str]) -> str:
     a, b = names.get(values["rater_a"], "?"), names.get(values["rater_b"], "?")
     more, less = (a, b) if values["difference"] > 0 else (b, a)
-    return _(
-        "%(differing)s of %(tested)s pairs of raters use the categories unequally often. Clearest: "
-        "%(more)s says "
-        "“%(label)s” more often than %(less)s, by %(difference)s of the items both rated."
-    ) % {
+    if "shared_items" in values:
+        template = _(
+            "%(differing)s of %(tested)s pairs of raters differ in how often they use the "
+            "categories. Clearest: %(more)s chooses “%(label)s” more often than %(less)s, by "
+            "%(difference)s of the %(n)s items that both rated."
+        )
+    else:  # a report of an older release
+        template = _(
+            "%(differing)s of %(tested)s pairs of raters differ in how often they use the "
+            "categories. Clearest: %(more)s chooses “%(label)s” more often than %(less)s, by "
+            "%(difference)s of the items that both rated."
+        )
+    return template % {
+        "n": format_count(values.get("shared_items", 0)),
         "differing": format_count(values["differing_pairs"]),
         "tested": format_count(values["tested_pairs"]),
         "more": more,
@@ -228,9 +236,9 @@ def _describe_consistency_only(
     values: dict[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "Raters put items in nearly the same order (mean correlation %(r)s) but on different "
-        "levels or with different spreads (mean quadratic kappa %(kappa)s): they are consistent "
-        "without agreeing."
+        "Raters put items in nearly the same order (mean correlation %(r)s), but on different "
+        "levels or with different spreads (mean quadratic kappa %(kappa)s). They are consistent "
+        "but do not agree."
     ) % {
         "r": format_number(values["mean_pearson"]),
         "kappa": format_number(values["mean_quadratic_kappa"]),
@@ -240,9 +248,9 @@ def _describe_consistency_only(
 def _describe_few_items(values: dict[str, Any], _labels: list[str], _names: dict[int, str]) -> str:
     shared = values["shared_items"]
     return ngettext(
-        "Based on %(n)s item with two or more ratings. With fewer than 30 items it may be far off.",
-        "Based on %(n)s items with two or more ratings. With fewer than 30 items it may "
-        "be far off.",
+        "Based on %(n)s item with two or more ratings. With fewer than 30, the value is uncertain.",
+        "Based on %(n)s items with two or more ratings. With fewer than 30, the value is "
+        "uncertain.",
         shared,
     ) % {"n": format_count(shared)}
 
@@ -276,9 +284,9 @@ def _describe_fleiss_and_pairs(
     values: dict[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "Fleiss’ kappa is %(fleiss)s, the mean over pairs %(pairs)s. Fleiss’ counts every item "
-        "alike and takes chance from all ratings together; the mean counts pairs by their shared "
-        "items and takes chance from the two raters alone."
+        "Fleiss’ kappa is %(fleiss)s, the mean over pairs %(pairs)s. Fleiss’ kappa weights items "
+        "equally and takes chance from all ratings; the mean weights pairs by their shared items "
+        "and takes chance from the two raters."
     ) % {"fleiss": format_number(values["fleiss"]), "pairs": format_number(values["pairs"])}
 
 
@@ -286,8 +294,9 @@ def _describe_consistency_without_agreement(
     values: dict[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "Raters are consistent but apart: ICC(C,1) is %(consistency)s, ICC(A,1) %(agreement)s, and "
-        "their means differ by up to %(apart)s. Where only the order counts, read the former."
+        "Raters are consistent but on different levels: ICC(C,1) is %(consistency)s, ICC(A,1) "
+        "%(agreement)s, and their means differ by up to %(apart)s. If levels do not matter, use "
+        "ICC(C,1)."
     ) % {
         "consistency": format_number(values["consistency"]),
         "agreement": format_number(values["agreement"]),
@@ -299,9 +308,9 @@ def _describe_definitions_apart(
     values: Mapping[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "The value depends on the definition: Fleiss’ kappa is %(by_rating)s with chance from all "
-        "ratings alike, %(by_item)s with chance from all items alike, and Krippendorff’s alpha is "
-        "%(alpha)s. No word for the agreement would hold for all of them."
+        "The value depends on the definition: Fleiss’ kappa is %(by_rating)s if chance counts all "
+        "ratings equally and %(by_item)s if it counts all items equally; Krippendorff’s alpha is "
+        "%(alpha)s. No label fits all of them."
     ) % {
         "by_rating": format_number(values["fleiss_kappa"]),
         "by_item": format_number(values["fleiss_kappa_gwet"]),
@@ -314,10 +323,10 @@ def _describe_rare_category(
 ) -> str:
     n = values["rare_items"]
     return ngettext(
-        "Only %(n)s of %(shared)s items has another answer than “%(label)s”: how well raters agree "
-        "on such items is hardly known.",
-        "Only %(n)s of %(shared)s items have another answer than “%(label)s”: how well raters "
-        "agree on such items is hardly known.",
+        "Only %(n)s of %(shared)s items has another answer than “%(label)s”: too few to show how "
+        "well raters agree on such items.",
+        "Only %(n)s of %(shared)s items have another answer than “%(label)s”: too few to show how "
+        "well raters agree on such items.",
         n,
     ) % {
         "n": format_count(n),

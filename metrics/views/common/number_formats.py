@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.utils.formats import number_format
 from django.utils.translation import get_language
-from django.utils.translation import gettext as _
 
 from core.web import tables
+from core.web.tables import Interval, export_as
+
+from . import display_names
 
 Estimate = Mapping[str, Any]
 
@@ -73,9 +75,15 @@ def format_percent(value: float | None, decimals: int = 0) -> str:
     """Format a share as a percentage."""
     if value is None or tables.is_exporting():
         return format_number(value)
-    return _("%(number)s %%") % {"number": format_number(100 * value, decimals)}
+    return f"{format_number(100 * value, decimals)}%"
 
 
+def export_interval(estimate: Estimate | None) -> Interval | None:
+    """Return the interval of an estimate without the estimate."""
+    return Interval(None, estimate.get("low"), estimate.get("high")) if estimate else None
+
+
+@export_as(export_interval)
 def format_interval(estimate: Estimate | None) -> str:
     """Format the interval of an estimate, like [0.38, 0.48]; empty when there is none."""
     return format_interval_in(estimate, get_language()) if estimate else ""
@@ -89,3 +97,30 @@ def format_interval_in(estimate: Estimate, language: str | None) -> str:
         if low is None or high is None
         else f"[{format_number_in(low, 2, language)}, {format_number_in(high, 2, language)}]"
     )
+
+
+def export_estimate(value: Estimate | None, _signed: bool = False) -> Interval:
+    """Return an estimate with its interval, or why it has no value."""
+    if not value or value.get("value") is None:
+        return Interval(
+            None, None, None, str(display_names.get_undefined_reason((value or {}).get("reason")))
+        )
+    return Interval(value["value"], value.get("low"), value.get("high"))
+
+
+def export_estimate_if_any(value: Estimate | None, _signed: bool = False) -> Interval | None:
+    """Return an estimate with its interval, if there is one."""
+    return export_estimate(value) if value else None
+
+
+def export_bounds(value: Any) -> Interval:
+    """Return an interval without its value."""
+    low, high = (
+        (value["low"], value["high"]) if isinstance(value, Mapping) else (value.low, value.high)
+    )
+    return Interval(None, low, high)
+
+
+def export_category_counts(counts: Sequence[tuple[str, int]]) -> str:
+    """Return counts by category: "minor 3, major 1"."""
+    return ", ".join(f"{label} {n}" for label, n in counts)

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
+from core.hooks import Hook
 from metrics.agreement.explain import bands
 from metrics.models import CountState, PeriodUnit, Result
 from metrics.results.clusters import QuestionClusters, widen_result
@@ -36,7 +37,9 @@ class InboxLink(Protocol):
 
 # Functions that return {question id: inbox entries} for the user's role (``project.role``) in a
 # project. Packages above register theirs at startup.
-INBOX_SOURCES: list[Callable[[Any, Sequence[Question]], Mapping[int, Sequence[InboxLink]]]] = []
+INBOX_SOURCES: Hook[Callable[[Any, Sequence[Question]], Mapping[int, Sequence[InboxLink]]]] = Hook(
+    "inbox_of_questions"
+)
 
 
 @dataclass
@@ -120,7 +123,7 @@ def build_project_rows(
     )
     confusions, inboxes = (
         _get_top_confusions(questions, findings),
-        [get_entries(project, questions) for get_entries in INBOX_SOURCES],
+        INBOX_SOURCES.call(project, questions),
     )
     return [
         QuestionRow(

@@ -134,23 +134,26 @@ def build_statistics_context(
 
 @dataclass(frozen=True)
 class ComparedStatistics:
-    """Kappa, alpha and AC1 without weights, and whether they lie in adjacent bands."""
+    """Kappa, alpha and AC1 without weights.
+
+    ``agree``: whether they lie in adjacent bands; None where one of them is undefined.
+    """
 
     kappa: float | None
     alpha: float | None
     ac1: float | None
-    agree: bool
+    agree: bool | None
 
 
 def compare_statistics(selection: Selection, result: Result | None) -> ComparedStatistics:
     """Return kappa, alpha and AC1, which treat chance differently, and whether they agree."""
     coefficients = result.displayed_coefficients if result else {}
     names = "fleiss_kappa", "krippendorff_alpha_nominal", "gwet_ac1"
-    kappa, alpha, ac1 = (coefficients.get(name, {}).get("value") for name in names)
-    scheme = selection.project.band_scheme
-    return ComparedStatistics(
-        kappa, alpha, ac1, bands.are_in_adjacent_bands((kappa, alpha, ac1), scheme)
-    )
+    values = kappa, alpha, ac1 = [coefficients.get(name, {}).get("value") for name in names]
+    agree = None
+    if None not in values:
+        agree = bands.are_in_adjacent_bands(values, selection.project.band_scheme)
+    return ComparedStatistics(kappa, alpha, ac1, agree)
 
 
 def list_trend_choices(selection: Selection) -> list[tuple[str, str]]:

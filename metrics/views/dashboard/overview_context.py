@@ -8,6 +8,7 @@ from typing import Any
 
 from django.utils.functional import Promise
 
+from core.hooks import Hook
 from metrics.views.common import getting_started
 from metrics.views.common.live_updates import LiveSettings
 from metrics.views.common.rater_columns import SORTABLE_COLUMNS
@@ -60,7 +61,7 @@ class RaterJudgements:
 
 # Functions that judge the raters of a selection without a filter, and return at most this number of
 # lines. Packages above register theirs at startup.
-JUDGEMENT_SOURCES: list[Callable[[Selection, int], RaterJudgements]] = []
+JUDGEMENT_SOURCES: Hook[Callable[[Selection, int], RaterJudgements]] = Hook("judgements")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpRequest
 from django.utils.translation import gettext as _
 
+from core.hooks import Hook
 from metrics.results.pairs.pair_results import MIN_COMPARED_ITEMS
 from metrics.views.common.rater_columns import (
     COLUMNS,
@@ -26,7 +27,9 @@ RATERS_PER_PAGE = 10  # the page "Raters" lists all of them
 # Annotations of a question's raters for a user with a role: {rater id: [(text, URL), ...]}.
 # Packages above register functions that return them at startup.
 RaterAnnotations = Mapping[int, Sequence[tuple[str, str]]]
-ANNOTATION_SOURCES: list[Callable[[Question, Collection[int], str], RaterAnnotations]] = []
+ANNOTATION_SOURCES: Hook[Callable[[Question, Collection[int], str], RaterAnnotations]] = Hook(
+    "annotations_of_raters"
+)
 
 
 @dataclass(frozen=True)

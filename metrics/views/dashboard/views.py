@@ -35,7 +35,7 @@ SEARCH_MIN_PROJECTS = 12  # an annotator's list with more projects has a search 
 
 @require_safe
 def projects(request: HttpRequest) -> HttpResponse:
-    """Show the user's projects, newest first; redirect anonymous users to the sign-in page."""
+    """Show the user's projects, most urgent first; redirect anonymous users to the sign-in page."""
     if not request.user.is_authenticated:
         return redirect("sign_in")
     search = (request.GET.get("search") or "").strip()
@@ -44,14 +44,14 @@ def projects(request: HttpRequest) -> HttpResponse:
     group = get_choice(request.GET, "group", ProjectGroup.values) or ""
     if request.GET.get("archive") == "1":  # URL of earlier releases
         group = ProjectGroup.ARCHIVED.value
-    sort = get_choice(request.GET, "sort", list(listing.SORTS)) or "newest"
+    sort = get_choice(request.GET, "sort", list(listing.SORTS)) or "need"
     listed = listing.list_projects(request.user, search=search, sort=sort, group=group)
     paginator = Paginator(listed.rows, get_page_size(listing.PROJECTS_PER_PAGE))
     number = get_page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("No such page."))
     page = paginator.page(number)
-    listing.load_page_details(list(page.object_list))
+    listing.load_page_details(list(page.object_list), request.user)
     annotated_projects = [
         row.project for row in page.object_list if not row.sees_results and not row.is_being_deleted
     ]

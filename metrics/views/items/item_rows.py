@@ -70,7 +70,7 @@ def list_states(*, with_gold: bool) -> list[tuple[str, str]]:
     """Return (value, label) of the states to filter by; only leads may filter by gold answers."""
     states = [
         ("", _("All items")),
-        ("active", _("asked for")),
+        ("active", _("open for rating")),
         ("empty", _("without content")),
         ("withdrawn", _("withdrawn")),
         ("flagged", _("flagged by a rater")),
@@ -99,6 +99,21 @@ class RatingRow:
     label: str
     differs_from: list[str]
     history: list[tuple[str, Revision]]
+
+    @property
+    def history_text(self) -> str:
+        """The history as text, for a file."""
+        entries = [
+            (
+                revision.recorded_at.isoformat(),
+                label or _("withdrawn"),
+                revision.get_source_display(),
+                str(revision.by or ""),
+                _("guidelines %(n)s") % {"n": revision.guidelines} if revision.guidelines else "",
+            )
+            for label, revision in self.history
+        ]
+        return "; ".join(", ".join(filter(None, entry)) for entry in entries)
 
 
 @dataclass

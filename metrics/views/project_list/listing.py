@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -16,11 +16,11 @@ from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Abs
 from django.urls import reverse
 from django.utils.functional import Promise
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from core.web.links import render_link
 from metrics.agreement.explain import bands
 from metrics.results.disagreement.findings import is_band_withheld
 from metrics.views.common.getting_started import build_steps, is_card_shown
@@ -30,7 +30,7 @@ from metrics.views.common.insights import (
     list_outlier_raters,
 )
 from metrics.views.common.number_formats import format_count
-from metrics.views.common.question_rows import InboxLink, QuestionRow, count_ratings, get_results
+from metrics.views.common.question_rows import QuestionRow, count_ratings, get_results
 from metrics.views.common.trends import recent_weeks
 from projects.models import Deletion, Member, Project, Question, Rater
 from projects.selectors.item_counts import count_items_by_project
@@ -38,16 +38,11 @@ from ratings.models import Rating
 from ratings.services import uncounted as services_uncounted
 
 from .avatars import AvatarGroup, get_avatars
-from .rows import ProjectGroup, ProjectRow
+from .rows import PROJECT_INBOX, ProjectGroup, ProjectRow
 
 PROJECTS_PER_PAGE = 50
 MAX_PROJECTS = 500  # the newest projects
 MAX_SEARCH_LENGTH = 200
-
-
-# Functions from {project id: the user's role} to {project id: inbox entries}. Packages above
-# register theirs at startup.
-INBOX_SOURCES: list[Callable[[Mapping[int, str]], Mapping[int, Sequence[InboxLink]]]] = []
 
 
 def build_rows(
@@ -94,8 +89,6 @@ def _fill_rows(filled_rows: list[ProjectRow]) -> None:
     outliers = list_outlier_raters(findings)
     for shown_row in shown_rows.values():
         shown_row.is_band_withheld = is_band_withheld(findings.get(shown_row.question.pk, []))
-    visible_roles = {row.project.pk: row.role for row in filled_rows if row.sees_results}
-    inboxes = [get_entries(visible_roles) for get_entries in INBOX_SOURCES]
     for row in filled_rows:
         row.n_items = n_items[row.project.pk]
         if row.project.pk in shown_rows and row.sees_results:
@@ -104,11 +97,7 @@ def _fill_rows(filled_rows: list[ProjectRow]) -> None:
                 shown_rows[row.project.pk],
             )
             row.uncounted = uncounted.get(row.project.pk, 0)
-            row.inbox_entries = [
-                entry for inbox in inboxes for entry in inbox.get(row.project.pk, ())
-            ]
             shown_question = row.shown_question.question
-            row.has_outliers = shown_question.pk in outliers
             row.attention = _build_attention_notes(
                 row, shown_question, outliers.get(shown_question.pk, [])
             )
@@ -134,11 +123,16 @@ def _get_first_rated_question(questions: list[QuestionRow]) -> QuestionRow:
     return next((question for question in questions if question.n_ratings), questions[0])
 
 
-def load_page_details(page_rows: list[ProjectRow]) -> None:
+def load_page_details(page_rows: list[ProjectRow], user: Any) -> None:
     """Load the details that only the rows of the shown page need.
 
-    The weekly trends, the raters, and the time of the last change of a rating.
+    The decisions, the weekly trends, the raters, and the time of the last change of a rating.
     """
+    needing = [row.project.pk for row in page_rows if row.impact is not None]
+    for inbox in PROJECT_INBOX:
+        decisions = inbox.describe_projects(user, needing)
+        for row in page_rows:
+            row.decisions = decisions.get(row.project.pk)
     filled_rows = [row for row in page_rows if row.questions]
     questions = [question_row for row in filled_rows for question_row in row.questions]
     weekly_trends = recent_weeks.get_recent_weeks(
@@ -180,7 +174,9 @@ class ProjectListPage:
 
 
 def list_projects(user: Any, *, search: str, sort: str, group: str) -> ProjectListPage:
-    """Return the newest projects of the user whose names contain ``search``, in one group.
+    """Return the projects of the user whose names contain ``search``, in one group.
+
+    At most MAX_PROJECTS: those in the user's inbox, and then the newest.
 
     Without a group, all that are not archived. Projects being deleted come last, in no group.
     """
@@ -191,11 +187,13 @@ def list_projects(user: Any, *, search: str, sort: str, group: str) -> ProjectLi
     deleting = set(deletions.values_list("target", flat=True))
     is_archived = Q(archived_at__isnull=False) & ~Q(pk__in=deleting)
     archived = group == ProjectGroup.ARCHIVED
-    all_rows = build_rows(
-        list(visible.filter(is_archived if archived else ~is_archived)[:MAX_PROJECTS]),
-        user,
-        deleting,
-    )
+    impacts = {} if archived else _rank_by_need(user)
+    in_state = visible.filter(is_archived if archived else ~is_archived)
+    needing = list(in_state.filter(pk__in=impacts)) if impacts else []
+    others = in_state.exclude(pk__in=impacts)[: MAX_PROJECTS - len(needing)]
+    all_rows = build_rows([*needing, *others], user, deleting)
+    for row in all_rows:
+        row.impact = impacts.get(row.project.pk)
     numbers = Counter(row.group for row in all_rows if not row.is_being_deleted)
     if archived:
         return ProjectListPage(
@@ -205,12 +203,22 @@ def list_projects(user: Any, *, search: str, sort: str, group: str) -> ProjectLi
             sort,
             group,
         )
+    if len(impacts) == MAX_PROJECTS and not search:
+        numbers[ProjectGroup.ATTENTION] = sum(inbox.count_projects(user) for inbox in PROJECT_INBOX)
     numbers[ProjectGroup.ARCHIVED] = visible.filter(is_archived).count()
     groups = [(row_group, numbers[row_group]) for row_group in ProjectGroup if numbers[row_group]]
     group_rows = [
         row for row in all_rows if not group or (row.group == group and not row.is_being_deleted)
     ]
     return ProjectListPage(_sort_rows(group_rows, sort), groups, search, sort, group)
+
+
+def _rank_by_need(user: Any) -> dict[int, float]:
+    """Return {project id: impact} of the projects in the user's inbox, the largest first."""
+    ranks: dict[int, float] = {}
+    for inbox in PROJECT_INBOX:
+        ranks |= inbox.rank_projects(user, MAX_PROJECTS)
+    return ranks
 
 
 def _get_agreement_sort_key(row: ProjectRow) -> tuple[bool, float]:
@@ -230,6 +238,10 @@ def _get_agreement_sort_key(row: ProjectRow) -> tuple[bool, float]:
 
 
 SORTS: dict[str, tuple[str | Promise, Callable[[ProjectRow], Any]]] = {
+    "need": (
+        gettext_lazy("Most urgent"),
+        lambda row: (row.impact is None, -(row.impact or 0.0), -row.project.pk),
+    ),
     "newest": (gettext_lazy("Newest"), lambda row: -row.project.pk),
     "name": (gettext_lazy("Name"), lambda row: row.project.name.casefold()),
     "agreement": (gettext_lazy("Lowest agreement"), _get_agreement_sort_key),
@@ -261,7 +273,7 @@ def _build_attention_notes(
     query = urlencode({"question": question.key})
     if not row.n_items:
         notes.append(
-            _render_link(reverse("data", args=[row.project.pk]), _("No items yet. Import items."))
+            render_link(reverse("data", args=[row.project.pk]), _("No items yet. Import items."))
         )
     elif not row.n_ratings and not uncounted:
         notes.append(_("No ratings yet."))
@@ -281,9 +293,5 @@ def _build_attention_notes(
             n_short,
         ) % {"n": format_count(n_short), "overlap": row.project.overlap}
         coverage_url = f"{reverse('project_statistics', args=[row.project.pk])}?{query}#missing"
-        notes.append(_render_link(coverage_url, shortage_text))
+        notes.append(render_link(coverage_url, shortage_text))
     return notes
-
-
-def _render_link(url: str, text: str) -> SafeString:
-    return format_html('<a href="{}">{}</a>', url, text)

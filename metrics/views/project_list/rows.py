@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from django.db import models
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 
+from core.hooks import Hook
 from metrics.models import Result
 from metrics.views.common.getting_started import SetupStep
-from metrics.views.common.question_rows import InboxLink, QuestionRow
+from metrics.views.common.question_rows import QuestionRow
 from metrics.views.common.trends import recent_weeks
 from projects.models import Member, Project
 from ratings.annotation.progress.project_states import RaterProject
@@ -29,6 +31,37 @@ class ProjectGroup(models.TextChoices):
     ARCHIVED = "archived", gettext_lazy("Archived")
 
 
+class ProjectDecisions(Protocol):
+    """The most important decision that waits in a project, and the number of the others."""
+
+    @property
+    def words(self) -> str: ...
+
+    @property
+    def url(self) -> str: ...
+
+    @property
+    def n_more(self) -> int: ...
+
+
+class ProjectInbox(Protocol):
+    """The decisions that wait for a user in projects (quality.inbox.rows)."""
+
+    def rank_projects(self, user: Any, limit: int) -> dict[int, float]:
+        """Return {project id: impact} of projects with decisions, the largest impact first."""
+        ...
+
+    def count_projects(self, user: Any) -> int: ...
+
+    def describe_projects(
+        self, user: Any, project_ids: Collection[int]
+    ) -> Mapping[int, ProjectDecisions]: ...
+
+
+# The inbox, once a package above has registered it at startup.
+PROJECT_INBOX: Hook[ProjectInbox] = Hook("inbox_of_projects")
+
+
 @dataclass
 class ProjectRow:
     """A project in the list."""
@@ -41,9 +74,9 @@ class ProjectRow:
     shown_question: QuestionRow | None = None  # the question whose results the project's row shows
     n_items: int = 0
     attention: list[str | SafeString] = field(default_factory=list)
-    has_outliers: bool = False  # some raters are outliers
     uncounted: int = 0
-    inbox_entries: list[InboxLink] = field(default_factory=list)
+    impact: float | None = None  # of the decisions that wait; None where none does
+    decisions: ProjectDecisions | None = None  # of the rows of the shown page
     steps: list[SetupStep] = field(default_factory=list)  # of a new project
     people: AvatarGroup = field(default_factory=AvatarGroup)
     last_rated: datetime.datetime | None = None
@@ -54,7 +87,7 @@ class ProjectRow:
         """Group of the project by what is to be done."""
         if self.project.archived_at is not None:
             return ProjectGroup.ARCHIVED
-        if self.inbox_entries or self.has_outliers or self.is_single:
+        if self.impact is not None:
             return ProjectGroup.ATTENTION
         is_done = self.n_items and self.enough >= self.n_items and not self.uncounted
         return ProjectGroup.FINISHED if is_done else ProjectGroup.RUNNING

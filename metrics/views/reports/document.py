@@ -28,7 +28,19 @@ from . import texts as reports_texts
 from .random_sample_texts import format_estimate
 
 Facts = dict[str, Any]
-Rows = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class EstimateCell:
+    """A value with its interval, in a table."""
+
+    estimate: dict[str, Any]
+
+    def __str__(self) -> str:
+        return format_estimate(self.estimate)
+
+
+Rows = Sequence[Sequence[str | EstimateCell]]
 
 
 @dataclass(frozen=True)
@@ -202,7 +214,7 @@ def _build_other_statistics(facts: Facts) -> ReportSection:
     rows = [
         (
             str(display_names.get_coefficient_name(name)),
-            format_estimate(estimates[name]),
+            EstimateCell(estimates[name]),
             format_count(estimates[name]["n_items"]),
         )
         for name in facts["other_coefficients"]
@@ -217,7 +229,7 @@ def _build_groups(facts: Facts) -> ReportSection:
     rows = [
         (
             str(display_names.RATER_GROUP_NAMES[name]),
-            format_estimate(headline[name]),
+            EstimateCell(headline[name]),
             format_count(headline[name]["n_items"]),
         )
         for name in ("people", "between", "models", "all")
@@ -259,7 +271,7 @@ def _render_table(head: Sequence[str], rows: Rows) -> Iterable[str]:
     yield _render_row(head or [""] * width)
     yield _render_row(["---"] * width)
     for row in rows:
-        yield _render_row([_escape_markdown(cell) for cell in row])
+        yield _render_row([_escape_markdown(str(cell)) for cell in row])
 
 
 def _render_row(cells: Sequence[str]) -> str:

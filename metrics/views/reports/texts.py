@@ -57,13 +57,13 @@ def list_cautions(facts: Facts) -> list[str]:
     value = facts["headline"]["value"]
     if value["value"] is None:
         why = display_names.get_undefined_reason(value["reason"])
-        return [_("Any size of agreement: the value is undefined, %(why)s.") % {"why": why}]
+        return [_("Any degree of agreement: the value is undefined, %(why)s.") % {"why": why}]
     return [
         *_list_size_cautions(facts),
         *_list_rater_cautions(facts),
         *_list_item_cautions(facts),
         *_list_choice_cautions(facts),
-        _("That the answers are right: raters can agree on a wrong one. Gold answers tell that."),
+        _("That the answers are right: raters can agree on a wrong one. Gold answers show that."),
     ]
 
 
@@ -75,10 +75,9 @@ def _list_size_cautions(facts: Facts) -> list[str]:
     elif value["n_items"] < MIN_ITEMS:
         caution_texts.append(
             ngettext(
-                "That the interval is exact: it is based on %(n)s item, and such "
-                "intervals need about %(enough)s.",
-                "That the interval is exact: it is based on %(n)s items, and such "
-                "intervals need about %(enough)s.",
+                "That the interval is exact: it is based on %(n)s item and needs about %(enough)s.",
+                "That the interval is exact: it is based on %(n)s items and needs about "
+                "%(enough)s.",
                 value["n_items"],
             )
             % {"n": format_count(value["n_items"]), "enough": MIN_ITEMS}
@@ -86,13 +85,13 @@ def _list_size_cautions(facts: Facts) -> list[str]:
     cluster = facts.get("cluster")
     if cluster is not None and cluster["n_clusters"] > 1 and not cluster["reliable"]:
         caution_texts.append(
-            _("That the interval is exact: items belong together, in %(n)s clusters alone.")
+            _("That the interval is exact: the items are in only %(n)s clusters.")
             % {"n": format_count(cluster["n_clusters"])}
         )
     if name == "percent_agreement":
         return [
             *caution_texts,
-            _("Agreement beyond chance: percent agreement holds what chance gives."),
+            _("Agreement beyond chance: percent agreement includes agreement by chance."),
         ]
     if value["low"] is not None:
         low, high = (bands.find_band(value[end], scheme) for end in ("low", "high"))
@@ -124,11 +123,11 @@ def _list_size_cautions(facts: Facts) -> list[str]:
 def _list_rater_cautions(facts: Facts) -> list[str]:
     headline = facts["headline"]
     if headline["population"] == "models":
-        return [_("Anything of people: only models rated.")]
+        return [_("Anything about people: only models rated.")]
     if headline["population"] == "all" and headline["n_models"]:
-        return [_("That people agree so: models’ ratings are mixed in.")]
+        return [_("That people agree this much: ratings by models are included.")]
     if headline["name"].startswith(COHEN):
-        return [_("Anything of other raters: it compares these two.")]
+        return [_("Anything about other raters: it compares these two.")]
     return []
 
 
@@ -139,9 +138,9 @@ def _list_item_cautions(facts: Facts) -> list[str]:
     if n_not_comparable:
         caution_texts.append(
             ngettext(
-                "Anything of the %(n)s item with fewer than two ratings: it may be easier or "
+                "Anything about the %(n)s item with fewer than two ratings: it may be easier or "
                 "harder than the others.",
-                "Anything of the %(n)s items with fewer than two ratings: they may be easier or "
+                "Anything about the %(n)s items with fewer than two ratings: they may be easier or "
                 "harder than the others.",
                 n_not_comparable,
             )
@@ -150,15 +149,15 @@ def _list_item_cautions(facts: Facts) -> list[str]:
     if facts["headline"]["name"].startswith("icc"):
         caution_texts.append(
             _(
-                "That it holds for other items: an intraclass correlation grows with how much the "
-                "items differ."
+                "That it holds for other items: an intraclass correlation is higher where items "
+                "differ more."
             )
         )
     elif facts["headline"]["name"] != "percent_agreement":
         caution_texts.append(
             _(
                 "That these raters are better or worse than those of a study with other items: "
-                "the value moves with how common each category is."
+                "the value depends on how common each category is."
             )
         )
     return caution_texts
@@ -167,7 +166,9 @@ def _list_item_cautions(facts: Facts) -> list[str]:
 def _list_choice_cautions(facts: Facts) -> list[str]:
     if facts["headline"]["why"] != LEAD_CHOICE:
         return []
-    return [_("That the coefficient was fixed before the ratings, unless it was: a lead chose it.")]
+    return [
+        _("That the coefficient was chosen before the ratings, unless it was: a lead chose it.")
+    ]
 
 
 # --- methods section
@@ -269,7 +270,7 @@ def _describe_estimate(facts: Facts) -> str:
         return _("Agreement of %(whose)s was %(coefficient)s = %(value)s (%(source)s).") % params
     return (
         _(
-            "Agreement of %(whose)s was %(coefficient)s = %(value)s (%(source)s), 95 %% confidence "
+            "Agreement of %(whose)s was %(coefficient)s = %(value)s (%(source)s), 95%% confidence "
             "interval %(interval)s by %(how)s, on %(items)s items."
         )
         % params

@@ -5,7 +5,6 @@ Only this page is accessible.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -14,11 +13,12 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_safe
 
+from core.hooks import Hook
+from core.web.links import without_links
 from metrics.models import SavedView, ShareLink
 from metrics.saved_views import services
 from metrics.views.charts import views as charts_views
@@ -26,8 +26,6 @@ from metrics.views.common import live_updates
 from metrics.views.dashboard import views
 from projects.hidden_names import hide_names
 from projects.models import Member, Project, Rater
-
-from .link_removal import remove_links
 
 ProjectPageView = Callable[[HttpRequest, Project], HttpResponse]
 
@@ -47,11 +45,13 @@ def _build_chart_view(name: str) -> ProjectPageView:
 
 
 # Packages above register their pages at startup.
-SHARED_PAGES: dict[str, SharedPage] = {
-    SavedView.Page.DASHBOARD: SharedPage(
+SHARED_PAGES: Hook[SharedPage] = Hook("shared_pages")
+SHARED_PAGES.register(
+    SharedPage(
         views.render_dashboard, {name: _build_chart_view(name) for name in ("trend", "pairs")}
     ),
-}
+    SavedView.Page.DASHBOARD,
+)
 
 
 @require_safe
@@ -66,33 +66,24 @@ def shared(request: HttpRequest, secret: str) -> HttpResponse:
         )
     if not live_updates.is_live_request(request):
         services.record_link_opened(link)
-    with _hide_names(link):
+    with without_links(), _hide_names(link):
         response = SHARED_PAGES[link.view.page].page(
             _restrict_request(request, link), _get_project(link)
         )
-    page_path = reverse("shared", args=[secret])
-    response.content = remove_links(response.content.decode(), page_path)
     return _add_privacy_headers(response)
 
 
 @require_safe
 @sensitive_variables("secret")
 def shared_chart(request: HttpRequest, secret: str, name: str) -> HttpResponse:
-    """Return a chart of the shared page, without the URLs in its rows."""
+    """Return a chart of the shared page."""
     link = _find_link(secret)
     charts = SHARED_PAGES[link.view.page].charts if link is not None and link.is_active else {}
     if link is None or name not in charts:
         raise Http404(_("No such chart."))
-    with _hide_names(link):
+    with without_links(), _hide_names(link):
         response = charts[name](_restrict_request(request, link), _get_project(link))
-    body: dict[str, Any] = json.loads(response.content)
-    body["rows"] = [_remove_url(row) for row in body["rows"]]
-    response.content = json.dumps(body).encode()
     return _add_privacy_headers(response)
-
-
-def _remove_url(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name != "url"}
 
 
 def _find_link(secret: str) -> ShareLink | None:

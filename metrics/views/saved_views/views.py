@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import dataclass
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -45,13 +46,30 @@ PARAMETER_NAMES = {
     "search": gettext_lazy("text"),
     "state": gettext_lazy("which items"),
     "answers": gettext_lazy("answers"),
-    "answer": gettext_lazy("somebody said"),
-    "other_answer": gettext_lazy("and somebody said"),
+    "answer": gettext_lazy("answered"),
+    "other_answer": gettext_lazy("also answered"),
     "rater": gettext_lazy("rated by"),
     "ratings": gettext_lazy("number of ratings"),
     "attribute": gettext_lazy("attribute"),
 }
 DEFAULT_LINK_DAYS = 30  # lifetime of a share link that the form suggests
+
+
+@dataclass(frozen=True)
+class SavedViewRow:
+    """A saved view with its filters as text and its links."""
+
+    view: SavedView
+    filters: list[str]
+    links: list[ShareLink]
+
+    @property
+    def url(self) -> str:
+        return build_view_url(self.view)
+
+    @property
+    def may_link(self) -> bool:
+        return bool(settings.SHARE_LINKS) and self.view.page in services.SHAREABLE_PAGES
 
 
 def build_view_url(view: SavedView) -> str:
@@ -150,9 +168,8 @@ def _render_list(
 ) -> HttpResponse:
     """Render the page of all saved views.
 
-    ``changed_view``: the view that was changed; ``link``: a new share link, and
-    whether it ``shows_names``; ``errors``: {field:
-    error}.
+    ``changed_view``: the view that was changed; ``link``: a new share link, and whether it
+    ``shows_names``; ``errors``: {field: error}.
     """
     permitted_project: Any = project
     views = services.list_saved_views(permitted_project)
@@ -166,21 +183,14 @@ def _render_list(
     context = {
         "project": project,
         "rows": [
-            {
-                "view": view,
-                "url": build_view_url(view),
-                "says": _describe_view(view, questions),
-                "links": links[view.pk],
-                "may_link": settings.SHARE_LINKS and view.page in services.SHAREABLE_PAGES,
-            }
-            for view in views
+            SavedViewRow(view, _describe_view(view, questions), links[view.pk]) for view in views
         ],
         "links_allowed": settings.SHARE_LINKS,
         "new": new,
         "at": changed_view,
         "link": link,
         "shows_names": shows_names,
-        "troubles": errors or {},
+        "errors": errors or {},
         "until": (today + datetime.timedelta(days=DEFAULT_LINK_DAYS)).isoformat(),
         "first_day": today.isoformat(),
         "last_day": (today + datetime.timedelta(days=services.MAX_LINK_DAYS)).isoformat(),
@@ -192,10 +202,9 @@ def _render_list(
 
 def _describe_view(view: SavedView, questions: dict[str, str]) -> list[str]:
     """Return the filters and the sort order of the view as text."""
-    parameters: dict[str, Any] = QueryDict(view.query).dict()
     parts = []
-    for name, value in parameters.items():
-        value_text = questions.get(value, value) if name == "question" else value
+    for name, value in QueryDict(view.query).items():
+        value_text = questions.get(str(value), value) if name == "question" else value
         parts.append(
             _("%(what)s: %(value)s") % {"what": _get_parameter_name(name), "value": value_text}
         )

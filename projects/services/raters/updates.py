@@ -73,7 +73,7 @@ def set_rater_paused(*, rater: Rater, paused: bool, by: Any, reason: str = "") -
         before={"rater": rater.key, "paused": before},
         after={"rater": rater.key, "paused": paused},
     )
-    hooks.notify_rater_paused_or_resumed(rater, by=by)
+    hooks.RATER_PAUSED.call(rater, by)
     return rater
 
 

@@ -17,7 +17,7 @@ def build_sentence(alert: Alert) -> str:
         )
     elif alert.measure == AlertMeasure.AGREEMENT:
         text = _(
-            "%(rater)s has agreed less with everyone since %(since)s: about %(size)s lower"
+            "%(rater)s has agreed less with the others since %(since)s: about %(size)s lower"
             " in kappa on average."
         )
     elif alert.size < 0:
@@ -89,8 +89,8 @@ def _describe_other_drifts(alert: Alert) -> str:
         if drift.rater_id != alert.rater_id
     ]
     if not names:
-        return _("No other rater changed at that time.")
-    return _("Other raters changed at that time too: %(names)s.") % {
+        return _("There is no such alert about another rater at that time.")
+    return _("There are such alerts about other raters at that time: %(names)s.") % {
         "names": ", ".join(sorted(names))
     }
 

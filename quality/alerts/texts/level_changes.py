@@ -11,8 +11,8 @@ from .common import build_text_params, list_guideline_changes, list_timing_sente
 
 def build_question_sentence(alert: Alert) -> str:
     text = _(
-        "All raters agree less with each other on this question since %(since)s: about"
-        " %(size)s lower in kappa."
+        "Raters agree less with each other on this question since %(since)s: about %(size)s"
+        " lower in kappa."
     )
     return text % build_text_params(alert)
 
@@ -20,7 +20,7 @@ def build_question_sentence(alert: Alert) -> str:
 def build_pair_sentence(alert: Alert) -> str:
     text = _(
         "%(rater)s and %(other)s agree less with each other since %(since)s: about %(size)s"
-        " lower in kappa. Their agreement with the others did not change."
+        " lower in kappa. The agreement of other pairs did not fall as much."
     )
     return text % build_text_params(alert)
 
@@ -75,8 +75,8 @@ def _list_other_falling_raters(alert: Alert) -> list[str]:
     )
     names = sorted({str(drift.rater) for drift in drifts.select_related("rater").defer("chart")})
     if not names:
-        return [_("No rater’s agreement fell further than that of all others.")]
-    text = _("These raters’ agreement fell further than that of all others: %(names)s.")
+        return [_("No alert names a single rater at that time.")]
+    text = _("The agreement of these raters fell further than that of the others: %(names)s.")
     return [text % {"names": ", ".join(names)}]
 
 

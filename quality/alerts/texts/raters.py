@@ -90,7 +90,10 @@ def list_fast_explanations(alert: Alert) -> list[str]:
 
 
 def build_outlier_sentence(alert: Alert) -> str:
-    text = _("%(rater)s has agreed far less with everyone than the others do, from the start.")
+    text = _(
+        "%(rater)s has agreed far less with the others than they do with each other, from the"
+        " start."
+    )
     return text % build_text_params(alert)
 
 

@@ -20,6 +20,7 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from core.db import bulk
+from core.hooks import Hook
 from events.services import record_event
 from projects.models import GoldAnswer, Item, Question, Rater
 from ratings.models import Assignment, CheckAnswer, Exam, ExamRules, Rating
@@ -56,7 +57,7 @@ class ExamPolicy:
     get_doubted_items: Callable[[int], set[int]]
 
 
-EXAM_POLICY: list[ExamPolicy] = []
+EXAM_POLICY: Hook[ExamPolicy] = Hook("exam_policy")
 
 
 class ExamNotAvailable(Exception):
@@ -140,18 +141,23 @@ def get_exam_status(rater: Rater) -> ExamStatus | None:
     )
 
 
+def _get_exam_policy() -> ExamPolicy:
+    (policy,) = EXAM_POLICY
+    return policy
+
+
 def compute_min_correct_answers(question: Question) -> int:
     """Return the smallest number of correct answers that passes the exam."""
     rules = question.exam_rules.get_test_parameters()
     for number in range(1, rules["max_answers"]):
-        verdict = EXAM_POLICY[0].judge([True] * number, rules)
+        verdict = _get_exam_policy().judge([True] * number, rules)
         if verdict is not None and verdict.outcome == State.PASSED:
             return number
     return int(rules["max_answers"])
 
 
-def get_eligible_items(question: Question) -> set[int]:
-    """Return the items an exam of the question may use.
+def get_eligible_answers(question: Question) -> dict[int, list[int]]:
+    """Return item id -> right codes, of the items that an exam of the question may use.
 
     They have a gold answer of active categories that is not suspected to be wrong.
     """
@@ -159,12 +165,12 @@ def get_eligible_items(question: Question) -> set[int]:
     rows = GoldAnswer.objects.in_force().filter(
         question=question, item__has_content=True, item__withdrawn_at=None
     )
-    items = {
-        item
+    doubted = _get_exam_policy().get_doubted_items(question.pk)
+    return {
+        item: answer
         for item, answer in rows.values_list("item_id", "answer")
-        if isinstance(answer, list) and codes.issuperset(answer)
+        if isinstance(answer, list) and codes.issuperset(answer) and item not in doubted
     }
-    return items - EXAM_POLICY[0].get_doubted_items(question.pk)
 
 
 def get_encountered_items(raters: Sequence[Rater], items: Collection[int]) -> dict[int, set[int]]:
@@ -180,7 +186,7 @@ def get_encountered_items(raters: Sequence[Rater], items: Collection[int]) -> di
 
 def get_new_items_by_rater(question: Question, raters: Sequence[Rater]) -> dict[int, set[int]]:
     """Return rater id -> eligible items that are new to the rater."""
-    eligible = get_eligible_items(question)
+    eligible = set(get_eligible_answers(question))
     return {
         rater_id: eligible - items
         for rater_id, items in get_encountered_items(raters, eligible).items()
@@ -264,7 +270,7 @@ def record_exam_answer(rater: Rater, item: Item, codes: Mapping[Question, int]) 
     right = None if gold is None else code in gold.answer
     exam.answers = [*exam.answers, [item.pk, code, right, gold and gold.pk]]
     exam.save(update_fields=["answers"])
-    verdict = EXAM_POLICY[0].judge(
+    verdict = _get_exam_policy().judge(
         exam.scored_answers, {**exam.rules, "max_answers": exam.max_answers}
     )
     return None if verdict is None else _end_exam(exam, verdict.outcome, verdict.error_probability)
@@ -311,7 +317,7 @@ def _end_exhausted_exam(exam: Exam) -> Exam | None:
     if not exam.scored_answers:
         exam.delete()
         return None
-    verdict = EXAM_POLICY[0].judge(
+    verdict = _get_exam_policy().judge(
         exam.scored_answers, {**exam.rules, "max_answers": len(exam.scored_answers)}
     )
     if verdict is not None:

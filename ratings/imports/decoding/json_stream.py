@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,6 +25,8 @@ _SUSPICIOUS_ESCAPES = re.compile(r"\\u(0000|[dD][89a-fA-F])")
 # An odd number of backslashes: a real escape, not an escaped backslash followed by letters.
 _NUL_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 WHITESPACE = re.compile("[ \t\r\n\ufeff]*")
+
+Record = tuple[int, dict[str, Any]]  # line, object
 
 
 class JsonStream:
@@ -48,7 +50,7 @@ class JsonStream:
     def bytes_read(self) -> int:
         return self.chunks.bytes_read
 
-    def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def __iter__(self) -> Iterator[Record]:
         self.remaining_chunks = iter(self.chunks)
         char = self._peek_after_whitespace()
         if char == "[":
@@ -58,8 +60,44 @@ class JsonStream:
             yield self._read_record()
             char = self._peek_after_whitespace()
 
-    def _iter_list(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def iter_nested(self, path: Sequence[str]) -> Iterator[Record]:
+        """Yield (line, record) of a list inside of the only object of the file.
+
+        ``path`` are the names of the fields that lead to it. The other fields are read over.
+        """
+        self.remaining_chunks = iter(self.chunks)
+        if self._peek_after_whitespace() == "{":
+            yield from self._iter_nested_fields(path)
+
+    def _iter_nested_fields(self, path: Sequence[str]) -> Iterator[Record]:
+        """Yield the records below the object that begins at ``position``."""
+        self._advance(1)
+        while self._peek_after_whitespace() == '"':
+            _line, name = self._read_value()
+            if self._peek_after_whitespace() != ":":
+                raise self._build_syntax_error("a colon is missing behind the name of a field")
+            self._advance(1)
+            char = self._peek_after_whitespace()
+            if name == path[0] and len(path) > 1 and char == "{":
+                yield from self._iter_nested_fields(path[1:])
+            elif name == path[0] and len(path) == 1 and char == "[":
+                yield from self._iter_elements()
+            else:
+                self._read_value()
+            if self._peek_after_whitespace() == ",":
+                self._advance(1)
+        if self._peek_after_whitespace() != "}":
+            raise self._build_syntax_error("the name of a field is missing")
+        self._advance(1)
+
+    def _iter_list(self) -> Iterator[Record]:
         """Yield the records of a list."""
+        yield from self._iter_elements()
+        if self._peek_after_whitespace():
+            raise self._build_syntax_error("there is something behind the end of the list")
+
+    def _iter_elements(self) -> Iterator[Record]:
+        """Yield the records up to the end of the list that begins at ``position``."""
         self._advance(1)
         char = self._peek_after_whitespace()
         while char != "]":
@@ -73,16 +111,18 @@ class JsonStream:
             elif char != "]":
                 raise self._build_syntax_error("a comma is missing between two records")
         self._advance(1)
-        if self._peek_after_whitespace():
-            raise self._build_syntax_error("there is something behind the end of the list")
 
-    def _read_record(self) -> tuple[int, dict[str, Any]]:
+    def _read_record(self) -> Record:
         """Return (line, record) for the object that begins at ``position``."""
         if (char := self.text[self.position]) != "{":
             excerpt = self.text[self.position : self.position + 40].split("\n")[0]
             raise UnreadableFileError(
                 "json_object", line=self.line, found=truncate_text(excerpt or char)
             )
+        return self._read_value()
+
+    def _read_value(self) -> tuple[int, Any]:
+        """Return (line, value) for the value that begins at ``position``."""
         while True:
             start, n_buffered = self.position, len(self.text) - self.position
             try:
@@ -101,9 +141,11 @@ class JsonStream:
                     "json", line=self.line, why=truncate_text(str(error))
                 ) from None
             else:
-                return self._finish_record(value, end)
+                # A number may go on behind the end of the buffer.
+                if end < len(self.text) or not self._read_at_least(1):
+                    return self._finish_record(value, end)
 
-    def _finish_record(self, value: dict[str, Any], end: int) -> tuple[int, dict[str, Any]]:
+    def _finish_record(self, value: Any, end: int) -> tuple[int, Any]:
         """Validate the record that ends at ``end``, move behind it, and return (line, record)."""
         line = self.line
         if end - self.position > MAX_RECORD_LENGTH:

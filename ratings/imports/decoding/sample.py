@@ -29,8 +29,8 @@ SIGNATURES = {
 ZIP_SIGNATURE = b"PK\x03\x04"
 PARQUET_SIGNATURE = b"PAR1"
 BINARY_KINDS = ("zip", "parquet")
-MARKUP_PREFIXES = (b"<!doctype", b"<html", b"<svg", b"<script", b"<!--")
-XML_PREFIX = b"<?xml"
+MARKUP_PREFIXES = (b"<!doctype", b"<html", b"<svg", b"<script", b"<!--", b"<table")
+XML_PREFIXES = (b"<?xml", b"<annotations")  # CVAT's, with and without a declaration
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def detect_file_kind(head: bytes) -> str:
     start = text.lstrip(codecs.BOM_UTF8 + b" \t\r\n").lower()
     if start.startswith(MARKUP_PREFIXES):
         raise UnreadableFileError("html")
-    if start.startswith(XML_PREFIX):
+    if start.startswith(XML_PREFIXES):
         return "xml"
     if start.startswith((b"{", b"[")):
         return "json"
@@ -111,8 +111,9 @@ def _read_first_records(path: Path, encoding: str) -> list[dict[str, Any]]:
     try:
         for _line, record in itertools.islice(JsonStream(path, encoding=encoding), MAX_RECORDS):
             records.append(record)
-    except UnreadableFileError:
-        if not records:
+    except UnreadableFileError as error:
+        # The only object of a large file is not read as a whole.
+        if not records and error.problem.kind != "json_long":
             raise
     return records
 

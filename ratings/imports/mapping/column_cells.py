@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 MAX_LABELS = 50  # different labels that a column of texts may have
 MAX_LABEL_LENGTH = 60  # characters of a text that looks like a label
 MIN_RELIABLE_ROWS = 10  # fewer rows are a poor sample
+MIN_COMPUTED_ROWS = 6  # rows in which a column may not equal a computed number by chance
 MAX_SHORT_LABEL = 20  # characters that a label may have in a poor sample
 MEDIA_FILE_PATTERN = re.compile(
     r"(https?://|/)?[^\s]*\.(png|jpe?g|gif|webp|avif|mp3|ogg|wav|flac|m4a|mp4|webm)(\?[^\s]*)?",
@@ -79,6 +80,11 @@ class ColumnCells:
         return bool(self.filled) and all(map(NUMBER_PATTERN.fullmatch, self.filled))
 
     @cached_property
+    def has_fractions(self) -> bool:
+        """True if a number is not whole; the column must be numeric."""
+        return any(not number.is_integer() for number in self.list_numbers())
+
+    @cached_property
     def has_times(self) -> bool:
         """True if all texts look like dates or times."""
         return bool(self.filled) and all(map(_TIME_PATTERN.match, self.filled))
@@ -91,7 +97,7 @@ class ColumnCells:
     @cached_property
     def has_short_texts(self) -> bool:
         """True if the texts are as short as labels, and no times."""
-        lengths = list(map(len, self.filled))
+        lengths = [len(text) for text in self.filled if not text.startswith("{")]
         return bool(lengths) and not self.has_times and max(lengths) <= MAX_LABEL_LENGTH
 
     @cached_property
@@ -105,7 +111,7 @@ class ColumnCells:
 
     def list_numbers(self) -> list[float]:
         """Return the numbers; the column must be numeric."""
-        return [float(text.replace(",", ".")) for text in self.filled]
+        return [_to_number(text) for text in self.filled]
 
     def is_determined_by(self, other: ColumnCells) -> bool:
         """Return whether equal texts of the other column always mean equal texts of this one."""
@@ -116,11 +122,62 @@ class ColumnCells:
         )
 
 
+def _to_number(text: str) -> float:
+    return float(text.replace(",", "."))
+
+
 def get_cell_text(cells: Sequence[Any], index: int) -> str:
     """Return a cell as stripped text, empty if the row has no such cell."""
     if index >= len(cells) or cells[index] is None:
         return ""
     return str(cells[index]).strip()
+
+
+def find_computed_column(columns: Mapping[int, ColumnCells]) -> int | None:
+    """Return a column of a wide table that was computed from all others, or None.
+
+    It says whether they are equal, or has their difference, sum or mean. The last such column
+    counts, because results are written behind what they are computed from.
+    """
+    for index in reversed(columns):
+        others = [column for other, column in columns.items() if other != index]
+        if len(others) >= 2 and _is_computed_from(columns[index], others):
+            return index
+    return None
+
+
+def _is_computed_from(column: ColumnCells, others: Sequence[ColumnCells]) -> bool:
+    rows = [
+        (text, texts)
+        for text, *texts in zip(column.texts, *(other.texts for other in others), strict=True)
+        if text and all(texts)
+    ]
+    if len(rows) < MIN_COMPUTED_ROWS or len(column.values) < 2:
+        return False
+    by_equality: dict[bool, set[str]] = {True: set(), False: set()}
+    for text, texts in rows:
+        by_equality[len(set(texts)) == 1].add(text)
+    if all(len(values) == 1 for values in by_equality.values()):
+        return by_equality[True] != by_equality[False]
+    if not all(cells.is_numeric for cells in [column, *others]):
+        return False
+    numbers = [(_to_number(text), [_to_number(other) for other in texts]) for text, texts in rows]
+    return any(
+        all(abs(formula(values) - number) < 0.01 for number, values in numbers)
+        for formula in (sum, _get_mean, _get_difference, _get_range)
+    )
+
+
+def _get_mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _get_difference(values: Sequence[float]) -> float:
+    return values[0] - sum(values[1:])
+
+
+def _get_range(values: Sequence[float]) -> float:
+    return max(values) - min(values)
 
 
 def are_row_numbers(column: ColumnCells) -> bool:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .column_names import RESPONDENT_ROLES
+from .column_names import RESPONDENT_ROLES, is_frequency_name
 from .columns import CONTENT_ROLES, LONG_ROLES, MULTI_COLUMN_ROLES, ROLES, TableHead
 from .import_mapping import ImportMapping
+from .tables_without_ratings import is_total_name
 
+# Roles of ratings that other layouts than the long one have.
+OWN_ROLES = {
+    "raters": RESPONDENT_ROLES,
+    "crossed": frozenset({"label"}),
+    "combinations": frozenset({"count"}),
+}
 # Columns that are no raters unless the user says so.
-UNUSABLE_REASONS = ("derived", "descriptive", "probability", "row_numbers", "row_id")
+UNUSABLE_REASONS = ("derived", "computed", "descriptive", "probability", "row_numbers", "row_id")
 
 
 class InvalidImportOptions(ValueError):
@@ -36,7 +43,8 @@ def apply_column_options(
     """Apply (role, column name) pairs and a layout to the guessed mapping.
 
     An empty name removes the guess of a role. Several columns of labels are a question each,
-    several columns of raters are the raters of a wide table. Raises InvalidImportOptions.
+    several columns of raters are the raters of a wide table, several columns of items are the parts
+    of one ID. Raises InvalidImportOptions.
     """
     if not columns and not layout:
         return
@@ -58,6 +66,10 @@ def apply_column_options(
     mapping.excluded_columns = [i for i in mapping.excluded_columns if i not in used] + ignored
     raters = indexes_by_role.get("rater", [])
     labels = indexes_by_role.pop("label", [])
+    mapping.key_columns = [index for index in mapping.key_columns if index not in used]
+    if "item" in indexes_by_role:
+        mapping.key_columns = indexes_by_role["item"][1:]
+        del indexes_by_role["item"][1:]
     mapping.layout = layout or _choose_layout(mapping, indexes_by_role, labels)
     if mapping.layout == "wide" and raters:
         indexes_by_role.pop("rater")
@@ -93,7 +105,7 @@ def _choose_layout(
     """Return the layout that follows from the named roles, else the guessed one."""
     if len(indexes_by_role.get("rater", [])) > 1:
         return "wide"
-    if labels or "label" in mapping.columns:
+    if labels or (mapping.layout == "long" and "label" in mapping.columns):
         return "long"
     if mapping.layout == "long" and len(mapping.label_columns) < 2:
         return "items"
@@ -116,7 +128,7 @@ def _release_long_roles(
     mapping: ImportMapping, head: TableHead, guessed_layout: str, used: set[int]
 ) -> None:
     """Free the columns whose roles the layout does not have."""
-    roles = RESPONDENT_ROLES if mapping.layout == "raters" else ()
+    roles = OWN_ROLES.get(mapping.layout, frozenset())
     for role in LONG_ROLES:
         index = mapping.columns.get(role)
         if index is not None and index not in used and role not in roles:
@@ -124,13 +136,28 @@ def _release_long_roles(
     mapping.label_columns = []
     if mapping.layout != guessed_layout:
         mapping.value_columns = {}
+    if mapping.layout in ("crossed", "combinations"):
+        mapping.columns = {role: i for role, i in mapping.columns.items() if role in roles}
+        mapping.content_columns = []
+    if mapping.layout == "crossed":
+        mapping.columns.setdefault("label", 0)
+    elif guessed_layout == "crossed":
+        mapping.columns.setdefault("item", 0)
     if mapping.layout not in (guessed_layout, "items"):
         described = {*mapping.columns.values(), *mapping.content_columns, *used}
         mapping.attribute_columns = [i for i in mapping.attribute_columns if i in used]
         mapping.excluded_columns = [
             index
             for index in range(len(head.names))
-            if mapping.reasons.get(str(index)) in UNUSABLE_REASONS and index not in described
+            if index not in described
+            and (
+                mapping.reasons.get(str(index)) in UNUSABLE_REASONS
+                or (mapping.layout != "combinations" and is_frequency_name(head.names[index]))
+                or (
+                    "crossed" in (mapping.layout, guessed_layout)
+                    and is_total_name(head.names[index])
+                )
+            )
         ]
     has_content = bool(mapping.content_columns) or any(
         role in mapping.columns for role in CONTENT_ROLES
@@ -151,3 +178,5 @@ def _add_doubt_on_missing_role(mapping: ImportMapping) -> None:
             mapping.doubt = "no_labels"
         elif "item" not in mapping.columns and not has_content:
             mapping.doubt = "no_items"
+    if mapping.layout == "combinations" and "count" not in mapping.columns:
+        mapping.doubt = "no_count"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ratings.exports import rating_files
+from ratings.label_normalization import get_normal_form
 
 from . import rater_columns
 from .column_cells import MEDIA_FILE_PATTERN, TableHead
@@ -16,10 +17,18 @@ from .column_names import (
     MEDIA_ROLES,
     MULTI_COLUMN_ROLES,
     ROLES,
+    are_rater_numbers,
+    is_author_name,
     is_content_part_name,
+    is_score_name,
     rank_name,
 )
-from .tables_without_ratings import detect_table_without_ratings
+from .label_and_item_columns import REPEATED_SHARE
+from .tables_without_ratings import (
+    detect_table_without_ratings,
+    find_crossed_counts,
+    find_frequency,
+)
 from .wide_tables import LONG_ROLES, ColumnGuess, WideTables
 
 __all__ = [
@@ -72,8 +81,13 @@ class _ColumnGuesser(WideTables):
     # --- layouts
 
     def _guess_layout(self) -> ColumnGuess:
+        if guess := self._guess_counted_rows():
+            return guess
         if guess := self._guess_survey() or self._guess_wide_by_names():
             return guess
+        self._drop_rater_of_single_rows()
+        if "rater" not in self.columns:
+            self._set_rater_column_by_values()
         if "rater" in self.columns:
             return self._guess_long()
         if guess := self._guess_double_entry():
@@ -82,9 +96,56 @@ class _ColumnGuesser(WideTables):
             return self._guess_without_raters()
         return self._guess_wide_or_items()
 
+    def _guess_counted_rows(self) -> ColumnGuess | None:
+        """Return the guess for a table of two raters crossed, or with numbers of equal rows."""
+        if counts := find_crossed_counts(self.head):
+            layout, doubt, role, index = "crossed", "crossed_counts", "label", 0
+        elif frequency := find_frequency(self.head):
+            layout, doubt, role, index = "combinations", "frequencies", "count", frequency[0]
+            counts = [i for i in range(len(self.head.names)) if i not in frequency]
+            counts = [i for i in counts if self.reasons.get(i) != "row_numbers"]
+        else:
+            return None
+        self.columns, self.content = {role: index}, []
+        used = {index, *counts}
+        others = [i for i in range(len(self.head.names)) if i not in used]
+        for column in others:
+            self.reasons.setdefault(column, "no_role")
+        for column in used:
+            self.reasons[column] = "crossed" if layout == "crossed" else "combination"
+        doubtful = counts if layout == "crossed" else [index]
+        return ColumnGuess(
+            layout, {}, excluded_columns=others, doubt=doubt, doubtful_columns=doubtful
+        )
+
+    def _drop_rater_of_single_rows(self) -> None:
+        """Take a column `author` for a description if each item has one row: of its content."""
+        rater = self.columns.get("rater")
+        is_author = rater is not None and is_author_name(self.head.names[rater])
+        if rater is not None and is_author and not self.has_repeated_keys():
+            del self.columns["rater"]
+            self.reasons[rater] = "author"
+
+    def _set_rater_column_by_values(self) -> None:
+        """Set the rater column whose values are numbered raters: rater_1, rater_2."""
+        if self.list_key_columns() and not self.has_repeated_keys():
+            return
+        for index, cells in enumerate(self.head.columns):
+            if (
+                index not in self.columns.values()
+                and self.reasons.get(index) in (None, "descriptive")
+                and cells.has_repeats
+                and are_rater_numbers(cells.values)
+            ):
+                self.columns["rater"] = index
+                self.reasons[index] = "rater_values"
+                return
+
     def _guess_long(self) -> ColumnGuess:
         """Return the guess for a table with a column of raters."""
         guess = ColumnGuess("long", {})
+        self._set_question_column_as_item()
+        self._release_scores_of_raters()
         self._correct_label_column(guess)
         if "label" not in self.columns and not guess.doubt:
             candidates = self.list_label_candidates()
@@ -100,6 +161,8 @@ class _ColumnGuesser(WideTables):
             self.set_item_column_by_unique_pairs([])
         if "item" not in self.columns and not self.has_content and not guess.doubt:
             guess.doubt = "no_items"
+        if not guess.doubt:
+            self._complete_long_key(guess)
         unused = self.list_free_columns()
         unused = [index for index in unused if index not in guess.label_columns]
         if self.has_content:
@@ -112,6 +175,33 @@ class _ColumnGuesser(WideTables):
                 self.reasons.setdefault(index, "no_role")
         return guess
 
+    def _set_question_column_as_item(self) -> None:
+        """Take a column `question` for the item if there is no other, as crowd data name it."""
+        question = self.columns.get("question")
+        if question is None or "item" in self.columns or self.has_content:
+            return
+        raters = self.head.columns[self.columns["rater"]]
+        cells = self.head.columns[question]
+        if len(set(zip(cells.texts, raters.texts, strict=True))) == len(cells.texts):
+            self.columns["item"] = self.columns.pop("question")
+            self.reasons[question] = "pairs"
+
+    def _release_scores_of_raters(self) -> None:
+        """Free the columns named like computed scores that differ between raters of an item."""
+        for index, reason in list(self.reasons.items()):
+            if reason == "derived" and is_score_name(self.head.names[index]):
+                del self.reasons[index]
+                if index not in self.list_independent_columns():
+                    self.reasons[index] = reason
+
+    def _complete_long_key(self, guess: ColumnGuess) -> None:
+        """Add further columns to the item's ID, or a doubt about them."""
+        guess.key_columns, doubtful = self.complete_item_key(guess.label_columns)
+        if doubtful:
+            guess.doubt, guess.doubtful_columns = "incomplete_key", doubtful
+        elif parts := self.list_missing_content(guess.label_columns):
+            guess.doubt, guess.doubtful_columns = "incomplete_content", parts
+
     def _correct_label_column(self, guess: ColumnGuess) -> None:
         """Correct the column of labels that was chosen by its name alone.
 
@@ -122,7 +212,7 @@ class _ColumnGuesser(WideTables):
         if label is None:
             return
         independent = self.list_independent_columns()
-        if independent and self.is_item_attribute(label) and self._has_repeated_keys():
+        if independent and self.is_item_attribute(label) and self.has_repeated_keys():
             del self.columns["label"]
             if is_content_part_name(self.head.names[label]):
                 self.content.append(label)
@@ -136,10 +226,6 @@ class _ColumnGuesser(WideTables):
             del self.columns["label"]
             guess.doubt, guess.doubtful_columns = "labels_unclear", sorted([label, *rivals])
 
-    def _has_repeated_keys(self) -> bool:
-        keys = self.list_key_columns()
-        return any(self.head.columns[key].has_repeats for key in keys)
-
     def _set_label_columns(self, guess: ColumnGuess, candidates: Sequence[int]) -> None:
         """Choose the column of labels, or several that answer a question each."""
         columns = self.head.columns
@@ -147,7 +233,9 @@ class _ColumnGuesser(WideTables):
             self.columns["label"] = candidates[0]
             self.reasons[candidates[0]] = "only_one_left"
         elif candidates:
-            shared = set.intersection(*(columns[index].values for index in candidates))
+            shared = set.intersection(
+                *(set(map(get_normal_form, columns[index].values)) for index in candidates)
+            )
             names = [self.head.names[index] for index in candidates]
             is_certain = bool(shared) or rater_columns.differ_only_in_number(names)
             guess.label_columns = list(candidates)
@@ -208,7 +296,7 @@ class _ColumnGuesser(WideTables):
                 self.reasons[keys[0]] = "first_keys"
             else:
                 guess.doubt = "no_items"
-        elif item is not None and self.head.columns[item].has_repeats:
+        elif self.has_repeated_keys(share=0 if item is not None else REPEATED_SHARE):
             guess.doubt = "no_raters"
         free = self.list_free_columns()
         if self.has_content:

@@ -24,6 +24,7 @@ ROLE_TEXTS: Texts = {
     "question": _("question key"),
     "model": _("name of the model"),
     "prompt_version": _("version of the model’s prompt"),
+    "count": _("number of items like this row"),
     "content": _("further content of the item"),
     "attribute": _("attribute of the item"),
     "rater_column": _("labels of the rater"),
@@ -40,12 +41,18 @@ COLUMN_REASONS: Texts = {
     "attribute": _("one value for each item, and no rater, label or time"),
     "derived": _("its name says that it was computed from ratings or by a program"),
     "descriptive": _("its name says that it describes an item, a person or a survey"),
+    "computed": _("it was computed from the other columns: whether they are equal, or a number"),
+    "no_gold": _("named like gold answers, but none of the raters gives such answers"),
+    "gold_values": _("by its name, and it has the labels of the raters"),
+    "author": _("each item has one row, so it may be who wrote the item"),
     "probability": _("its fractions add up to 1 in every row"),
     "row_numbers": _("it numbers the rows"),
     "row_id": _("it has another value in every row, and another column repeats items"),
+    "rater_values": _("its values number raters"),
     "annotator_id": _("its values repeat as those of annotators do"),
     "pattern": _("named and numbered like the other raters"),
     "one_content": _("by its name, and each of its values has one content"),
+    "key_part": _("part of the item ID: only with it, no rater has an item in two rows"),
     "one_value": _("named like labels, but all raters of an item have the same value"),
     "shared": _("it has the same values as the other raters"),
     "count": _("its whole numbers add up to the same sum in every row"),
@@ -54,6 +61,8 @@ COLUMN_REASONS: Texts = {
     "pairs": _("each rater has every value of it once"),
     "only_one_left": _("the only column left that can hold labels"),
     "questions": _("one of several columns of labels: each is a question"),
+    "crossed": _("the rows and the columns have the same labels, one rater’s each"),
+    "combination": _("each row has other labels, and a number of items"),
     "double_entry": _("item and person, separated by --"),
     "not_alike": _("not named like the raters"),
     "other_values": _("it does not have the values of the raters"),
@@ -63,6 +72,13 @@ LAYOUT_TEXTS: Texts = {
     "long": _("one row for each rating: an item, a rater and a label"),
     "wide": _("one row for each item: a column for each rater"),
     "counts": _("one row for each item: a column with the number of ratings of each label"),
+    "crossed": _(
+        "two raters crossed: a row for each label of one, a column for each label of the other,"
+        " numbers of items in the cells"
+    ),
+    "combinations": _(
+        "one row for each combination of labels: a column for each rater, and the number of items"
+    ),
     "raters": _("one row for each rater: a column for each item"),
     "items": _("one row for each item, without ratings"),
 }
@@ -73,13 +89,47 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
         _("No column of labels was found. Choose it, or the layout without ratings."),
         "--map label=COLUMN, or --layout items",
     ),
+    "maybe_labels": (
+        _(
+            "These columns may hold labels: %(columns)s. Choose those that do, and the rater or"
+            " the column of raters; or choose the layout without ratings."
+        ),
+        "--map %(labels)s --rater NAME, or --layout items",
+    ),
     "labels_unclear": (
         _("Several columns can hold labels: %(columns)s. Choose one of them, or several."),
         "--map %(labels)s",
     ),
     "no_items": (
-        _("No column of items was found. Choose the column that identifies the item."),
+        _("No column of items was found. Choose the column, or columns, that identify the item."),
         "--map item=COLUMN",
+    ),
+    "incomplete_key": (
+        _(
+            "Raters have several rows for one value of %(first)s, and these rows differ in"
+            " %(others)s. Choose all columns that identify the item, or what to do with the"
+            " repeats."
+        ),
+        "--map %(items)s, or --map %(first_item)s",
+    ),
+    "incomplete_content": (
+        _(
+            "Raters have several rows for one content, and these rows differ in %(columns)s. Choose"
+            " the column of the item's ID, or further content that makes the items different."
+        ),
+        "--map item=COLUMN, or --map %(contents)s",
+    ),
+    "rater_names": (
+        _(
+            "Some columns have the names of the raters whose labels are beside them: %(columns)s."
+            " A row for each rating is needed, with the item, the rater and the label; or choose"
+            " the columns with labels, and their names become the raters."
+        ),
+        "--map rater=COLUMN rater=COLUMN",
+    ),
+    "no_count": (
+        _("Choose the column with the number of items that have the labels of the row."),
+        "--map count=COLUMN",
     ),
     "no_raters": (
         _(
@@ -115,7 +165,7 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
             "Each row seems to be a rater, and these columns items or questions: %(columns)s."
             " Choose this layout if they are items; else rows must be items."
         ),
-        "--layout raters",
+        "--layout raters, or --layout wide",
     ),
     "raters_unclear": (
         _(
@@ -135,17 +185,18 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     "crossed_counts": (
         _(
             "This looks like a table of two raters, with the labels of one in the rows and of the"
-            " other in the columns (%(columns)s) and numbers of items in the cells. A row for each"
-            " item is needed, with the label of each rater."
+            " other in the columns (%(columns)s) and numbers of items in the cells. Choose this"
+            " layout if it is one, or the layout with a column for each rater."
         ),
-        "--layout wide, if these columns are raters",
+        "--layout crossed, or --layout wide",
     ),
     "frequencies": (
         _(
-            "The column %(columns)s seems to say how often each row occurs. A row for each item is"
-            " needed: write each row as often as it says. Choose a layout if each row is one item."
+            "The column %(columns)s seems to say how often each row occurs. Choose the layout of"
+            " combinations if it does, or the layout with a column for each rater if each row is"
+            " one item."
         ),
-        "--layout wide",
+        "--layout combinations, or --layout wide",
     ),
     "results": (
         _(
@@ -154,6 +205,14 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
             " these are ratings."
         ),
         "--layout long, or --layout wide",
+    ),
+    "criteria": (
+        _(
+            "These columns are named like criteria, not like raters: %(columns)s. Choose them as"
+            " labels if each is a question that one rater answered, or the layout with a column for"
+            " each rater."
+        ),
+        "--map %(labels)s --rater NAME, or --layout wide",
     ),
     "raters_or_questions": (
         _(

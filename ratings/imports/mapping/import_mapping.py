@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy
 from ratings.imports.values.label_interpretation import LabelOptions
 from ratings.models import ImportRun
 
+KEY_JOINT = "/"  # between the parts of an item ID that several columns make up
 OWN_SOURCE = "concord"  # the source of this program's own exports as JSON Lines
 
 # Policy for an item that a rater rated more than once: which row becomes the current rating.
@@ -44,13 +45,16 @@ class ImportMapping:
     that are stored and never shown to raters. ``layout`` is "long" (one row a rating; all by
     ``default_rater`` if it is set), "wide" (one row an item; every column without another meaning,
     except ``excluded_columns``, is a rater), "counts" (one row an item; such a column has the
-    number of ratings of the label that it is named after), "raters" (one row a rater; such a column
+    number of ratings of the label that it is named after), "crossed" (one row a label of one rater,
+    and such a column is a label of the other), "combinations" (one row for all items with the same
+    labels, and such a column is a rater), "raters" (one row a rater; such a column
     is an item) or "items" (no ratings).
 
     ``label_columns``: several columns of labels of the long layout, a question each.
     ``value_columns``: index -> [rater, question] of wide columns whose names have both, or [item,
     question] in the layout "raters". ``rows_are_items``: the rows are numbered, and their numbers
     are the item keys; in the layout "raters" they are the raters.
+    ``key_columns``: further columns of the item's ID, which is joined from them (KEY_JOINT).
     ``key_separator``: the item column has the item and, after this separator, the rater.
     ``zone``: of times that name none; that of the project if it is empty. ``date_order``: "dmy" or
     "mdy" where the file has dates like 03/04/2026.
@@ -81,6 +85,7 @@ class ImportMapping:
     label_columns: list[int] = field(default_factory=list)
     value_columns: dict[str, list[str]] = field(default_factory=dict)
     rows_are_items: bool = False
+    key_columns: list[int] = field(default_factory=list)
     key_separator: str = ""
     zone: str = ""
     date_order: str = ""

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from .column_cells import MAX_LABELS
-from .column_names import CONTENT_ROLES, normalize_name
+from .column_names import (
+    CONTENT_ROLES,
+    is_answer_name,
+    is_counting_name,
+    is_criterion_name,
+    is_key_part_name,
+    normalize_name,
+)
 from .named_roles import NamedRoles
 from .rater_columns import differ_only_in_number
+
+REDUCTION = 10  # a column that makes repeats this rarer belongs to the ID of the item
+REPEATED_SHARE = 4  # if a quarter of the rows are repeats, a part of the item's ID may be missing
 
 
 class LabelAndItemColumns(NamedRoles):
@@ -18,7 +28,10 @@ class LabelAndItemColumns(NamedRoles):
         raters = self.head.columns[self.columns["rater"]]
         if not raters.has_repeats:
             return
-        for index in self.list_free_columns():
+        free = self.list_free_columns()
+        # A column with another value in every row numbers ratings, unless there is no other.
+        free.sort(key=lambda index: not self.head.columns[index].has_repeats)
+        for index in free:
             cells = self.head.columns[index]
             pairs = set(zip(cells.texts, raters.texts, strict=True))
             is_key = len(pairs) == len(cells.texts) and len(cells.filled) == len(cells.texts)
@@ -27,10 +40,101 @@ class LabelAndItemColumns(NamedRoles):
                 self.reasons[index] = "pairs"
                 return
 
+    def complete_item_key(self, answers: Collection[int]) -> tuple[list[int], list[int]]:
+        """Return (further columns of the item's ID, columns that may be).
+
+        Where raters have an item in several rows, as in the sentences of a document, another column
+        may tell these apart, or be the item itself. ``answers`` are the columns of labels.
+        """
+        item = self.columns.get("item")
+        if item is None:
+            return [], []
+        columns = self.head.columns
+        others = [self.columns[role] for role in ("rater", "question") if role in self.columns]
+        n_rows = len(self.head.sample_rows)
+
+        def count_repeats(*keys: int) -> int:
+            rows = zip(*(columns[index].texts for index in [*keys, *others]), strict=True)
+            return n_rows - len(set(rows))
+
+        n_repeats = remaining = count_repeats(item)
+        candidates = self._list_key_parts({*self.columns.values(), *self.content, *answers})
+        for index in candidates:
+            is_item = self._is_key_part(index) and REDUCTION * count_repeats(index) <= n_repeats
+            if n_repeats and is_item and columns[item].is_determined_by(columns[index]):
+                self.columns["item"] = index
+                self.reasons[index] = "pairs"
+                self.reasons.pop(item, None)
+                return [], []
+        parts: list[int] = []
+        for index in candidates:
+            n_left = count_repeats(item, *parts, index)
+            if REDUCTION * remaining > n_repeats and 2 * n_left <= remaining:
+                parts.append(index)
+                remaining = n_left
+        if not parts or REDUCTION * remaining > n_repeats:
+            return [], []
+        if all(map(self._is_key_part, parts)):
+            self.reasons |= dict.fromkeys(parts, "key_part")
+            return parts, []
+        return [], [item, *parts] if REPEATED_SHARE * n_repeats >= n_rows else []
+
+    def list_missing_content(self, answers: Collection[int]) -> list[int]:
+        """Return columns that make different items of equal contents, if raters repeat many.
+
+        As in a table with a row for each model that answered a prompt.
+        """
+        if "item" in self.columns or not self.has_content:
+            return []
+        columns = self.head.columns
+        keys = [*self.list_key_columns(), self.columns["rater"]]
+        n_rows = len(self.head.sample_rows)
+
+        def count_repeats(*keys: int) -> int:
+            return n_rows - len(set(zip(*(columns[i].texts for i in keys), strict=True)))
+
+        n_repeats = count_repeats(*keys)
+        if REPEATED_SHARE * n_repeats < n_rows:
+            return []
+        parts = self._list_key_parts({*self.columns.values(), *self.content, *answers})
+        return [i for i in parts if REDUCTION * count_repeats(*keys, i) <= n_repeats][:1]
+
+    def _list_key_parts(self, used: Collection[int]) -> list[int]:
+        """Return the columns that may be a part of the item's ID, those named like one first."""
+        columns = self.head.columns
+        candidates = [
+            index
+            for index in range(len(columns))
+            if index not in used
+            and (
+                self.reasons.get(index) in (None, "no_role", "one_value")
+                or (
+                    self.reasons[index] == "descriptive"
+                    and (self._is_key_part(index) or is_counting_name(self.head.names[index]))
+                )
+            )
+            and len(columns[index].filled) == len(columns[index].texts)
+            and columns[index].has_repeats
+            and not columns[index].has_times
+            and not (columns[index].is_numeric and columns[index].has_fractions)
+        ]
+        return sorted(candidates, key=lambda index: not self._is_key_part(index))
+
+    def _is_key_part(self, index: int) -> bool:
+        name = self.head.names[index]
+        return self.is_item_name(index) or is_key_part_name(name)
+
     def list_key_columns(self) -> list[int]:
         """Return the columns that identify the item: its ID, else its content."""
         keys = [self.columns[role] for role in ("item", *CONTENT_ROLES) if role in self.columns]
         return keys[:1] if "item" in self.columns else [*keys, *self.content]
+
+    def has_repeated_keys(self, *, share: int = 0) -> bool:
+        """Return whether items occur in several rows; with ``share``, in 1/share of the rows."""
+        keys = [self.head.columns[index].texts for index in self.list_key_columns()]
+        rows = list(zip(*keys, strict=True))
+        n_repeats = len(rows) - len(set(rows))
+        return n_repeats * share >= len(rows) > 0 if share else n_repeats > 0
 
     def is_item_attribute(self, index: int) -> bool:
         """Return whether a column has one value for each item: an attribute of the item."""
@@ -43,6 +147,14 @@ class LabelAndItemColumns(NamedRoles):
             values.setdefault(key, text) == text
             for key, text in zip(self.head.columns[item].texts, cells.texts, strict=True)
         )
+
+    def may_be_answers(self, index: int) -> bool:
+        """Return whether a column that was taken for an attribute may have ratings."""
+        cells = self.head.columns[index]
+        name = self.head.names[index]
+        if any(text.startswith(("[{", "{")) for text in cells.filled):
+            return True
+        return cells.is_label_like and (is_answer_name(name) or is_criterion_name(name))
 
     def list_label_candidates(self) -> list[int]:
         """Return the columns that may hold labels by their cells.
@@ -69,6 +181,7 @@ class LabelAndItemColumns(NamedRoles):
             for index in self.list_free_columns()
             if (columns[index].is_label_like or columns[index].is_numeric)
             and not normalize_name(self.head.names[index]).endswith("_id")
+            and not (columns[index].is_numeric and is_counting_name(self.head.names[index]))
         ]
 
     def list_independent_columns(self) -> list[int]:

@@ -8,6 +8,7 @@ from projects.services import question_validation
 from ratings.imports.decoding.table_times import is_numeric_time
 
 from .column_cells import (
+    MAX_LABEL_LENGTH,
     MAX_SHORT_LABEL,
     MEDIA_FILE_PATTERN,
     NUMBER_PATTERN,
@@ -19,7 +20,6 @@ from .column_names import (
     ITEM_ID_PATTERN,
     MEDIA_ROLES,
     MODEL_ROLES,
-    NAMES_BY_ROLE,
     compact_name,
     is_background_name,
     is_content_part_name,
@@ -30,6 +30,7 @@ from .column_names import (
     rank_name,
     split_numbered_name,
 )
+from .column_words import NAMES_BY_ROLE
 from .tables_without_ratings import find_probability_columns
 
 
@@ -93,13 +94,16 @@ class NamedRoles:
         texts = cells.filled
         if role == "item" and normalize_name(self.head.names[index]) in MEDIA_ROLES:
             return not self.can_have_role("image", index)
-        if role in ("item", "rater"):
+        if role in ("item", "rater") or (role == "label" and texts and texts[0][0] == "{"):
             return not texts or not all(text.startswith(("[", "{")) for text in texts)
         if role in MEDIA_ROLES:
             return bool(texts) and all(MEDIA_FILE_PATTERN.fullmatch(text) for text in texts)
         if role == "rated_at":
             return not cells.is_numeric or all(map(is_numeric_time, texts))
+        if role == "label" and self.is_long_text(index, factor=2) and not cells.has_repeats:
+            return False  # such as the response of a model
         checks: dict[str, Callable[[str], object]] = {
+            "gold": lambda text: len(text) <= MAX_LABEL_LENGTH,
             "question": question_validation.KEY_PATTERN.fullmatch,
             "guidelines": str.isdigit,
             "seconds": NUMBER_PATTERN.fullmatch,

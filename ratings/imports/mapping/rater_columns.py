@@ -9,18 +9,24 @@ from dataclasses import dataclass, field
 
 from ratings.label_normalization import get_normal_form
 
+from . import column_words
 from .column_cells import MAX_SHORT_LABEL, MIN_RELIABLE_ROWS, TableHead
 from .column_names import (
-    OTHER_STEMS,
-    RATER_STEMS,
     are_rater_numbers,
     compact_name,
+    is_comparison_name,
+    is_criterion_name,
     rank_name,
     split_numbered_name,
 )
+from .column_words import OTHER_STEMS, RATER_STEMS
 
 _SEPARATORS = (r"\.", r"__", r"\s+[-–]\s+", r"[:/|]", r"_", r"\s+", r"-")
-_BRACKETS = re.compile(r"(.*?)\s*[\[(]\s*(.+?)\s*[\])]\s*")
+_BRACKETS = re.compile(r"(.*?)\s*[\[(]\s*([^\[\]()]+?)\s*[\])]\s*")
+# The code of a question that LimeSurvey writes before its text: G1Q1[SQ001]. Rate [Image 1].
+_SURVEY_CODE = re.compile(r"^\w*\d\w*(\[\w+\])?\. ")
+# The name of a rater beside the rater's label: rater1_id, Coder 2 name.
+_RATER_NAME = re.compile(r"(.+?)[\s_.-]+(?:id|name|initials|email|who)", re.IGNORECASE)
 
 
 @dataclass
@@ -52,6 +58,8 @@ def find_patterned_columns(head: TableHead, candidates: Sequence[int]) -> ValueC
 
 def _is_beside_raters(name: str) -> bool:
     """Return whether a column is no label but stands beside one: Comments 1, ITEM_NO."""
+    if is_comparison_name(name):
+        return True
     number = split_numbered_name(name)
     stem = number[0] if number else name
     beside = ("comment", "seconds", "rated_at", "item")
@@ -78,7 +86,9 @@ def _find_numbered_names(head: TableHead, candidates: Sequence[int]) -> ValueCol
 def _find_crossed_names(head: TableHead, candidates: Sequence[int]) -> ValueColumns | None:
     """Return columns named for a rater and a question each: R1_warmth, ann.relevance."""
     uncertain: ValueColumns | None = None
-    for parts in _iter_crossed_parts(head, candidates):
+    # Complete tables first: each rater answers each question.
+    all_parts = sorted(_iter_crossed_parts(head, candidates), key=lambda entry: not entry[1])
+    for parts, is_complete in all_parts:
         firsts = list(dict.fromkeys(first for first, _ in parts.values()))
         seconds = list(dict.fromkeys(second for _, second in parts.values()))
         for raters, place in ((firsts, 0), (seconds, 1)):
@@ -86,6 +96,12 @@ def _find_crossed_names(head: TableHead, candidates: Sequence[int]) -> ValueColu
             is_single = len(questions) == 1
             is_named = is_single and compact_name(questions[0]) in RATER_STEMS
             if are_rater_numbers(raters) or (is_named and len(raters) >= 2):
+                counts = Counter(both[1 - place] for both in parts.values())
+                places = {i: both for i, both in parts.items() if counts[both[1 - place]] > 1}
+                if not places:
+                    continue
+                # `score_fluency`, `score_adequacy`: one rater, and a question for each column.
+                is_certain = not (is_named and any(map(is_criterion_name, raters)))
                 # `Coder 1 (Anna)`: the number belongs to the name.
                 is_numbered = is_named and all(rater[0].isdigit() for rater in raters)
                 return ValueColumns(
@@ -94,13 +110,16 @@ def _find_crossed_names(head: TableHead, candidates: Sequence[int]) -> ValueColu
                             head.names[index].strip() if is_numbered else both[place],
                             "" if is_single else both[1 - place],
                         )
-                        for index, both in parts.items()
-                    }
+                        for index, both in places.items()
+                    },
+                    is_certain=is_certain,
                 )
         if (
             uncertain is None
+            and is_complete
             and len(firsts) >= 2
             and not _are_question_or_item_names(firsts, seconds)
+            and (len(seconds) > 1 or _share_values(head, list(parts)))
         ):
             # `ann.relevance`, `ben.relevance`: the same word after every name is the question.
             # In `warmth_1`, `warmth_2`, the numbers are.
@@ -129,8 +148,11 @@ def _are_question_or_item_names(firsts: Collection[str], seconds: Collection[str
 
 def _iter_crossed_parts(
     head: TableHead, candidates: Sequence[int]
-) -> Iterator[dict[int, tuple[str, str]]]:
-    """Yield index -> (first part, second part) where all first parts have all second parts."""
+) -> Iterator[tuple[dict[int, tuple[str, str]], bool]]:
+    """Yield index -> (first part, second part), and whether all first parts have all second parts.
+
+    Each part occurs in several columns, or its column has the other part in common with others.
+    """
     for separator in _SEPARATORS:
         pattern_first = re.compile(rf"(.+?)(?:{separator})(.+)")
         pattern_last = re.compile(rf"(.+)(?:{separator})(.+?)")
@@ -146,9 +168,50 @@ def _iter_crossed_parts(
             }
             firsts = {first for first, _ in parts.values()}
             seconds = {second for _, second in parts.values()}
-            is_complete = len(set(parts.values())) == len(parts) == len(firsts) * len(seconds)
-            if is_complete and len(parts) >= 2:
-                yield parts
+            is_unique = len(set(parts.values())) == len(parts) >= 2
+            if is_unique and (firsts and seconds):
+                yield parts, len(parts) == len(firsts) * len(seconds)
+
+
+def _share_values(head: TableHead, indexes: Sequence[int]) -> bool:
+    """Return whether the columns may be raters by their values: numbers, or values in common."""
+    return all(head.columns[index].is_numeric for index in indexes) or len(
+        find_columns_with_shared_values(head, indexes, (), sure=True)
+    ) == len(indexes)
+
+
+def find_rater_names(head: TableHead, places: Collection[int]) -> list[int]:
+    """Return the columns with the names of the raters of numbered columns beside them, or [].
+
+    As in rater1_id, rater1_score, rater2_id, rater2_score, and in coder1, code1, coder2, code2.
+    """
+    numbers = {index: split_numbered_name(name) for index, name in enumerate(head.names)}
+    by_stem: dict[str, dict[str, int]] = {}
+    for index, number in numbers.items():
+        if number is not None:
+            by_stem.setdefault(number[0], {})[number[1]] = index
+    people = [
+        index
+        for stem, group in by_stem.items()
+        if stem in RATER_STEMS - column_words.LABEL_STEMS
+        and any(
+            other in column_words.LABEL_STEMS and beside.keys() == group.keys() and len(group) > 1
+            for other, beside in by_stem.items()
+        )
+        for index in group.values()
+    ]
+    people += [
+        index
+        for index, name in enumerate(head.names)
+        if (match := _RATER_NAME.fullmatch(name.strip()))
+        and (number := split_numbered_name(match[1]))
+        and number[0] in RATER_STEMS
+    ]
+    return [
+        index
+        for index in dict.fromkeys(people)
+        if index in places and not head.columns[index].is_numeric
+    ]
 
 
 def find_columns_with_shared_values(
@@ -183,7 +246,8 @@ def differ_only_in_number(names: Sequence[str]) -> bool:
     """Return whether column names differ only in a number or a text in brackets: Rate [Photo 1]."""
     stems = set()
     for name in names:
-        bracket, number = _BRACKETS.fullmatch(name), split_numbered_name(name)
+        bracket = _BRACKETS.fullmatch(_SURVEY_CODE.sub("", name.strip()))
+        number = split_numbered_name(name)
         match = re.fullmatch(r"(.*?)[\s_.-]*\d+", name.strip())
         stem = bracket[1] if bracket else (number[0] if number else match[1] if match else name)
         stems.add(compact_name(stem))
@@ -195,7 +259,7 @@ def split_grid_names(names: Sequence[str]) -> list[tuple[str, str]]:
 
     The question is empty if there is one.
     """
-    brackets = [_BRACKETS.fullmatch(name.strip()) for name in names]
+    brackets = [_BRACKETS.fullmatch(_SURVEY_CODE.sub("", name.strip())) for name in names]
     if not all(bracket and bracket[1] for bracket in brackets):
         return [(get_item_name(name), "") for name in names]
     pairs = [(bracket[2], bracket[1]) for bracket in brackets if bracket]
@@ -205,5 +269,5 @@ def split_grid_names(names: Sequence[str]) -> list[tuple[str, str]]:
 
 def get_item_name(name: str) -> str:
     """Return the item's name from the name of a column whose rows are raters."""
-    bracket = _BRACKETS.fullmatch(name.strip())
+    bracket = _BRACKETS.fullmatch(_SURVEY_CODE.sub("", name.strip()))
     return bracket[2] if bracket and bracket[1] else name.strip()

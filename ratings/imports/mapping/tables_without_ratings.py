@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Collection, Sequence
 
 from .column_cells import ColumnCells, TableHead, are_row_numbers, have_equal_sums
 from .column_names import (
-    RATER_STEMS,
     is_agreement_result_name,
     is_frequency_name,
     is_index_name,
+    rank_name,
     split_numbered_name,
 )
+from .column_words import RATER_STEMS
 
 MIN_ROWS = 3  # with fewer rows nothing can be told
 MIN_ROWS_OF_COUNTS = 5  # of counts whose sums differ
+_MARKS = " :=.-_/|"  # between a rater and a label
 _TOTALS = ("all", "total", "totals", "sum", "summe", "gesamt", "somme", "total general", "合计")
 
 
@@ -30,10 +33,6 @@ def detect_table_without_ratings(head: TableHead) -> tuple[str, list[int]] | Non
         return "results", results
     if _are_names_data(head):
         return "no_header", list(range(len(head.names)))
-    if crossed := _find_crossed_counts(head):
-        return "crossed_counts", crossed
-    if frequency := _find_frequency(head):
-        return "frequencies", frequency
     return None
 
 
@@ -48,18 +47,43 @@ def _are_names_data(head: TableHead) -> bool:
     )
 
 
-def _find_crossed_counts(head: TableHead) -> list[int]:
+def find_crossed_counts(head: TableHead) -> list[int]:
     """Return the columns of a table of two raters: rows and columns are the labels of each."""
-    labels = {text.casefold() for text in head.columns[0].filled} - set(_TOTALS)
-    columns = [
-        index for index, name in enumerate(head.names) if index and name.casefold() not in _TOTALS
-    ]
-    names = {head.names[index].casefold() for index in columns}
+    rows = [text for text in head.columns[0].filled if not is_total_name(text)]
+    columns = [index for index, name in enumerate(head.names) if index and not is_total_name(name)]
+    names = [head.names[index] for index in columns]
     is_numeric = all(head.columns[index].is_numeric for index in columns)
-    return columns if len(labels) > 1 and labels == names and is_numeric else []
+    if len(rows) < 2 or len(rows) != len(set(rows)) or not is_numeric:
+        return []
+    for texts in ((rows, names), (split_rater_prefix(rows)[1], split_rater_prefix(names)[1])):
+        row_labels, column_labels = ({text.casefold() for text in group} for group in texts)
+        if row_labels == column_labels:
+            return columns
+    return []
 
 
-def _find_frequency(head: TableHead) -> list[int]:
+def is_total_name(name: str) -> bool:
+    """Return whether a row or a column of this name has the sums of the others."""
+    return name.strip().casefold() in _TOTALS
+
+
+def split_rater_prefix(texts: Sequence[str]) -> tuple[str, list[str]]:
+    """Return (rater, labels) of texts that begin with the same rater: Rater A: yes, Rater A: no.
+
+    Of a single text, the rater is the whole text. The rater is empty if there is none.
+    """
+    letters = itertools.takewhile(lambda chars: len(set(chars)) == 1, zip(*texts, strict=False))
+    prefix = "".join(chars[0] for chars in letters)
+    if len(texts) > 1:
+        prefix = prefix[: max((prefix.rfind(mark) + 1 for mark in _MARKS), default=0)]
+    rater = prefix.strip(_MARKS)
+    number = split_numbered_name(rater)
+    if not (number and number[0] in RATER_STEMS) and rank_name(rater, "rater") is None:
+        return "", list(texts)
+    return rater, [text[len(prefix) :].strip() for text in texts]
+
+
+def find_frequency(head: TableHead) -> list[int]:
     """Return the column that says how often each combination of the other columns occurs."""
     for index, name in enumerate(head.names):
         cells = head.columns[index]

@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from ratings.label_normalization import get_normal_form
+
 from . import rater_columns
+from .column_cells import find_computed_column
 from .column_names import (
-    RATER_STEMS,
     RESPONDENT_ROLES,
     compact_name,
+    is_comparison_name,
+    is_criterion_name,
     is_respondent_name,
+    is_subject_name,
     is_survey_name,
     split_numbered_name,
 )
+from .column_words import LABEL_STEMS, RATER_STEMS
 from .label_and_item_columns import LabelAndItemColumns
 from .tables_without_ratings import find_count_columns
 
 # Roles that ratings of a wide table do not have.
-LONG_ROLES = ("rated_at", "comment", "question", "seconds", "guidelines", "label", "rater")
+LONG_ROLES = ("rated_at", "comment", "question", "seconds", "guidelines", "label", "rater", "count")
 
 
 @dataclass
@@ -38,6 +44,7 @@ class ColumnGuess:
     label_columns: list[int] = field(default_factory=list)
     value_columns: dict[str, list[str]] = field(default_factory=dict)
     rows_are_items: bool = False
+    key_columns: list[int] = field(default_factory=list)
     key_separator: str = ""
     reasons: dict[int, str] = field(default_factory=dict)
     doubt: str = ""
@@ -67,7 +74,7 @@ class WideTables(LabelAndItemColumns):
             for index in values.places
             if (number := split_numbered_name(self.head.names[index]))
         }
-        if single_rater is not None:
+        if single_rater is not None and not self._are_raters_of_each_row(values):
             # A column of raters beside label1, label2: these are questions.
             return None
         if "label" in self.columns and not values.is_certain:
@@ -77,10 +84,28 @@ class WideTables(LabelAndItemColumns):
         self._release_long_roles()
         return self._build_wide_guess(values)
 
+    def _are_raters_of_each_row(self, values: rater_columns.ValueColumns) -> bool:
+        """Return whether the columns number people, and each row is another item.
+
+        A column `author` or `user` beside annotator1, annotator2 is not about their ratings then.
+        """
+        if not is_subject_name(self.head.names[self.columns["rater"]]):
+            return False
+        numbers = [split_numbered_name(rater) for rater, _question in values.places.values()]
+        stems = {number[0] if number else "" for number in numbers}
+        return stems <= RATER_STEMS - LABEL_STEMS and not self.has_repeated_keys()
+
     def _build_wide_guess(self, values: rater_columns.ValueColumns) -> ColumnGuess:
         """Return the wide guess with these columns of ratings."""
-        for index in values.places:
+        places = values.places
+        if values.reason == "shared":
+            computed = find_computed_column({i: self.head.columns[i] for i in sorted(places)})
+            if computed is not None and len(places) > 2:
+                places.pop(computed)
+                self.reasons[computed] = "computed"
+        for index in places:
             self.reasons[index] = values.reason
+        self._check_gold_column(places)
         guess = ColumnGuess("wide", {})
         self._set_wide_item_column(guess, values.places)
         unused = [
@@ -89,6 +114,7 @@ class WideTables(LabelAndItemColumns):
             if index not in values.places
             and index not in self.columns.values()
             and index not in self.content
+            and index not in guess.key_columns
         ]
         self._exclude_or_keep_as_attributes(
             unused, guess, "not_alike" if values.reason == "pattern" else "other_values"
@@ -100,14 +126,45 @@ class WideTables(LabelAndItemColumns):
             guess.value_columns = {
                 str(index): list(place) for index, place in values.places.items()
             }
+        if values.reason == "shared" and len(self.head.sample_rows) < len(places):
+            guess.doubt, guess.doubtful_columns = "raters_in_rows", list(places)
         if not values.is_certain:
-            guess.doubt = "raters_or_questions"
+            has_one_question = not any(question for _rater, question in places.values())
+            guess.doubt = "criteria" if has_one_question else "raters_or_questions"
             guess.doubtful_columns = list(values.places)
+        if names := rater_columns.find_rater_names(self.head, places):
+            guess.doubt, guess.doubtful_columns = "rater_names", names
         return guess
+
+    def _check_gold_column(self, places: Collection[int]) -> None:
+        """Take the column of gold answers for content if no rater gives such answers.
+
+        A column `Reference` with the raters' labels has gold answers, and must not be shown.
+        """
+        columns = self.head.columns
+        labels = {get_normal_form(text) for index in places for text in columns[index].values}
+
+        def has_labels(index: int) -> bool:
+            values = set(map(get_normal_form, columns[index].values))
+            return 2 * len(values & labels) > len(values)
+
+        gold = self.columns.get("gold")
+        if gold is not None and labels and not has_labels(gold):
+            del self.columns["gold"]
+            self.reasons[gold] = "no_gold"
+        for index in list(self.content):
+            is_reference = compact_name(self.head.names[index]) in ("reference", "answer")
+            if is_reference and "gold" not in self.columns and has_labels(index):
+                self.content.remove(index)
+                self.columns["gold"] = index
+                self.reasons[index] = "gold_values"
 
     def _set_wide_item_column(self, guess: ColumnGuess, places: Collection[int]) -> None:
         """Set the item column: by name, else a first column of unique keys, else the row number."""
         if "item" in self.columns or self.has_content:
+            guess.key_columns, doubtful = self.complete_item_key(places)
+            if doubtful:
+                guess.doubt, guess.doubtful_columns = "incomplete_key", doubtful
             return
         columns = self.head.columns
         used = {*places, *self.columns.values(), *self.content}
@@ -115,9 +172,10 @@ class WideTables(LabelAndItemColumns):
         unique = [
             index
             for index in free
-            if columns[index].is_unique and self.reasons.get(index) in (None, "row_numbers")
+            if columns[index].is_unique
+            and self.reasons.get(index) in (None, "row_numbers", "descriptive")
         ]
-        named = [index for index in unique if self.is_item_name(index)]
+        named = [i for i in unique if self.is_item_name(i) and self.reasons.get(i) != "descriptive"]
         # Without a name, the key is the first column, and it stands before the ratings.
         first = [index for index in unique if index == free[0] < min(places)]
         if named or first:
@@ -241,6 +299,7 @@ class WideTables(LabelAndItemColumns):
     def _guess_wide_or_items(self) -> ColumnGuess:
         """Return the guess for a table without names of raters and labels."""
         self._release_long_roles()
+        self._exclude_comparisons()
         free = self.list_free_columns()
         if counts := find_count_columns(self.head, free):
             for index in counts:
@@ -275,9 +334,15 @@ class WideTables(LabelAndItemColumns):
             )
             if len(shared) > 2 or has_keys or first is not None or len(self.head.names) == 2:
                 guess = self._build_wide_guess(values)
-                if doubtful:
+                if any(is_criterion_name(self.head.names[index]) for index in shared):
+                    guess.doubt, guess.doubtful_columns = "criteria", shared
+                elif doubtful:
                     guess.doubt, guess.doubtful_columns = "raters_unclear", shared
                 return guess
+        return self._guess_items(free)
+
+    def _guess_items(self, free: Sequence[int]) -> ColumnGuess:
+        """Return the guess for a table without ratings; a doubt if columns may have some."""
         guess = ColumnGuess("items", {})
         self._exclude_or_keep_as_attributes(free, guess, "no_role")
         if not self.has_content:
@@ -292,7 +357,17 @@ class WideTables(LabelAndItemColumns):
                 and index not in self.content
                 and self.reasons.get(index) != "row_numbers"
             ]
+            answers = [index for index in guess.attribute_columns if self.may_be_answers(index)]
+            if answers:
+                guess.doubt, guess.doubtful_columns = "maybe_labels", answers
         return guess
+
+    def _exclude_comparisons(self) -> None:
+        """Exclude columns named like comparisons, if two others are left."""
+        free = self.list_free_columns()
+        comparisons = [index for index in free if is_comparison_name(self.head.names[index])]
+        if len(free) - len(comparisons) >= 2:
+            self.reasons |= dict.fromkeys(comparisons, "derived")
 
     def _list_doubtful_raters(self, indexes: Sequence[int]) -> list[int]:
         """Return those of the columns that share no values with the others, if they may be raters.

@@ -20,6 +20,12 @@ from .crowds.mturk import MturkSource
 from .crowds.prolific import ProlificSource
 from .crowds.toloka import TolokaSource
 from .datasets.label_lists import LabelListsSource, LewidiSource
+from .platforms.evaluation_logs import (
+    BraintrustSource,
+    InspectSource,
+    OpenaiEvalsSource,
+    PromptfooSource,
+)
 from .platforms.evaluation_scores import LangfuseSource, LangsmithSource
 from .platforms.ground_truth import GroundTruthSource
 from .platforms.labelbox import LabelboxSource
@@ -70,6 +76,10 @@ SOURCES: dict[str, FileSource] = {
     "prolific": ProlificSource(),
     "labelbox": LabelboxSource(),
     "ground_truth": GroundTruthSource(),
+    "promptfoo": PromptfooSource(),
+    "inspect": InspectSource(),
+    "openai_evals": OpenaiEvalsSource(),
+    "braintrust": BraintrustSource(),
     "langfuse": LangfuseSource(),
     "langsmith": LangsmithSource(),
     "qualtrics": QualtricsSource(),

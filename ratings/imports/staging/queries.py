@@ -49,6 +49,12 @@ _DUPLICATE_CONTENT_SQL = (
     "SELECT min(id), count(*) FROM content WHERE body_digest IS NOT NULL"
     " GROUP BY body_digest HAVING count(*) > 1"
 )
+# Items whose keys differ in case, in blanks, or as 1 and 1.0 do.
+_SIMILAR_ITEMS_SQL = (
+    "SELECT group_concat(key, ' / ') FROM item GROUP BY CASE WHEN key GLOB '*[0-9].0'"
+    " THEN substr(key, 1, length(key) - 2) ELSE lower(replace(key, ' ', '')) END"
+    " HAVING count(*) > 1 LIMIT ?"
+)
 _COUNT_DUPLICATES_SQL = (
     "SELECT coalesce(sum(n - 1), 0) FROM (SELECT count(*) AS n FROM content"
     " WHERE body_digest IS NOT NULL GROUP BY body_digest HAVING count(*) > 1)"
@@ -197,6 +203,10 @@ class StagedRows:
         )
         columns = ("kind", "name", "model", "prompt_version")
         return {key: dict(zip(columns, values, strict=True)) for key, *values in rows}
+
+    def list_similar_items(self, limit: int) -> list[str]:
+        """Return groups of item keys that are written alike, as `Text 1 / text 1`."""
+        return [keys for (keys,) in self.db.execute(_SIMILAR_ITEMS_SQL, (limit,))]
 
     def get_person_names(self, limit: int) -> dict[str, str]:
         """Return key -> name of the first raters that are not models."""

@@ -43,7 +43,8 @@ class FileReport:
     its text, and the number of ratings of each label. ``question_keys`` are (question key in the
     file, in the project). ``unmatched_raters`` are people whom the project does not have,
     ``suggested_members`` maps raters to user ids (see `matching`). ``similar_raters`` are raters
-    whose keys differ only in capital letters or blanks, as `Anna / anna`.
+    whose keys differ only in capital letters or blanks, as `Anna / anna`, ``similar_items`` items
+    whose keys do, or differ as `1 / 1.0`.
     """
 
     problems: ProblemList
@@ -68,6 +69,7 @@ class FileReport:
     unmatched_raters: list[str] = field(default_factory=list)
     suggested_members: dict[str, int] = field(default_factory=dict)
     similar_raters: list[str] = field(default_factory=list)
+    similar_items: list[str] = field(default_factory=list)
     skipped_records: dict[str, Any] = field(default_factory=dict)
     preview: list[list[Any]] = field(default_factory=list)
     repeat_examples: list[list[Any]] = field(default_factory=list)
@@ -159,6 +161,7 @@ def _add_new_raters_and_suggestions(
     for key in person_names:
         similar.setdefault("".join(key.casefold().split()), []).append(key)
     groups = [" / ".join(keys) for keys in similar.values() if len(keys) > 1]
+    report.similar_items = staged_rows.list_similar_items(MAX_EXAMPLES)
     report.similar_raters = groups[: matching.MAX_LISTED_RATERS]
     known_keys = set()
     if project is not None:

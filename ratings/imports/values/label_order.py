@@ -213,7 +213,12 @@ def _rank_grades(labels: Collection[str]) -> dict[str, float] | None:
 
 
 def _rank_signs(labels: Collection[str]) -> dict[str, float] | None:
-    """Rank labels of plus and minus signs: --, -, 0, +, ++."""
+    """Rank labels of plus and minus signs, or of stars: --, -, 0, +, ++; ★, ★★."""
+    counts = {label: len(re.sub(r"[☆○\s]", "", label)) for label in labels}
+    symbols = {char for label in labels for char in re.sub(r"[☆○\s]", "", label)}
+    if len(symbols) == 1 and symbols <= set("★⭐🌟●•*!✓") and len(counts) > 1:
+        is_distinct = len(set(counts.values())) == len(counts)
+        return {label: float(count) for label, count in counts.items()} if is_distinct else None
     ranks: dict[str, float] = {}
     for label in labels:
         text = label.strip().translate(MINUS_SIGNS).replace("–", "-")

@@ -42,6 +42,8 @@ SUSPECTED_CODES = frozenset(
         "non applicable",
         "non renseigné",
         "sans réponse",
+        "nsp",
+        "nspp",
         "no aplica",
         "no contesta",
         "sin respuesta",

@@ -17,12 +17,19 @@ from ratings.imports.mapping.columns import CONTENT_ROLES, ROLES, TableHead
 from ratings.imports.mapping.display_texts import LAYOUT_TEXTS
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import truncate_text
-from ratings.imports.readers.tables.rows import clean_cell
+from ratings.imports.readers.tables.cells import clean_cell
 from ratings.models import ImportRun
 
 from .forms import FileForm
 
-VALUE_LAYOUTS = ("wide", "counts", "raters")  # columns without another meaning have labels
+VALUE_LAYOUTS = (
+    "wide",
+    "counts",
+    "crossed",
+    "combinations",
+    "raters",
+)  # columns without another meaning have labels
+KEYLESS_LAYOUTS = ("crossed", "combinations", "raters")  # no column has the IDs of items
 NEW_QUESTION = "new"  # choice: a new question
 EVERY_QUESTION = "every"  # choice: the questions named in the file
 # Roles that columns of a layout can have, and those that it requires.
@@ -30,6 +37,8 @@ ROLES_BY_LAYOUT = {
     "long": ROLES,
     "wide": ("item", *CONTENT_ROLES, "gold"),
     "counts": ("item", *CONTENT_ROLES, "gold"),
+    "crossed": ("label",),
+    "combinations": ("count",),
     "raters": ("rater", "rated_at"),
     "items": ("item", *CONTENT_ROLES, "gold"),
 }
@@ -58,6 +67,10 @@ class ColumnsForm(FileForm):
     item = _build_column_field(
         gettext_lazy("Item"),
         gettext_lazy("ID of the item. Without this column, IDs are derived from the content."),
+    )
+    key_columns = _build_columns_field(
+        gettext_lazy("Further columns of the item ID"),
+        gettext_lazy("Where several columns identify an item, such as document and sentence."),
     )
     text = _build_column_field(gettext_lazy("Text"))
     html = _build_column_field("HTML")
@@ -129,6 +142,7 @@ class ColumnsForm(FileForm):
         gettext_lazy("Where it is filled, the rater is a model; in files that Concord wrote."),
     )
     prompt_version = _build_column_field(gettext_lazy("Version of the model’s prompt"))
+    count = _build_column_field(gettext_lazy("Number of items like this row"))
     excluded_columns = _build_columns_field(
         gettext_lazy("Columns that are not imported"),
         gettext_lazy("Every other column without a meaning has labels."),
@@ -159,6 +173,7 @@ class ColumnsForm(FileForm):
             "content_columns",
             "attribute_columns",
             "label_columns",
+            "key_columns",
         ):
             self.fields[field_name].choices = column_choices  # type: ignore[attr-defined]
         questions = self.project.questions.all() if self.project else []
@@ -210,10 +225,12 @@ class ColumnsForm(FileForm):
             cleaned_data.get(role) is not None for role in CONTENT_ROLES
         )
         has_keys = cleaned_data.get("item") is not None or has_content
-        has_keys = has_keys or cleaned_data.get("rows_are_items") or layout == "raters"
+        has_keys = has_keys or cleaned_data.get("rows_are_items") or layout in KEYLESS_LAYOUTS
         if not has_keys and "item" not in self.errors:
             self.add_error("item", _("Choose the column of this."))
         labels = cleaned_data.get("label_columns") or []
+        if layout == "combinations" and cleaned_data.get("count") is None:
+            self.add_error("count", _("Choose the column of this."))
         if layout == "long" and cleaned_data.get("label") is None and len(labels) < 2:
             self.add_error("label", _("Choose the column of this."))
         if (
@@ -230,6 +247,7 @@ class ColumnsForm(FileForm):
         n_columns = len(self.fields["item"].choices) - 1  # type: ignore[attr-defined]
         other_columns = {
             *used,
+            *(cleaned_data.get("key_columns") or ()),
             *(cleaned_data.get("content_columns") or ()),
             *(cleaned_data.get("attribute_columns") or ()),
         }
@@ -263,7 +281,12 @@ class ColumnsForm(FileForm):
             for role in ROLES_BY_LAYOUT[mapping.layout]
             if cleaned_data[role] is not None
         }
-        used = set(mapping.columns.values())
+        mapping.key_columns = [
+            index
+            for index in cleaned_data["key_columns"]
+            if "item" in mapping.columns and index not in mapping.columns.values()
+        ]
+        used = {*mapping.columns.values(), *mapping.key_columns}
         mapping.content_columns = [
             index for index in cleaned_data["content_columns"] if index not in used
         ]
@@ -299,7 +322,8 @@ def _build_initial(run: ImportRun, mapping: ImportMapping, head: TableHead) -> d
     """Return the initial values of the form."""
     questions = list(run.project.questions.all()) if run.project else []
     label_at, key_at = mapping.columns.get("label"), mapping.columns.get("question")
-    name = head.names[label_at] if label_at is not None and label_at < len(head.names) else ""
+    has_name = mapping.layout == "long" and label_at is not None and label_at < len(head.names)
+    name = head.names[label_at] if has_name and label_at is not None else ""
     key = mapping.question_key or slugify(name) or "label"
     if key_at is not None and not mapping.question_key:
         # An export of Concord has the question of each row.
@@ -323,6 +347,7 @@ def _build_initial(run: ImportRun, mapping: ImportMapping, head: TableHead) -> d
         "content_columns": mapping.content_columns,
         "attribute_columns": mapping.attribute_columns,
         "label_columns": mapping.label_columns,
+        "key_columns": mapping.key_columns,
         "rows_are_items": mapping.rows_are_items,
         "zone": mapping.zone,
         "date_order": mapping.date_order,

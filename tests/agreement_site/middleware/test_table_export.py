@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,8 @@ from metrics.jobs.question_updates import update_question
 from tests import cast
 from tests.browser import page_catalogue
 
+# The labels of the columns of each file. Programs that read the files rely on them.
+HEADERS = Path(__file__).with_name("table_headers.json")
 # Pages whose tables need no link, with the reason.
 PAGES_WITHOUT_LINKS = {
     "style_guide": "shows what tables look like",
@@ -81,7 +85,7 @@ class TableParser(HTMLParser):
 @pytest.mark.django_db(transaction=True)
 def test_every_table_has_a_complete_csv_file() -> None:
     """Each table has a file in reach, and each link leads to a file with the rows of its table."""
-    tables_without_file, n_files = [], 0
+    tables_without_file, headers = [], {}
     with override_settings(**page_catalogue.SITE_SETTINGS):
         world = page_catalogue.create_sample_world()
         for visit in page_catalogue.iter_visits(world):
@@ -93,18 +97,21 @@ def test_every_table_has_a_complete_csv_file() -> None:
                     (visit, headings) for headings in parser.tables if not available & set(headings)
                 ]
             for heading, address in parser.links.items():
-                n_files += 1
                 response = client.get(address)
                 assert response["Content-Type"] == "text/csv; charset=utf-8", (
                     visit,
                     response.content,
                 )
                 rows = read_csv_rows(response)
+                headers[re.sub(r"\d+", "N", f"{visit.name} {heading}")] = rows[0]
                 assert len(rows) >= parser.rows[heading], (visit, heading, "all pages of it")
                 assert len({len(row) for row in rows}) == 1
+                assert not re.search(r"</?[a-z]+[ >]|&[a-z]+;", response.text), "HTML in a file"
                 assert not re.search(r"\d,\d\d\d\b|^[–—]$", "\n".join(map("\n".join, rows)), re.M)
     assert tables_without_file == []
-    assert n_files > 45
+    expected_headers = json.loads(HEADERS.read_text())
+    assert {name: headers.get(name) for name in expected_headers} == expected_headers
+    assert len(headers) > 45
 
 
 def read_csv_rows(response: Any) -> list[list[str]]:

@@ -81,7 +81,7 @@ def test_every_role_opens_its_entries_and_tabs(project, question, client_for, ma
         ("labels/rules/", "Settings", "label_rules"),
         ("items/a/b/", "Items", "items"),
         ("items/settings/webhooks/", "Items", "items"),
-        ("settings/questions/severity/", "Settings", "project_settings"),
+        ("settings/questions/severity/", "Settings", "questions_settings"),
         ("settings/webhooks/3/", "Settings", "webhooks"),
         ("coefficients/headline/", "Reports", "coefficients"),
         ("gold/raters/3/", "Raters", "gold"),

@@ -113,7 +113,7 @@ def test_categories_move_by_keyboard(open_browser, project, question):
     page.keyboard.press("Alt+ArrowUp")
     expect(page.locator("[data-categories-said]")).to_have_text("major moved to position 1.")
     page.get_by_role("button", name="Move none down").press("Enter")
-    page.get_by_role("button", name="Save scale and categories").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("Saved. Statistics update")).to_be_visible()
     assert [category.label for category in question.active_categories()] == [
         "major",
@@ -150,7 +150,7 @@ def test_a_matrix_is_mirrored_and_checked_while_it_is_typed(open_browser, projec
     cell.fill("0.25")
     expect(page.get_by_label("Weight of minor and none")).to_have_value("0.25")
     expect(page.locator("#matrix-check td.heat__cell--2").first).to_have_text("0.25")
-    page.get_by_role("button", name="Save weights").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("Saved. Statistics update")).to_be_visible()
     question.refresh_from_db()
     assert (question.weights, question.weight_matrix[1][0]) == ("custom", 0.25)
@@ -161,8 +161,28 @@ def test_a_project_is_set_up_without_javascript(open_browser, project, question)
     sign_in(page)
     page.goto(f"/projects/{project.pk}/settings/questions/severity/")
     page.get_by_label("Order 4").fill("0")
-    page.get_by_role("button", name="Save scale and categories").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     assert question.active_categories()[0].label == "critical"
+
+
+def test_leaving_unsaved_changes_is_warned_of(open_browser, project):
+    page = open_browser()
+    sign_in(page)
+    page.goto(f"/projects/{project.pk}/settings/")
+    state = page.locator("[data-unsaved]")
+    expect(state).to_have_text("")
+    page.get_by_label("Name", exact=True).fill("Films")
+    expect(state).to_have_text("Unsaved changes")
+    shown_dialogs = []
+    page.once("dialog", lambda dialog: (shown_dialogs.append(dialog.type), dialog.dismiss()))
+    page.get_by_role("link", name="Quality checks").click()
+    expect(page.get_by_label("Name", exact=True)).to_have_value("Films")
+    assert shown_dialogs == ["beforeunload"]
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("Saved.")).to_be_visible()
+    page.get_by_role("link", name="Quality checks").click()
+    expect(page.get_by_label("Hidden gold")).to_be_visible()
+    assert len(shown_dialogs) == 1
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -175,7 +195,10 @@ def test_the_pages_are_accessible_and_fit_a_phone(open_browser, project, scheme)
     violations_by_address = {"/sign-in/": axe.run(page).response["violations"]}
     sign_in(page)
     base = f"/projects/{project.pk}"
-    addresses = ["settings/", "settings/new-question/", "settings/questions/severity/", "people/"]
+    addresses = [
+        "settings/", "settings/new-question/", "settings/questions/severity/", "settings/checks/",
+        "exams/", "alerts/settings/", "people/",
+    ]  # fmt: skip
     for address in [
         "/projects/new/",
         "/tokens/",

@@ -79,7 +79,11 @@ def alert_question(
         body = {"text": f"Known text {number}"}
         item = Item.objects.create(project=project, key=f"g{number:02}", body=body)
         set_gold_answer(
-            item=item, question=question, answer=[1], by=lead, explanation="See page 3."
+            item=item,
+            question=question,
+            answer=[0 if number == 23 else 1],
+            by=lead,
+            explanation="See page 3.",
         )
     for number in range(6):
         rate(question, f"g{number:02}", "ben", "critical")

@@ -1,96 +1,119 @@
-"""Extracting a table on a page for its file."""
+"""Tables that a template declares once, as HTML and as rows of a file."""
 
 from __future__ import annotations
 
-import html
+import datetime
+import re
 
+import pytest
+from django.http import HttpRequest
+from django.template import Context, Template, TemplateSyntaxError
+from django.test import RequestFactory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.web.tables import extract_rows
+from core.web.tables import Column, Interval, Table, export_mode
+
+PAIRS = """{% load results %}{% table a,n,kappa in pairs name="t" sorted_by=sort row_id=a %}
+{% columnblock _("Rater") text header %}{% link "/r/" question=a %}{{ a }}{% endlink %}
+  {% if n > 1 %}{% span "badge" %}{{ n|count }} &amp; more{% endspan %}{% endif %}{% endcolumnblock %}
+{% if wide %}{% column _("Kappa") kappa|estimate num sort="kappa" %}{% endif %}
+{% column "Items" n|count num sort="items" first="-items" class="x" %}
+{% columnblock "Acts" hidden %}<button>{{ a }}</button>{% endcolumnblock %}
+{% column "Only a file" names|join:", " file_only %}
+{% endtable %}"""
+KAPPA_HEADERS = ("Kappa", "Kappa: lower bound", "Kappa: upper bound", "Kappa: text")
+ROWS = [
+    ("<a>", 12_345, {"value": 0.123456, "low": 0.1, "high": 0.2}),
+    ("b", 1, {"value": None, "reason": "no_shared_items"}),
+]
 
 
-def build_page(rows: str, name: str = "t") -> str:
-    other = '<div class="table-scroll" aria-labelledby="o"><table><tr><th>other</th></tr></table>'
-    return (
-        f'<h2 id="t">T</h2>{other}</div><div class="table-scroll table-scroll--tall" tabindex="0" '
-        f'aria-labelledby="{name}">\n  <table class="table">{rows}</table></div>{other}'
-    )
+def render(source: str = PAIRS, **context: object) -> str:
+    request: HttpRequest = RequestFactory().get("/pairs/?sort=kappa&page=3")
+    values = {
+        "request": request,
+        "pairs": ROWS,
+        "wide": True,
+        "sort": "kappa",
+        "names": "<&",
+        **context,
+    }
+    return Template(source).render(Context(values))
 
 
-HEAD_ROW = '<tr><th scope="col">Rater <button class="help">?</button></th><th>Kappa</th></tr>'
+def export(source: str = PAIRS, **context: object) -> list[list[str]]:
+    with export_mode("t") as requested:
+        assert not render(source, **context).strip(), "no HTML of the table"
+    assert requested.table is not None
+    return requested.table.build_rows()
 
 
-def test_intervals_and_words_get_columns_of_their_own() -> None:
-    rows = (
-        f"{HEAD_ROW}"
-        '<tr><th>ann</th><td><span>0.5 <span class="i">[0.25, 0.75]</span></span></td></tr>'
-        "<tr><th>ben</th><td>-1e-05 [-0.5, 0.5] slight</td></tr>"
-        '<tr><th>eve</th><td>–<span class="visually-hidden"> one rater</span></td></tr>'
-        "<tr><th>bob</th><td>0.9</td></tr>"
-    )
-    assert extract_rows(build_page(rows), "t") == [
-        ["Rater", "Kappa", "Kappa: lower bound", "Kappa: upper bound", "Kappa: text"],
-        ["ann", "0.5", "0.25", "0.75", ""],
-        ["ben", "-1e-05", "-0.5", "0.5", "slight"],
-        ["eve", "", "", "", "one rater"],
-        ["bob", "0.9", "", "", ""],
+def test_html_and_file_come_from_the_same_columns() -> None:
+    page = render()
+    assert re.findall(r"<th scope=.col.*?>", page) == [
+        '<th scope="col">',
+        '<th scope="col" class="num" aria-sort="ascending">',
+        '<th scope="col" class="num x">',
+        '<th scope="col">',
     ]
-
-
-def test_controls_and_graphics_are_left_out() -> None:
-    rows = (
-        '<tr><th>Item</th><th class="pic"><span class="visually-hidden">Scale</span></th>'
-        '<th>Role</th><th>When</th><th><span class="visually-hidden">Acts</span></th></tr>'
-        '<tr><th><a href="/i/1"><img src="x" alt="A cat"> 1 &amp; 2</a></th><td><svg><text>9</text>'
-        "</svg></td><td><form><select><option>lead</option><option selected>viewer</option>"
-        "</select><button>Save</button></form></td>"
-        '<td><time datetime="2026-01-02T03:04:05+00:00" title="x">yesterday</time></td>'
-        '<td><form>Why? <button>Remove<span class="visually-hidden"> 1</span></button></form></td>'
-        "</tr>"
-    )
-    assert extract_rows(build_page(rows), "t") == [
-        ["Item", "Role", "When"],
-        ["A cat 1 & 2", "viewer", "2026-01-02T03:04:05+00:00"],
+    assert '<a id="sort-kappa" href="?sort=-kappa">Kappa</a>' in page, "the page number is gone"
+    assert '<a id="sort-items" href="?sort=-items">Items</a>' in page
+    assert '<span class="visually-hidden">Acts</span>' in page
+    assert '<tr id="&lt;a&gt;">' in page
+    assert '<a href="/r/?question=%3Ca%3E">&lt;a&gt;</a>' in page
+    assert '<span class="badge">12,345 &amp; more</span>' in page
+    assert '<td class="num x">12,345</td>' in page
+    assert "Only a file" not in page
+    reason = export()[2][-3]
+    assert export() == [
+        ["Rater", *KAPPA_HEADERS, "Items", "Only a file"],
+        ["<a> 12345 & more", "0.123456", "0.1", "0.2", "", "12345", "<, &"],
+        ["b", "", "", "", reason, "1", "<, &"],
     ]
+    assert reason
 
 
-def test_cells_keep_their_column_after_a_colspan() -> None:
-    rows = (
-        "<tr><th>Form</th><th>F</th><th>df</th></tr>"
-        '<tr><th>ICC</th><td colspan="2">nothing</td></tr><tr><th>C</th><td>1.5</td><td>2</td></tr>'
-    )
-    assert extract_rows(build_page(rows), "t") == [
-        ["Form", "F", "df"],
-        ["ICC", "nothing", ""],
-        ["C", "1.5", "2"],
-    ]
+def test_conditions_apply_to_head_rows_and_file() -> None:
+    assert render(wide=False).count("<t") == render().count("<t") - 3
+    assert [row[1] for row in export(wide=False)] == ["Items", "12345", "1"]
 
 
-def test_a_table_without_a_head() -> None:
-    rows = "<tr><th>asked</th><td>3</td></tr><tr><th>settled</th><td>2</td></tr>"
-    assert extract_rows(build_page(rows), "t") == [["asked", "3"], ["settled", "2"]]
+def test_other_tables_are_left_out_of_a_file() -> None:
+    with export_mode("other") as requested:
+        assert not render().strip()
+    assert requested.table is None
 
 
-def test_missing_table_gives_none() -> None:
-    assert extract_rows(build_page(HEAD_ROW), "other") is None
-    assert extract_rows(build_page(""), "t") == []
-    assert extract_rows(build_page(HEAD_ROW), "t") == [["Rater", "Kappa"]]
-    assert extract_rows('<h2 id="t">T</h2><p aria-labelledby="t"></p>', "t") is None
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{% table a in pairs %}{% endtable %}",
+        '{% table a in pairs name="t" %}{% column "A" %}{% endtable %}',
+        '{% table a in pairs name="t" %}{% column "A" a text %}{% endtable %}',
+        '{% table a in pairs name="t" %}{% column "A" a a %}{% endtable %}',
+    ],
+)
+def test_wrong_declarations_are_rejected(source: str) -> None:
+    with pytest.raises(TemplateSyntaxError):
+        Template(source)
 
 
-CELLS = st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["Cc"])), min_size=1)
+def test_cells_of_a_file() -> None:
+    at = datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)
+    values = [0.1, 6.9e-18, float("nan"), None, "–", 7, at, at.date(), ["a", 1], " a\n b "]
+    assert [cell for (cell,) in Table([Column("", [*values])]).build_rows()] == [
+        "0.1", "0.0", "", "", "", "7", "2026-01-02T00:00:00+00:00", "2026-01-02", "a, 1", "a b",
+    ]  # fmt: skip
 
 
-@given(CELLS)
-def test_any_text_is_kept(texts: list[str]) -> None:
-    """Except for white space, as on a page, and the dash that means nothing."""
-    rows = "".join(f"<tr><th>{n}</th><td>{html.escape(t)}</td></tr>" for n, t in enumerate(texts))
-    extracted = extract_rows(build_page("<tr><th>n</th><th>Text</th></tr>" + rows), "t")
-    assert extracted is not None
-    normalized = [" ".join(text.split()) for text in texts]
-    expected = ["" if text == "–" else text for text in normalized]
-    if len(extracted[0]) == 2:
-        assert [row[1] for row in extracted[1:]] == expected
-    else:  # a text that looks like an estimate with its interval
-        assert ["".join(row[1:]) for row in extracted[1:]]
+NUMBERS = st.none() | st.floats(allow_nan=True)
+
+
+@given(st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS, st.sampled_from(["", "why"]))))
+def test_every_interval_gives_as_many_cells(rows: list[tuple[float, float, float, str]]) -> None:
+    columns = [Column("A", [Interval(*row) for row in rows]), Column("B", [1] * len(rows))]
+    table = Table(columns).build_rows()
+    assert len(table) == len(rows) + 1
+    assert {len(row) for row in table} == {len(table[0])}
+    assert not {"nan", "inf", "-inf"} & {cell for row in table for cell in row[:3]}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from scipy import special
+from scipy import special, stats
 
 from metrics.agreement import estimate_coefficient, pattern_coefficients, report
 from metrics.agreement.coefficients import cohen, fleiss
@@ -126,6 +126,13 @@ def test_exact_coverage_of_two_ratings_an_item(name, n, prevalence, kappa):
     assert (high - low).min() > 0.01
 
 
+def compute_gamma_limit(value, variance):
+    """Return 1 - the 5% quantile of a gamma distribution with mean 1 - value and this variance."""
+    if value == 1:
+        return 1.0
+    return 1 - stats.gamma.ppf(0.05, (1 - value) ** 2 / variance, scale=variance / (1 - value))
+
+
 def test_percent_agreement_of_two_raters_has_wilson_limits():
     n = 20
     for agreed in range(n + 1):
@@ -143,9 +150,40 @@ def test_percent_agreement_of_two_raters_has_wilson_limits():
         shrinkage = quantile**2 / n
         centre = (share + shrinkage / 2) / (1 + shrinkage)
         half = quantile / (1 + shrinkage) * np.sqrt(share * (1 - share) / n + shrinkage / 4 / n)
-        assert float(estimate.high) == pytest.approx(min(centre + half, 1), abs=1e-5)
+        variance = quantile**2 * share * (1 - share) / n / NORMAL_QUANTILE**2
+        assert float(estimate.high) == pytest.approx(
+            max(min(centre + half, 1), compute_gamma_limit(share, variance)), abs=1e-5
+        )
         if centre - half >= independent or agreed == n:
             assert float(estimate.low) == pytest.approx(centre - half, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["percent_agreement", "gwet_ac1", "fleiss_kappa"])
+@pytest.mark.parametrize("n", [10, 20])
+@pytest.mark.parametrize("prevalence", [0.05, 0.5])
+def test_few_differing_items_of_three_ratings_seldom_exclude_the_truth(name, n, prevalence):
+    """One item of 20 differs in 13% of studies whose kappa is 0.95 and whose share is 0.05."""
+    kappa, p = 0.95, np.array([1 - prevalence, prevalence])
+    codes = ((0, 0, 0), (0, 0, 1), (0, 1, 1), (1, 1, 1))
+    cells = [compute_urn_probability(row, p, kappa) for row in codes] * np.array([1, 3, 3, 1])
+    studies = np.array(
+        [(n - a - b - c, a, b, c) for a in range(6) for b in range(6) for c in range(n + 1 - a - b)]
+    )
+    logs = special.gammaln(n + 1) - special.gammaln(studies + 1).sum(axis=1)
+    probability = np.exp(logs + studies @ np.log(cells))
+    assert probability.sum() > 0.999
+    agreement, chance = kappa + (1 - kappa) * (p @ p), 2 * np.prod(p)
+    truth = {
+        "percent_agreement": agreement,
+        "gwet_ac1": (agreement - chance) / (1 - chance),
+        "fleiss_kappa": kappa,
+    }[name]
+    estimate = estimate_coefficient(name, TRIPLES, studies)
+    defined = np.isfinite(estimate.value)
+    weight = probability[defined] / probability[defined].sum()
+    limit = 0.12 if name == "fleiss_kappa" else 0.06
+    assert weight[estimate.high[defined] < truth].sum() <= limit
+    assert weight[estimate.low[defined] > truth].sum() <= limit
 
 
 def find_first_crossing(numbers, model, end):
@@ -203,9 +241,10 @@ def test_limits_are_those_found_by_small_steps(numbers, name):
     assert float(low) == pytest.approx(
         find_first_crossing(limits.numbers, limits.model, float(lowest)), abs=1e-5
     )
-    assert float(high) == pytest.approx(
-        find_first_crossing(limits.numbers, limits.model, 1.0), abs=1e-5
-    )
+    variance = max(float(limits.model.compute_variance(value)), (margin / NORMAL_QUANTILE) ** 2)
+    crossing = find_first_crossing(limits.numbers, limits.model, 1.0)
+    gamma_limit = compute_gamma_limit(float(value), variance)
+    assert float(high) == pytest.approx(max(crossing, gamma_limit), abs=1e-5)
 
 
 def test_items_that_differ_more_than_the_model_widen_the_interval():

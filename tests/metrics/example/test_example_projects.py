@@ -106,7 +106,7 @@ def test_everything_in_the_story_is_found_and_nothing_else(lead, simulated_data)
         "hana": "act",
     }
     (emil,) = [summary for summary in summaries if summary.rater.key == "emil"]
-    assert [reason.code for reason in emil.reasons] == ["bias"]
+    assert [reason.code for reason in emil.reasons] == ["harsh"]
     wrong = [
         simulated_data.items[index].key
         for index, category in simulated_data.list_gold_answers()

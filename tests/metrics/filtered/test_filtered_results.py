@@ -106,7 +106,7 @@ def test_page_reports_outlier_and_confused_categories(
     )
     assert any(
         text.startswith(
-            "100 % of all disagreement (120 comparisons) is between “minor” and “major”,"
+            "100% of all disagreement (120 comparisons) is between “minor” and “major”,"
         )
         for text in findings
     )

@@ -127,16 +127,24 @@ def test_rows_of_one_question(write_file, capsys):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("", [], "Line 1: There is one column only"),
+        ("", [], "Line 1: There is only one column"),
         ("item,rater\na,b", [], "No column of labels was found.*columns are item, rater"),
-        ("item,rater,label,label\n", [], "Line 1: 'label' names column 3 and column 4"),
-        ("item,rater,label\n", [], "Line 1: There is a line of column names, but no rating below"),
-        ("item,rater,label\na,b,x\nc,d\n", [], "Line 3: 2 cells, where the line of names has 3"),
+        ("item,rater,label,label\n", [], "Line 1: Column 3 and column 4 are both named 'label'"),
+        (
+            "item,rater,label\n",
+            [],
+            "Line 1: There is a line of column names, but there are no ratings below",
+        ),
+        (
+            "item,rater,label\na,b,x\nc,d\n",
+            [],
+            "Line 3: 2 cells, but the line of column names has 3",
+        ),
         ("item,rater,label\na,b,\n", [], "Every label in the file stands for a missing value"),
         (
             "item,rater,label\na,b,x\na,c,mjor\n",
             ["--order", "x,y"],
-            "Line 3: 'mjor' is no label of this question; one of x, y",
+            "Line 3: 'mjor' is not a label of this question. Allowed: x, y",
         ),
         ("item,rater,label\na,b,x\n", ["--order", "x,y,x"], "The order names 'x' twice"),
         ("item,rater,label\na,b,x\n", [], "at least two categories, not 1"),
@@ -145,7 +153,7 @@ def test_rows_of_one_question(write_file, capsys):
             [],
             "Line 2: 'yesterday' isn't an ISO 8601 time",
         ),
-        ('item,rater,label\na,b,"x\n', [], "Line 2: A cell that begins with a quotation mark"),
+        ('item,rater,label\na,b,"x\n', [], "Line 2: The cell that begins with a quotation mark"),
         ("item,rater,label\na,b,x\0\n", [], "Line 2: There is a NUL character"),
         (
             format_csv(ROWS),
@@ -167,9 +175,7 @@ def test_invalid_file_is_refused_with_its_line(write_file, text, options, messag
 
 
 def test_another_encoding_is_refused(write_file):
-    with pytest.raises(
-        CommandError, match="Line 2: Byte 0xE9 does not belong into a text in UTF-8"
-    ):
+    with pytest.raises(CommandError, match="Line 2: Byte 0xE9 is not valid in UTF-8"):
         call_command("agreement", write_file("item,rater,label\na,b,r\u00e9sum\u00e9\n", "latin-1"))
 
 

@@ -94,7 +94,7 @@ def test_report_before_first_rating_gives_reason(rated_question: Any) -> None:
     assert facts["headline"]["value"]["reason"] == "no_pairable_items"
     assert facts["hash"] == hashlib.sha256(b"").hexdigest()
     text = run_report_command(str(rated_question.project_id), "--as-of", created_at.isoformat())
-    assert "Any size of agreement" in text
+    assert "Any degree of agreement" in text
 
 
 def test_report_separates_people_and_models(rated_question: Any, rate: Any, lead: Any) -> None:

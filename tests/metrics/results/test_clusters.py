@@ -207,8 +207,8 @@ def test_pages_say_what_intervals_take_into_account(
     deferred_results.refresh_deferred_results()
     response = client.get(statistics)
     assert (
-        "Intervals take into account that items with the same “document” are alike: "
-        "120 items in 12 clusters (design effect "
+        "Intervals treat items with the same “document” as a cluster: 120 items in 12 clusters "
+        "(design effect "
     ) in response.content.decode()
     low = response.context["headline"]["low"]
     rows = list(

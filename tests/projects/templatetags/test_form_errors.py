@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.cast import build_question_data
+
 pytestmark = pytest.mark.django_db
 
 MANAGEMENT_FORM_DATA = {"c-TOTAL_FORMS": "2", "c-INITIAL_FORMS": "0"}
@@ -88,12 +90,12 @@ def test_deleting_too_many_categories_shows_one_error(
     lead: Any, client_for: Any, project: Any, question: Any
 ) -> None:
     first, *others = question.active_categories()
-    form_data = {"scale": "ordinal", "seen_version": "1", "c-INITIAL_FORMS": "0"}
+    form_data = build_question_data(question, {"c-INITIAL_FORMS": "0"})
     form_data |= {"c-TOTAL_FORMS": str(1 + len(others))}
     for number, category in enumerate((first, *others)):
         form_data |= {f"c-{number}-label": category.label, f"c-{number}-code": str(category.code)}
         form_data |= {f"c-{number}-DELETE": "on"} if number else {}
-    address = f"/projects/{project.pk}/settings/questions/severity/categories/"
+    address = f"/projects/{project.pk}/settings/questions/severity/"
     summary_text, fields = parse_summary(client_for(lead).post(address, form_data).content.decode())
     assert summary_text.startswith("Not saved. Fix 1 error.")
     assert len(fields) == 1

@@ -6,12 +6,14 @@ import html
 import re
 
 import pytest
+from django.contrib.messages import get_messages
 
 from metrics.agreement.headline import HeadlineFacts
 from projects.forms.question_templates import QUESTION_TEMPLATES
 from projects.forms.settings import build_category_formset
-from projects.models import Category, Project, Question, Scale, Weights
+from projects.models import Category, Project, Question, Scale, ScaleVersion, Weights
 from ratings.annotation.forms import build_answer_options
+from tests.cast import build_question_data
 
 pytestmark = pytest.mark.django_db
 
@@ -69,6 +71,19 @@ def post_to_project(client_for, lead, project):
 @pytest.fixture
 def post_to_question(post_to_project):
     return lambda part, data: post_to_project(f"settings/questions/severity/{part}/", data)
+
+
+@pytest.fixture
+def save_question(post_to_project, question):
+    """A function that changes fields of the question's page and saves it."""
+
+    def save(**changes):
+        question.refresh_from_db()
+        question.__dict__.pop("_prefetched_objects_cache", None)
+        data = build_question_data(question, changes)
+        return post_to_project("settings/questions/severity/", data)
+
+    return save
 
 
 def test_project_is_created_with_its_first_question(client_for, stranger):
@@ -177,7 +192,7 @@ def test_question_list_shows_the_weights_in_force(
     client_for, lead, question, scale, weights, description
 ):
     Question.objects.update(scale=scale, weights=weights)
-    page = get_text(client_for(lead).get(f"/projects/{question.project_id}/settings/"))
+    page = get_text(client_for(lead).get(f"/projects/{question.project_id}/settings/questions/"))
     assert re.search(rf"{re.escape(description)}\s*</p>", page)
 
 
@@ -285,22 +300,20 @@ def test_settings_are_saved(post_to_project, project):
 def test_quality_checks_are_off_by_default_and_need_random_order(post_to_project, project):
     assert (project.gold_percent, project.repeat_percent) == (0, 0)
     checks = {"gold_percent": "10", "repeat_percent": "3", "repeat_after_items": "60"}
-    response = post_to_project("settings/", PROJECT_DATA | checks | {"queue_order": "fixed"})
+    response = post_to_project("settings/checks/", checks)
     assert response.status_code == 400
     assert "Choose the random order" in get_text(response)
+    Project.objects.update(queue_order="random")
     for name, invalid_value in (("gold_percent", "51"), ("repeat_after_items", "9")):
-        response = post_to_project(
-            "settings/", PROJECT_DATA | checks | {"queue_order": "random", name: invalid_value}
-        )
+        response = post_to_project("settings/checks/", checks | {name: invalid_value})
         assert response.status_code == 400
         assert "Enter a whole number from" in get_text(response)
-    assert (
-        post_to_project("settings/", PROJECT_DATA | checks | {"queue_order": "random"}).status_code
-        == 302
-    )
+    assert post_to_project("settings/checks/", checks).status_code == 302
     project.refresh_from_db()
     assert (project.gold_percent, project.repeat_percent) == (10, 3)
     assert (project.repeat_after_items, project.repeat_after_days) == (60, 7)
+    response = post_to_project("settings/", PROJECT_DATA | {"queue_order": "fixed"})
+    assert "Choose the random order" in get_text(response)
 
 
 def test_invalid_setting_saves_nothing(post_to_project, project):
@@ -327,9 +340,67 @@ def test_added_question_gets_an_unused_key(post_to_project, project):
     assert project.questions.count() == 2
 
 
-def test_the_text_of_a_question_is_changed(post_to_question, question):
-    assert post_to_question("text", {"text": "How grave?"}).status_code == 302
-    assert post_to_question("text", {"text": ""}).status_code == 400
+@pytest.mark.parametrize("tab", ["", "guidelines/", "checks/"])
+def test_a_tab_of_the_settings_saves_its_own_fields_alone(
+    post_to_project, client_for, lead, project, tab
+):
+    """Saving one tab must not reset what another tab saved meanwhile."""
+    page = client_for(lead).get(f"/projects/{project.pk}/settings/{tab}")
+    form = {name: value for name, value in page.context["form"].initial.items() if value}
+    Project.objects.update(
+        name="Films",
+        guidelines="Look.",
+        repeat_after_items=99,
+        time_zone="Asia/Tokyo",
+    )
+    own = set(page.context["form"].fields)
+    before = Project.objects.values().get()
+    assert post_to_project(f"settings/{tab}", form).status_code == 302
+    after = Project.objects.values().get()
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed
+    assert changed <= own | {"guidelines_version"}
+    assert page.content.decode().count("data-guard") == 1
+
+
+def test_question_page_saves_all_its_parts_or_none(save_question, question):
+    """Labels, text and weights were three forms; saving one discarded the others."""
+    response = save_question(**{"text": "How grave?", "c-1-label": "small", "weights": "linear"})
+    assert response.status_code == 302
+    question.refresh_from_db()
+    assert (question.text, question.weights, question.scale_version) == ("How grave?", "linear", 3)
+    assert list_labels(question) == ["none", "small", "major", "critical"]
+    response = save_question(
+        **{"text": "Again?", "c-2-label": "large", "weights": "custom", "cell-0-1": "much"}
+    )
+    assert response.status_code == 400
+    text = get_text(response)
+    assert 'value="Again?"' in text  # what was typed is still there
+    assert 'value="large"' in text
+    assert "Save the new categories first" in text
+    question.refresh_from_db()
+    assert (question.text, question.scale_version) == ("How grave?", 3)
+    assert list_labels(question) == ["none", "small", "major", "critical"]
+
+
+def test_saving_an_unchanged_question_says_so(save_question, question):
+    messages = [str(message) for message in get_messages(save_question().wsgi_request)]
+    assert messages == ["Nothing to save: nothing has changed."]
+    question.refresh_from_db()
+    assert question.scale_version == 1
+    assert not ScaleVersion.objects.exists()
+
+
+def test_unchanged_text_does_not_undo_a_newer_one(save_question, question):
+    changes = {"text": question.text, "initial-text": question.text, "c-1-label": "small"}
+    Question.objects.update(text="Newer?")
+    assert save_question(**changes).status_code == 302
+    assert Question.objects.get().text == "Newer?"
+
+
+def test_the_text_of_a_question_is_changed(save_question, question):
+    assert save_question(text="How grave?").status_code == 302
+    assert save_question(text="").status_code == 400
     question.refresh_from_db()
     assert question.text == "How grave?"
 
@@ -340,41 +411,32 @@ def test_question_page_is_titled_by_the_question_text(client_for, lead, project,
     assert f'aria-current="page">{question.text}</span>' in page
 
 
-def test_categories_are_renamed_moved_added_and_removed(post_to_question, question):
+def test_categories_are_renamed_moved_added_and_removed(save_question, question):
     table = list_category_rows(question)
     table[0]["ORDER"], table[1]["ORDER"] = 2, 1
     table[2]["label"] = "grave"
     table[3]["DELETE"] = "on"
     data = build_category_data(*table, {"label": "fatal", "value": "9", "hotkey": "x"})
-    response = post_to_question(
-        "categories", data | {"scale": "ordinal", "seen_version": question.scale_version}
-    )
+    response = save_question(**data)
     assert response.status_code == 302
     assert list_labels(question) == ["minor", "none", "grave", "fatal"]
 
 
 @pytest.mark.parametrize("key", ["u", "S", "c", "F", "g", "?"])
-def test_reserved_hotkey_is_rejected_with_a_message(post_to_question, question, key):
+def test_reserved_hotkey_is_rejected_with_a_message(save_question, question, key):
     table = list_category_rows(question)
     table[1]["hotkey"] = key
-    data = build_category_data(*table) | {
-        "scale": "ordinal",
-        "seen_version": question.scale_version,
-    }
-    response = post_to_question("categories", data)
+    response = save_question(**build_category_data(*table))
     assert response.status_code == 400
     assert f"“{key}” is reserved" in get_text(response)
     assert [category.hotkey for category in question.categories.all()] == ["1", "2", "3", "4"]
 
 
-def test_used_category_stays_and_the_error_shows_its_uses(post_to_question, question, rate):
+def test_used_category_stays_and_the_error_shows_its_uses(save_question, question, rate):
     rate(question, "i1", "a", "critical")
     table = list_category_rows(question)
     table[3]["DELETE"] = "on"
-    response = post_to_question(
-        "categories",
-        build_category_data(*table) | {"scale": "ordinal", "seen_version": question.scale_version},
-    )
+    response = save_question(**build_category_data(*table))
     assert response.status_code == 400
     assert "“critical” can't be removed because 1 rating or gold answer uses it" in get_text(
         response
@@ -382,24 +444,22 @@ def test_used_category_stays_and_the_error_shows_its_uses(post_to_question, ques
     assert list_labels(question) == ["none", "minor", "major", "critical"]
 
 
-def test_duplicate_label_is_marked_in_its_row(post_to_question, question):
+def test_duplicate_label_is_marked_in_its_row(save_question, question):
     table = list_category_rows(question)
     table[3]["label"] = "none"
-    response = post_to_question(
-        "categories",
-        build_category_data(*table) | {"scale": "ordinal", "seen_version": question.scale_version},
-    )
+    response = save_question(**build_category_data(*table))
     assert response.status_code == 400
     assert "“none” appears twice" in get_text(response)
     assert 'value="none"' in get_text(response)
 
 
-def test_concurrent_change_of_another_lead_is_not_overwritten(post_to_question, question):
+def test_concurrent_change_of_another_lead_is_not_overwritten(
+    post_to_question, save_question, question
+):
     stale = {"seen_version": question.scale_version}
     assert post_to_question("weights", {"weights": "linear", **stale}).status_code == 302
-    response = post_to_question(
-        "categories",
-        build_category_data(*list_category_rows(question)[:3]) | {"scale": "nominal", **stale},
+    response = save_question(
+        **build_category_data(*list_category_rows(question)[:3]), scale="nominal", **stale
     )
     assert "Someone else changed this scale" in get_text(response)
     assert len(list_labels(question)) == 4

@@ -57,9 +57,11 @@ def test_alert_is_shown_on_every_page_about_it(alert: Any, base_url: str, client
         assert "1 open alert" in text, path
     assert f'href="{url}"' in client.get(f"{base_url}statistics/").text
     assert SENTENCE not in get_page_text(client.get(f"{base_url}raters/ann/"))
-    projects_page = client.get("/").text
-    assert f'href="{base_url}alerts/"' in projects_page
-    assert "1 open alert" in projects_page
+    # The list of projects and the inbox lead to the alert itself.
+    for address in ("/", "/inbox/"):
+        page = client.get(address).text
+        assert f'href="{url}' in page
+        assert SENTENCE in html.unescape(page)
 
 
 def test_alerts_are_filtered_by_question(alert: Any, client: Client) -> None:
@@ -88,7 +90,7 @@ def test_alert_page_shows_evidence_and_other_explanations(
         " still growing.",
         "It began between 2026-08-10 and 2026-08-24 (95% interval).",
         "False alerts per rater: at most one per 20 years from sampling noise",
-        "No other rater changed at that time.",
+        "There is no such alert about another rater at that time.",
         "The guidelines did not change at that time.",
     ):
         assert sentence in text
@@ -103,7 +105,7 @@ def test_alert_page_names_others_who_drifted_in_the_same_days(
 ) -> None:
     make_alert(rated_question, Rater.objects.get(key="ben"))
     text = get_page_text(client.get(f"{base_url}alerts/{alert.pk}/"))
-    assert "Other raters changed at that time too: ben." in text
+    assert "There are such alerts about other raters at that time: ben." in text
 
 
 def test_alert_steps_are_saved_from_the_page(alert: Any, base_url: str, client: Client) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -50,6 +51,27 @@ def test_labels_are_listed_and_filtered(
     confident = list_all_labels(api, address("labels/?min_confidence=0.95&source=consensus"))
     assert 0 < len(confident) < 60
     assert confident == [label for label in labels if label["confidence"] >= 0.95]
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "label_studio"])
+def test_labels_are_a_file_by_token(
+    kind: str, rated_question: Question, api: Any, address: Callable[[str], str]
+) -> None:
+    """The file is that of the page, and the filters of the list apply."""
+    recomputation.recompute_question(rated_question.pk)
+    response = api.get(address(f"labels/?format={kind}"), headers={"Accept": "text/csv"})
+    assert response.status_code == 200
+    assert "attachment" in response["Content-Disposition"]
+    text = b"".join(response.streaming_content).decode()
+    if kind == "label_studio":
+        assert len(json.loads(text)) == 60
+        return
+    header = 1 if kind == "csv" else 0
+    assert len(text.splitlines()) == 60 + header
+    confident = api.get(address(f"labels/?format={kind}&min_confidence=0.95"))
+    listed = list_all_labels(api, address("labels/?min_confidence=0.95"))
+    n_lines = len(b"".join(confident.streaming_content).splitlines())
+    assert n_lines - header == len(listed) < 60
 
 
 def test_decision_is_made_and_undone_by_api(

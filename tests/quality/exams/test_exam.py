@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,7 @@ from quality.exams import settings
 from quality.gold import recomputation
 from quality.models import GoldItem, GoldScore
 from ratings.annotation.assignments import exams
-from ratings.models import Assignment, CheckAnswer, Exam, Rating
+from ratings.models import Assignment, CheckAnswer, Exam, ExamRules, Rating
 from tests.ratings.annotation.test_rate import build_answer_data, get_rate_url, submit
 
 pytestmark = pytest.mark.django_db
@@ -36,11 +37,18 @@ def items(project: Project, question: Question, lead: User) -> list[Item]:
         Item(project=project, key=f"i{number:02}", body={"text": f"Text {number}"})
         for number in range(ITEMS)
     )
-    for item in items[:GOLD]:
+
+    def set_answer(item: Item, code: int) -> None:
         set_gold_answer(
-            item=item, question=question, answer=[RIGHT], by=lead, explanation=f"as {item}"
+            item=item, question=question, answer=[code], by=lead, explanation=f"as {item}"
         )
+
+    for item in items[:GOLD]:
+        set_answer(item, RIGHT)
+    # An exam whose gold answers are all the same is refused when it is required.
+    set_answer(items[GOLD - 1], WRONG)
     settings.set_exam_rules(question=question, by=lead, required=True)
+    set_answer(items[GOLD - 1], RIGHT)
     return items
 
 
@@ -359,6 +367,7 @@ def test_hidden_gold_skips_exam_items_and_past_raters_are_waived(
         address, {**RULES, "required": "on", "p_pass": "0.61", "max_attempts": "1"}
     )
     assert invalid.status_code == 400
+    set_gold_answer(item=items[0], question=question, answer=[WRONG], by=lead)
     assert (
         lead_client.post(address, {**RULES, "required": "on", "max_attempts": "1"}).status_code
         == 302
@@ -367,3 +376,60 @@ def test_hidden_gold_skips_exam_items_and_past_raters_are_waived(
     assert (bea.state, bea.reason) == ("waived", settings.RATED_BEFORE)
     exams_page = " ".join(lead_client.get(address).text.split())
     assert "An attempt uses at most 24." in exams_page and "Waived" in exams_page
+
+
+@pytest.mark.parametrize("surface", ["page", "api"])
+def test_exam_whose_gold_has_one_answer_is_refused(
+    items: list[Item], client_for: Any, lead: User, project: Project, question: Question,
+    surface: str,
+) -> None:  # fmt: skip
+    ExamRules.objects.all().delete()
+    client = client_for(lead)
+    address = f"/projects/{project.pk}/exams/"
+    api_address = f"/api/v1/projects/{project.pk}/quality/exam/"
+
+    def require_exam() -> Any:
+        if surface == "page":
+            return client.post(address, {**RULES, "required": "on", "max_attempts": "2"})
+        return client.patch(api_address, {"required": True}, content_type="application/json")
+
+    response = require_exam()
+    assert response.status_code == 400
+    assert "so a rater who always gives this answer passes" in html.unescape(response.text)
+    assert not ExamRules.objects.exists()
+    for item in items[:10]:
+        set_gold_answer(item=item, question=question, answer=[WRONG], by=lead)
+    assert require_exam().status_code in (200, 302)
+    assert ExamRules.objects.get().required
+
+
+def test_exam_warns_where_one_answer_often_passes(
+    items: list[Item], client_for: Any, lead: User, project: Project, question: Question
+) -> None:
+    set_gold_answer(item=items[0], question=question, answer=[WRONG], by=lead)
+    page = client_for(lead).get(f"/projects/{project.pk}/exams/")
+    assert page.context["loophole"].share == pytest.approx(23 / 24)
+    assert "A rater who always gives this answer passes" in page.text
+    for item in items[1:12]:
+        set_gold_answer(item=item, question=question, answer=[WRONG], by=lead)
+    assert client_for(lead).get(f"/projects/{project.pk}/exams/").context["loophole"] is None
+
+
+def test_exam_difficulty_is_chosen_by_a_preset_or_by_numbers(
+    items: list[Item], client_for: Any, lead: User, project: Project
+) -> None:
+    client, address = client_for(lead), f"/projects/{project.pk}/exams/"
+    form = {**RULES, "max_attempts": "2", "preset": "standard"}
+    for preset in ("strict", "easy", "standard"):
+        assert client.post(address, form | {"preset": preset}).status_code == 302
+        rules = ExamRules.objects.get()
+        assert settings.find_preset(rules) == preset
+        form |= {name: str(getattr(rules, name)) for name in settings.PRESETS[preset]}
+    # A number changed under Advanced wins over the preset that was shown as chosen.
+    assert client.post(address, form | {"p_pass": "0.85"}).status_code == 302
+    assert ExamRules.objects.get().p_pass == 0.85
+    assert client.get(address).context["form"]["preset"].value() == "custom"
+    response = client.post(address, form | {"preset": "strict", "p_pass": "0.7"})
+    assert response.status_code == 400
+    assert "not both" in response.text
+    assert ExamRules.objects.get().p_pass == 0.85

@@ -22,6 +22,8 @@ from quality.rater_status.status import (
     is_outlier,
     list_rater_summaries,
 )
+from quality.rater_status.texts import get_reason_text
+from ratings.models import Exam
 from tests.cast import rate_many
 
 pytestmark = pytest.mark.django_db
@@ -157,7 +159,7 @@ def test_number_of_queries_does_not_grow_with_raters(
 ) -> None:
     for number in range(40):
         make_rater_result(f"r{number}", 0.7)
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):
         list_rater_summaries(question, scale_is_ordered=True)
 
 
@@ -185,7 +187,7 @@ def test_rater_on_another_level_is_checked(question: Question) -> None:
     rate_with_a_harsh_rater(question, shift=1)
     statuses = get_statuses_by_key(question)
     (reason,) = statuses["hana"].reasons
-    assert (reason.code, reason.status, reason.n) == ("bias", "check", 120)
+    assert (reason.code, reason.status, reason.n) == ("harsh", "check", 120)
     bias = statuses["hana"].bias
     assert bias is not None
     assert (reason.value, reason.low, reason.high) == (bias["value"], bias["low"], bias["high"])
@@ -194,6 +196,57 @@ def test_rater_on_another_level_is_checked(question: Question) -> None:
         assert not statuses[key].reasons
         seeming_bias = statuses[key].bias
         assert seeming_bias is not None and seeming_bias["high"] < 0
+
+
+@pytest.mark.parametrize(
+    ("labels", "code"),
+    [
+        (["none", "minor", "major", "critical"], "harsh"),
+        (["not toxic", "unclear", "toxic", "very toxic"], "harsh"),
+        (["无", "轻微", "严重", "致命"], "harsh"),
+        (["poor", "fair", "good", "excellent"], "lenient"),
+        (["1", "2", "3", "4"], "lenient"),
+    ],
+)
+def test_higher_answers_are_harsh_where_the_scale_grades_faults(
+    question: Question, labels: list[str], code: str
+) -> None:
+    for category, label in zip(question.categories.order_by("position"), labels, strict=True):
+        category.label = label
+        category.save()
+    rate_with_a_harsh_rater(question, shift=1)
+    assert list_codes(get_statuses_by_key(question)["hana"]) == [code]
+
+
+def test_failed_exam_is_a_reason_until_another_attempt(
+    question: Question, make_rater_result: Any
+) -> None:
+    """The latest attempt counts, and answers to gold that was retired do not."""
+    rater = make_rater_result("ann", 0.7)
+    answers = [[1, 0, True, 5], [2, 1, False, 6], [3, 1, False, 7], [4, 0, None, 8]]
+    now = timezone.now()
+    attempt: dict[str, Any] = {
+        "question": question,
+        "rater": rater,
+        "started_at": now,
+        "ended_at": now,
+    }
+    Exam.objects.create(number=1, state="failed", answers=answers, **attempt)
+    summary = get_statuses_by_key(question)["ann"]
+    (reason,) = summary.reasons
+    assert (summary.status, reason.code, reason.n) == ("check", "exam", 3)
+    assert reason.value == pytest.approx(1 / 3)
+    assert get_reason_text(reason, rater.pk) == "did not pass the exam"
+    Exam.objects.create(number=2, state="waived", **attempt)
+    assert get_statuses_by_key(question)["ann"].status == "ok"
+
+
+def test_newcomer_below_the_team_has_a_reason_of_its_own(
+    question: Question, make_rater_result: Any, make_alert: Any
+) -> None:
+    rater = make_rater_result("ann", 0.3)
+    make_alert(question, rater, kind="newcomer_below", measure="agreement", size=0.3)
+    assert list_codes(get_statuses_by_key(question)["ann"]) == ["newcomer"]
 
 
 def test_raters_on_one_level_are_ok(question: Question) -> None:
@@ -211,7 +264,9 @@ def test_list_and_summaries_name_the_same_raters(question: Question) -> None:
     assert [(rater.key, rater.status) for rater in listed] == [
         (summary.rater.key, summary.status) for summary in ranked
     ]
-    assert [rater.key for rater in RaterList(question).select(RaterFilter(flag="bias"))] == ["hana"]
+    assert [rater.key for rater in RaterList(question).select(RaterFilter(flag="harsh"))] == [
+        "hana"
+    ]
 
 
 def test_inconsistent_rater_is_checked(question: Question, make_rater_result: Any) -> None:
@@ -230,8 +285,6 @@ def test_inconsistent_rater_is_checked(question: Question, make_rater_result: An
         )
     statuses = get_statuses_by_key(question)
     (reason,) = statuses["dan"].reasons
-    assert (reason.code, reason.status, reason.value, reason.n) == ("repeats", "check", 0.45, 40)
+    assert (reason.code, reason.status, reason.value, reason.n) == ("self", "check", 0.45, 40)
     assert not any(statuses[key].reasons for key in ("ann", "ben", "cleo"))
-    assert [rater.key for rater in RaterList(question).select(RaterFilter(flag="repeats"))] == [
-        "dan"
-    ]
+    assert [rater.key for rater in RaterList(question).select(RaterFilter(flag="self"))] == ["dan"]

@@ -177,7 +177,7 @@ def test_constant_rater_is_listed_while_the_alert_is_current(
     assert "Agrees clearly less" not in client.get(f"{base_url}raters/gus/").text
     Alert.objects.update(kind="rater_apart", measure="agreement", facts={"middle": 0.6, "bound": 0})
     assert list_rater_keys(client.get(f"{base_url}raters/?show=low_agreement")) == ["gus"]
-    sentence = "Agrees clearly less with everyone than the others do:"
+    sentence = "Agrees clearly less with the others than they do with each other:"
     assert sentence in client.get(f"{base_url}raters/gus/").text
 
 
@@ -298,7 +298,7 @@ def test_rater_page_begins_with_a_verdict(
     page = client.get(f"{base_url}raters/gus/")
     assert "gus almost always answers “none”:" in page.text
     assert 'judgement">Rates' in page.text
-    assert "Chooses “none” in 100 % of them, the others in" in page.text
+    assert "Chooses “none” for 100% of these 60 items, the others for" in page.text
     assert "without=gus#without" in page.text
     gus = Rater.objects.get(key="gus")
     form_data = {"do": "pause", "rater": gus.pk, "list_query": "question=severity", "back": "rater"}

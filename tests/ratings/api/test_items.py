@@ -165,7 +165,7 @@ def test_since_filters_by_the_last_change_of_the_item(
         ("?colour=red", "colour"),
         ("?attribute.=x", "attribute."),
         ("?attribute.0=x", "attribute.0"),
-        ("?attribute.a=1&attribute.b=1&attribute.c=1&attribute.d=1", "attribute."),
+        ("?attribute.a=1&attribute.b=1&attribute.c=1&attribute.d=1", "attributes"),
         ("?search=a&search=b", "search"),
     ],
 )

@@ -337,8 +337,8 @@ def test_each_kind_of_fault_is_one_sentence_of_both_commands(tmp_path: Path, lea
     messages = [problem["message"] for problem in report["problems"]]
     assert str(refused.value) == f"{path}: " + "\n".join(messages)
     assert messages[1] == (
-        "Lines 5, 9, 13, 17, 21, … (9 times): 1 cells, where the line of names has 3. Put a cell "
-        "that contains the delimiter into quotation marks."
+        "Lines 5, 9, 13, 17, 21, … (9 times): 1 cells, but the line of column names has 3. Put a "
+        "cell that contains the delimiter into quotation marks."
     )
 
 

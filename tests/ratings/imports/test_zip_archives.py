@@ -136,7 +136,7 @@ INVALID_ARCHIVES = {
     "two manifests": (build_zip({"a.csv": TABLE, "b.csv": TABLE}), "more than one table"),
     "dots": (
         build_zip({"m.csv": TABLE, "../1.png": PNG}),
-        "'../1.png' in the ZIP archive leads out",
+        "'../1.png' points outside the ZIP archive",
     ),
     "absolute": (build_zip({"m.csv": TABLE, "/etc/1.png": PNG}), "'/etc/1.png' in the ZIP"),
     "backslash": (build_zip({"m.csv": TABLE, "..\\1.png": PNG}), "'..\\1.png' in the ZIP"),
@@ -144,12 +144,12 @@ INVALID_ARCHIVES = {
     "no picture": (build_zip({"m.csv": TABLE, "x/page.svg": "<svg/>"}), "'x/page.svg' in the ZIP"),
     "zip inside": (
         build_zip({"m.csv": TABLE, "in.zip": build_bomb()}),
-        "'in.zip' in the ZIP archive is no",
+        "'in.zip' in the ZIP archive is not",
     ),
     "locked": (build_encrypted_zip(), "'1.png' in the ZIP archive is protected by a password"),
-    "many files": (build_zip_with_announced_count(30_000), "too many files; 20000 at most"),
+    "many files": (build_zip_with_announced_count(30_000), "too many files; at most 20000"),
     "cut off": (build_zip(VALID_ARCHIVE)[:-30], "ZIP archive or Excel workbook cannot be read"),
-    "manifest is none": (build_zip({"m.csv": b"\x89PNG" + bytes(99)}), "no text file"),
+    "manifest is none": (build_zip({"m.csv": b"\x89PNG" + bytes(99)}), "not a text file"),
 }
 
 

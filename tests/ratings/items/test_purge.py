@@ -91,7 +91,7 @@ def test_item_is_deleted_with_its_ratings_and_counts(
     assert "i1" not in deletion_row
     assert_counts_are_exact(rated_question)
     settings_page = client.get(
-        reverse("project_settings", args=[rated_question.project_id])
+        reverse("project_archive", args=[rated_question.project_id])
     ).content.decode()
     assert f"item {item.pk} · lead" in settings_page
 

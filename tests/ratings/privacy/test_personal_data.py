@@ -102,7 +102,7 @@ def test_person_is_removed_and_ratings_are_kept(
     assert (deletion.kind, deletion.by, deletion.counts["ratings"]) == ("person", lead, 4)
     assert (
         "person, whose ratings stay"
-        in client.get(f"/projects/{project.pk}/settings/").content.decode()
+        in client.get(f"/projects/{project.pk}/archive/").content.decode()
     )
 
 

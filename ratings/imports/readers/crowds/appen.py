@@ -12,13 +12,13 @@ from pathlib import Path
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
+from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.readers.tools.answer_columns import find_answer_columns
 from ratings.imports.readers.tools.base import (
     Fields,
     ToolReader,
     ToolSource,
     build_body,
-    build_question_key,
     open_records,
     parse_single_answer,
     to_text,

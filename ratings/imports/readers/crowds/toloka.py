@@ -10,12 +10,11 @@ from collections.abc import Iterator
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
-from ratings.imports.readers.tables.rows import is_empty_cell
+from ratings.imports.readers.tables.cells import build_question_key, is_empty_cell
 from ratings.imports.readers.tools.base import (
     Fields,
     ToolSource,
     build_body,
-    build_question_key,
     get_item_key,
     parse_single_answer,
     to_text,

@@ -7,7 +7,6 @@ objects with both.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,14 +14,14 @@ from django.utils.translation import gettext_lazy as _
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.readers.tools.base import (
     Fields,
     ToolSource,
     build_body,
-    build_question_key,
     get_item_key,
     list_objects,
-    parse_json,
+    parse_list,
     parse_single_answer,
     to_text,
 )
@@ -33,8 +32,13 @@ RATER_FIELDS = ("annotators", "annotator_ids", "annotator_id", "workers", "worke
 LABEL_FIELDS = (
     "labels", "annotations", "annotator_labels", "ratings", "answers", "label", "scores",
 )  # fmt: skip
-PERSON_FIELDS = ("annotator_id", "annotator", "rater", "worker_id", "worker", "user", "id")
-ANSWER_FIELDS = ("label", "rating", "annotation", "answer", "value")
+PERSON_FIELDS = (
+    "annotator_id", "annotator", "rater", "rater_id", "worker_id", "worker", "user", "user_id",
+    "coder", "reviewer", "username", "email", "id",
+)  # fmt: skip
+ANSWER_FIELDS = (
+    "label", "rating", "annotation", "answer", "value", "choice", "response", "score", "vote",
+)  # fmt: skip
 KEY_FIELDS = (
     "id", "item_id", "post_id", "comment_id", "doc_id", "example_id", "idx", "uid", "pairID",
 )  # fmt: skip
@@ -182,7 +186,19 @@ def _has_lists(record: Fields) -> bool:
 
 
 def _find_rater_field(record: Fields) -> str:
-    return next((name for name in RATER_FIELDS if record.get(name)), "")
+    named = next((name for name in RATER_FIELDS if record.get(name)), "")
+    return named or next((name for name, value in record.items() if _are_answers(value)), "")
+
+
+def _are_answers(value: Any) -> bool:
+    """Return whether a list has objects that are the answer of a person each, and no spans."""
+    objects = list_objects(value)
+    return bool(objects) and all(
+        _get_first(entry, PERSON_FIELDS[:-1]) is not None
+        and _get_first(entry, ANSWER_FIELDS[1:]) is not None
+        and not any(isinstance(part, dict | list) for part in entry.values())
+        for entry in objects
+    )
 
 
 def _get_labels_by_column(value: Fields) -> Fields:
@@ -201,15 +217,7 @@ def _parse_list(value: Any) -> list[Any]:
     if isinstance(value, dict):
         people = _get_first(value, PERSON_FIELDS)
         return people if isinstance(people, list) else []
-    if isinstance(value, str) and value[:1] == "[":
-        parsed = parse_json(value)
-        if parsed is None:
-            try:
-                parsed = ast.literal_eval(value)
-            except (ValueError, SyntaxError, RecursionError, MemoryError):
-                parsed = value.strip("[] \n").split()  # as NumPy prints a list
-        value = parsed
-    return value if isinstance(value, list) else []
+    return parse_list(value)
 
 
 def _split_texts(value: Any) -> list[Any]:

@@ -14,12 +14,12 @@ from typing import Any
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.readers.crowds.answers import iter_answers
+from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.readers.tools.base import (
     Fields,
     ToolReader,
     ToolSource,
     build_body,
-    build_question_key,
     get_item_key,
     list_objects,
     parse_json,

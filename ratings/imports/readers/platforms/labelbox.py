@@ -10,11 +10,11 @@ from typing import Any
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.readers.tools.base import (
     Fields,
     ToolSource,
     build_body,
-    build_question_key,
     get_item_key,
     list_objects,
     parse_seconds,

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.readers.tools.base import (
     Fields,
     ToolSource,
-    build_question_key,
     parse_single_answer,
     to_text,
 )

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ratings.imports.readers.tools.base import build_question_key, parse_single_answer
+from ratings.imports.readers.tables.cells import build_question_key
+from ratings.imports.readers.tools.base import parse_single_answer
 from ratings.imports.records import ItemRecord, RatingRecord, Record, RecordTime, SkippedRecord
 
 _GRID = re.compile(r"(?P<question>.*\S)\s*\[(?P<item>[^\[\]]+)\]")

@@ -14,7 +14,8 @@ from ratings.imports.mapping.columns import (
 )
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
-from ratings.imports.readers.tables.rows import TableParser, format_cell
+from ratings.imports.readers.tables.cells import format_cell
+from ratings.imports.readers.tables.rows import TableParser
 from ratings.imports.records import ReaderProblem, Record
 
 from .tidy_lines import TableLines, TidyLines

@@ -1,15 +1,14 @@
 """Parse the lines of a table (CSV, workbook, JSON records) into items and ratings.
 
 Long layout: a row a rating. Wide layout: a row an item, and a column for each rater. Counts: a row
-an item, and a column with the number of ratings of each label. Raters: a row a rater, and a column
-for each item. Items layout: a row an item.
+an item, and a column with the number of ratings of each label. Crossed: the labels of one rater in
+the rows, of the other in the columns. Combinations: a row for all items with the same labels.
+Raters: a row a rater, and a column for each item. Items layout: a row an item.
 """
 
 from __future__ import annotations
 
 import datetime
-import hashlib
-import json
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -22,8 +21,7 @@ from ratings.imports.mapping.column_names import (
     is_aggregate_rater_name,
     validate_column_names,
 )
-from ratings.imports.mapping.import_mapping import ImportMapping
-from ratings.imports.mapping.question_keys import build_column_question_key
+from ratings.imports.mapping.import_mapping import KEY_JOINT, ImportMapping
 from ratings.imports.mapping.rater_columns import get_item_name
 from ratings.imports.problems import UnreadableFileError
 from ratings.imports.records import (
@@ -38,40 +36,11 @@ from ratings.imports.records import (
 )
 from ratings.imports.staging.key_and_label_ids import find_text_problem
 
+from .cells import build_question_key, clean_cell, compute_item_key, format_cell, is_empty_cell
+from .counted_rows import CombinationRows, CrossedRows, iter_count_ratings
 from .tidy_lines import TableLine
 
 Cells = Sequence[Any]  # texts; in JSON and workbooks also numbers, booleans and lists
-MAX_RATERS_OF_COUNTS = 1000  # ratings of one label in one row of a table of counts
-
-
-def clean_cell(cell: Any) -> str:
-    """Return a cell as a key or label: stripped, without the quote that guards formulas."""
-    return unescape_formula(format_cell(cell).strip())
-
-
-def format_cell(cell: Any) -> str:
-    """Return a cell as text: 1.0 is the label 1, a list of one element is that element."""
-    if isinstance(cell, str):
-        return cell
-    if cell is None or isinstance(cell, bool):
-        return {None: "", True: "true", False: "false"}[cell]
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    if isinstance(cell, list) and len(cell) == 1:
-        return format_cell(cell[0])
-    if isinstance(cell, dict | list):
-        return json.dumps(cell, ensure_ascii=False)
-    return cell.isoformat() if isinstance(cell, datetime.datetime) else str(cell)
-
-
-def is_empty_cell(cell: Any) -> bool:
-    return cell is None or cell in ("", [], {}) or (isinstance(cell, str) and not cell.strip())
-
-
-def compute_item_key(body: dict[str, Any]) -> str:
-    """Return the key of an item without one: a digest of its content, equal for equal content."""
-    text = json.dumps(body, ensure_ascii=False, sort_keys=True)
-    return hashlib.blake2b(text.encode(errors="replace"), digest_size=8).hexdigest()
 
 
 class TableParser:
@@ -115,6 +84,8 @@ class TableParser:
             "long": self._iter_long,
             "wide": self._iter_wide,
             "counts": self._iter_counts,
+            "crossed": self._iter_crossed,
+            "combinations": self._iter_combinations,
             "raters": self._iter_raters_in_rows,
             "items": self._iter_items,
         }
@@ -162,7 +133,7 @@ class TableParser:
         """Return (index, question) of the columns of labels; the question is empty if it is one."""
         if len(self.mapping.label_columns) > 1:
             return [
-                (index, build_column_question_key(self.column_names[index]))
+                (index, build_question_key(self.column_names[index]))
                 for index in self.mapping.label_columns
             ]
         return [(self.columns["label"], "")]
@@ -173,6 +144,9 @@ class TableParser:
         if self.mapping.rows_are_items:
             return str(self.n_complete_rows)
         key = clean_cell(cells[item_index]) if item_index is not None else ""
+        if key and self.mapping.key_columns:
+            parts = (clean_cell(cells[index]) for index in self.mapping.key_columns)
+            return KEY_JOINT.join([key, *parts])
         if self.mapping.key_separator:
             return key.rpartition(self.mapping.key_separator)[0] or key
         return key
@@ -232,6 +206,7 @@ class TableParser:
         """Return (index, name) of the columns that have no other meaning."""
         described_columns = {
             *self.columns.values(),
+            *self.mapping.key_columns,
             *self.mapping.content_columns,
             *self.mapping.attribute_columns,
             *self.mapping.excluded_columns,
@@ -272,7 +247,7 @@ class TableParser:
             yield RaterRecord(self.header_line, rater, column=name)
             # A rater with an invalid name is one problem, not one in every row.
             if not find_text_problem(rater, fields.MAX_KEY_LENGTH):
-                question_key = build_column_question_key(question) if question else ""
+                question_key = build_question_key(question) if question else ""
                 rater_columns.append((index, rater, question_key, name))
         for line, cells, key, item_records in self._iter_item_rows():
             yield from item_records
@@ -290,24 +265,28 @@ class TableParser:
         columns = self._list_value_columns()
         for line, cells, key, item_records in self._iter_item_rows():
             yield from item_records
-            number = 0
-            for index, name in columns if cells else ():
-                text = clean_cell(cells[index]) or "0"
-                count = int(text) if text.isascii() and text.isdigit() and len(text) < 5 else -1
-                if not 0 <= count <= MAX_RATERS_OF_COUNTS:
-                    values = {"value": text[:40], "limit": MAX_RATERS_OF_COUNTS}
-                    yield ReaderProblem(line, "count", name, values)
-                    continue
-                for _ in range(count):
-                    number += 1
-                    label = clean_cell(name)
-                    yield RatingRecord(line, key, f"anonymous {number}", "", label, column=name)
+            yield from iter_count_ratings(line, cells, key, columns) if cells else ()
+
+    def _iter_crossed(self) -> Iterator[Record]:
+        """Yield the ratings of two raters, whose labels are in the rows and in the columns."""
+        label_index = self.columns.get("label", 0)
+        columns = [column for column in self._list_value_columns() if column[0] != label_index]
+        crossed = CrossedRows(self.column_names, label_index, columns)
+        for row in self._iter_complete_rows():
+            yield from [row] if isinstance(row, ReaderProblem) else crossed.iter_ratings(*row)
+
+    def _iter_combinations(self) -> Iterator[Record]:
+        """Yield the ratings of rows that stand for several items each."""
+        index = self.columns["count"]
+        rows = CombinationRows((index, self.column_names[index]), self._list_value_columns())
+        for row in self._iter_complete_rows():
+            yield from [row] if isinstance(row, ReaderProblem) else rows.iter_ratings(*row)
 
     def _iter_raters_in_rows(self) -> Iterator[Record]:
         columns = []
         for index, name in self._list_value_columns():
             item, question = self.mapping.value_columns.get(str(index), (get_item_name(name), ""))
-            question_key = build_column_question_key(question) if question else ""
+            question_key = build_question_key(question) if question else ""
             columns.append((index, item, question_key, name))
         for row in self._iter_complete_rows():
             if isinstance(row, ReaderProblem):

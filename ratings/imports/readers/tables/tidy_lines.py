@@ -19,12 +19,14 @@ TableLine = tuple[int, Sequence[Any]]
 BUFFERED_ROWS = 200  # rows in which a column without a name has to be empty
 MAX_TITLE_ROWS = 10
 MAX_TOTAL_ROWS = 5
+MIN_ROWS_ABOVE = 3  # rows above results
 UNNAMED_FIRST_COLUMN = "(column 1)"  # row names that a data frame was saved with
 _RULE = re.compile(r":?-{3,}:?|={3,}")
 _NUMBER = re.compile(r"[+-]?[\d.,\s]+%?")
 _TOTAL = re.compile(
-    r"(grand |sub)?(totals?|sum|mean|average|avg|count|median|std|stdev|sd|percent(age)?|agreement"
-    r"|kappa|summe|gesamt|mittelwert|anzahl|somme|moyenne|suma|promedio|media|合计|总计|平均)\b.*",
+    r"((grand|overall|percent|observed|raw|cohen'?s|fleiss'?|weighted|krippendorff'?s|%) ?|sub)?"
+    r"(totals?|sum|mean|average|avg|count|median|std|stdev|sd|percent(age)?|agreement"
+    r"|kappa|alpha|icc|ac1|variance|accuracy|summe|gesamt|mittelwert|anzahl|somme|moyenne|suma|promedio|media|合计|总计|平均)\b.*",
     re.IGNORECASE,
 )
 
@@ -160,15 +162,20 @@ class TidyLines:
 
     def _iter_without_totals(self, rows: Iterator[TableLine]) -> Iterator[TableLine]:
         """Yield the rows, except those of totals at the end."""
+        first_rows: list[TableLine] = []
         final_rows: deque[TableLine] = deque()
         for row in rows:
             final_rows.append(row)
             if len(final_rows) > MAX_TOTAL_ROWS:
-                yield final_rows.popleft()
-        totals = 0
-        while totals < len(final_rows) and _is_total(final_rows[-1 - totals][1]):
-            totals += 1
+                first_row = final_rows.popleft()
+                if len(first_rows) < BUFFERED_ROWS:
+                    first_rows.append(first_row)
+                yield first_row
         ordered = list(final_rows)
+        totals = _count_results([*first_rows, *ordered], MAX_TOTAL_ROWS)
+        if not totals:
+            while totals < len(ordered) and _is_total(ordered[-1 - totals][1]):
+                totals += 1
         yield from ordered[: len(ordered) - totals]
         self._count_skipped_rows(ordered[len(ordered) - totals :], "total_row")
 
@@ -244,6 +251,36 @@ def _is_total(cells: Sequence[Any]) -> bool:
         and _TOTAL.fullmatch(texts[0])
         and all(_NUMBER.fullmatch(text) for text in texts[1:])
     )
+
+
+def _count_results(rows: Sequence[TableLine], limit: int) -> int:
+    """Return the number of rows of results below a table of words: Kappa, 0.42.
+
+    They have a name and numbers, in columns that have no number in any row above.
+    """
+    n_results = 0
+    for _, cells in reversed(rows[-limit:]):
+        name, *others = [_to_text(cell) for cell in cells] or [""]
+        filled = [text for text in others if text]
+        if not filled or not name or _NUMBER.fullmatch(name):
+            break
+        if not all(map(_NUMBER.fullmatch, filled)):
+            break
+        n_results += 1
+    above = rows[: len(rows) - n_results]
+    columns = {
+        index
+        for _, cells in rows[len(above) :]
+        for index, cell in enumerate(cells)
+        if index and _to_text(cell)
+    }
+    has_numbers = any(
+        _NUMBER.fullmatch(_to_text(cells[index]))
+        for _, cells in above
+        for index in columns
+        if index < len(cells)
+    )
+    return 0 if has_numbers or len(above) < MIN_ROWS_ABOVE else n_results
 
 
 def _to_text(cell: Any) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterable
 
-from ratings.imports.readers.tables.rows import is_empty_cell
+from ratings.imports.readers.tables.cells import is_empty_cell
 
 from .base import Fields, to_text
 

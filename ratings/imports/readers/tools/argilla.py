@@ -14,6 +14,7 @@ from typing import Any
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
+from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.records import ItemRecord, RaterRecord, RatingRecord, Record, SkippedRecord
 
 from .base import (
@@ -22,10 +23,10 @@ from .base import (
     ToolSource,
     build_attributes,
     build_body,
-    build_question_key,
     get_item_key,
     list_objects,
     open_records,
+    parse_list,
     parse_single_answer,
     to_text,
 )
@@ -40,7 +41,7 @@ class ArgillaSource(ToolSource):
     """Source of Argilla's exports."""
 
     name = "Argilla"
-    extensions = (".json", ".jsonl")
+    extensions = (".json", ".jsonl", ".csv")
     columns = {"item": "id", "rater": "user_id", "label": "value"}
 
     def __init__(self, name_fields: Collection[str] = ()) -> None:
@@ -56,11 +57,10 @@ class ArgillaSource(ToolSource):
     def can_read(self, sample: FileSample) -> bool:
         if sample.has_fields("fields") and sample.has_any_field({"responses", "suggestions"}):
             return True
-        return any(
-            name.endswith((RESPONSES_SUFFIX, f"{RESPONSES_SUFFIX}.users"))
-            for record in sample.records
-            for name in record
-        )
+        names = sample.names if sample.kind == "text" else itertools.chain(*sample.records)
+        if any(name.endswith((RESPONSES_SUFFIX, f"{RESPONSES_SUFFIX}.users")) for name in names):
+            return True
+        return any(_list_responses(value) for record in sample.records for value in record.values())
 
     def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
         content_fields = fields.get("fields")
@@ -176,14 +176,21 @@ def _parse_flat_record(line: int, fields: Fields, name_fields: Collection[str]) 
     questions = [
         name.removesuffix(RESPONSES_SUFFIX) for name in fields if name.endswith(RESPONSES_SUFFIX)
     ]
+    # Data sets of Argilla 1 have the responses to a question in a field of its name.
+    listed_questions = [name for name, value in fields.items() if _list_responses(value)]
     suggested_questions = [
         name.removesuffix(SUGGESTION_SUFFIX) for name in fields if name.endswith(SUGGESTION_SUFFIX)
     ]
-    answer_prefixes = tuple(f"{name}." for name in {*questions, *suggested_questions})
+    answer_prefixes = tuple(
+        f"{name}{mark}"
+        for name in {*questions, *suggested_questions, *listed_questions}
+        for mark in ".-"
+    )
     other_fields = {
         name: value
         for name, value in fields.items()
-        if name not in RECORD_FIELDS and not (answer_prefixes and name.startswith(answer_prefixes))
+        if name not in {*RECORD_FIELDS, *listed_questions}
+        and not (answer_prefixes and name.startswith(answer_prefixes))
     }
     texts = {
         name: value
@@ -208,6 +215,16 @@ def _parse_flat_record(line: int, fields: Fields, name_fields: Collection[str]) 
             )
         for _value in values[len(users) :]:
             yield SkippedRecord(line, "no_rater")
+    for question in listed_questions:
+        for response in _list_responses(fields[question]):
+            yield _parse_response(line, key, question, value=response["value"], response=response)
+        yield from _parse_suggestion(
+            line,
+            key,
+            question,
+            value=fields.get(f"{question}-suggestion"),
+            agent=_get_agent(fields.get(f"{question}-suggestion-metadata")),
+        )
     for question in suggested_questions:
         name = f"{question}{SUGGESTION_SUFFIX}"
         yield from _parse_suggestion(
@@ -215,5 +232,15 @@ def _parse_flat_record(line: int, fields: Fields, name_fields: Collection[str]) 
         )
 
 
+def _list_responses(value: Any) -> list[Fields]:
+    """Return the responses in the field of a question, each of a user; else an empty list."""
+    responses = list_objects(value)
+    return responses if all({"user_id", "value"} <= set(entry) for entry in responses) else []
+
+
+def _get_agent(metadata: Any) -> Any:
+    return metadata.get("agent") if isinstance(metadata, dict) else None
+
+
 def _as_list(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list) else []
+    return parse_list(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import datetime
 import functools
 import json
@@ -11,21 +12,19 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from core.text import has_control_character
+from ratings.files import media
 from ratings.imports.decoding.encodings import PROVISIONAL_ENCODING
 from ratings.imports.decoding.json_stream import JsonStream
 from ratings.imports.decoding.sample import SIGNATURE_BYTES, detect_file_kind
 from ratings.imports.mapping import import_mapping
 from ratings.imports.mapping.columns import MEDIA_FILE_PATTERN, MEDIA_ROLES, ColumnGuess, TableHead
 from ratings.imports.problems import UnreadableFileError
+from ratings.imports.readers.tables.cells import compute_item_key, format_cell, is_empty_cell
 from ratings.imports.readers.tables.csv import guess_delimiter
 from ratings.imports.readers.tables.csv_records import CsvRecords
-from ratings.imports.readers.tables.rows import compute_item_key, format_cell, is_empty_cell
 from ratings.imports.records import ReaderProblem, Record, RecordTime
 
 MAX_LABEL_LENGTH = 200  # a longer answer is a free text, not a label
-INVALID_KEY_CHARS = re.compile(r"[^A-Za-z0-9_.-]+")
-AUDIO_EXTENSIONS = (".mp3", ".ogg", ".wav", ".flac", ".m4a")
-VIDEO_EXTENSIONS = (".mp4", ".webm")
 
 Fields = dict[str, Any]
 
@@ -145,13 +144,6 @@ def list_objects(value: Any) -> list[Fields]:
     )
 
 
-@functools.lru_cache(maxsize=1000)
-def build_question_key(name: str) -> str:
-    """Return a tool's name of a question as a valid question key."""
-    key = INVALID_KEY_CHARS.sub("_", name.strip()).strip("_.-")
-    return key[:64] or "label"
-
-
 def parse_single_answer(value: Any) -> tuple[str | None, str]:
     """Return (label, "") of a single answer, else (None, reason).
 
@@ -237,6 +229,19 @@ def parse_json(value: Any) -> Any:
         return None
 
 
+def parse_list(value: Any) -> list[Any]:
+    """Return a list, also from its text in JSON, Python or NumPy; empty if it is none."""
+    if isinstance(value, str) and value[:1] == "[":
+        parsed = parse_json(value)
+        if parsed is None:
+            try:
+                parsed = ast.literal_eval(value)
+            except (ValueError, SyntaxError, RecursionError, MemoryError):
+                parsed = value.strip("[] \n").split()  # as NumPy prints a list
+        value = parsed
+    return list(value) if isinstance(value, list) else []
+
+
 def build_body(fields: Mapping[str, Any]) -> Fields:
     """Return a tool's fields as the body of an item.
 
@@ -261,10 +266,8 @@ def build_body(fields: Mapping[str, Any]) -> Fields:
 def _detect_media_kind(value: Any) -> str:
     if not isinstance(value, str) or not MEDIA_FILE_PATTERN.fullmatch(value.strip()):
         return ""
-    path = value.strip().split("?")[0].lower()
-    if path.endswith(AUDIO_EXTENSIONS):
-        return "audio"
-    return "video" if path.endswith(VIDEO_EXTENSIONS) else "image"
+    extension = value.strip().split("?")[0].lower().rpartition(".")[2]
+    return media.TYPES.get(extension, ("image",))[0]
 
 
 def _strip_server_path(url: str) -> str:

@@ -20,6 +20,7 @@ from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.columns import ColumnGuess, TableHead
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
+from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.records import (
     ItemRecord,
     QuestionRecord,
@@ -30,7 +31,7 @@ from ratings.imports.records import (
     SkippedRecord,
 )
 
-from .base import Fields, build_body, build_question_key, to_text
+from .base import Fields, build_body, to_text
 
 TAG_QUESTION = "tag"
 AUTO_RATER = "auto"  # the source of a model's annotations

@@ -19,6 +19,7 @@ from .base import (
     build_attributes,
     build_body,
     get_item_key,
+    list_objects,
     parse_single_answer,
     to_text,
 )
@@ -31,6 +32,7 @@ SKIPPED_FIELDS = {  # field -> reason why it is not imported
     "segmentation": "boxes",
 }
 CONTENT_FIELDS = ("text", "data", "filename")
+RATER_FIELDS = ("annotator", "username", "user")  # added where files of users were joined
 OTHER_FIELDS = {
     "id",
     "meta",
@@ -39,6 +41,7 @@ OTHER_FIELDS = {
     "comments",
     "annotations",
     "annotation_approver",
+    *RATER_FIELDS,
 }
 CSV_COLUMNS = {"id", "data", "label"}
 QUESTION = "label"
@@ -61,7 +64,11 @@ class DoccanoSource(ToolSource):
         ]
         if any(not isinstance(label, list) for label in labels):
             return False
-        is_old_export = sample.has_fields("annotations", "text")
+        is_old_export = sample.has_fields("annotations", "text") and all(
+            "label" in annotation
+            for record in sample.records
+            for annotation in list_objects(record["annotations"])
+        )
         return bool(labels) or is_old_export or sample.has_any_field(SKIPPED_FIELDS)
 
     def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
@@ -96,7 +103,9 @@ def _parse_labels(line: int, key: str, fields: Fields, mapping: ImportMapping) -
     if label is None:
         yield SkippedRecord(line, reason)
     else:
-        yield RatingRecord(line, key, mapping.default_rater, QUESTION, label)
+        names = (to_text(fields.get(name)) for name in RATER_FIELDS)
+        rater = next(filter(None, names), mapping.default_rater)
+        yield RatingRecord(line, key, rater, QUESTION, label)
 
 
 def _parse_annotations(

@@ -12,9 +12,10 @@ from typing import Any
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.records import ItemRecord, RatingRecord, Record, SkippedRecord
 
-from .base import Fields, ToolSource, build_question_key, get_item_key, parse_single_answer, to_text
+from .base import Fields, ToolSource, get_item_key, parse_single_answer, to_text
 
 STRUCTURES = "%FEATURE_STRUCTURES"
 TYPE = "%TYPE"

@@ -17,6 +17,7 @@ from typing import Any
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
+from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.records import (
     GoldRecord,
     ItemRecord,
@@ -34,7 +35,6 @@ from .base import (
     ToolSource,
     build_attributes,
     build_body,
-    build_question_key,
     get_item_key,
     list_objects,
     open_records,
@@ -286,7 +286,11 @@ class _LabelStudioReader(ToolReader):
         candidates = [
             name for name in after_id if name not in (*MIN_FIELDS, "history", "agreement")
         ]
-        if names[:1] != ["id"]:
+        if any(name in MIN_FIELDS for name in names[: len(names) - len(after_id) - 1]):
+            # The columns were sorted, and content stands between labels.
+            others = (*MIN_FIELDS, "id", "history", "agreement")
+            candidates = [name for name in names if name not in others]
+        elif names[:1] != ["id"]:
             return candidates
         records = open_records(self.path, self.mapping)
         return find_answer_columns(records, item_field="id", candidates=candidates) or candidates

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.records import (
     ItemRecord,
     RaterRecord,
@@ -27,7 +28,6 @@ from .base import (
     ToolSource,
     build_attributes,
     build_body,
-    build_question_key,
     get_item_key,
     parse_seconds,
     parse_single_answer,

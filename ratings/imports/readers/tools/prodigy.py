@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.records import ItemRecord, QuestionRecord, RatingRecord, Record, SkippedRecord
 
 from .base import (
@@ -17,7 +18,6 @@ from .base import (
     ToolSource,
     build_attributes,
     build_body,
-    build_question_key,
     get_item_key,
     parse_single_answer,
     parse_time,

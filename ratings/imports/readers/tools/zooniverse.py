@@ -13,6 +13,7 @@ from typing import Any
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.columns import MEDIA_ROLES
 from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.records import (
     GoldRecord,
     ItemRecord,
@@ -27,7 +28,6 @@ from .base import (
     ToolSource,
     build_attributes,
     build_body,
-    build_question_key,
     parse_json,
     parse_single_answer,
     parse_time,

@@ -8,12 +8,13 @@ from scipy import special
 
 from metrics.agreement import report
 from metrics.agreement.coefficients import cohen, fleiss
-from metrics.agreement.coefficients import scores as coefficients_scores
+from metrics.agreement.coefficients.correlation import lin_ccc
 from metrics.agreement.coefficients.intraclass.icc import icc
 from metrics.agreement.counts import tally
 from metrics.agreement.explain import bands
 from metrics.agreement.explain.diagnosis import diagnose, list_confusions
 from metrics.agreement.explain.sensitivity import compute_sensitivity
+from metrics.agreement.weights import score_weights
 from metrics.templatetags.results import safe_band
 from tests.metrics.agreement.test_truth import CASES, build_codes, load_case
 
@@ -140,22 +141,12 @@ def test_sensitivity_of_undefined_value_is_none():
     assert result.robust is result.value_range is None
 
 
-def test_category_scores_are_means_of_gold_numbers():
-    category_scores = coefficients_scores.compute_mean_scores(
-        [0, 0, 1, 2, 2, 2], [1, 3, 5, 7, np.nan, 9], 4
-    )
-    assert category_scores[:3].tolist() == [2, 5, 8]
-    assert np.isnan(category_scores[3])
-
-
 def test_quadratic_kappa_on_scores_equals_lins_concordance():
-    table = np.array(TRUTH["05_seed002_custom_weights"]["table"])
-    agreement = coefficients_scores.compute_score_agreement(table, [0, 1, 5, 20])
-    assert float(agreement.kappa.value) == pytest.approx(float(agreement.concordance.value))
-    n = table.sum()
-    assert agreement.agreement.value == pytest.approx(float(agreement.kappa.value), abs=2 / n)
-    with pytest.raises(ValueError, match="scores"):
-        coefficients_scores.compute_score_agreement(table, [1, 2, 3])
+    table, scores = np.array(TRUTH["05_seed002_custom_weights"]["table"]), np.array([0, 1, 5, 20])
+    kappa = float(cohen.kappa(table, score_weights(scores)).value)
+    assert kappa == pytest.approx(float(lin_ccc(table, scores).value))
+    cells = np.repeat(np.argwhere(np.ones_like(table)), table.ravel(), axis=0)
+    assert icc(scores[cells])["icc2"].value == pytest.approx(kappa, abs=2 / table.sum())
 
 
 def test_icc_of_pure_bias():

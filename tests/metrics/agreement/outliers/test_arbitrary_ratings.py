@@ -169,3 +169,11 @@ def test_exam_of_80_questions_keeps_walds_limits(most):
     assert gold.exam_pass_probability(0.6, max_answers=most) <= 0.05
     assert gold.exam_pass_probability(0.8, max_answers=most) >= 0.95
     assert gold.exam_pass_probability(0.6, max_answers=50) == pytest.approx(0.0664, abs=5e-5)
+
+
+def test_expected_exam_length_is_the_mean_of_simulated_exams() -> None:
+    rng = np.random.default_rng(7)
+    for p in (0.5, 0.8):
+        answers = rng.random((4_000, 50)) < p
+        mean = np.mean([gold.evaluate_exam(list(row)).n_answers for row in answers])
+        assert gold.expected_exam_length(p) == pytest.approx(mean, rel=0.04)

@@ -6,6 +6,7 @@ import dataclasses
 import datetime
 import html
 import json
+import random
 import re
 from typing import Any
 
@@ -19,7 +20,8 @@ from metrics.models import Attribution
 from metrics.views.changes import texts
 from metrics.views.common.trends import period_comparison
 from metrics.views.common.trends.period_comparison import TrendPeriod, compute_clear_change
-from projects.models import Rater
+from projects.models import Item, Rater
+from tests.cast import rate_many
 from tests.metrics.attribution.test_attribution_jobs import changed_question, module_cast  # noqa: F401 - fixtures
 
 WEEKS = "period=week&from=2026-05-04&to=2026-05-11"
@@ -51,9 +53,68 @@ def test_page_waits_and_then_explains_the_change(address: str, lead: Any, client
         "the week of 2026-05-11.",
         text,
     )
-    assert "Without c it would have gone from 1.00 to 1.00." in text
+    assert "Without c, agreement would have gone from 1.00 to 1.00." in text
     assert "By language of the item" in text
     assert Attribution.objects.count() == 1
+
+
+def rate_two_weeks(question: Any, errors: dict[str, tuple[float, float]], hard: float) -> None:
+    """Record 90 items a week by raters with these shares of errors in the two weeks.
+
+    ``hard``: the share of errors of all raters on the items of the hard kind in the second week.
+    """
+    rng, labels = random.Random(5), ("none", "minor", "major", "critical")
+    for week, day in enumerate((5, 12)):
+        ratings = []
+        for number in range(90):
+            truth, is_hard = rng.randrange(4), number % 3 == 0
+            for rater, shares in errors.items():
+                error = max(shares[week], hard if is_hard and week else 0.0)
+                code = rng.randrange(4) if rng.random() < error else truth
+                ratings.append((f"w{week}-{number}", rater, labels[code]))
+        rate_many(question, ratings, rated_at=datetime.datetime(2026, 5, day, tzinfo=datetime.UTC))
+    for item in Item.objects.filter(project=question.project):
+        item.attributes = {"kind": "hard" if int(item.key.split("-")[1]) % 3 == 0 else "easy"}
+        item.save()
+    update_question(question.pk)
+
+
+ALL_ALIKE = dict.fromkeys("abcde", (0.02, 0.3))
+BETTER = "e had the opposite effect: without this rater, agreement would have gone from"
+WORSE = "Without e, agreement would have gone from"
+ANY_RATER = r"Without [a-e], agreement would"
+HARD_ITEMS = "Without the items with kind “hard”, agreement would have gone from"
+
+
+@pytest.mark.parametrize(
+    ("errors", "hard", "sentences", "absent"),
+    [
+        (ALL_ALIKE | {"e": (0.5, 0.02)}, 0.0, [BETTER], [ANY_RATER]),
+        (dict.fromkeys("abcd", (0.02, 0.02)) | {"e": (0.02, 0.8)}, 0.0, [WORSE], ["opposite"]),
+        # Tempting: everybody gets worse alike, or only on the items of one kind.
+        (ALL_ALIKE, 0.0, [], [ANY_RATER, "opposite", "Without the items"]),
+        (dict.fromkeys("abcde", (0.02, 0.02)), 0.9, [HARD_ITEMS], [ANY_RATER, "opposite"]),
+    ],
+)
+def test_raters_and_items_are_named_where_they_explain_the_change(
+    errors: dict[str, tuple[float, float]],
+    hard: float,
+    sentences: list[str],
+    absent: list[str],
+    question: Any,
+    lead: Any,
+    client_for: Any,
+) -> None:
+    rate_two_weeks(question, errors, hard)
+    client, address = client_for(lead), f"/projects/{question.project_id}/change/?{WEEKS}"
+    client.get(address)
+    tasks.sweep_all()
+    text = get_text(client.get(address))
+    assert "Agreement fell from" in text
+    for sentence in sentences:
+        assert sentence in text
+    for pattern in absent:
+        assert not re.search(pattern, text)
 
 
 def test_drift_of_one_rater_shows_in_biases(address: str, lead: Any, client_for: Any) -> None:
@@ -244,9 +305,9 @@ def test_page_without_clear_change_compares_last_two_periods(
     monkeypatch.setattr(period_comparison, "find_latest_change", lambda newest: None)
     page = client.get(address)
     assert hint not in get_text(page)
-    assert "That is the only move between neighbouring periods" in get_text(page)
+    assert "This is the only change between consecutive periods" in get_text(page)
     assert 'class="pic pale"' in page.content.decode()
-    assert "Without c it would" not in get_text(page)
+    assert "Without c, agreement would" not in get_text(page)
     (query,) = re.findall(r'data-chart="[^"?]*\?([^"]*pale=1[^"]*)"', page.content.decode())
     chart = client.get(f"{address.replace('change/', 'charts/change')}.json?{html.unescape(query)}")
     assert '"opacity": 0.35' in json.dumps(chart.json()["spec"])
@@ -265,9 +326,12 @@ def test_page_says_that_none_of_many_changes_is_clear(
         context = client.get(address).context
         many_changes = dataclasses.replace(context["change"], n_changes=52, span=span)
         sentences = texts.build_sentences(many_changes, context["found"])
-        assert sentences[1].startswith(f"None of the last 52 moves {phrase} is beyond chance.")
+        assert sentences[1].startswith(f"None of the last 52 changes {phrase} is beyond chance.")
     few_changes = dataclasses.replace(context["change"], n_changes=0)
-    assert "One of the two has few items" in texts.build_sentences(few_changes, context["found"])[1]
+    assert (
+        "One of the two periods has few items"
+        in texts.build_sentences(few_changes, context["found"])[1]
+    )
 
 
 @pytest.mark.parametrize(

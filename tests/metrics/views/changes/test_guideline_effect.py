@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from metrics.filtered import filtered_jobs
 from metrics.jobs.question_updates import update_question
+from metrics.views.changes.guideline_effect import VersionAgreement, list_effects
 from projects.models import GuidelineVersion, Project, Question
 from tests.cast import rate_many
 
@@ -75,6 +76,30 @@ def test_change_is_named_only_where_it_is_clear(
     assert sum(sentence in page for sentence in sentences) == 1
     (effect,) = client.get(f"/projects/{project.pk}/guidelines/effect/").context["effects"]
     assert effect.low < effect.change < effect.high
+
+
+def test_a_change_that_one_of_many_shows_by_chance_is_not_clear() -> None:
+    """A change of 2.2 standard errors is clear alone, and not as one of five."""
+
+    def list_directions(values: list[float]) -> list[str]:
+        agreements = [
+            VersionAgreement(
+                GuidelineVersion(number=number),
+                datetime.date(2026, 1, 1),
+                None,
+                "fleiss_kappa",
+                {"value": value, "low": value - 0.1, "high": value + 0.1},
+                is_pending=False,
+            )
+            for number, value in enumerate(values, start=1)
+        ]
+        return [effect.direction for effect in list_effects(agreements)]
+
+    assert list_directions([0.5, 0.66]) == ["rose"]
+    assert list_directions([0.5, 0.66, 0.6, 0.6, 0.6, 0.6]) == ["unclear"] * 5
+    assert list_directions([0.5, 0.5, 0.5, 0.75, 0.75, 0.5]) == [
+        "unclear", "unclear", "rose", "unclear", "fell"
+    ]  # fmt: skip
 
 
 def test_day_of_the_change_is_left_out(question: Question, lead: Any, client_for: Any) -> None:

@@ -171,7 +171,7 @@ def test_frequent_categories_are_not_confused_by_chance(
     rate_items(question, rows)
     html = get_page(client, question)
     assert "Clarify " not in html
-    assert "draw the line" not in html
+    assert "Check whether the guidelines" not in html
 
 
 def test_few_items_of_a_rare_category_get_no_word(
@@ -215,6 +215,19 @@ def test_statistics_that_agree_tell_the_same_story(
     question, rng = make_question(("no", "yes")), random.Random(8)
     rate_items(question, build_period(rng, 0.06, 200))
     assert "The statistics agree:" in get_page(client, question)
+
+
+def test_statistics_without_a_value_do_not_agree(
+    make_question: Any, rate_items: Any, client: Any
+) -> None:
+    """Of ratings in one category AC1 is 1, and kappa and alpha are undefined."""
+    question = make_question(("no", "yes"))
+    rate_items(question, [["no", "no"]] * 40)
+    sweep_questions()
+    page = client.get(f"/projects/{question.project_id}/statistics/?coefficient=gwet_ac1").text
+    assert "No insights." in page
+    assert "The statistics agree" not in page
+    assert "The statistics differ" not in page
 
 
 def test_percentages_state_their_comparisons(

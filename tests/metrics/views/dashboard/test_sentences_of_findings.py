@@ -142,14 +142,14 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_rarely_yes, rate_hard_items_often,
     ),
     "single ratings": (
-        "tell how often a category is used", YES_NO, "nominal", rate_single_yes, rate_single_alike,
+        "a single rating, which counts for chance", YES_NO, "nominal", rate_single_yes, rate_single_alike,
     ),
     "unequal numbers": (
-        "Harder items may have got more ratings", YES_NO, "nominal",
+        "Harder items may have more ratings", YES_NO, "nominal",
         rate_rare_items_often, rate_any_items_often,
     ),
     "few items": (
-        "With fewer than 30 items it may be far off", YES_NO, "nominal",
+        "With fewer than 30, the value is uncertain", YES_NO, "nominal",
         lambda rng: rate_alike(rng, 29), lambda rng: rate_alike(rng, 30),
     ),
     "little overlap": (
@@ -158,19 +158,19 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         lambda rng: [*rate_alike(rng, 40), *([["yes", None, None], ["no", None, None]] * 20)],
     ),
     "rater bias": (
-        "use the categories unequally often", YES_NO, "nominal",
+        "differ in how often they use the categories", YES_NO, "nominal",
         rate_with_a_yes_sayer, rate_with_a_careless_rater,
     ),
     "consistent without agreeing": (
-        "they are consistent without agreeing", GRADES, "ordinal",
+        "They are consistent but do not agree", GRADES, "ordinal",
         rate_one_grade_higher, rate_with_noise,
     ),
     "consistent but apart": (
-        "Raters are consistent but apart", GRADES, "interval",
+        "Raters are consistent but on different levels", GRADES, "interval",
         rate_apart, rate_few_items_apart_by_chance,
     ),
     "pairs and all raters": (
-        "takes chance from the two raters alone", YES_NO, "nominal",
+        "takes chance from the two raters.", YES_NO, "nominal",
         rate_by_habit, rate_three_alike,
     ),
     "depends on the weights": (
@@ -213,12 +213,12 @@ def test_percentage_is_that_of_all_comparisons(
     rate_items: Any,
     client: Any,
 ) -> None:
-    """Of 560 comparisons 520 agree, 93 %; of the average item's comparisons 98 %."""
+    """Of 560 comparisons 520 agree, 93%; of the average item's comparisons 98%."""
     question = make_question(YES_NO)
     rows = [["no", "no"]] * 180 + [["no"] * 4 + ["yes"]] * 10 + [["no"] * 8] * 10
     rate_items(question, rows)
     html = " ".join(get_page(client, question).split())
-    assert "Raters agree in 93 % of all 560 comparisons" in html
+    assert "Raters agree in 93% of all 560 comparisons" in html
 
 
 def list_shifts(

@@ -39,8 +39,10 @@ def test_single_ratings_explain_difference_of_kappa_and_alpha(
     update_question(question.pk)
     page = client_for(lead).get(f"/projects/{project.pk}/statistics/").text
     findings = get_section_text(page, "findings")
-    assert "13 items have one rating: they tell how often a category is used" in findings
-    assert "alpha leaves them out" in findings
+    assert (
+        "13 items have a single rating, which counts for chance but not for agreement" in findings
+    )
+    assert "Alpha ignores them" in findings
     assert "Harder items" not in findings
     assert "Krippendorff’s alpha" in get_section_text(page, "beside")
 

@@ -78,7 +78,7 @@ def test_overview_shows_the_number_and_what_to_do(
     actions = get_actions(client, project)
     assert len(actions) <= 3
     reason, url = actions["Clarify none vs. minor"]
-    assert reason == "100 % of 33 differing comparisons"
+    assert reason == "100% of 33 differing comparisons"
     items = client.get(url).context["rows"]
     item_counts = [dict(row.counts) for row in items]
     assert item_counts
@@ -311,7 +311,7 @@ def test_new_project_shows_lead_a_checklist(
     )  # the page where texts can be pasted
     for step in page.context["steps"]:
         assert client.get(step.url.split("#")[0]).status_code == 200
-    assert "Getting started: 1 of 5" in client.get("/").content.decode()
+    assert "Setup: 1 of 5" in client.get("/").content.decode()
     assert client_for(viewer).get(address).context["steps"] == []
     Item.objects.create(project=project, key="i0")
     Project.objects.filter(pk=project.pk).increment_items_and_raters_version()
@@ -441,3 +441,7 @@ def test_three_of_many_raters_are_named(
     assert actions["Check same0, same1, same2 and 2 more"][1] == (
         f"/projects/{project.pk}/raters/?question=severity"
     )
+    for rater in project.raters.exclude(key__startswith="same"):
+        make_alert(question, rater, kind="rater_apart", measure="agreement")
+    n_raters = project.raters.count()
+    assert f"Check all {n_raters} raters" in get_actions(client_for(lead), project)

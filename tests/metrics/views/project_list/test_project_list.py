@@ -179,7 +179,7 @@ def test_project_is_archived_and_restored_from_the_list(
     assert client.post(address, {"do": "archive", "passed": ""})["Location"] == "/"
     assert (
         client.post(address, {"do": "restore"})["Location"]
-        == f"/projects/{two_questions.pk}/settings/"
+        == f"/projects/{two_questions.pk}/archive/"
     )
     assert f'action="{address}"' not in client_for(viewer).get("/").content.decode()
     assert client_for(viewer).post(address, form).status_code == 403

@@ -86,8 +86,8 @@ def test_cautions_are_those_of_the_ratings(make_project: Any, rate: Any) -> None
     claims = {name: " ".join(list_claims(each)) for name, each in (("few", few), ("many", many))}
     for text, is_of_many in (
         ("That the interval is exact: it is based on 20 items", False),
-        ("Anything of other raters: it compares these two.", False),
-        ("Anything of the 5 items with fewer than two ratings", False),
+        ("Anything about other raters: it compares these two.", False),
+        ("Anything about the 5 items with fewer than two ratings", False),
         ("That it is in one band: the interval reaches from", None),
         ("That these raters are better or worse than those of a study", True),
         ("That the answers are right", True),
@@ -96,3 +96,85 @@ def test_cautions_are_those_of_the_ratings(make_project: Any, rate: Any) -> None
         if is_of_many is not None:
             assert (text in claims["many"]) == is_of_many, text
     assert "only models rated" not in claims["few"]
+
+
+def make_facts(**changes: Any) -> dict[str, Any]:
+    """Return the facts of a report on 100 complete items that two people or more rated."""
+    value = {"value": 0.7, "low": 0.62, "high": 0.78, "n_items": 100, "reason": None}
+    headline = {
+        "name": "fleiss_kappa",
+        "population": "people",
+        "n_models": 0,
+        "why": "nominal",
+        "value": value | changes.pop("value", {}),
+    }
+    facts = {
+        "headline": headline | changes.pop("headline", {}),
+        "n_items": 100,
+        "details": {"by_ratings": {"3": 100}},
+        "band_scheme": "landis_koch",
+        "bar": None,
+        "cluster": None,
+    }
+    return facts | changes
+
+
+CLUSTER = {"n_clusters": 4, "reliable": False}
+CAUTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    # text: changes of the facts where it is true, and where it is false but tempting
+    "Any degree of agreement: the value is undefined": (
+        {"value": {"value": None, "reason": "single_category"}}, {"value": {"value": 0.0}},
+    ),
+    "Its uncertainty: there is no interval.": (
+        {"value": {"low": None, "high": None}}, {"value": {"low": -1.0, "high": 1.0}},
+    ),
+    "That the interval is exact: it is based on 29 items": (
+        {"value": {"n_items": 29}}, {"value": {"n_items": 30}},
+    ),
+    "That the interval is exact: the items are in only 4 clusters.": (
+        {"cluster": CLUSTER}, {"cluster": CLUSTER | {"reliable": True}},
+    ),
+    "percent agreement includes agreement by chance": (
+        {"headline": {"name": "percent_agreement"}}, {"headline": {"name": "gwet_ac1"}},
+    ),
+    "the interval reaches from substantial to almost perfect": (
+        {"value": {"high": 0.82}}, {"value": {"high": 0.8}},
+    ),
+    "they were developed for another": (
+        {"headline": {"name": "krippendorff_alpha_nominal"}}, {},
+    ),
+    "That the target of 0.65 is reached": (
+        {"bar": 0.65}, {"bar": 0.6},
+    ),
+    "Anything about people: only models rated.": (
+        {"headline": {"population": "models", "n_models": 2}},
+        {"headline": {"population": "people", "n_models": 2}},
+    ),
+    "ratings by models are included": (
+        {"headline": {"population": "all", "n_models": 1}},
+        {"headline": {"population": "all", "n_models": 0}},
+    ),
+    "Anything about other raters: it compares these two.": (
+        {"headline": {"name": "cohen_kappa"}}, {"headline": {"name": "fleiss_kappa"}},
+    ),
+    "Anything about the 7 items with fewer than two ratings": (
+        {"details": {"by_ratings": {"3": 93, "1": 5}}}, {"details": {"by_ratings": {"3": 93, "2": 7}}},
+    ),
+    "an intraclass correlation is higher where items differ more": (
+        {"headline": {"name": "icc2"}}, {},
+    ),
+    "the value depends on how common each category is": (
+        {}, {"headline": {"name": "percent_agreement"}},
+    ),
+    "That the coefficient was chosen before the ratings": (
+        {"headline": {"why": "chosen"}}, {"headline": {"why": "nominal"}},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", CAUTIONS)
+def test_each_caution_has_its_reason(text: str) -> None:
+    """Without the database: what must not be claimed follows from the facts alone."""
+    true_facts, tempting_facts = (make_facts(**changes) for changes in CAUTIONS[text])
+    assert text in " ".join(texts.list_cautions(true_facts))
+    assert text not in " ".join(texts.list_cautions(tempting_facts))

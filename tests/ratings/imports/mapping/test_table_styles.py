@@ -186,7 +186,7 @@ REFUSED = {
     "two raters crossed": (
         "Ratings,Ectopic,AIU,NIU\nEctopic,13,0,0\nAIU,0,20,7\nNIU,0,4,56\n",
         "a table of two raters",
-        "--layout wide",
+        "--layout crossed, or --layout wide",
     ),
     "two raters crossed, with totals": (
         "rater2,no,yes,All\nno,20,5,25\nyes,10,15,25\nAll,30,20,50\n",
@@ -196,7 +196,7 @@ REFUSED = {
     "numbers of rows": (
         "rater1,rater2,Freq\nno,no,20\nyes,no,5\nno,yes,10\nyes,yes,15\n",
         "Freq seems to say how often each row occurs",
-        "--layout wide",
+        "--layout combinations, or --layout wide",
     ),
     "no names, long": (
         "a\t1\tstat\na\t2\tireq\nb\t1\tstat\nb\t2\tstat\nc\t1\tireq\nc\t2\tireq\n",

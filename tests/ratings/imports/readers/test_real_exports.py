@@ -75,7 +75,7 @@ EXPECTED: dict[str, Any] = {
         {"items": 2, "ratings": 1},
         {"no_label": 1, "no_content": 1},
     ),
-    "doccano/*example.invalid.2.csv": "3 cells, where the line of names has 2",
+    "doccano/*example.invalid.2.csv": "3 cells, but the line of column names has 2",
     "doccano/*data__text_classification__example.json": (
         {"items": 3, "ratings": 1},
         {"several_labels": 1, "no_label": 1, "no_content": 1},

@@ -51,15 +51,21 @@ def build_zip(name: str) -> bytes:
 INVALID_UPLOADS = {
     "empty": (b"", "The file is empty"),
     "blank lines only": (b"\n\n\r\n", "one column only"),
-    "only a header": (HEADER, "Line 1: There is a line of column names, but no rating below it."),
-    "one column": (b"label\nmajor\n", "There is one column only"),
+    "only a header": (
+        HEADER,
+        "Line 1: There is a line of column names, but there are no ratings below it.",
+    ),
+    "one column": (b"label\nmajor\n", "There is only one column"),
     "column without a name": (b"item,,label\na,b,c\n", "Line 1: Column 2 has no name"),
     "header after blank lines": (b"\n\nitem,,label\na,b,c\n", "Line 3: Column 2 has no name"),
-    "doubled header": (b"item,label,rater,label\na,b,c,d\n", "'label' names column 2 and column 4"),
-    "zip": (build_zip("a.txt"), "'a.txt' in the ZIP archive is no image"),
+    "doubled header": (
+        b"item,label,rater,label\na,b,c,d\n",
+        "Column 2 and column 4 are both named 'label'",
+    ),
+    "zip": (build_zip("a.txt"), "'a.txt' in the ZIP archive is not an image"),
     "broken Excel": (build_zip("xl/workbook.xml"), "Excel workbook cannot be read"),
-    "old Excel": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), "no text file"),
-    "picture": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "no text file"),
+    "old Excel": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), "not a text file"),
+    "picture": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "not a text file"),
     "PDF": (b"%PDF-1.7\n", "PDF"),
     "HTML": (b"  <!DOCTYPE html><script>alert(1)</script>", "HTML or XML"),
     "SVG": (b"<svg onload=alert(1)>", "HTML or XML"),
@@ -67,9 +73,9 @@ INVALID_UPLOADS = {
     "NUL in the first rows": (HEADER + b"a,b,c\nd,\0,f\n", "Line 3: There is a NUL character"),
     "open quote": (
         HEADER + b'a,b,"major\nc,d,minor\n',
-        "Line 2: A cell that begins with a quotation mark",
+        "Line 2: The cell that begins with a quotation mark",
     ),
-    "text after a quote": (HEADER + b'a,b,"major"x\n', "Line 2: After a closing quotation mark"),
+    "text after a quote": (HEADER + b'a,b,"major"x\n', "Line 2: A closing quotation mark"),
     "cell of 2 MB": (
         HEADER + b"a,b," + b"x" * (2 << 20) + b"\n",
         "Line 2: A cell has more than 1048576 characters",
@@ -112,7 +118,7 @@ def test_gzip_bomb_is_read_up_to_the_limit(wizard: WizardClient, settings: Any) 
     response = wizard.upload(bomb, "bomb.csv.gz")
 
     assert response.status_code == 400
-    assert "more than 1000000 bytes (unpacked)" in get_page_text(response)
+    assert "more than 1000000 bytes when unpacked" in get_page_text(response)
     assert list_stored_files() == before
 
 
@@ -159,7 +165,7 @@ def test_wrong_encoding_is_reported(wizard: WizardClient) -> None:
     wizard.upload(HEADER + "Straße,Zoë,minor\n".encode("windows-1252"))
     response = wizard.choose_columns(encoding="utf-8-sig")
     assert response.status_code == 400
-    assert "Line 2: Byte 0xDF does not belong into a text in UTF-8" in get_page_text(response)
+    assert "Line 2: Byte 0xDF is not valid in UTF-8" in get_page_text(response)
 
     response = wizard.client.post(
         wizard.run_url, {"action": "read", "encoding": "utf-8-sig", "delimiter": ","}, follow=True
@@ -207,17 +213,17 @@ INVALID_CONTENTS = {
     "too few cells": (
         HEADER + b"a,ann,minor\nb,ann\n",
         ("cells", 3, ""),
-        "2 cells, where the line of names has 3",
+        "2 cells, but the line of column names has 3",
     ),
     "too many cells": (
         HEADER + b"a,ann,minor,x\n",
         ("cells", 2, ""),
-        "4 cells, where the line of names has 3",
+        "4 cells, but the line of column names has 3",
     ),
     "line numbers after a cell of two lines": (
         b'item,rater,label,comment\na,ann,minor,"two\nlines"\n\nb,ann,wrong,\n',
         ("label_unknown", 5, "label"),
-        "'wrong' is no label",
+        "'wrong' is not a label",
     ),
     # Without the order of day and month, this can be two days.
     "time of two days": (
@@ -244,7 +250,7 @@ INVALID_CONTENTS = {
     "late open quote": (
         HEADER + FILLER_ROWS + b'z,"ann,minor\n' + FILLER_ROWS,
         ("quote_open", 9002, ""),
-        "is not closed",
+        "is never closed",
     ),
     "late huge cell": (
         HEADER + FILLER_ROWS + b"z,ann," + b"x" * (8 << 20),
@@ -264,7 +270,7 @@ INVALID_CONTENTS = {
     "unknown label in a wide file": (
         b"item,ann,ben\na,minor,mjor\n",
         ("label_unknown", 2, "ben"),
-        "'mjor' is no label",
+        "'mjor' is not a label",
     ),
     "one rater a thousand times": (
         HEADER + b"a,ann,minor\n" * 1002,
@@ -303,7 +309,7 @@ def test_each_kind_of_error_is_one_sentence_and_all_are_counted(wizard: WizardCl
     assert run.summary["problem_counts"] == {"label_unknown": 1500, "cells": 20}
     page = get_page_text(wizard.get_page())
     assert "1,520 problems" in page
-    assert page.count("is no label of this question") == page.count("2 cells, where") == 1
+    assert page.count("is not a label of this question") == page.count("2 cells, but") == 1
     assert "lines 2, 3, 4, 5, 6, … (1500 times)" in page
     assert "lines 1502, 1503, 1504, 1505, 1506, … (20 times)" in page
 

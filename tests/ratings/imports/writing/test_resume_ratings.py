@@ -223,7 +223,7 @@ def test_category_retired_meanwhile_stops_the_import(wizard: WizardClient, quest
     # The next validation reports the rows.
     wizard.client.post(wizard.run_url, {"action": "recheck"})
     assert wizard.run_worker().state == "invalid"
-    assert "'major' is no label of this question" in get_page_text(wizard.get_page())
+    assert "'major' is not a label of this question" in get_page_text(wizard.get_page())
 
 
 def test_missing_staging_file_is_reported(wizard: WizardClient, question: Any) -> None:

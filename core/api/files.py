@@ -1,0 +1,49 @@
+"""API views that respond with a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from .schema import READ_ERROR_STATUSES, build_error_responses, build_parameter
+
+
+class FileView(APIView):
+    """A view whose file may be requested with any ``Accept`` header."""
+
+    def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
+        return super().perform_content_negotiation(request, force=True)
+
+
+def describe_file(
+    operation_id: str,
+    summary: str,
+    content_types: Mapping[str, str],
+    parameters: Sequence[OpenApiParameter] = (),
+    *,
+    default: Any = None,
+) -> Any:
+    """Decorate a GET that responds with a file: ``content_types`` by the name of the format.
+
+    ``default``: the JSON response without a format, if there is one.
+    """
+    responses: dict[Any, Any] = {
+        (200, content_type.partition(";")[0]): OpenApiTypes.BINARY
+        for content_type in content_types.values()
+    }
+    if default is not None:
+        responses[200, "application/json"] = default
+    return extend_schema(
+        operation_id=operation_id,
+        summary=summary,
+        parameters=[
+            build_parameter("format", "Format of the file", enum=list(content_types)),
+            *parameters,
+        ],
+        responses={**responses, **build_error_responses(READ_ERROR_STATUSES)},
+    )

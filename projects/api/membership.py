@@ -1,0 +1,52 @@
+"""API of invitations to a project."""
+
+from __future__ import annotations
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from core.api.errors import BadRequest
+from core.api.parameters import parse_query_parameters
+from core.api.schema import describe_write
+from projects.models import Member
+from projects.services.members import invitation_links, membership
+from projects.services.project_validation import InvalidProjectChange
+
+from .base import ApiView
+from .serializers import InvitationIn, InvitationOut
+
+
+class InvitationListView(ApiView):
+    @describe_write(
+        "inviteMember",
+        "Give a person a role in the project; its lead alone may",
+        body=InvitationIn,
+        response=InvitationOut,
+        status=201,
+    )
+    def post(self, request: Request, project_id: int) -> Response:
+        """As on *Raters, Members*: the owner of an account unknown to the caller is asked."""
+        project = self.get_project(request, project_id, role=Member.Role.LEAD)
+        parse_query_parameters(request)
+        serializer = InvitationIn(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        data = serializer.validated_data
+        is_new = data["account"] == "new"
+        add_function = membership.invite_member if is_new else membership.add_member
+        try:
+            member = add_function(
+                project=project, username=data["username"], role=data["role"], by=request.user
+            )
+        except InvalidProjectChange as error:
+            raise BadRequest("The request has invalid fields.", fields=error.fields) from None
+        link = None
+        if is_new and member is not None:
+            path = invitation_links.create_invitation_path(member)
+            link = request.build_absolute_uri(path)
+        body = {
+            "username": member.user.get_username() if member else data["username"],
+            "role": data["role"],
+            "state": "member" if member else "invited",
+            "link": link,
+        }
+        return Response(body, status=201)

@@ -1,0 +1,279 @@
+"""Rows of the inbox: the decisions that a user has to make in all their projects.
+
+One SQL query selects them, most impact first, whatever the number of projects. The impact is the
+expected number of wrong labels that a decision can prevent; where that is unknown, the number of
+people and things that wait for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.db import connection
+from django.db.models import Case, Count, F, FloatField, QuerySet, Sum, Value, When
+from django.db.models.functions import Abs, Cast, Least
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from metrics.views.common.number_formats import format_count
+from projects.models import Member, Project, Question
+from quality.alerts.kinds import KINDS
+from quality.models import Alert, AlertMeasure
+from ratings.models import Assignment
+
+from . import selectors
+
+Role = Member.Role
+# Measures whose size is the share of ratings that are not affected. The other sizes are shifts: an
+# item counts for at most one wrong label.
+RIGHT_SHARES = (AlertMeasure.OTHER_ANSWERS, AlertMeasure.PACE)
+ORDER = ("-impact", "at_project", "what", "at_question", "target")
+ACTIONS: dict[str, Promise] = {
+    selectors.ALERTS: gettext_lazy("Open alert"),
+    selectors.INTERVENTIONS: gettext_lazy("Decide on pause"),
+    selectors.EXAMS: gettext_lazy("Decide on exam"),
+    selectors.APPEALS: gettext_lazy("Answer appeals"),
+    selectors.UNCERTAIN_ITEMS: gettext_lazy("Review items"),
+    selectors.SKIPPED: gettext_lazy("Check items"),
+    selectors.WEBHOOKS: gettext_lazy("Check webhooks"),
+}
+
+
+@dataclass(frozen=True)
+class InboxScope:
+    """Active projects by what the user may do in them, as subqueries."""
+
+    results: QuerySet[Project]
+    review: QuerySet[Project]
+    led: QuerySet[Project]
+
+    @classmethod
+    def for_user(cls, user: Any, project_ids: Collection[int] | None = None) -> InboxScope:
+        """Return the user's projects, or those of them with these ids."""
+        projects = Project.objects.filter(archived_at=None)
+        if project_ids is not None:
+            projects = projects.filter(pk__in=project_ids)
+
+        def select(*roles: str) -> QuerySet[Project]:
+            if user.is_superuser:
+                return projects
+            return projects.filter(members__user=user, members__role__in=roles)
+
+        return cls(
+            select(Role.LEAD, Role.ADJUDICATOR, Role.VIEWER),
+            select(Role.LEAD, Role.ADJUDICATOR),
+            select(Role.LEAD),
+        )
+
+
+class StoredRow(NamedTuple):
+    """A row as the query returns it.
+
+    ``what``: a key of ACTIONS; ``at_question``: 0 where the row is about the project; ``target``:
+    id of the alert, else 0; ``number``: how many things of this kind.
+    """
+
+    what: str
+    at_project: int
+    at_question: int
+    target: int
+    number: int
+    impact: float
+
+
+def select_rows(scope: InboxScope) -> QuerySet[Any, Any]:
+    """Return a query of StoredRow, in no order."""
+    alerts = selectors.get_open_alerts().filter(question__project__in=scope.results)
+    share_wrong = Case(
+        When(measure__in=RIGHT_SHARES, then=1.0 - F("size")),
+        default=Least(Abs(F("size")), Value(1.0)),
+    )
+    alert_rows = (
+        alerts.order_by()
+        .annotate(
+            what=Value(selectors.ALERTS),
+            at_project=F("question__project_id"),
+            at_question=F("question_id"),
+            target=F("pk"),
+            number=Value(1),
+            impact=Cast(share_wrong * F("n"), FloatField()),
+        )
+        .values_list(*StoredRow._fields)
+    )
+    counted = [
+        _count(
+            selectors.get_uncertain_labels().filter(question__project__in=scope.review),
+            selectors.UNCERTAIN_ITEMS,
+            Sum("doubt"),
+        ),
+        _count(
+            selectors.get_open_appeals().filter(question__project__in=scope.led),
+            selectors.APPEALS,
+        ),
+        _count(
+            selectors.get_proposed_interventions().filter(question__project__in=scope.led),
+            selectors.INTERVENTIONS,
+            Sum("n_answers"),
+        ),
+        _count(
+            selectors.get_exams_without_tries().filter(question__project__in=scope.led),
+            selectors.EXAMS,
+        ),
+        _count(
+            Assignment.objects.skipped_or_flagged().filter(item__project__in=scope.led),
+            selectors.SKIPPED,
+            project=F("item__project_id"),
+        ),
+        _count(
+            selectors.get_stopped_webhooks().filter(project__in=scope.led),
+            selectors.WEBHOOKS,
+            project=F("project_id"),
+        ),
+    ]
+    return alert_rows.union(*counted, all=True)
+
+
+def _count(
+    rows: QuerySet[Any], kind: str, impact: Any = None, *, project: Any = None
+) -> QuerySet[Any, Any]:
+    """Return a StoredRow per question, or per project where ``project`` is its column."""
+    annotated = rows.order_by().annotate(
+        what=Value(kind),
+        at_project=F("question__project_id") if project is None else project,
+        at_question=F("question_id") if project is None else Value(0),
+        target=Value(0),
+    )
+    grouped = annotated.values("what", "at_project", "at_question", "target")
+    return grouped.annotate(
+        number=Count("pk"), impact=Cast(impact or Count("pk"), FloatField())
+    ).values_list(*StoredRow._fields)
+
+
+def _aggregate(scope: InboxScope, columns: str, tail: str = "") -> list[tuple[Any, ...]]:
+    """Return rows of an SQL aggregation over ``select_rows``; Django has none for a union.
+
+    ``columns`` and ``tail`` are SQL of this module.
+    """
+    sql, params = select_rows(scope).query.sql_with_params()
+    with connection.cursor() as cursor:
+        query = f"SELECT {columns} FROM ({sql}) AS decisions {tail}"  # noqa: S608
+        cursor.execute(query, params)
+        return cursor.fetchall()
+
+
+@dataclass(frozen=True)
+class InboxSize:
+    """Number of rows of an inbox, and of the projects that have any."""
+
+    n_rows: int
+    n_projects: int
+
+
+def count_rows(scope: InboxScope) -> InboxSize:
+    """Return the size of the inbox in one query."""
+    [(n_rows, n_projects)] = _aggregate(scope, "COUNT(*), COUNT(DISTINCT at_project)")
+    return InboxSize(n_rows, n_projects)
+
+
+@dataclass(frozen=True)
+class InboxRow:
+    """A decision as pages show it."""
+
+    stored: StoredRow
+    project: Project
+    question: Question | None
+    alert: Alert | None = None
+
+    @property
+    def words(self) -> str:
+        """The decision as a text."""
+        if self.alert is not None:
+            return str(KINDS[self.alert.kind].sentence(self.alert))
+        return selectors.describe_number(self.stored.what, self.stored.number)
+
+    @property
+    def url(self) -> str:
+        """URL of the page on which it is decided."""
+        if self.alert is not None:
+            return reverse("alert", args=[self.project.pk, self.alert.pk])
+        url = reverse(self.stored.what, args=[self.project.pk])
+        return f"{url}?{urlencode({'question': self.question.key})}" if self.question else url
+
+    @property
+    def action(self) -> str:
+        return str(ACTIONS[self.stored.what])
+
+
+def describe_rows(rows: Sequence[tuple[Any, ...]]) -> list[InboxRow]:
+    """Return the rows with what they are about, in three queries."""
+    stored_rows = [StoredRow(*row) for row in rows]
+    projects = Project.objects.in_bulk({row.at_project for row in stored_rows})
+    questions = Question.objects.in_bulk({row.at_question for row in stored_rows} - {0})
+    alerts = (
+        Alert.objects.defer("chart")
+        .select_related("question__project", "rater", "other_rater")
+        .in_bulk({row.target for row in stored_rows} - {0})
+    )
+    return [
+        InboxRow(
+            row, projects[row.at_project], questions.get(row.at_question), alerts.get(row.target)
+        )
+        for row in stored_rows
+    ]
+
+
+# --- the list of projects
+
+
+@dataclass(frozen=True)
+class ProjectDecisions:
+    """The decision with the most impact in a project, and the number of the others."""
+
+    words: str
+    url: str
+    n_more: int
+    all_url: str
+
+    @property
+    def more_words(self) -> str:
+        return _("%(n)s more") % {"n": format_count(self.n_more)}
+
+
+class ProjectInbox:
+    """The inbox by project, for the list of projects (metrics.views.project_list)."""
+
+    def rank_projects(self, user: Any, limit: int) -> dict[int, float]:
+        """Return {project id: its largest impact} of the projects with decisions, largest first."""
+        tail = f"GROUP BY at_project ORDER BY 2 DESC, 1 LIMIT {limit:d}"
+        rows = _aggregate(InboxScope.for_user(user), "at_project, MAX(impact)", tail)
+        return {project: float(impact) for project, impact in rows}
+
+    def count_projects(self, user: Any) -> int:
+        """Return the number of projects with decisions."""
+        return count_rows(InboxScope.for_user(user)).n_projects
+
+    def describe_projects(
+        self, user: Any, project_ids: Collection[int]
+    ) -> dict[int, ProjectDecisions]:
+        """Return {project id: its decisions} of those of these projects that have any."""
+        if not project_ids:
+            return {}
+        by_project: dict[int, list[StoredRow]] = {}
+        scope = InboxScope.for_user(user, project_ids)
+        for row in select_rows(scope).order_by(*ORDER):
+            by_project.setdefault(row[1], []).append(StoredRow(*row))
+        first_rows = describe_rows([rows[0] for rows in by_project.values()])
+        return {
+            row.project.pk: ProjectDecisions(
+                row.words,
+                row.url,
+                len(by_project[row.project.pk]) - 1,
+                f"{reverse('inbox')}?project={row.project.pk}",
+            )
+            for row in first_rows
+        }

@@ -1,0 +1,100 @@
+"""The inbox over all projects, and the actions on several of its alerts."""
+
+from __future__ import annotations
+
+import datetime
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import BadRequest
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from core.text import parse_id
+from core.web.tables import get_page_size
+from metrics.views.common.number_formats import format_count
+from metrics.views.common.selection import get_page_number
+from projects.models import Project
+from quality.alerts import services
+from quality.models import AlertState
+
+from . import rows, selectors
+
+ROWS_PER_PAGE = 50
+SNOOZE_DAYS = 7
+
+
+@login_required
+@require_safe
+def show_inbox(request: HttpRequest) -> HttpResponse:
+    """Show the decisions of all the user's projects, or of ``?project=``, most impact first."""
+    project = _get_project(request)
+    scope = rows.InboxScope.for_user(request.user, [project.pk] if project else None)
+    size = rows.count_rows(scope)
+    decisions = rows.select_rows(scope).order_by(*rows.ORDER)
+    paginator = Paginator(decisions, get_page_size(ROWS_PER_PAGE))
+    paginator.count = size.n_rows  # else it would count them again
+    number = get_page_number(request)
+    if number > paginator.num_pages:
+        raise Http404(_("No such page."))
+    page = paginator.page(number)
+    shown_rows = rows.describe_rows(list(page.object_list))
+    shown_projects = {row.project.pk for row in shown_rows}
+    context = {
+        "page": page,
+        "rows": shown_rows,
+        "size": size,
+        "only_project": project,
+        "led_ids": set(scope.led.filter(pk__in=shown_projects).values_list("pk", flat=True)),
+    }
+    return render(request, "quality/inbox/inbox.html", context)
+
+
+def _get_project(request: HttpRequest) -> Project | None:
+    text = request.GET.get("project")
+    if not text:
+        return None
+    return get_object_or_404(Project.objects.visible_to(request.user), pk=parse_id(text) or 0)
+
+
+@login_required
+@require_POST
+def act_on_alerts(request: HttpRequest) -> HttpResponse:
+    """Snooze the selected open alerts, or mark them as investigated by the user (``do``)."""
+    action = request.POST.get("do")
+    ids = [alert_id for text in request.POST.getlist("alert") if (alert_id := parse_id(text))]
+    if action not in ("snooze", "investigate") or len(ids) > ROWS_PER_PAGE:
+        raise BadRequest(_("Choose an action and at most %(n)s alerts.") % {"n": ROWS_PER_PAGE})
+    led = rows.InboxScope.for_user(request.user).led
+    open_alerts = selectors.get_open_alerts().filter(question__project__in=led, pk__in=ids)
+    alerts = list(open_alerts.order_by("pk").select_related("question"))
+    for alert in alerts:
+        if action == "snooze":
+            services.change_alert_state(
+                alert=alert,
+                state=AlertState.MUTED,
+                muted_until=timezone.now().date() + datetime.timedelta(days=SNOOZE_DAYS),
+                reason=_("Snoozed in the inbox"),
+                by=request.user,
+            )
+        else:
+            services.change_alert_state(alert=alert, state=AlertState.ACKNOWLEDGED, by=request.user)
+    messages.success(request, _describe_action(action, len(alerts)))
+    project = parse_id(request.POST.get("project", ""))
+    return redirect(f"{reverse('inbox')}?project={project}" if project else reverse("inbox"))
+
+
+def _describe_action(action: str, number: int) -> str:
+    if action == "snooze":
+        text = ngettext(
+            "%(n)s alert snoozed for a week.", "%(n)s alerts snoozed for a week.", number
+        )
+    else:
+        text = ngettext("You investigate %(n)s alert.", "You investigate %(n)s alerts.", number)
+    return text % {"n": format_count(number)}

@@ -1,0 +1,248 @@
+"""People who rate in the projects that a user leads, with their statuses; one entry a person."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Case, Count, F, Min, Q, QuerySet, Sum, When, Window
+from django.db.models.functions import RowNumber
+
+from core.web.tables import Interval
+from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
+from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
+from metrics.models import PeriodUnit, RaterResult, Result
+from projects.models import Member, Project, Question, Rater
+from quality.models import DriftState, GoldScore, RepeatScore
+
+from .comparison import get_comparisons
+from .rater_list import RaterListEntry, build_entry
+from .status import (
+    STATUS_ORDER,
+    RaterStatus,
+    find_inconsistent_scores,
+    list_failed_exams,
+    list_unresolved_alerts,
+)
+from .texts import STATUS_LABELS, get_reason_text
+
+MAX_QUESTIONS_SHOWN = 8  # questions shown for a person: those with the most ratings
+MAX_QUESTIONS_JUDGED = 500  # with more questions, people are not sorted by status
+
+# (account id, None), or (None, rater id) for a rater without a known account. Rows with the same
+# key are of one person.
+PersonKey = tuple[int | None, int | None]
+
+
+@dataclass(frozen=True)
+class JudgedRater:
+    """A rater with the status in one question."""
+
+    question: Question
+    entry: RaterListEntry
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """Sort key, worst first."""
+        return STATUS_ORDER.index(self.entry.status), -self.entry.impact
+
+
+@dataclass
+class Person:
+    """A person who rates: an account, or a rater without an account in one project.
+
+    ``single_project``: the name of that one project; the same rater key may belong to somebody else
+    in another project. ``worst``: the worst status in any question, None before the first.
+    """
+
+    key: PersonKey
+    username: str
+    n_projects: int
+    n_ratings: int
+    single_project: str = ""
+    worst: JudgedRater | None = None
+    # (result, kappa with peers)
+    question_results: list[tuple[RaterResult, Any]] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """Name of the rater where there is one, or the username or key."""
+        return (self.worst.entry.name if self.worst else "") or self.username
+
+    @property
+    def status(self) -> RaterStatus:
+        return self.worst.entry.status if self.worst else RaterStatus.UNKNOWN
+
+    @property
+    def status_label(self) -> str:
+        return str(STATUS_LABELS[self.status])
+
+    @property
+    def reason(self) -> str:
+        """First reason of the worst status; empty for raters who are OK."""
+        if self.worst is None or not self.worst.entry.reasons:
+            return ""
+        return get_reason_text(self.worst.entry.reasons[0], self.worst.entry.pk)
+
+    @property
+    def exported_name(self) -> str:
+        """Name for a file, with the project of a rater without an account."""
+        return f"{self.name} ({self.single_project})" if self.single_project else self.name
+
+    @property
+    def exported_status(self) -> str:
+        return f"{self.status_label}: {self.reason}" if self.reason else self.status_label
+
+    @property
+    def exported_results(self) -> Interval | str:
+        """Kappa of the only question, or all kappas as text, for a file."""
+        cells = []
+        for seat, estimate in self.question_results:
+            value, low, high = ((estimate or {}).get(name) for name in ("value", "low", "high"))
+            name = f"{seat.question.project.name}: {seat.question}"
+            cells.append(Interval(value, low, high, name))
+        return cells[0] if len(cells) == 1 else "; ".join(map(str, cells))
+
+
+def _get_rank(person: Person) -> tuple[int, float]:
+    return person.worst.rank if person.worst else (STATUS_ORDER.index(RaterStatus.UNKNOWN), 0.0)
+
+
+# Column -> (sort key, whether its first click sorts descending)
+SORT_KEYS = {
+    "status": _get_rank,
+    "rater": lambda person: person.name.casefold(),
+    "projects": lambda person: -person.n_projects,
+    "ratings": lambda person: -person.n_ratings,
+}
+
+
+def query_results(user: Any, search: str = "") -> QuerySet[Any]:
+    """Return all-time results of people in active projects that the user leads.
+
+    Annotated with ``account`` and ``alone`` (see PersonKey) and ``person``: the account's name, or
+    the rater's key. Raters of a project with pseudonyms appear under the pseudonym, without an
+    account.
+    """
+    led_projects = Project.objects.filter(archived_at=None)
+    if not user.is_superuser:
+        led_projects = led_projects.filter(members__user=user.pk, members__role=Member.Role.LEAD)
+    rows = RaterResult.objects.filter(rater__project__in=led_projects, rater__kind=Rater.Kind.HUMAN)
+    has_known_account = Q(rater__user__isnull=False, rater__project__hides_raters=False)
+    results = rows.annotate(
+        account=Case(When(has_known_account, then=F("rater__user"))),
+        alone=Case(When(~has_known_account, then=F("rater"))),
+        person=Case(
+            When(has_known_account, then=F("rater__user__username")), default=F("rater__key")
+        ),
+    )
+    if not search:
+        return results
+    return results.filter(Q(person__icontains=search) | Q(rater__name__icontains=search))
+
+
+def list_people(results: QuerySet[Any], sort: str) -> list[Person]:
+    """Return the people of ``query_results``, with their statuses, sorted by a key of SORT_KEYS.
+
+    With more than MAX_QUESTIONS_JUDGED questions, those with the most ratings come first instead of
+    those with the worst status, and statuses are left out.
+    """
+    rows = results.order_by().values("account", "alone")
+    totals = rows.annotate(
+        username=Min("person"),
+        n_projects=Count("rater__project", distinct=True),
+        n_ratings=Sum("n_ratings"),
+        project=Min("rater__project__name"),
+    )
+    people = {
+        (row["account"], row["alone"]): Person(
+            (row["account"], row["alone"]),
+            row["username"],
+            row["n_projects"],
+            row["n_ratings"],
+            row["project"] if row["alone"] is not None else "",
+        )
+        for row in totals.order_by("-n_ratings", "username", "account", "alone")
+    }
+    question_ids = set(results.order_by().values_list("question", flat=True).distinct())
+    if len(question_ids) <= MAX_QUESTIONS_JUDGED:
+        keys = {row[0]: row[1:] for row in results.values_list("rater", "account", "alone")}
+        for judged in _judge_questions(question_ids):
+            key = keys.get(judged.entry.pk)
+            person = people.get(key) if key is not None else None
+            if person and (person.worst is None or judged.rank < person.worst.rank):
+                person.worst = judged
+    elif sort.removeprefix("-") == "status":
+        sort = "ratings"
+    column = sort.removeprefix("-")
+    return sorted(people.values(), key=SORT_KEYS[column], reverse=sort.startswith("-"))
+
+
+def _judge_questions(question_ids: Collection[int]) -> list[JudgedRater]:
+    """Return the status of each person who rated each question; eight queries."""
+    questions = list(Question.objects.filter(pk__in=question_ids).select_related("project"))
+    comparisons = get_comparisons(questions)
+    people_of: dict[int, list[Rater]] = {}
+    for rater in Rater.objects.filter(
+        project__in={question.project_id for question in questions}, kind=Rater.Kind.HUMAN
+    ):
+        people_of.setdefault(rater.project_id, []).append(rater)
+    alerts = list_unresolved_alerts(questions)
+    failed_exams = list_failed_exams(questions)
+    drift = {
+        (row.question_id, row.rater_id): row
+        for row in DriftState.objects.filter(question__in=questions, watched=True)
+    }
+    gold = {
+        (row.question_id, row.rater_id): row
+        for row in GoldScore.objects.filter(question__in=questions, evidence__gte=PAUSE_EVIDENCE)
+    }
+    scores_of: dict[int, list[RepeatScore]] = {}
+    for score in RepeatScore.objects.filter(question__in=questions).defer("table", "months"):
+        scores_of.setdefault(score.question_id, []).append(score)
+    judged = []
+    for question in questions:
+        repeats = find_inconsistent_scores(scores_of.get(question.pk, []))
+        for rater in people_of.get(question.project_id, []):
+            if rater.pk not in comparisons[question.pk].raters:
+                continue
+            entry = build_entry(
+                rater,
+                comparisons[question.pk],
+                drift=drift.get((question.pk, rater.pk)),
+                gold=gold.get((question.pk, rater.pk)),
+                repeats=repeats.get(rater.pk),
+                failed_exam=failed_exams.get((question.pk, rater.pk)),
+                alerts=alerts.get((question.pk, rater.pk), []),
+            )
+            judged.append(JudgedRater(question, entry))
+    return judged
+
+
+def add_question_results(people: Sequence[Person], results: QuerySet[Any]) -> None:
+    """Add each person's largest results, under the weights of each headline.
+
+    At most MAX_QUESTIONS_SHOWN a person.
+    """
+    by_key = {person.key: person for person in people}
+    accounts = [account for account, _alone in by_key if account is not None]
+    rater_ids = [rater for _account, rater in by_key if rater is not None]
+    own_results = results.filter(Q(account__in=accounts) | Q(alone__in=rater_ids))
+    own_results = own_results.select_related("rater", "question__project")
+    rank = Window(
+        RowNumber(),
+        partition_by=[F("account"), F("alone")],
+        order_by=[F("n_ratings").desc(), F("pk").asc()],
+    )
+    own_results = (
+        own_results.annotate(rank=rank).filter(rank__lte=MAX_QUESTIONS_SHOWN).defer("details")
+    )
+    rows = list(own_results.order_by("-n_ratings", "pk"))
+    questions = {row.question_id for row in rows}
+    all_time = Result.objects.filter(question__in=questions, period_unit=PeriodUnit.ALL)
+    weights = dict(all_time.values_list("question_id", "headline__weights"))
+    for row in rows:
+        name = get_weighted_name("vs_peers", weights.get(row.question_id) or UNWEIGHTED)
+        value = row.coefficients.get(name)
+        by_key[row.account, row.alone].question_results.append((row, value))

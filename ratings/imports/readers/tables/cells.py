@@ -1,0 +1,54 @@
+"""Convert the cells of tables into keys, labels and texts."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import hashlib
+import json
+import re
+from typing import Any
+
+from django.utils.text import slugify
+
+from ratings.files.formula_escaping import unescape_formula
+
+MAX_QUESTION_KEY_LENGTH = 64
+_INVALID_KEY_CHARS = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+def clean_cell(cell: Any) -> str:
+    """Return a cell as a key or label: stripped, without the quote that guards formulas."""
+    return unescape_formula(format_cell(cell).strip())
+
+
+def format_cell(cell: Any) -> str:
+    """Return a cell as text: 1.0 is the label 1, a list of one element is that element."""
+    if isinstance(cell, str):
+        return cell
+    if cell is None or isinstance(cell, bool):
+        return {None: "", True: "true", False: "false"}[cell]
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    if isinstance(cell, list) and len(cell) == 1:
+        return format_cell(cell[0])
+    if isinstance(cell, dict | list):
+        return json.dumps(cell, ensure_ascii=False)
+    return cell.isoformat() if isinstance(cell, datetime.datetime) else str(cell)
+
+
+def is_empty_cell(cell: Any) -> bool:
+    return cell is None or cell in ("", [], {}) or (isinstance(cell, str) and not cell.strip())
+
+
+def compute_item_key(body: dict[str, Any]) -> str:
+    """Return the key of an item without one: a digest of its content, equal for equal content."""
+    text = json.dumps(body, ensure_ascii=False, sort_keys=True)
+    return hashlib.blake2b(text.encode(errors="replace"), digest_size=8).hexdigest()
+
+
+@functools.lru_cache(maxsize=1000)
+def build_question_key(name: str) -> str:
+    """Return the name of a column, or a tool's name of a question, as a valid question key."""
+    key = _INVALID_KEY_CHARS.sub("_", name.strip()).strip("_.-")
+    return (key or slugify(name) or "label")[:MAX_QUESTION_KEY_LENGTH]

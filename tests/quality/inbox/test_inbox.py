@@ -1,0 +1,248 @@
+"""Test the inbox over all projects: rows, order, counts, actions, and the list of projects."""
+
+from __future__ import annotations
+
+import datetime
+import html
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from events.models import Webhook
+from projects.models import Item, Member, Project, Question, Rater
+from quality.inbox import rows
+from quality.models import (
+    Alert,
+    AlertState,
+    Appeal,
+    GoldIntervention,
+    ItemLabel,
+    LabelSource,
+)
+from ratings.models import Assignment
+from tests.cast import make_project as create_project
+from tests.query_counts import measure_round_trips
+
+pytestmark = pytest.mark.django_db
+
+
+def add_project(name: str, lead: User, role: str = "lead") -> tuple[Question, Rater]:
+    project = create_project(name)
+    Member.objects.create(project=project, user=lead, role=role)
+    rater = Rater.objects.create(project=project, key="ann")
+    return project.questions.get(), rater
+
+
+def add_uncertain_items(question: Question, number: int, doubt: float = 0.5) -> None:
+    for index in range(number):
+        item = Item.objects.create(project=question.project, key=f"u{index}")
+        ItemLabel.objects.create(
+            question=question, item=item, n_ratings=2, doubt=doubt, code=0,
+            source=LabelSource.CONSENSUS, computed_at=timezone.now(),
+        )  # fmt: skip
+
+
+def add_appeal(question: Question, rater: Rater) -> None:
+    item = Item.objects.create(project=question.project, key="appealed")
+    Appeal.objects.create(
+        question=question, item=item, rater=rater, text="no", created_at=timezone.now()
+    )
+
+
+def add_pause(question: Question, rater: Rater) -> None:
+    GoldIntervention.objects.create(
+        question=question, rater=rater, step="pause", state="proposed", evidence=120, n_answers=6,
+        created_at=timezone.now(),
+    )  # fmt: skip
+
+
+def add_flag(question: Question, rater: Rater) -> None:
+    item = Item.objects.create(project=question.project, key="flagged")
+    Assignment.objects.create(
+        item=item,
+        rater=rater,
+        state="skipped",
+        flagged=True,
+        leased_until=timezone.now(),
+        closed_at=timezone.now(),
+    )
+
+
+def add_webhook(question: Question) -> None:
+    Webhook.objects.create(
+        project=question.project, url="https://example.org/", nonce="n", created_at=timezone.now(),
+        paused_at=timezone.now(), pause_reason=Webhook.PauseReason.FAILING,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def site(lead: User, make_alert: Any) -> dict[str, Project]:
+    """Six projects with different decisions, one without any, and one of somebody else."""
+    drifting, drifter = add_project("Drifting", lead)
+    make_alert(drifting, drifter, size=-0.5, n=60)
+    make_alert(drifting, drifter, state=AlertState.ACKNOWLEDGED, detected_on="2026-01-02")
+    uncertain, _rater = add_project("Uncertain", lead)
+    add_uncertain_items(uncertain, 4)
+    several, rater = add_project("Several", lead)
+    add_uncertain_items(several, 3)
+    add_appeal(several, rater)
+    add_pause(several, rater)
+    add_flag(several, rater)
+    add_webhook(several)
+    reviewed, reviewed_rater = add_project("Reviewed", lead, role="adjudicator")
+    add_uncertain_items(reviewed, 2)
+    add_pause(reviewed, reviewed_rater)  # the lead decides
+    archived, _rater = add_project("Archived", lead)
+    add_uncertain_items(archived, 5)
+    Project.objects.filter(pk=archived.project_id).update(archived_at=timezone.now())
+    add_project("Calm", lead)
+    foreign = create_project("Foreign").questions.get()
+    add_uncertain_items(foreign, 50)
+    return {project.name: project for project in Project.objects.all()}
+
+
+def test_inbox_lists_decisions_of_all_projects_by_impact(site: Any, client_for: Any, lead: User):
+    client = client_for(lead)
+    decisions = [(row.words, row.project.name) for row in client.get("/inbox/").context["rows"]]
+    assert decisions[0][0].startswith("ann ")  # 60 items, half a category
+    assert decisions[0][1] == "Drifting"
+    assert decisions[1:] == [
+        ("1 proposed warning or pause", "Several"),  # after six answers
+        ("4 uncertain items", "Uncertain"),  # two of them wrong
+        ("3 uncertain items", "Several"),
+        ("1 open appeal", "Several"),
+        ("2 uncertain items", "Reviewed"),  # of equal impact: the newer project comes second
+        ("1 skipped or flagged item", "Several"),
+        ("1 webhook stopped after failures", "Several"),
+    ]
+    page = client.get("/inbox/")
+    for row in page.context["rows"]:
+        assert row.words in html.unescape(page.text)
+        assert client.get(row.url).status_code == 200, row.url
+    only = client.get(f"/inbox/?project={site['Several'].pk}").context["size"]
+    assert only == rows.InboxSize(5, 1)
+    assert client.get(f"/inbox/?project={site['Foreign'].pk}").status_code == 404
+    assert client.get("/inbox/?page=2").status_code == 404
+
+
+def test_projects_need_attention_exactly_when_they_are_in_the_inbox(
+    site: Any, client_for: Any, lead: User, admin_user: User
+):
+    for user in (lead, admin_user):
+        client = client_for(user)
+        inbox = client.get("/inbox/")
+        in_inbox = {row.project.name for row in inbox.context["rows"]}
+        listed = client.get("/?group=attention")
+        assert {row.project.name for row in listed.context["rows"]} == in_inbox
+        numbers = dict(listed.context["listed"].groups)
+        assert numbers["attention"] == len(in_inbox) == inbox.context["size"].n_projects
+        text = " ".join(client.get("/").text.split())
+        assert f"Needs attention {len(in_inbox)}<" in text
+        # One reason a row, and the others one click away.
+        decisions = [row.decisions for row in listed.context["rows"]]
+        assert sum(1 + decision.n_more for decision in decisions) == inbox.context["size"].n_rows
+
+
+def test_projects_are_sorted_by_need(site: Any, client_for: Any, lead: User):
+    page = client_for(lead).get("/")
+    names = [row.project.name for row in page.context["rows"]]
+    assert names == ["Drifting", "Several", "Uncertain", "Reviewed", "Calm"]
+    text = html.unescape(page.text)
+    assert ">1 proposed warning or pause</a>" in text
+    assert f'href="/inbox/?project={site["Several"].pk}">4 more</a>' in text
+
+
+@pytest.mark.parametrize("number", [3, 40])
+def test_inbox_takes_the_same_queries_for_any_number_of_projects(
+    number: int, client_for: Any, lead: User, make_alert: Any
+):
+    for index in range(number):
+        question, rater = add_project(f"Project {index}", lead)
+        make_alert(question, rater)
+        add_uncertain_items(question, 2)
+    client = client_for(lead)
+    client.get("/inbox/")
+    with measure_round_trips() as count:
+        assert client.get("/inbox/").context["size"].n_rows == 2 * number
+        assert count() <= 12
+    with measure_round_trips() as count:
+        assert dict(client.get("/").context["listed"].groups)["attention"] == number
+        assert count() <= 32
+
+
+def test_monday_round_over_four_of_44_projects_takes_eight_clicks(
+    client_for: Any, lead: User, make_alert: Any
+):
+    """Open the first row, confirm, and be back in the inbox; each request is one click."""
+    for index in range(44):
+        question, rater = add_project(f"Project {index}", lead)
+        if index % 11 == 0:
+            make_alert(question, rater)
+    client = client_for(lead)
+    page, clicks = client.get("/inbox/"), 0
+    while page.context["rows"]:
+        link = re.search(r'href="([^"]*)" data-open', page.text)
+        assert link is not None
+        alert_page = client.get(link[1])
+        action = re.search(r'action="([^"]*/step/)"', alert_page.text)
+        assert action is not None
+        step = {"do": "resolved:real", "reason": "talked to the rater", "from": "inbox"}
+        assert '<input type="hidden" name="from" value="inbox">' in alert_page.text
+        page = client.post(action[1], step, follow=True)
+        clicks += 2
+    assert clicks == 8
+    assert "Nothing needs a decision" in page.text
+
+
+def test_alerts_are_snoozed_and_investigated_from_the_inbox(
+    site: Any, client_for: Any, lead: User, viewer: User
+):
+    alert = Alert.objects.get(state=AlertState.OPEN)
+    post = client_for(lead).post
+    Member.objects.create(project=site["Drifting"], user=viewer, role="viewer")
+    client_for(viewer).post("/inbox/alerts/", {"do": "snooze", "alert": [alert.pk]})
+    alert.refresh_from_db()
+    assert alert.state == AlertState.OPEN  # a viewer sees the alert, but decides nothing
+    assert "1 alert snoozed for a week." in post(
+        "/inbox/alerts/", {"do": "snooze", "alert": [alert.pk]}, follow=True
+    ).text  # fmt: skip
+    alert.refresh_from_db()
+    assert alert.state == AlertState.MUTED
+    assert alert.muted_until == timezone.now().date() + datetime.timedelta(days=7)
+    Alert.objects.filter(pk=alert.pk).update(state=AlertState.OPEN, muted_until=None)
+    post("/inbox/alerts/", {"do": "investigate", "alert": [alert.pk]})
+    alert.refresh_from_db()
+    assert alert.state == AlertState.ACKNOWLEDGED
+    assert alert.steps.last().by == lead
+    assert post("/inbox/alerts/", {"do": "odd"}).status_code == 400
+
+
+def test_annotators_have_no_inbox(project: Any, client_for: Any, annotator: User, lead: User):
+    assert 'href="/inbox/"' not in client_for(annotator).get("/").text
+    assert 'href="/inbox/"' in client_for(lead).get("/").text
+    assert client_for(annotator).get("/inbox/").context["size"].n_rows == 0
+
+
+def test_inbox_by_api_equals_the_page(site: dict[str, Project], lead: User, api_for: Any) -> None:
+    """The same decisions in the same order, with addresses that open."""
+    scope = rows.InboxScope.for_user(lead)
+    shown_rows = rows.describe_rows(list(rows.select_rows(scope).order_by(*rows.ORDER)))
+    api = api_for(lead)
+    listed, address = [], "/api/v1/inbox/?page_size=2"
+    while address:
+        page = api.get(address).json()
+        listed += page["results"]
+        address = page["next"]
+    assert [(row["project"], row["kind"], row["text"], row["impact"]) for row in listed] == [
+        (row.project.pk, row.stored.what, row.words, row.stored.impact) for row in shown_rows
+    ]
+    assert set(listed[0]) == {
+        "project", "question", "kind", "text", "impact", "url", "created_at",
+    }  # fmt: skip
+    alert = next(row for row in listed if row["kind"] == "alerts")
+    assert alert["question"] == "severity"
+    assert alert["created_at"] is not None
+    assert all(row["url"].startswith("http://testserver/projects/") for row in listed)

@@ -1,0 +1,90 @@
+"""Sentences that compare a rater with the others: true cases, and tempting ones beside them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from quality.rater_status import comparison_texts
+from quality.rater_status.comparison import ComparedRater, RaterComparison
+
+LABELS = ("no", "yes")
+
+
+def make_rater(**changes: Any) -> ComparedRater:
+    values: dict[str, Any] = {
+        "rater": 1,
+        "n_ratings": 100,
+        "n_items": 80,
+        "value": 0.5,
+        "low": 0.4,
+        "high": 0.6,
+        "se": 0.05,
+        "bias": 0.3,
+        "bias_low": 0.1,
+        "bias_high": 0.5,
+        "is_biased": True,
+        "seconds": None,
+        "category": 0,
+        "share": 0.5,
+        "peers": 0.4,
+        "contrast": (1, 0.75, 0.5),
+    }
+    return ComparedRater(**(values | changes))
+
+
+def make_comparison(middle: float | None = 0.7, **changes: Any) -> RaterComparison:
+    return RaterComparison(None, "none", middle, 0.5, {1: make_rater(**changes)})
+
+
+@pytest.mark.parametrize(
+    ("comparison", "is_outlier", "expected"),
+    [
+        (make_comparison(), True, "Agrees clearly less with the others than they do"),
+        # The value is the same, but no alert says that it is more than chance.
+        (make_comparison(), False, "Below the team’s median: 0.50 (median 0.70)."),
+        (make_comparison(value=0.7), False, "Not below the team’s median: 0.70 (median 0.70)."),
+        (make_comparison(n_items=29), True, "Not enough data yet: 29 items that others rated too."),
+        (make_comparison(middle=None), True, "Not enough data yet: 80 items"),
+    ],
+)
+def test_agreement_is_called_low_only_with_an_alert(
+    comparison: RaterComparison, is_outlier: bool, expected: str
+) -> None:
+    sentence = comparison_texts.describe_agreement(comparison, 1, is_outlier=is_outlier)
+    assert sentence.startswith(expected)
+    assert "clearly" not in sentence or expected.startswith("Agrees clearly")
+    assert comparison_texts.describe_agreement(comparison, 2, is_outlier=is_outlier) == ""
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_remarked"),
+    [
+        ({"value": 0.4, "low": 0.3, "high": 0.5}, True),
+        # The value is below the funnel, but the interval reaches into it.
+        ({"value": 0.55, "low": 0.45, "high": 0.65}, False),
+        ({"value": 0.2, "low": 0.1, "high": 0.3, "n_items": 29}, False),
+        ({"high": None}, False),
+    ],
+)
+def test_a_rater_below_the_funnel_is_remarked(changes: dict[str, Any], is_remarked: bool) -> None:
+    remark = comparison_texts.describe_funnel_distance(make_comparison(**changes), 1)
+    assert (remark == "not by chance alone") == is_remarked
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, "Rates 0.30 [0.10, 0.50] higher than the others on the same items."),
+        (
+            {"bias": -0.3, "bias_low": -0.5, "bias_high": -0.1},
+            "Rates 0.30 [0.10, 0.50] lower than the others on the same items.",
+        ),
+    ],
+)
+def test_bias_states_its_interval_and_items(changes: dict[str, Any], expected: str) -> None:
+    sentence = comparison_texts.describe_bias(make_rater(**changes), LABELS)
+    assert sentence.startswith(expected)
+    assert "“yes” for 75 % of these 80 items, the others for 50 %." in sentence
+    assert comparison_texts.describe_bias(make_rater(**changes), ("no",)) == expected
