@@ -18,6 +18,7 @@ from ratings.imports.problems import UnreadableFileError, truncate_text
 
 from .text_chunks import TextChunks, count_line_ends
 
+JsonObject = dict[str, Any]
 MAX_RECORD_LENGTH = 4 << 20  # characters
 MAX_DEPTH = 100  # nesting levels named in the message; the decoder's own limit is some thousand
 # Escapes that may produce invalid text: NUL and lone surrogates.
@@ -48,7 +49,7 @@ class JsonStream:
     def bytes_read(self) -> int:
         return self.chunks.bytes_read
 
-    def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def __iter__(self) -> Iterator[tuple[int, JsonObject]]:
         self.remaining_chunks = iter(self.chunks)
         char = self._peek_after_whitespace()
         if char == "[":
@@ -58,7 +59,7 @@ class JsonStream:
             yield self._read_record()
             char = self._peek_after_whitespace()
 
-    def iter_nested(self, path: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    def iter_nested(self, path: Sequence[str]) -> Iterator[tuple[int, JsonObject]]:
         """Yield (line, record) of a list inside of the only object of the file.
 
         ``path`` are the names of the fields that lead to it. The other fields are read over.
@@ -67,7 +68,7 @@ class JsonStream:
         if self._peek_after_whitespace() == "{":
             yield from self._iter_nested_fields(path)
 
-    def _iter_nested_fields(self, path: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _iter_nested_fields(self, path: Sequence[str]) -> Iterator[tuple[int, JsonObject]]:
         """Yield the records below the object that begins at ``position``."""
         self._advance(1)
         while self._peek_after_whitespace() == '"':
@@ -88,13 +89,13 @@ class JsonStream:
             raise self._build_syntax_error("the name of a field is missing")
         self._advance(1)
 
-    def _iter_list(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _iter_list(self) -> Iterator[tuple[int, JsonObject]]:
         """Yield the records of a list."""
         yield from self._iter_elements()
         if self._peek_after_whitespace():
             raise self._build_syntax_error("there is something behind the end of the list")
 
-    def _iter_elements(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _iter_elements(self) -> Iterator[tuple[int, JsonObject]]:
         """Yield the records up to the end of the list that begins at ``position``."""
         self._advance(1)
         char = self._peek_after_whitespace()
@@ -110,7 +111,7 @@ class JsonStream:
                 raise self._build_syntax_error("a comma is missing between two records")
         self._advance(1)
 
-    def _read_record(self) -> tuple[int, dict[str, Any]]:
+    def _read_record(self) -> tuple[int, JsonObject]:
         """Return (line, record) for the object that begins at ``position``."""
         if (char := self.text[self.position]) != "{":
             excerpt = self.text[self.position : self.position + 40].split("\n")[0]
@@ -224,7 +225,7 @@ def _reject_invalid_text(value: Any, line: int) -> None:
         raise UnreadableFileError("surrogate", line=line, value=excerpt) from None
 
 
-def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object(pairs: list[tuple[str, Any]]) -> JsonObject:
     """Return the pairs as a dictionary; raise ValueError if a name occurs twice."""
     fields = dict(pairs)
     if len(fields) != len(pairs):
