@@ -56,6 +56,7 @@ class Sweeper(bootsteps.StartStopStep):
         "quality.tasks.sweep_labels_and_queues": Pace(0.4, 3.0),
         "quality.tasks.sweep_gold_and_repeats": Pace(0.4, 3.0),
         "quality.tasks.sweep_raters": Pace(0.4, 3.0),
+        "quality.tasks.sweep_gates": Pace(0.4, 3.0),
         "events.tasks.sweep_events": Pace(),
         "events.tasks.sweep_deliveries": Pace(),
         "agreement_site.housekeeping.run_due_housekeeping": Pace(1.0, 3.0),

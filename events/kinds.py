@@ -36,6 +36,9 @@ KINDS: dict[str, EventKind] = {
     "question.complete": EventKind(
         "Every item has the wanted number of ratings, or a decision; once for each number of items"
     ),
+    "gate.passed": EventKind("A gate passes that did not before, with its numbers"),
+    "gate.failed": EventKind("A gate fails that did not before, with its numbers"),
+    "gate.not_enough": EventKind("A gate is undecided that was not before: more items are needed"),
     "import.finished": EventKind("An import is done, or failed: `state`"),
     "guidelines.changed": EventKind("The guidelines have a new version"),
     "label_rules.changed": EventKind("The rules of labels were changed", LEAD),

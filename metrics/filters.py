@@ -26,6 +26,8 @@ from ratings.models import Assignment
 from ratings.services.rating_times import EPOCH
 
 ITEM_PREFIX = "item."  # the parameter item.language=de selects items by their attribute "language"
+# All other parameters of a filter.
+FILTER_NAMES = ("from", "to", "kind", "group", "content_version", "exclude", "sample")
 MAX_ATTRIBUTES = 3
 RANDOM_SAMPLE, ALL_RATINGS = "random", "all"
 SAMPLE_CHOICES = (RANDOM_SAMPLE, ALL_RATINGS)
@@ -162,16 +164,37 @@ class RatingFilter:
             rows = rows.filter(counted_day__lte=(self.to_date - EPOCH).days)
         if self.kind:
             rows = rows.filter(rater__kind=self.kind)
+        return self._filter_subjects(rows, "")
+
+    def filter_answers(
+        self, rows: QuerySet[Any], zone: datetime.tzinfo, *, path: str = ""
+    ) -> QuerySet[Any]:
+        """Return those of the answers (ratings.models.JudgementBase) that the filter selects.
+
+        Days are those of `rated_at` in this time zone. `path`: where item and rater are, such as
+        `rating__`. The kind of the raters is not filtered: it depends on the moment.
+        """
+        if self.from_date:
+            rows = rows.filter(rated_at__gte=_get_midnight(self.from_date, zone))
+        if self.to_date:
+            next_day = self.to_date + datetime.timedelta(days=1)
+            rows = rows.filter(rated_at__lt=_get_midnight(next_day, zone))
+        return self._filter_subjects(rows, path)
+
+    def _filter_subjects(self, rows: QuerySet[Any], path: str) -> QuerySet[Any]:
+        """Return the rows whose rater, item and content version the filter selects."""
         if self.group:
-            rows = rows.filter(rater__group=self.group)
+            rows = rows.filter(**{f"{path}rater__group": self.group})
         if self.excluded_raters:
-            rows = rows.exclude(rater__key__in=self.excluded_raters)
+            rows = rows.exclude(**{f"{path}rater__key__in": self.excluded_raters})
         if self.sample == RANDOM_SAMPLE:
-            same_rating: dict[str, Any] = {"item": OuterRef("item"), "rater": OuterRef("rater")}
+            same_rating: dict[str, Any] = {
+                name: OuterRef(f"{path}{name}") for name in ("item", "rater")
+            }
             rows = rows.filter(~Exists(Assignment.objects.filter(planned=True, **same_rating)))
         if self.content_version:
-            rows = rows.filter(_build_content_filter(self.content_version))
-        return self.filter_items(rows, "item__attributes")
+            rows = rows.filter(_build_content_filter(self.content_version, path))
+        return self.filter_items(rows, f"{path}item__attributes")
 
     def filter_items(self, rows: QuerySet[Any], path: str = "attributes") -> QuerySet[Any]:
         """Return those of the items that the filter selects.
@@ -254,16 +277,22 @@ def _parse_content_version(query: QueryDict) -> str:
     return text
 
 
-def _build_content_filter(content_version: str) -> Q:
+def _build_content_filter(content_version: str, path: str) -> Q:
     """Return a filter of ratings given under this version of their item's content.
 
-    An item that never changed has one version, even if its ratings store none.
+    An item that never changed has one version, even if its ratings store none. ``path``: where the
+    item is.
     """
+    never_changed = Q(**{f"{path}item__version": 1})
     if content_version == CURRENT_VERSION:
-        return Q(item_version=F("item__version")) | Q(item__version=1)
+        return Q(item_version=F(f"{path}item__version")) | never_changed
     number = int(content_version)
     by_version = Q(item_version=number)
-    return by_version | Q(item__version=1) if number == 1 else by_version
+    return by_version | never_changed if number == 1 else by_version
+
+
+def _get_midnight(day: datetime.date, zone: datetime.tzinfo) -> datetime.datetime:
+    return datetime.datetime.combine(day, datetime.time(), tzinfo=zone)
 
 
 def _parse_date(query: QueryDict, name: str) -> datetime.date | None:

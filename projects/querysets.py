@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 from django.db import models
@@ -31,3 +32,8 @@ class GoldQuerySet(models.QuerySet):
     def in_force(self) -> GoldQuerySet:
         """Return the gold answers that have not been retired."""
         return self.filter(retired_at__isnull=True)
+
+    def in_force_at(self, moment: datetime.datetime) -> GoldQuerySet:
+        """Return the gold answers of a past moment."""
+        not_retired = models.Q(retired_at__isnull=True) | models.Q(retired_at__gt=moment)
+        return self.filter(not_retired, created_at__lte=moment)

@@ -16,6 +16,9 @@ from .models import (
     Decision,
     DriftState,
     Escalation,
+    Gate,
+    GateState,
+    GateVerdict,
     GoldIntervention,
     GoldItem,
     GoldReview,
@@ -30,6 +33,7 @@ from .models import (
     ReviewAssignment,
     ReviewClaim,
     SecondOpinion,
+    SigningKey,
     StoredRaterComparison,
 )
 
@@ -216,3 +220,27 @@ class StoredRaterComparisonAdmin(ReadOnlyAdmin):
     list_display = ("question", "computed_at")
     list_select_related = ("question",)
     search_fields = ("question__key",)
+
+
+@admin.register(Gate)
+class GateAdmin(ReadOnlyAdmin):
+    list_display = ("name", "project", "question", "verdict", "changed_at")
+    list_select_related = ("project", "question")
+    list_filter = ("verdict",)
+
+
+@admin.register(GateState)
+class GateStateAdmin(ReadOnlyAdmin):
+    list_display = ("question", "computed_at", "duration_seconds")
+    list_select_related = ("question",)
+
+
+@admin.register(GateVerdict)
+class GateVerdictAdmin(ReadOnlyAdmin):
+    list_display = ("gate", "as_of", "pending", "computed_at")
+    list_select_related = ("gate",)
+
+
+@admin.register(SigningKey)
+class SigningKeyAdmin(ReadOnlyAdmin):
+    list_display = ("key_id", "public_key", "created_at")

@@ -2,16 +2,23 @@ from django.urls import path
 
 from .alerts import api
 from .exams import api as exams_api
+from .gates import api as gates_api
 from .gold import api as gold_api
 from .gold import intervention_api
+from .inbox import api as inbox_api
 from .labels import api as labels_api
 from .review import api as review_api
 
 PROJECT = "projects/<int:project_id>/"
 QUALITY = f"{PROJECT}quality/"
+GATE = f"{PROJECT}gates/<str:gate_name>/"
 
 urlpatterns = [
+    path("inbox/", inbox_api.InboxView.as_view(), name="api-inbox"),
     path(f"{PROJECT}labels/", labels_api.LabelListView.as_view(), name="api-labels"),
+    path(f"{PROJECT}gates/", gates_api.GateListView.as_view(), name="api-gates"),
+    path(GATE, gates_api.GateDetailView.as_view(), name="api-gate"),
+    path(f"{GATE}verdict/", gates_api.GateVerdictView.as_view(), name="api-gate-verdict"),
     path(f"{PROJECT}alerts/", api.AlertListView.as_view(), name="api-alerts"),
     path(f"{PROJECT}alerts/<int:alert_id>/", api.AlertDetailView.as_view(), name="api-alert"),
     path(f"{QUALITY}label-rules/", review_api.LabelRulesView.as_view(), name="api-label-rules"),

@@ -12,6 +12,7 @@ class QualityConfig(AppConfig):
         from metrics.views.dashboard import overview_context, rater_table
         from metrics.views.project_list import rows as listing_rows
         from metrics.views.saved_views import shared_views
+        from projects import hooks as project_hooks
         from ratings.annotation.assignments import exams
         from ratings.items import bulk_views
 
@@ -19,11 +20,13 @@ class QualityConfig(AppConfig):
         from .alerts import annotations
         from .consensus import integrity as consensus_integrity
         from .exams import sequential_test
+        from .gates import services as gates
         from .inbox import rows, selectors
         from .rater_status import judgements
         from .rater_status import views as rater_status_views
         from .review import assignment_views
 
+        project_hooks.RATERS_RENAMED.register(gates.rename_raters_in_gates)
         listing_rows.PROJECT_INBOX.register(rows.ProjectInbox())
         question_rows.INBOX_SOURCES.register(selectors.get_entries_by_question)
         raters = shared_views.SharedPage(

@@ -1,10 +1,14 @@
-"""Sweeps of quality results; each runs in a thread of its own (agreement_site.celery)."""
+"""Sweeps of quality results, each in a thread of its own (agreement_site.celery), and tasks."""
 
 from __future__ import annotations
+
+from celery import shared_task
 
 from quality.alerts import sweep
 from quality.consensus import recomputation
 from quality.escalation import rating_requests
+from quality.gates import recomputation as gates
+from quality.gates import verdict_jobs
 from quality.gold import recomputation as gold
 from quality.planning import queue_order
 from quality.rater_status import comparison
@@ -35,3 +39,15 @@ def sweep_gold_and_repeats() -> int:
 def sweep_raters() -> int:
     """Recompute outdated comparisons of raters."""
     return comparison.sweep()
+
+
+def sweep_gates() -> int:
+    """Decide gates whose input changed, and compute requested verdicts that no task reached."""
+    verdict_jobs.VERDICT_JOB.sweep()
+    return gates.sweep()
+
+
+@shared_task(ignore_result=True)
+def compute_gate_verdict(verdict_id: int) -> None:
+    """Compute a requested verdict; one that was computed meanwhile is left alone."""
+    verdict_jobs.VERDICT_JOB.compute(verdict_id)

@@ -5,6 +5,8 @@ from quality.alerts import views as alerts_views
 from quality.consensus import views as consensus_views
 from quality.escalation import views as escalation_views
 from quality.exams import views as exams_views
+from quality.gates import api as gates_api
+from quality.gates import views as gates_views
 from quality.gold import views as gold_views
 from quality.inbox import views as inbox_views
 from quality.labels import views as labels_views
@@ -16,6 +18,7 @@ from quality.review import appeal_views, views
 PROJECT = "projects/<int:project_id>/"
 ITEM = f"{PROJECT}review/<int:item_id>/"
 ALERT = f"{PROJECT}alerts/<int:alert_id>"
+GATE = f"{PROJECT}gates/<str:gate_name>"
 
 urlpatterns = [
     path("inbox/", inbox_views.show_inbox, name="inbox"),
@@ -55,6 +58,11 @@ urlpatterns = [
     path(f"{PROJECT}exam/", exams_views.show_own_exam, name="own_exam"),
     path(f"{PROJECT}exams/", exams_views.edit_exam_rules, name="exam_settings"),
     path(f"{PROJECT}exams/<int:rater_id>/", exams_views.submit_decision, name="exam_decide"),
+    path(f"{PROJECT}gates/", gates_views.list_gates, name="gates"),
+    path(f"{GATE}/", gates_views.show_gate, name="gate"),
+    path(f"{GATE}/delete/", gates_views.delete_gate, name="gate_delete"),
+    path(f"{GATE}/badge.svg", gates_api.GateBadgeView.as_view(), name="gate_badge"),
+    path(".well-known/jwks.json", gates_api.serve_public_keys, name="public_keys"),
     path(f"{PROJECT}gold/", gold_views.show_gold, name="gold"),
     path(f"{PROJECT}gold/settings/", gold_views.set_pass_mark, name="gold_settings"),
     path(

@@ -114,7 +114,7 @@ class FetchDestinationMiddleware(BaseMiddleware):
         "audio embed frame iframe image object script style track video worker".split()  # noqa: SIM905
     )
     # URL names; jsi18n: the translations of the admin's scripts.
-    FILE_ROUTES = ("media", "import_file", "import_project_file", "jsi18n")
+    FILE_ROUTES = ("media", "import_file", "import_project_file", "jsi18n", "gate_badge")
 
     def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
         match = request.resolver_match

@@ -120,6 +120,7 @@ PROJECT_ENTRIES = (
         "o",
         (
             NavigationTab("reports", _("Reports"), RESULT_ROLES, ("reports",)),
+            NavigationTab("gates", _("Gates"), RESULT_ROLES, ("gates",)),
             NavigationTab("saved_views", _("Saved views and links"), RESULT_ROLES, ("views",)),
             NavigationTab("coefficients", _("Coefficients"), RESULT_ROLES, ("coefficients",)),
             NavigationTab("change", _("What changed"), RESULT_ROLES, ("change",)),

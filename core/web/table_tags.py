@@ -36,6 +36,7 @@ from django.template.base import (
     render_value_in_context,
     token_kwargs,
 )
+from django.utils.functional import Promise
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
@@ -113,13 +114,12 @@ class ColumnNode(template.Node):
     def render_cell(self, context: template.Context) -> str:
         if "file_only" in self.words:
             return ""
+        content = ""
         if self.body is not None:
             content = self.body.render(context)
         elif self.expression is not None:
             value = self.expression.resolve(context)
             content = render_value_in_context(value, context)
-        else:
-            content = ""
         attributes = self.cell_attributes
         if attributes is None:
             attributes = self._render_attributes(context)
@@ -253,10 +253,12 @@ def csv_link(context: template.Context, *parts: object) -> SafeString:
 
 
 @register.simple_block_tag
-def span(content: SafeString, css_class: str, tag: str = "span", **attributes: str) -> SafeString:
+def span(
+    content: str | Promise, css_class: str, tag: str = "span", **attributes: str
+) -> SafeString:
     """Render a <span> with these attributes, of which a file has the text."""
     if tables.is_exporting():
-        return conditional_escape(content)
+        return conditional_escape(str(content))
     all_attributes = _render_attributes({"class": css_class, **attributes})
     return format_html(f"<{tag}{{}}>{{}}</{tag}>", all_attributes, content)
 

@@ -19,7 +19,7 @@ from .registry import (
     get_pattern_forms,
 )
 from .scales import get_scale_type
-from .weights import UNWEIGHTED, build_weightings
+from .weights import CUSTOM, UNWEIGHTED, build_weightings, get_weight_matrix
 
 
 def pattern_coefficients(
@@ -43,14 +43,21 @@ def pattern_coefficients(
     unknown = sorted(set(names or ()) - forms.keys())
     if unknown:
         raise ValueError(f"unknown for this scale: {', '.join(unknown)}; one of {', '.join(forms)}")
-    weights = build_weightings(sums.k, weight_matrix, ordered=get_scale_type(scale).ordered)
-    estimates = {}
-    for name, (entry, weighting) in forms.items():
-        if entry.pattern_formula is not None and (names is None or name in names):
-            matrix = None if weighting == UNWEIGHTED else weights[weighting]
-            estimates[name] = compute_pattern_formula(
-                entry.pattern_formula, sums, matrix, values, interval=interval
-            )
+    selected = {
+        name: (entry.pattern_formula, weighting)
+        for name, (entry, weighting) in forms.items()
+        if entry.pattern_formula is not None and (names is None or name in names)
+    }
+    matrices = {
+        weighting: weight_matrix if weighting == CUSTOM else get_weight_matrix(weighting, sums.k)
+        for weighting in {weighting for _formula, weighting in selected.values()} - {UNWEIGHTED}
+    }
+    estimates = {
+        name: compute_pattern_formula(
+            formula, sums, matrices.get(weighting), values, interval=interval
+        )
+        for name, (formula, weighting) in selected.items()
+    }
     return _solve_limits(estimates)
 
 

@@ -255,17 +255,41 @@ def _compute_t_quantile(df: float, level: float) -> float:
 
 
 def wilson_interval(
-    n_successes: int, n: int, level: float = CONFIDENCE_LEVEL
+    n_successes: float, n: float, level: float = CONFIDENCE_LEVEL
 ) -> tuple[float, float]:
     """Return Wilson's interval of a proportion of `n_successes` among n > 0 trials.
 
-    Source: Wilson 1927, JASA 22, 209-212.
+    Both may be effective numbers, such as those of answers in clusters. Source: Wilson 1927, JASA
+    22, 209-212.
     """
     z = float(special.ndtri((1 + level) / 2))
     proportion, shrinkage = n_successes / n, z**2 / n
     centre = (proportion + shrinkage / 2) / (1 + shrinkage)
     half = z / (1 + shrinkage) * math.sqrt(proportion * (1 - proportion) / n + shrinkage / (4 * n))
     return max(centre - half, 0.0), min(centre + half, 1.0)
+
+
+def build_proportion(
+    share: float | None,
+    interval: tuple[float, float] | None,
+    *,
+    n_items: int,
+    n_ratings: int,
+    reason: str | None = None,
+) -> Value:
+    """Return a share with its interval as a Value; without a share, the reason."""
+    low, high = interval or (None, None)
+    return {
+        "value": share,
+        "low": low,
+        "high": high,
+        "se": None,
+        "observed": share,
+        "expected": None,
+        "n_items": n_items,
+        "n_ratings": n_ratings,
+        "reason": reason,
+    }
 
 
 @dataclass(frozen=True)

@@ -17,15 +17,15 @@ MEAN_TEXTS: dict[str, tuple[str, str]] = {
     "mean_pairwise_kappa": (
         _("Mean pairwise kappa"),
         _(
-            "The plain mean of Cohen’s kappas of all pairs: a pair with one shared item counts "
-            "like one with a thousand."
+            "The plain mean of Cohen’s kappas of all pairs: a pair with one shared item counts as "
+            "much as one with a thousand."
         ),
     ),
     "mean_pairwise_kappa_by_items": (
         _("Mean pairwise kappa by shared items"),
         _(
-            "The mean of Cohen’s kappas of all pairs, each counted by the items that both rated. "
-            "It is about these raters, where Fleiss’ kappa is about any."
+            "The mean of Cohen’s kappas of all pairs, weighted by the items that both rated. It "
+            "describes these raters; Fleiss’ kappa describes any raters."
         ),
     ),
     "mean_difference": (
@@ -44,23 +44,23 @@ TERMS: dict[str, tuple[str, str]] = {
     "interval": (
         _("95% interval"),
         _(
-            "In brackets: where the true value lies, in 97 of 100 simulated studies, and in 90 "
-            "where items are few and a category is rare. Wide means few items; two values whose "
-            "intervals overlap much may be the same."
+            "In brackets: the range that contained the true value in 97 of 100 simulated studies, "
+            "and in 90 where items are few and a category is rare. If the intervals of two values "
+            "overlap a lot, the values may be the same."
         ),
     ),
     "band": (
-        _("In words"),
+        _("Label"),
         _(
-            "A convention that gives sizes a name; the project chooses whose. Words made for kappa "
-            "fit other coefficients loosely, and none fits every purpose."
+            "A conventional name for a range of values; each project chooses a scheme. Labels made "
+            "for kappa fit other coefficients only roughly, and none fits every purpose."
         ),
     ),
     "bar": (
-        _("Bar"),
+        _("Target"),
         _(
             "What this project wants to reach, such as 0.667 or 0.8 (Krippendorff) or 0.75 "
-            "(Fleiss). It is reached for sure when the whole interval lies above."
+            "(Fleiss). It counts as reached when the whole interval lies above it."
         ),
     ),
     "observed": (
@@ -70,15 +70,15 @@ TERMS: dict[str, tuple[str, str]] = {
     "expected": (
         _("By chance"),
         _(
-            "The agreement that raters would reach who do not look at the items. Coefficients "
-            "differ in what they call chance: kappa = (observed - chance) / (1 - chance)."
+            "The agreement that raters would reach without looking at the items. Coefficients "
+            "define it differently: kappa = (observed - chance) / (1 - chance)."
         ),
     ),
     "rests_on": (
         _("Based on"),
         _(
-            "The items or pairs of raters behind the value. An item with one rating "
-            "compares nothing."
+            "The number of items or pairs of raters behind the value. An item with a single rating "
+            "has nothing to compare."
         ),
     ),
     "weights": (
@@ -91,8 +91,8 @@ TERMS: dict[str, tuple[str, str]] = {
     "p": (
         _("p"),
         _(
-            "How probable a difference of this size would be if there were none. Small says that "
-            "it is no accident, not that it is large."
+            "The probability of such a difference if there were none. A small p means that the "
+            "difference is hardly chance, not that it is large."
         ),
     ),
     "policies": (
@@ -120,22 +120,22 @@ TERMS: dict[str, tuple[str, str]] = {
     "pairs": (
         _("Rater pairs"),
         _(
-            "Cohen’s kappa of every two raters on the items that both rated. Outlined: too few "
-            "items to be sure."
+            "Cohen’s kappa of every two raters on the items that both rated. Outlined: uncertain, "
+            "based on few items."
         ),
     ),
     "confusions": (
         _("Most confused answers"),
         _(
-            "Of all pairs of ratings of an item that differ, the share that lies between two "
-            "categories. The first line is where a guideline helps most."
+            "Of all pairs of ratings of an item that differ, the share between two categories. "
+            "Frequent categories are confused more often by chance alone."
         ),
     ),
     "sensitivity": (
         _("Weighting"),
         _(
-            "The same coefficient under each weighting. When all lie in the same band, the "
-            "conclusion is robust."
+            "The same coefficient under each weighting. If all values have the same label, the "
+            "choice hardly matters."
         ),
     ),
     "groups": (
@@ -145,8 +145,8 @@ TERMS: dict[str, tuple[str, str]] = {
     "impact": (
         _("Impact"),
         _(
-            "Ratings times how far the rater’s kappa lies below the middle rater’s: how many "
-            "ratings would have to be better, and by how much."
+            "The number of ratings times the distance of the rater’s kappa below the median: how "
+            "many ratings would have to be better, and by how much."
         ),
     ),
     "seconds": (_("Seconds per item"), _("The median time of a rater’s newest timed ratings.")),

@@ -20,6 +20,7 @@ with probability n_c / m; repeated, that is the hypergeometric distribution, exa
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,12 +28,14 @@ import numpy.typing as npt
 from scipy import special
 
 from .coefficients import cohen, fleiss
-from .estimate import CONFIDENCE_LEVEL, Floats, t_quantile, to_finite_float
+from .counts.confidence_sequences import compute_factor
+from .estimate import CONFIDENCE_LEVEL, Floats, Value, t_quantile, to_finite_float
 
 TOO_FEW = "too_few_items"
 ASSURANCE = 0.9  # share of the studies that reach the wanted half-width
 MAX_ERROR_FACTOR = 1.25  # a pilot is too small to plan from if its error is known less well
 SIMULATED_STUDIES = 2_000
+MAX_ADDITIONAL = 10**9  # more items than this are reported as unknown
 REPLICATES = 400
 _ASSURANCE_QUANTILE = float(special.ndtri(ASSURANCE))
 _MAX_STEPS = 50  # of the search; four to six are usual
@@ -57,13 +60,15 @@ def compute_items_needed(
     *,
     log_se_sd: float | None = None,
     n_clusters: int | None = None,
+    widening: Callable[[int], npt.ArrayLike] | None = None,
 ) -> ItemsNeeded:
     """Return the number of items whose 95 % interval is no wider than -/+ half_width.
 
     se: standard error of a coefficient on n items, or None. log_se_sd: the standard deviation of
     its logarithm; then further items reach the half-width with the probability ASSURANCE. With None
     about half of all studies do. n_clusters: of the n items, whose error is that of clusters; None
-    for independent items.
+    for independent items. widening: by how much the interval of so many items is wider than that of
+    one look (counts/confidence_sequences.py).
     """
     _validate_width(half_width)
     if se is None or n < 1:
@@ -78,6 +83,8 @@ def compute_items_needed(
         change = sd * math.sqrt(max(1 - n / items, 0.0))
         df = max(items * clusters_per_item - 1, 1)
         margin = float(t_quantile(df)) * se * math.sqrt(n / items)
+        if widening is not None:
+            margin *= float(np.asarray(widening(items)))
         return margin * math.exp(_ASSURANCE_QUANTILE * change) <= half_width
 
     upper = 2
@@ -89,6 +96,25 @@ def compute_items_needed(
         middle = (lower + upper) // 2
         lower, upper = (lower, middle) if is_narrow(middle) else (middle, upper)
     return ItemsNeeded(upper, max(0, upper - n))
+
+
+def compute_items_until_verdict(value: Value, floor: float) -> int | None:
+    """Return how many more items place the confidence sequence of a value above or below a floor.
+
+    value: with the interval of one look. If the value and its error stay; in about half of all such
+    cases. None where no error is known, or for a value at the floor.
+    """
+    point, low, high, n_items = value["value"], value["low"], value["high"], value["n_items"]
+    if point is None or low is None or high is None or n_items is None or n_items < 2:
+        return None
+    distance = abs(point - floor)
+    if distance == 0:
+        return None
+    end = low if point > floor else high
+    se = abs(point - end) / float(t_quantile(n_items - 1))
+    needed = compute_items_needed(se, n_items, distance, widening=compute_factor)
+    additional = max(1, needed.additional or 0)
+    return additional if additional <= MAX_ADDITIONAL else None
 
 
 def add_cluster_variance(log_se_sd: float, n_clusters: int | None) -> float:

@@ -182,7 +182,6 @@ A sentence has a rule, and a test on data where it holds and on data where it se
   the F test of raters says so at 1%.
 * *Much agreement is expected by chance*: 80% of the comparisons and of the items agree, and AC1 is
   0.2 above kappa. The percentage is that of all comparisons, whose number is stated.
-
 * *Pairs of raters differ in how often they use the categories*: the Stuart-Maxwell test of a pair
   is significant at 1% over all pairs (Bonferroni).
 * *Agreement fell, rose, or may have changed by chance*, and *without a rater, a category or a group
@@ -724,6 +723,65 @@ of the question replaces theirs.
   after it was resolved raise a new alert.
 """
 
+_GATES = """\
+## Gates
+
+A gate compares measures of a question with floors. A rule passes when the low end of its 95%
+interval is at or above the floor, fails when the high end is below it, and is otherwise undecided.
+The gate passes if all rules pass, and fails if one of them fails.
+
+Who asks after every batch and stops at the first interval above the floor is wrong far more often
+than 1 time in 20. Therefore the interval of a gate is a *confidence sequence*: in 95% of all cases
+it contains the true value at all numbers of items at once, however often you ask and whenever you
+stop. It is that of the normal mixture (Robbins 1970, Annals of Mathematical Statistics 41,
+1397-1409; Howard, Ramdas, McAuliffe & Sekhon 2021, Annals of Statistics 49, 1055-1080), for
+estimates whose errors are sums over items (asymptotic confidence sequences: Waudby-Smith, Arbour,
+Sinha, Kennedy & Ramdas 2024, Annals of Statistics 52, 2613-2640):
+
+    z(n) = sqrt((1 + rho / n) (log(1 + n / rho) - 2 log(0.05)))
+
+standard errors take the place of 1.96. rho = 24.4 makes it narrowest near 200 items, where z is
+3.03; it is 3.8 for 20 items and 3.2 for 1,000. The ends of the interval shown move z(n) / 1.96
+times as far away, in the way in which those of items in clusters do.
+
+* **Coefficients**: the interval that pages show, of items in clusters where the project has them.
+* **Gold accuracy** (`gold_accuracy`): the share of right answers among all answers of people to
+  items with gold. Wilson's interval, where the answers to one item count as a cluster.
+* **Label certainty** (`label_certainty`): the mean confidence of the labels of all rated items,
+  which is the expected share of right labels. Wilson's interval. It is wider than needed, because a
+  mean of probabilities varies less than a share.
+* **Coverage** (`coverage`): the share of items that have the wanted number of ratings; **open
+  alerts** (`open_alerts`): their number. Both are counted and have no uncertainty.
+
+`benchmarks/bench_gates.py` simulates two categories, 2 to 5 raters and 1,000 gates in each of 72
+cases: prevalence 0.1, 0.3 and 0.5, and a look after each 10, 25 or 50 items. Kappa is exactly the
+floor, so that each pass is false. Share of the gates that pass at any of 200 looks:
+
+| floor | raters | interval of one look | goal | sequence, mean | sequence, worst |
+|---|---|---|---|---|---|
+| 0.6 | 2 | 15% to 20% | <= 5% | 0.6% | 1.3% |
+| 0.6 | 3 | 16% to 21% | <= 5% | 0.7% | 1.0% |
+| 0.6 | 4 | 14% to 22% | <= 5% | 0.9% | 1.3% |
+| 0.6 | 5 | 16% to 20% | <= 5% | 0.6% | 1.2% |
+| 0.8 | 2 | 14% to 19% | <= 5% | 0.4% | 0.8% |
+| 0.8 | 3 | 14% to 23% | <= 5% | 0.6% | 0.9% |
+| 0.8 | 4 | 14% to 20% | <= 5% | 0.5% | 0.8% |
+| 0.8 | 5 | 15% to 20% | <= 5% | 0.7% | 1.2% |
+
+The price is items: 2 to 2.6 times as many as for a single look. Items until half of the gates have
+passed, with three raters and a prevalence of 0.3:
+
+| kappa | floor | one look | look after each 10 or 20 items | ratio |
+|---|---|---|---|---|
+| 0.75 | 0.6 | 70 | 180 | 2.6 |
+| 0.70 | 0.6 | 180 | 380 | 2.1 |
+| 0.90 | 0.8 | 110 | 250 | 2.3 |
+| 0.85 | 0.8 | 480 | 980 | 2.0 |
+
+The items that an undecided rule still needs are those at which the sequence leaves the floor, if
+the value and its error stay as they are; about half of such questions need more.
+"""
+
 _COVERAGE = """\
 ## Coverage of the intervals
 
@@ -851,5 +909,6 @@ SECTIONS = (
     _DRIFT,
     _OUTLIERS,
     _RATERS_TO_CHECK,
+    _GATES,
     _COVERAGE,
 )

@@ -69,11 +69,12 @@ class AgreementView(filtered.ResultsView):
 
         202 while a worker computes the result.
         """
-        project, question, _params, rating_filter = filtered.parse_results_request(
+        project, question, params, rating_filter = filtered.parse_results_request(
             self, request, project_id
         )
         if rating_filter:
             return _build_filtered_response(project, question, rating_filter)
+        pooled = params.get("population") == "all"
         result = Result.objects.filter(question=question).first()
         state = CountState.objects.filter(question=question).first()
         scale = QuestionScale.for_question(question)
@@ -86,7 +87,7 @@ class AgreementView(filtered.ResultsView):
                 "uncounted": question_updates.count_pending_ratings(question, state),
                 **_describe_basis(result, count_items(project)),
                 **headline,
-                "coefficients": _get_coefficients(result, state, scale, clusters),
+                "coefficients": _get_coefficients(result, state, scale, clusters, pooled=pooled),
                 "cluster": describe_clusters(project, clusters, headline["headline"]["name"]),
             }
         )
@@ -191,16 +192,20 @@ def _get_coefficients(
     state: CountState | None,
     scale: QuestionScale,
     clusters: QuestionClusters | None,
+    *,
+    pooled: bool,
 ) -> dict[str, Any]:
-    """Return name -> Value of all coefficients that suit the scale.
+    """Return name -> Value of all coefficients that suit the scale, of people where any rate.
 
+    ``pooled``: of people and models together.
     Where categories have no order, means over pairs with weights by rank are meaningless.
     """
     if result is None:
         names = [*scale.list_pattern_coefficients(), *scale.list_mean_coefficients()]
         values: dict[str, Any] = {name: build_uncounted_value() for name in names}
     else:
-        values = bootstrap.add_intervals(result.coefficients, state.bootstrap if state else {})
+        stored = result.coefficients if pooled else result.all_coefficients
+        values = bootstrap.add_intervals(stored, state.bootstrap if state else {})
         values = clusters.widen_all(values) if clusters else values
     excluded = () if scale.type.ordered else RANK_WEIGHTED_MEANS
     return {name: value for name, value in values.items() if name not in excluded}

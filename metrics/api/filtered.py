@@ -5,6 +5,7 @@ A worker computes a requested result; until then the response is 202.
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -16,13 +17,23 @@ from rest_framework.response import Response
 
 from core.api.errors import BadRequest
 from core.api.pagination import CursorKey
-from core.api.parameters import get_attribute_parameters, parse_query_parameters
+from core.api.parameters import (
+    get_attribute_parameters,
+    get_choice,
+    parse_query_parameters,
+)
 from core.api.schema import build_attribute_parameter, build_parameter
 from metrics.agreement.coefficients import cohen
 from metrics.agreement.headline import COHEN
 from metrics.filtered import filter_choices, filtered_jobs
 from metrics.filtered.compact_values import SHORT_FIELDS
-from metrics.filters import CURRENT_VERSION, ITEM_PREFIX, SAMPLE_CHOICES, RatingFilter
+from metrics.filters import (
+    CURRENT_VERSION,
+    FILTER_NAMES,
+    ITEM_PREFIX,
+    SAMPLE_CHOICES,
+    RatingFilter,
+)
 from metrics.jobs import question_updates
 from metrics.models import CountState, FilteredResult, Result
 from metrics.results.clusters import QuestionClusters
@@ -30,10 +41,16 @@ from metrics.scale import QuestionScale, get_weighted_name
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Project, Question, Rater
 
-FILTER_NAMES = ("from", "to", "kind", "group", "content_version", "exclude", "sample")
+# Population -> the kind of rater that its filter selects.
+POPULATION_KINDS = {"people": Rater.Kind.HUMAN.value, "models": Rater.Kind.MODEL.value, "all": ""}
 FILTER_PARAMETERS = [
     build_parameter("from", "Ratings of this day or later, like 2026-03-02"),
     build_parameter("to", "Ratings of this day or earlier"),
+    build_parameter(
+        "population",
+        "Whose ratings: people by default, where people rate; models; all of them together",
+        enum=list(POPULATION_KINDS),
+    ),
     build_parameter("kind", "Ratings of these raters alone", enum=list(Rater.Kind.values)),
     build_parameter("group", "Ratings of the raters of this group alone"),
     build_parameter(
@@ -246,7 +263,24 @@ def parse_results_request(
     The project is fetched with the permission check.
     """
     project = view.get_project(request, project_id, role=Member.Role.VIEWER)
-    params, rating_filter = parse_filtered_request(request, ("question", *allowed))
+    params, rating_filter = parse_filtered_request(request, ("question", "population", *allowed))
     question = get_question(project, params.get("question"))
     question.project = project
+    if "population" in params:
+        rating_filter = _select_population(project, params, rating_filter)
     return project, question, params, rating_filter
+
+
+def _select_population(
+    project: Project, params: dict[str, str], rating_filter: RatingFilter
+) -> RatingFilter:
+    """Return the filter restricted to a population; unchanged where all raters are people."""
+    population = get_choice(params, "population", list(POPULATION_KINDS), default="people")
+    if rating_filter.kind:
+        raise BadRequest(
+            "The query has invalid parameters.", fields={"kind": "not together with population"}
+        )
+    has_models = Rater.objects.filter(project=project, kind=Rater.Kind.MODEL).exists()
+    if population == "people" and not has_models:
+        return rating_filter
+    return dataclasses.replace(rating_filter, kind=POPULATION_KINDS[population])

@@ -6,6 +6,7 @@ Computed by a worker, because it needs all ratings of both periods.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -72,13 +73,19 @@ def compute_attribution(
     change = float(kappa.value[1] - kappa.value[0])
     name = get_weighted_name(FLEISS, row.weights)
     effect = 1.0 if clusters is None else clusters.get_effect(name)
+    before_patterns, after_patterns = _count_patterns(ratings, period, scale)
+    is_clear = recent_change.compare_periods(
+        before_patterns, after_patterns, weights, effect=effect
+    )[2]
 
     def build_entries(leave_out: LeaveOut, names: Iterable[Any] | None = None) -> list[Entry]:
         """Return the contributions, under these names or their keys."""
         without = leave_out(two_periods, np.ones(len(period), bool))
-        is_distinct = find_distinct_contributions(
-            two_periods, without, leave_out, variance_factor=effect
-        )
+        is_distinct = np.zeros(without.keys.size, bool)
+        if is_clear:  # otherwise no sentence names anybody
+            is_distinct = find_distinct_contributions(
+                two_periods, without, leave_out, variance_factor=effect
+            )
         return _build_entries(without, change, names or without.keys.tolist(), is_distinct)
 
     by_rater = sorted(
@@ -93,12 +100,9 @@ def compute_attribution(
             rater = entry["name"]
             entry["bias"] = [biases.get((rater, 0)), biases.get((rater, 1))]
         found_shifts = _list_bias_shifts(ratings, period, scale)
-    before_patterns, after_patterns = _count_patterns(ratings, period, scale)
     attributes = []
     for attribute, values, group in _group_by_attributes(items, ratings["item"]):
-        entries = build_entries(
-            lambda part, rows, group=group: part.compute_without_each_group(group[rows]), values
-        )
+        entries = build_entries(partial(_leave_out_groups, group), values)
         attributes.append({"name": attribute, "values": sorted(entries, key=_get_sort_key)})
     estimates = kappa.to_values()
     if clusters is not None:
@@ -108,9 +112,7 @@ def compute_attribution(
         "after": estimates[1],
         "change": to_finite_float(change),
         "se": to_finite_float(np.hypot(*kappa.se) * effect**0.5),
-        "is_clear": recent_change.compare_periods(
-            before_patterns, after_patterns, weights, effect=effect
-        )[2],
+        "is_clear": is_clear,
         "raters": by_rater,
         "raters_left_out": raters_left_out,
         "categories": build_entries(
@@ -181,6 +183,11 @@ def _count_patterns(
         counted = tally.count_patterns(rows["item"], rows["code"], scale.k)
         patterns.append((counted.counts, counted.n_items))
     return patterns
+
+
+def _leave_out_groups(group: np.ndarray, part: TwoPeriods, rows: np.ndarray) -> LeaveOneOutKappas:
+    """Return the kappas without each group (M,) of items, of some of the ratings."""
+    return part.compute_without_each_group(group[rows])
 
 
 def _build_entries(

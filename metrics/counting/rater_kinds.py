@@ -30,7 +30,7 @@ PatternsByPopulation = dict[str, tally.PatternCounts]
 
 @dataclass(frozen=True)
 class RaterKinds:
-    """Which raters are models, and whether their ratings are counted separately from people's.
+    """The raters that are models, and whether their ratings are counted separately from people's.
 
     `separates_models`: whether they are; `models`: ids of models among the raters of the rows.
     `model_raters`, `needs_recount`: ids of all models and the flag for the question's CountState.

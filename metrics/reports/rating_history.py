@@ -14,12 +14,14 @@ import hashlib
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from zoneinfo import ZoneInfo
 
 import numpy as np
 from django.db import transaction
 from django.db.models import Max
 
 from metrics.counting.store import encode_json
+from metrics.filters import NO_FILTER, RatingFilter
 from projects import locks
 from projects.models import Item, Question, Rater
 from projects.services.raters import kind_history
@@ -64,23 +66,35 @@ class HistoricalRatings:
                 yield encode_json([self.items[item], rater, code])
 
 
-def get_ratings_at(question: Question, moment: datetime.datetime) -> HistoricalRatings:
-    """Return the ratings of a question at a moment, which must not be in the future."""
+def get_ratings_at(
+    question: Question, moment: datetime.datetime, rating_filter: RatingFilter = NO_FILTER
+) -> HistoricalRatings:
+    """Return the ratings of a question at a moment, which must not be in the future.
+
+    Those that the filter selects: by the current groups of raters, attributes of items and requests
+    for ratings, and by the kinds of raters at that moment.
+    """
     _wait_for_writers(question)
     revisions = Revision.objects.filter(
         rating__question=question, recorded_at__lte=moment, superseded=False
     )
     newest = revisions.order_by().values("rating").annotate(line=Max("id")).values("line")
     current = Revision.objects.filter(pk__in=newest, code__gt=NO_CODE).order_by()
+    zone = ZoneInfo(question.project.time_zone)
+    current = rating_filter.filter_answers(current, zone, path="rating__")
     columns = current.values_list("rating__item_id", "rating__rater_id", "code", "rated_at")
     records = (
         (*ints, rated_at.timestamp()) for *ints, rated_at in columns.iterator(chunk_size=20_000)
     )
     rows = np.fromiter(records, dtype=ROW)
+    raters, models = kind_history.lock_raters_and_get_model_ids(set(rows["rater"].tolist()), moment)
+    if rating_filter.kind:
+        is_model = np.isin(rows["rater"], list(models))
+        rows = rows[is_model == (rating_filter.kind == Rater.Kind.MODEL)]
+        raters = {pk: raters[pk] for pk in np.unique(rows["rater"]).tolist()}
     rated_items = set(rows["item"].tolist())
     keys = Item.objects.filter(project=question.project_id).values_list("pk", "key")
     items = {pk: key for pk, key in keys.iterator(chunk_size=20_000) if pk in rated_items}
-    raters, models = kind_history.lock_raters_and_get_model_ids(set(rows["rater"].tolist()), moment)
     return HistoricalRatings(rows, items, raters, models)
 
 

@@ -8,19 +8,21 @@ scheme of verbal bands, and the target.
 from __future__ import annotations
 
 import datetime
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from metrics.agreement import registry
 from metrics.agreement.counts import tally
+from metrics.agreement.counts.additive import PatternCounts
 from metrics.agreement.weights import get_weighted_name
 from metrics.models import Result
 from metrics.results import bootstrap, clusters
 from metrics.results.disagreement import findings
 from metrics.results.grouped_patterns import GroupedPatterns
 from metrics.results.headline import random_sample
-from metrics.results.headline.headline_computation import build_headline_from_ratings
+from metrics.results.headline.headline_computation import RaterGroup, build_headline_from_ratings
 from metrics.results.question_results import compute_details
 from metrics.scale import QuestionScale
 from projects.models import Item, Project, Question, ScaleVersion
@@ -83,12 +85,46 @@ def _build_basis_facts(
     }
 
 
-def _compute_result_facts(
-    ratings: HistoricalRatings, scale: QuestionScale, project: Project
-) -> ReportFacts:
-    """Return the headline, all coefficients of its group of raters, details and findings."""
-    rows = _convert_codes(ratings.rows, scale)
-    is_model = np.isin(rows["rater"], list(ratings.models))
+@dataclass(frozen=True)
+class AgreementFacts:
+    """The headline (Result.headline) and all coefficients of ratings, with their intervals.
+
+    Of the group of raters that the headline is of, and of its random sample where there is one.
+    `patterns`: of the group; `question_clusters`: None where the project has none;
+    `of_independent_items`: the same of all ratings, as if there were no clusters.
+    """
+
+    headline: ReportFacts
+    coefficients: ReportFacts
+    patterns: PatternCounts
+    question_clusters: clusters.QuestionClusters | None
+    of_independent_items: Result
+    group: RaterGroup
+    scale: QuestionScale
+
+    def get_value(self, name: str) -> ReportFacts:
+        """Return the Value of a coefficient, also of one of two raters."""
+        if name == self.headline["name"]:
+            return dict(self.headline["value"])
+        if name in self.coefficients:
+            return dict(self.coefficients[name])
+        value = self.group.get_value(name, self.scale)
+        widened = self.question_clusters.widen(name, value) if self.question_clusters else value
+        return dict(widened)
+
+
+def compute_agreement_facts(
+    rows: np.ndarray,
+    is_model: np.ndarray,
+    scale: QuestionScale,
+    project: Project,
+    *,
+    with_requested: bool = False,
+) -> AgreementFacts:
+    """Return the headline and the coefficients of ratings (M,) as ROW, codes in declared order.
+
+    ``with_requested``: also of the ratings that were requested because an item was uncertain.
+    """
     builder, row = build_headline_from_ratings(rows, is_model, scale)
     headline = builder.build_headline(row)
     headline.pop("coefficients", None)
@@ -102,28 +138,51 @@ def _compute_result_facts(
     name, value = headline["name"], headline["value"]
     if value.get("low") is None:
         headline["value"] = bootstrap.add_intervals({name: value}, intervals)[name]
-    result = Result(coefficients=coefficients, headline=headline)
-    pattern_findings = findings.diagnose_patterns(
-        patterns.counts, patterns.n_items, _build_empty_pairs(scale), scale
-    )
-    is_excluded = random_sample.build_targeted_mask(project.pk, rows)
-    headline = random_sample.replace_by_sample_headline(
-        headline, rows, is_model=is_model, is_excluded=is_excluded, scale=scale
-    )
+    of_independent_items = Result(coefficients=coefficients, headline=headline)
+    if not with_requested:
+        is_excluded = random_sample.build_targeted_mask(project.pk, rows)
+        headline = random_sample.replace_by_sample_headline(
+            headline, rows, is_model=is_model, is_excluded=is_excluded, scale=scale
+        )
     if "sample" in headline:
         coefficients = headline["sample"].pop("coefficients") | headline["values"]
-    details = compute_details(GroupedPatterns(patterns.counts, scale.k), patterns.n_items, scale)
     question_clusters = None
     if project.cluster_attribute:
         question_clusters = clusters.compute_headline_clusters(rows, is_model, scale, project)
         headline = question_clusters.widen_headline(headline)
         coefficients = question_clusters.widen_all(coefficients)
-        details = question_clusters.widen_details(details)
+    group = builder.raters.build_groups(builder.patterns, builder.n_items, row)[builder.group_name]
+    return AgreementFacts(
+        headline,
+        coefficients,
+        patterns,
+        question_clusters,
+        of_independent_items=of_independent_items,
+        group=group,
+        scale=scale,
+    )
+
+
+def _compute_result_facts(
+    ratings: HistoricalRatings, scale: QuestionScale, project: Project
+) -> ReportFacts:
+    """Return the headline, all coefficients of its group of raters, details and findings."""
+    rows = convert_codes(ratings.rows, scale)
+    is_model = np.isin(rows["rater"], list(ratings.models))
+    facts = compute_agreement_facts(rows, is_model, scale, project)
+    counts, n_items = facts.patterns.counts, facts.patterns.n_items
+    result = facts.of_independent_items
+    pattern_findings = findings.diagnose_patterns(counts, n_items, _build_empty_pairs(scale), scale)
+    details = compute_details(GroupedPatterns(counts, scale.k), n_items, scale)
+    if facts.question_clusters is not None:
+        details = facts.question_clusters.widen_details(details)
     return {
-        "cluster": clusters.describe_clusters(project, question_clusters, headline["name"]),
-        "headline": headline,
-        "coefficients": coefficients,
-        "other_coefficients": _list_other_coefficients(headline, coefficients, scale),
+        "cluster": clusters.describe_clusters(
+            project, facts.question_clusters, facts.headline["name"]
+        ),
+        "headline": facts.headline,
+        "coefficients": facts.coefficients,
+        "other_coefficients": _list_other_coefficients(facts.headline, facts.coefficients, scale),
         "details": details,
         "findings": findings.sort_and_filter_findings(
             [*pattern_findings, *findings.find_coefficient_differences(result, {}, scale)]
@@ -131,7 +190,7 @@ def _compute_result_facts(
     }
 
 
-def _convert_codes(rows: np.ndarray, scale: QuestionScale) -> np.ndarray:
+def convert_codes(rows: np.ndarray, scale: QuestionScale) -> np.ndarray:
     """Return the ratings of declared categories, with codes as indices in declared order."""
     converted = rows.copy()
     converted["code"] = scale.get_code_indices(rows["code"])

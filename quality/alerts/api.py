@@ -21,9 +21,10 @@ from core.api.schema import (
     describe_get,
     describe_write,
 )
+from metrics.api.filtered import POPULATION_KINDS
 from metrics.scale import QuestionScale
 from projects.api.base import ApiView, get_question
-from projects.models import Member, Project
+from projects.models import Member, Project, Rater
 from quality.alerts import services
 from quality.models import Alert, AlertState, AlertStep, DriftState
 from quality.rater_status.status import (
@@ -126,14 +127,25 @@ class RaterStatusListView(ApiView):
         "listRaterStatuses",
         "Status of each person who rates, with its reasons, worst first",
         build_page_serializer("RaterStatus", RaterStatusOut),
-        [QUESTION_PARAMETER, *PAGE_PARAMETERS],
+        [
+            QUESTION_PARAMETER,
+            build_parameter("population", "Which raters", enum=list(POPULATION_KINDS)),
+            *PAGE_PARAMETERS,
+        ],
     )
     def get(self, request: Request, project_id: int) -> Response:
+        """The rules are for people, so the status of a model is unknown."""
         project = self.get_project(request, project_id, role=VIEWER)
-        params = parse_query_parameters(request, ("question", *pagination.PAGE_PARAMETER_NAMES))
+        params = parse_query_parameters(
+            request, ("question", "population", *pagination.PAGE_PARAMETER_NAMES)
+        )
         question = get_question(project, params.get("question"))
+        population = get_choice(params, "population", list(POPULATION_KINDS), default="people")
+        kind = POPULATION_KINDS[population]
         summaries = list_rater_summaries(
-            question, scale_is_ordered=QuestionScale.for_question(question).type.ordered
+            question,
+            scale_is_ordered=QuestionScale.for_question(question).type.ordered,
+            kinds=[kind] if kind else Rater.Kind.values,
         )
         summary_of_key = {_get_cursor_key(summary): summary for summary in summaries}
 
@@ -194,6 +206,7 @@ def _serialize_rater_status(summary: RaterSummary) -> dict[str, Any]:
     return {
         "rater": summary.rater.key,
         "name": summary.rater.name,
+        "kind": summary.rater.kind,
         "group": summary.rater.group,
         "status": summary.status.value,
         "impact": summary.impact,

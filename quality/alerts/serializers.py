@@ -93,6 +93,7 @@ class StatusReasonOut(serializers.Serializer):
 class RaterStatusOut(serializers.Serializer):
     rater = serializers.CharField()
     name = serializers.CharField(allow_blank=True)
+    kind = serializers.ChoiceField(["human", "model"])
     group = serializers.CharField(allow_blank=True)
     status = serializers.ChoiceField([status.value for status in RaterStatus])
     impact = serializers.FloatField(

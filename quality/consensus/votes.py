@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,24 +41,30 @@ def load_votes(question: Question, *, with_models: bool) -> np.ndarray:
     return np.fromiter(rows.iterator(chunk_size=CHUNK_SIZE), dtype=VOTE_DTYPE)
 
 
-def get_fixed_codes(question: Question) -> FixedCodes:
-    """Return the codes fixed by decisions and gold answers."""
-    return FixedCodes(decided=get_decided_codes(question.pk), gold=get_gold_codes(question.pk))
+def get_fixed_codes(question: Question, *, moment: datetime.datetime | None = None) -> FixedCodes:
+    """Return the codes fixed by decisions and gold answers, now or at a past moment."""
+    return FixedCodes(
+        decided=get_decided_codes(question.pk, moment), gold=get_gold_codes(question.pk, moment)
+    )
 
 
-def get_gold_codes(question_id: int) -> dict[int, int]:
-    """Return {item id: code} of current gold answers that allow exactly one category."""
-    answers = GoldAnswer.objects.filter(question_id=question_id, retired_at=None)
+def get_gold_codes(question_id: int, moment: datetime.datetime | None = None) -> dict[int, int]:
+    """Return {item id: code} of gold answers that allow exactly one category."""
+    gold = GoldAnswer.objects
+    answers = gold.in_force() if moment is None else gold.in_force_at(moment)
     codes = {}
-    for item_id, answer in answers.values_list("item_id", "answer"):
+    rows = answers.filter(question_id=question_id).values_list("item_id", "answer")
+    for item_id, answer in rows:
         if isinstance(answer, list) and len(answer) == 1:
             codes[item_id] = answer[0]
     return codes
 
 
-def get_decided_codes(question_id: int) -> dict[int, int]:
-    """Return {item id: code} of the current decisions, without withdrawn ones."""
+def get_decided_codes(question_id: int, moment: datetime.datetime | None = None) -> dict[int, int]:
+    """Return {item id: code} of the decisions, without withdrawn ones."""
     rows = Decision.objects.filter(question_id=question_id).order_by("number")
+    if moment is not None:
+        rows = rows.filter(created_at__lte=moment)
     newest: dict[int, int | None] = {}
     for item_id, code in rows.values_list("item_id", "code"):
         newest[item_id] = code

@@ -105,7 +105,13 @@ def _list_preset_choices() -> list[tuple[str, str]]:
     labels = {"easy": _("Easy"), "standard": _("Standard"), "strict": _("Strict")}
     choices = []
     for name, numbers in settings.PRESETS.items():
-        length = expected_exam_length(numbers["p_pass"], **numbers)
+        length = expected_exam_length(
+            numbers["p_pass"],
+            p_fail=numbers["p_fail"],
+            p_pass=numbers["p_pass"],
+            alpha=numbers["alpha"],
+            beta=numbers["beta"],
+        )
         description = _(
             "%(name)s: raters who are right %(high)s of the time pass, at %(low)s they fail. "
             "About %(n)s items."

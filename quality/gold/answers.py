@@ -57,13 +57,18 @@ class GoldResponse:
     is_exam: bool = False
 
 
-def get_current_gold(question: Question, scale: QuestionScale) -> dict[int, CurrentGold]:
-    """Return {item id: its current gold answer}."""
+def get_current_gold(
+    question: Question, scale: QuestionScale, *, moment: datetime.datetime | None = None
+) -> dict[int, CurrentGold]:
+    """Return {item id: its gold answer}: the current ones, or those of a past moment."""
     index_of_code = {int(code): index for index, code in enumerate(scale.codes)}
     confirmations = GoldReview.objects.filter(gold=OuterRef("pk"), verdict=GoldReview.Verdict.KEEP)
-    rows = (
-        GoldAnswer.objects.in_force().filter(question=question).annotate(kept=Exists(confirmations))
-    )
+    if moment is None:
+        rows = GoldAnswer.objects.in_force()
+    else:
+        rows = GoldAnswer.objects.in_force_at(moment)
+        confirmations = confirmations.filter(created_at__lte=moment)
+    rows = rows.filter(question=question).annotate(kept=Exists(confirmations))
     gold_of_item = {}
     for pk, item_id, answer, is_kept in rows.values_list("pk", "item_id", "answer", "kept"):
         codes = answer if isinstance(answer, list) else []

@@ -66,7 +66,6 @@ def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
     raters = Paginator(sorted_scores, get_page_size(RATERS_PER_PAGE)).get_page(
         request.GET.get("page")
     )
-    raters.object_list = [_build_score_row(score) for score in raters.object_list]
     in_force = GoldItem.objects.filter(question=question, gold__retired_at=None)
     items = in_force.select_related("item", "gold")
     by_exposure = items.order_by("-exposures", "item__id")
@@ -77,6 +76,7 @@ def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
         "has_gold": GoldAnswer.objects.in_force().filter(question=question).exists(),
         "is_outdated": input_version.is_outdated(question.pk),
         "raters": raters,
+        "score_rows": [_build_score_row(score) for score in raters],
         "suspected": [
             _describe_gold(item, selection)
             for item in items.filter(suspected=True).order_by("-probability")[:ITEMS_PER_PAGE]

@@ -36,19 +36,22 @@ def show_inbox(request: HttpRequest) -> HttpResponse:
     """Show the decisions of all the user's projects, or of ``?project=``, most impact first."""
     project = _get_project(request)
     scope = rows.InboxScope.for_user(request.user, [project.pk] if project else None)
+    size = rows.count_rows(scope)
     decisions = rows.select_rows(scope).order_by(*rows.ORDER)
     paginator = Paginator(decisions, get_page_size(ROWS_PER_PAGE))
+    paginator.count = size.n_rows  # else it would count them again
     number = get_page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("No such page."))
     page = paginator.page(number)
+    shown_rows = rows.describe_rows(list(page.object_list))
+    shown_projects = {row.project.pk for row in shown_rows}
     context = {
         "page": page,
-        "rows": rows.describe_rows(list(page.object_list)),
-        "size": rows.count_rows(scope),
+        "rows": shown_rows,
+        "size": size,
         "only_project": project,
-        "led_ids": set(scope.led.values_list("pk", flat=True)) if page.object_list else set(),
-        "snooze_days": SNOOZE_DAYS,
+        "led_ids": set(scope.led.filter(pk__in=shown_projects).values_list("pk", flat=True)),
     }
     return render(request, "quality/inbox/inbox.html", context)
 

@@ -16,6 +16,14 @@ from .appeal import Appeal
 from .consensus import Consensus, ConsensusMethod, ItemLabel, LabelSource, RaterConfusion
 from .decision import Decision, NameReveal, ReviewAssignment, ReviewClaim
 from .escalation import Escalation, LabelRules
+from .gate import (
+    MAX_GATE_NAME_LENGTH,
+    Gate,
+    GateDecision,
+    GateState,
+    GateVerdict,
+    SigningKey,
+)
 from .gold import GoldItem, GoldReview, GoldScore, GoldState
 from .gold_intervention import GoldIntervention
 from .rater_comparison import StoredRaterComparison
@@ -24,6 +32,7 @@ from .repeats import RepeatScore, RepeatState
 from .second_opinion import SecondOpinion
 
 __all__ = [
+    "MAX_GATE_NAME_LENGTH",
     "Alert",
     "AlertCause",
     "AlertKind",
@@ -38,6 +47,10 @@ __all__ = [
     "Decision",
     "DriftState",
     "Escalation",
+    "Gate",
+    "GateDecision",
+    "GateState",
+    "GateVerdict",
     "GoldIntervention",
     "GoldItem",
     "GoldReview",
@@ -55,5 +68,6 @@ __all__ = [
     "ReviewClaim",
     "SecondOpinion",
     "Sensitivity",
+    "SigningKey",
     "StoredRaterComparison",
 ]

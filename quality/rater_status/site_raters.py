@@ -99,8 +99,9 @@ class Person:
         """Kappa of the only question, or all kappas as text, for a file."""
         cells = []
         for seat, estimate in self.question_results:
-            numbers = [(estimate or {}).get(name) for name in ("value", "low", "high")]
-            cells.append(Interval(*numbers, text=f"{seat.question.project.name}: {seat.question}"))
+            value, low, high = ((estimate or {}).get(name) for name in ("value", "low", "high"))
+            name = f"{seat.question.project.name}: {seat.question}"
+            cells.append(Interval(value, low, high, name))
         return cells[0] if len(cells) == 1 else "; ".join(map(str, cells))
 
 

@@ -35,6 +35,7 @@ def show_all_raters(request: HttpRequest) -> HttpResponse:
     if number > paginator.num_pages:
         raise Http404(_("No such page."))
     page = paginator.page(number)
-    site_raters.add_question_results(page.object_list, results)
-    context = {"page": page, "people": page.object_list, "search": search, "sorted_by": sort}
+    shown_people = list(page.object_list)
+    site_raters.add_question_results(shown_people, results)
+    context = {"page": page, "people": shown_people, "search": search, "sorted_by": sort}
     return render(request, "quality/rater_status/all_raters.html", context)

@@ -1,6 +1,6 @@
 """Summary of each rater of a question: results, status, and reasons for it.
 
-Computed from stored results alone, for people only.
+Computed from stored results alone.
 """
 
 from __future__ import annotations
@@ -111,7 +111,9 @@ class RaterSummary:
 
     @property
     def status(self) -> RaterStatus:
-        """Most severe status among the reasons."""
+        """Most severe status among the reasons; unknown for a model."""
+        if self.rater.kind == Rater.Kind.MODEL:
+            return RaterStatus.UNKNOWN
         return get_status(self.reasons)
 
     @property
@@ -131,12 +133,14 @@ def list_rater_summaries(
     scale_is_ordered: bool,
     rater_ids: Collection[int] | None = None,
     comparison: RaterComparison | None = None,
+    kinds: Collection[str] = (Rater.Kind.HUMAN,),
 ) -> list[RaterSummary]:
     """Return the summaries of the project's people, or of these raters, in order of their ids.
 
+    ``kinds``: of the raters. The status of a model is unknown, because the rules are for people.
     ``comparison``: the comparison to use; by default the latest one. Nine queries.
     """
-    people = Rater.objects.filter(project_id=question.project_id, kind=Rater.Kind.HUMAN)
+    people = Rater.objects.filter(project_id=question.project_id, kind__in=kinds)
     conditions: dict[str, Any] = {"question": question}
     if rater_ids is not None:
         people = people.filter(pk__in=rater_ids)

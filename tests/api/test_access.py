@@ -20,7 +20,7 @@ from events.models import Webhook
 from metrics.models import SavedView
 from projects import authentication
 from projects.models import ApiToken, Item, Member, Project, Rater
-from quality.models import Appeal, GoldIntervention
+from quality.models import Appeal, Gate, GoldIntervention
 
 # A request of this test also creates a view, whose ID the database chooses.
 VIEW_ID = 900_001
@@ -73,6 +73,11 @@ BODIES: dict[tuple[str, str], Any] = {
     ("api-webhook", "PATCH"): {"kinds": ["alert.opened"]},
     ("api-site-webhooks", "POST"): {"url": "https://example.org/hook"},
     ("api-site-webhook", "PATCH"): {"kinds": ["alert.opened"]},
+    ("api-gates", "POST"): {
+        "name": "nightly",
+        "rules": [{"measure": "coverage", "at_least": 0.5}],
+    },
+    ("api-gate", "PATCH"): {"rules": [{"measure": "coverage", "at_least": 0.6}]},
     ("api-next", "POST"): {"item": "i1", "answers": {"severity": "minor"}},
 }
 
@@ -84,9 +89,10 @@ QUERIES = {
 
 
 SITE_ROUTES = {
-    "api-index", "api-schema", "api-projects", "api-site-audit-log", "api-site-events", "healthz", "livez",
-    "api-site-webhooks", "api-site-webhook", "api-site-webhook-rotate", "api-site-webhook-test",
-    "api-site-webhook-deliveries", "api-site-webhook-retry",
+    "api-index", "api-inbox", "api-schema", "api-projects", "api-site-audit-log",
+    "api-site-events", "healthz", "livez", "api-site-webhooks", "api-site-webhook",
+    "api-site-webhook-rotate", "api-site-webhook-test", "api-site-webhook-deliveries",
+    "api-site-webhook-retry",
 }  # fmt: skip
 
 
@@ -202,6 +208,7 @@ def build_path(route: str, project_id: int) -> str:
         {"project_id": project_id, "view_id": VIEW_ID},
         {"project_id": project_id, "webhook_id": WEBHOOK_ID},
         {"project_id": project_id, "delivery_id": WEBHOOK_ID},
+        {"project_id": project_id, "gate_name": "release"},
         {"webhook_id": SITE_WEBHOOK_ID},
         {"delivery_id": SITE_WEBHOOK_ID},
     ):
@@ -235,6 +242,10 @@ def test_each_caller_gets_the_expected_status(
             pk=pk, project=owner, url="https://example.org/", nonce="x", created_at=timezone.now()
         )
         webhook.deliveries.create(pk=pk, next_at=timezone.now(), created_at=timezone.now())
+    Gate.objects.create(
+        project=project, question=question, name="release", created_at=timezone.now(),
+        changed_at=timezone.now(), rules=[{"measure": "open_alerts", "at_most": 0}],
+    )  # fmt: skip
     assign_items(project, "ann", "i1")
     path = build_path(route, project.pk)
     for method in METHODS:
@@ -259,7 +270,8 @@ def dump_json(body: Any) -> str:
 def test_foreign_project_responds_like_a_missing_one(
     route: str, clients: dict[str, APIClient], project: Project
 ) -> None:
-    method = "GET" if EXPECTED_STATUSES[route, "GET"]["lead"] == 200 else "POST"
+    is_read = EXPECTED_STATUSES[route, "GET"]["lead"] in (200, 202)
+    method = "GET" if is_read else "POST"
     body = dump_json(BODIES.get((route, method)) or {})
     responses = [
         clients["stranger"].generic(

@@ -36,6 +36,7 @@ from projects.services.question_validation import NewCategory, NewQuestion
 from projects.services.questions import add_question
 from quality import tasks
 from quality.exams import settings as exam_settings
+from quality.gates import services as gates
 from quality.models import Alert, Appeal, GoldIntervention, LabelRules
 from quality.review import decisions
 from ratings.annotation import rater_messages
@@ -206,6 +207,7 @@ def create_sample_world() -> SampleWorld:
         _add_imports,
         _add_accounts,
         _add_webhooks,
+        _add_gates,
     ):
         step(world, question, lead)
     _set_address_values(world, question)
@@ -350,6 +352,24 @@ def _add_webhooks(world: SampleWorld, _question: Question, lead: User) -> None:
                 state=state, log=log, created_at=now, next_at=now if state == "pending" else None
             )
     Webhook.objects.filter(project=project).update(failing_since=now)
+
+
+def _add_gates(world: SampleWorld, question: Question, lead: User) -> None:
+    """Add a gate with a rule of each kind of result, and one that nobody has decided yet."""
+    rules: list[dict[str, Any]] = [
+        {"measure": "headline", "at_least": 0.2},
+        {"measure": "gwet_ac1", "at_least": 0.95, "filter": {"kind": "human"}},
+        {"measure": "label_certainty", "at_least": 0.9},
+        {"measure": "fleiss_kappa", "at_least": 0.5, "filter": {"from": "2099-01-01"}},
+        {"measure": "coverage", "at_least": 1},
+        {"measure": "open_alerts", "at_most": 0},
+    ]
+    for name, gate_rules in (("release", rules), ("nightly", rules[:1])):
+        gates.create_gate(
+            project=world.project, question=question, name=name, rules=gate_rules, by=lead
+        )
+        tasks.sweep_gates()
+    world.values["gate_name"] = "release"
 
 
 def _add_imports(world: SampleWorld, _question: Question, _lead: User) -> None:

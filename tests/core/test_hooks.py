@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,17 +29,15 @@ def test_entries_keep_their_order_and_are_registered_once(hook: Hook[object]) ->
     assert "list" in hook and "other" not in hook
 
 
-def test_functions_are_called_in_order_and_errors_pass() -> None:
-    hook: Hook[object] = Hook("test")
-    try:
-        hook.register(lambda value: value + 1)
-        hook.register(lambda value: value * 2)
-        assert hook.call(5) == [6, 10]  # type: ignore[misc]
-        hook.register(lambda value: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            hook.call(5)  # type: ignore[misc]
-    finally:
-        del Hook.BY_NAME["test"]
+def test_functions_are_called_in_order_and_errors_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Hook, "BY_NAME", {})
+    hook: Hook[Callable[[int], float]] = Hook("test")
+    hook.register(lambda value: value + 1)
+    hook.register(lambda value: value * 2)
+    assert hook.call(5) == [6, 10]
+    hook.register(lambda value: value / 0)
+    with pytest.raises(ZeroDivisionError):
+        hook.call(5)
 
 
 def test_every_hook_is_documented_and_has_an_entry() -> None:

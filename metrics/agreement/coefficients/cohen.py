@@ -182,8 +182,8 @@ KAPPA_MAX = Coefficient(
     name="kappa_max",
     label=_("Largest kappa that the margins allow"),
     description=_(
-        "The largest kappa that these two could reach, as often as each of them uses the "
-        "categories. What is missing from it to 1 is a difference of habits."
+        "The largest kappa that these two could reach, given how often each of them uses the "
+        "categories."
     ),
     formula="(sum min(r_j, c_j) - P_e) / (1 - P_e)",
     low=0,

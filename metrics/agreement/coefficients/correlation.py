@@ -57,10 +57,11 @@ def kendall_tau_b(tables: npt.ArrayLike) -> Estimate:
     """Return Kendall's tau-b from tables (..., k, k), without standard error."""
     table = np.asarray(tables, float)
     proportions = compute_proportions(table)
-    counts_below_right = table[..., ::-1, ::-1].cumsum(axis=-1).cumsum(axis=-2)[..., ::-1, ::-1]
-    counts_above_right = table[..., ::-1, :].cumsum(axis=-1).cumsum(axis=-2)[..., ::-1, :]
-    concordant = (table[..., :-1, :-1] * counts_below_right[..., 1:, 1:]).sum(axis=(-2, -1))
-    discordant = (table[..., :-1, 1:] * counts_above_right[..., 1:, :-1]).sum(axis=(-2, -1))
+    # [i, j]: ratings of the rows up to i and the columns from j.
+    above_right = table[..., ::-1].cumsum(axis=-1)[..., ::-1].cumsum(axis=-2)[..., 1:]
+    below_right = above_right[..., -1:, :] - above_right[..., :-1, :]
+    concordant = (table[..., :-1, :-1] * below_right).sum(axis=(-2, -1))
+    discordant = (table[..., 1:, :-1] * above_right[..., :-1, :]).sum(axis=(-2, -1))
     n = proportions.n
     all_pairs = n * (n - 1) / 2
     ties = [(m * (m - 1)).sum(axis=-1) / 2 for m in (table.sum(axis=-1), table.sum(axis=-2))]
@@ -101,7 +102,7 @@ def _compute_moments(
     mx, my = (proportions.rows * x).sum(axis=-1), (proportions.columns * y).sum(axis=-1)
     dx, dy = x - mx[..., None], y - my[..., None]
     sxx, syy = (proportions.rows * dx**2).sum(axis=-1), (proportions.columns * dy**2).sum(axis=-1)
-    sxy = (proportions.p * dx[..., :, None] * dy[..., None, :]).sum(axis=(-2, -1))
+    sxy = ((proportions.p @ dy[..., None])[..., 0] * dx).sum(axis=-1)
     return (sxx, syy, sxy), (mx, my)
 
 

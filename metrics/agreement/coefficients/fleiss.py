@@ -11,7 +11,7 @@
   standard error:
   x_i = (n/n2) [m_i >= 2] (P_i - P_e) / (1 - P_e) - 2 (1 - kappa) (pe_i - P_e) / (1 - P_e).
 
-Both are the same when all items have the same number (>= 2) of ratings.
+Both are the same when all items have the same number (>= 2) of ratings. Weights are symmetric.
 """
 
 from dataclasses import dataclass, fields
@@ -56,16 +56,14 @@ def fleiss_kappa(
     w = as_weight_matrix(weights, sums.k)
     agreement = sums.compute_item_agreement(weights)
     share = divide_or_nan(sums.totals, sums.ratings[..., None])
-    observed, expected = (
-        sums.compute_observed(agreement),
-        np.einsum("...j,jl,...l->...", share, w, share),
-    )
+    chance_gradient = 2 * (share @ w)
+    observed = sums.compute_observed(agreement)
+    expected = (share * chance_gradient).sum(axis=-1) / 2
     point = ChanceCorrected.from_agreement(observed, expected, sums.has_pairs)
     if not interval:
         return build_estimate(point, None, sums.build_basis())
     scale = divide_or_nan(sums.n, sums.n2 * (1 - expected))
     slope = (1 - point.value) * divide_or_nan(sums.n, sums.ratings * (1 - expected))
-    chance_gradient = share @ (w + w.T)
     (spread,) = sums.sum_squared_influence(
         [
             (scale, agreement),
@@ -123,13 +121,14 @@ def fleiss_kappa_gwet(
     sums = sums or build_pattern_sums(counts, n_items)
     w = as_weight_matrix(weights, sums.k)
     share = sums.mean_shares
-    expected = np.einsum("...j,jl,...l->...", share, w, share)
+    chance_slope = share @ w
+    expected = (share * chance_slope).sum(axis=-1)
     smallest = sums.smallest_pairable_size
     lowest = 1 - divide_or_nan(sums.n * smallest, sums.n2 * (smallest - 1))
     return estimate_with_item_chance(
         sums,
         weights,
-        ItemChance(expected, share @ (w + w.T) / 2, share @ (w + w.T)),
+        ItemChance(expected, chance_slope, 2 * chance_slope),
         lowest=lowest,
         interval=interval,
     )
@@ -263,9 +262,9 @@ FLEISS_KAPPA = Coefficient(
     name="fleiss_kappa",
     label=_("Fleiss’ kappa"),
     description=_(
-        "Agreement beyond chance of any number of raters, who may be others for each item: 1 "
-        "is full agreement, 0 is what chance gives. Chance is how often each category is used "
-        "by all."
+        "Agreement beyond chance of any number of raters, who may differ from item to item: 1 is "
+        "full agreement, 0 is chance. Chance follows from how often all raters together use each "
+        "category."
     ),
     formula="(P_o - P_e) / (1 - P_e),   P_e = p'Wp,   p_j = sum_i n_ij / M over all ratings",
     low=None,
@@ -283,9 +282,8 @@ FLEISS_KAPPA_GWET = Coefficient(
     name="fleiss_kappa_gwet",
     label=_("Fleiss’ kappa, margins by item"),
     description=_(
-        "Fleiss’ kappa in which each item counts once in what chance gives, however many "
-        "ratings it has. It differs from Fleiss’ kappa only where items have unequal numbers "
-        "of ratings."
+        "Fleiss’ kappa in which each item counts equally for chance, however many ratings it has. "
+        "It differs from Fleiss’ kappa only where items have unequal numbers of ratings."
     ),
     formula="(P_o - P_e) / (1 - P_e),   P_e = p'Wp,   p_j = mean over rated items of n_ij / m_i",
     low=None,
@@ -306,8 +304,8 @@ FLEISS_KAPPA_CATEGORY = Coefficient(
     name="fleiss_kappa_category",
     label=_("Fleiss’ kappa of each category"),
     description=_(
-        "Agreement beyond chance on one category against all others. A low value names the "
-        "category whose guideline needs work."
+        "Agreement beyond chance on one category against all others. A low value: raters choose it "
+        "for the same items hardly more often than by chance."
     ),
     formula="fleiss_kappa of the two categories j and not j",
     low=None,

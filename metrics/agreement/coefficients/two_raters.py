@@ -180,8 +180,8 @@ SCOTT_PI = Coefficient(
     name="scott_pi",
     label=_("Scott’s pi"),
     description=_(
-        "Like Cohen’s kappa, but chance is how often the two together use each category. A "
-        "difference of habits makes it lower than Cohen’s."
+        "Like Cohen’s kappa, but chance follows from how often the two together use each category. "
+        "If they use the categories unequally often, it is lower than Cohen’s."
     ),
     formula="(P_o - P_e) / (1 - P_e),   P_e = sum pi_j^2,   pi = (r + c) / 2",
     low=-1,

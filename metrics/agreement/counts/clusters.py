@@ -143,11 +143,9 @@ def widen_interval(
 ) -> Value:
     """Return a value with the interval and the standard error of items in clusters.
 
-    effect: D. Each end moves f = sqrt(D) t(clusters - 1) / t(items - 1) times as far away. Of a
-    coefficient on the scale of log(1 - value): the ends are then nearly those of the score interval
-    (score_intervals.py) with D times the variance; and where the value is near 1, f^2 times as far
-    on its own scale, as those of Wilson's interval are. Of a mean difference (`is_difference`) on
-    its own scale. There is no interval without a second cluster.
+    effect: D. The ends move f = sqrt(D) t(clusters - 1) / t(items - 1) times as far away
+    (`move_ends`); those of a mean difference (`is_difference`) on its own scale. There is no
+    interval without a second cluster.
     """
     point, low, high, n_items = value["value"], value["low"], value["high"], value["n_items"]
     if point is None or low is None or high is None:
@@ -166,13 +164,28 @@ def widen_interval(
     if is_difference:
         widened["low"], widened["high"] = (point + (end - point) * factor for end in (low, high))
         return widened
+    widened["low"], widened["high"] = move_ends(
+        point, low, high, factor=factor, expected=value["expected"]
+    )
+    return widened
+
+
+def move_ends(
+    point: float, low: float, high: float, *, factor: float, expected: float | None
+) -> tuple[float, float]:
+    """Return the ends of a coefficient's interval, moved `factor` times as far from its value.
+
+    On the scale of log(1 - value): they are then nearly those of the score interval
+    (score_intervals.py) with factor^2 times the variance; and where the value is near 1, factor^2
+    times as far on its own scale, as those of Wilson's interval are. `expected`: the agreement
+    expected by chance, which limits the lower end.
+    """
     distance = 1 - point
     lower = (1 - low) * factor**2
+    upper = high
     if distance > 0:
         lower = min(lower, distance * ((1 - low) / distance) ** factor)
-        widened["high"] = 1 - distance * (max(1 - high, 0.0) / distance) ** factor
+        upper = 1 - distance * (max(1 - high, 0.0) / distance) ** factor
     # The observed agreement is at least 0.
-    expected = value["expected"]
     least = -1.0 if expected is None or expected >= 1 else -expected / (1 - expected)
-    widened["low"] = max(1 - lower, min(least, low))
-    return widened
+    return max(1 - lower, min(least, low)), upper

@@ -256,10 +256,8 @@ def build_pattern_sums(counts: npt.ArrayLike, n_items: npt.ArrayLike) -> Pattern
         rated = sizes > 0
         patterns, items, sizes = patterns[rated], items[..., rated], sizes[rated]
     pairable = sizes >= 2
-    sums = items @ np.column_stack(
-        [np.ones_like(sizes), pairable, sizes, sizes * pairable, patterns]
-    )
+    sums = items @ np.column_stack([np.ones_like(sizes), pairable, sizes, sizes * pairable])
     n, n2, ratings, pairable_ratings = (sums[..., column] for column in range(4))
     return PatternSums(
-        patterns, items, sizes, pairable, n, n2, ratings, pairable_ratings, totals=sums[..., 4:]
+        patterns, items, sizes, pairable, n, n2, ratings, pairable_ratings, items @ patterns
     )

@@ -129,13 +129,15 @@ class UrnModel:
 
     @classmethod
     def from_margins(cls, pairs: Floats, w: Floats | None, margins: Margins) -> "UrnModel":
-        """Build the model from numbers of pairs (7, ...), weights w (k, k) or None, and margins."""
+        """Build the model from numbers of pairs (7, ...), symmetric weights w (k, k), and margins.
+
+        w: None where only equal ratings agree.
+        """
         shares, expected, h = margins
         if w is None:
             mean_weight = mean_squared_weight = shares
         else:
-            symmetric = (w + w.T) / 2
-            mean_weight, mean_squared_weight = shares @ symmetric, shares @ symmetric**2
+            mean_weight, mean_squared_weight = shares @ w, shares @ (w * w)
         weighted_slope = shares * h
         numbers = np.empty((14, *pairs.shape[1:]))
         numbers[:7] = pairs

@@ -61,19 +61,26 @@ def compute_by_policy(
         "complete": (fleiss, (sizes == n_raters) & (sizes >= 1)),
         "paired": (alpha, sizes >= 2),
     }
+    # Of complete items all rules use the same ones, whose sums are computed once.
+    names_of_items: dict[bytes, list[str]] = {}
+    for coefficient, is_used in rules.values():
+        names_of_items.setdefault(is_used.tobytes(), []).append(coefficient)
+    estimates = {
+        key: pattern_coefficients(
+            patterns,
+            np.where(np.frombuffer(key, bool), items, 0),
+            scale=scale,
+            values=values,
+            weight_matrix=weight_matrix,
+            names=names,
+        )
+        for key, names in names_of_items.items()
+    }
     policies = []
     for name in POLICIES:
         coefficient, is_used = rules[name]
         used_items = np.where(is_used, items, 0)
-        estimates = pattern_coefficients(
-            patterns,
-            used_items,
-            scale=scale,
-            values=values,
-            weight_matrix=weight_matrix,
-            names=[coefficient],
-        )
-        estimate = estimates[coefficient].to_value()
+        estimate = estimates[is_used.tobytes()][coefficient].to_value()
         if name == "complete" and estimate["reason"] == NO_PAIRABLE_ITEMS and n_raters >= 2:
             estimate["reason"] = "needs_complete_items"
         left_out_counts = np.where((sizes >= 1) & ~is_used, items, 0)

@@ -20,7 +20,13 @@ import numpy.typing as npt
 from scipy import special
 
 from metrics.agreement.coefficients import cohen, two_raters
-from metrics.agreement.estimate import Floats, Value, divide_or_nan, wilson_interval
+from metrics.agreement.estimate import (
+    Floats,
+    Value,
+    build_proportion,
+    divide_or_nan,
+    wilson_interval,
+)
 
 NO_GOLD = "no_gold_ratings"
 PAUSE_EVIDENCE = 100.0  # evidence from which a pause is proposed
@@ -74,6 +80,31 @@ def compute_score(
         return GoldAnswerScore(0, 0, None, None, None, None, undefined, undefined)
     low, high = wilson_interval(right, n)
     return GoldAnswerScore(n, right, right / n, low, high, kappa["expected"], kappa, bias)
+
+
+def compute_team_accuracy(right: npt.ArrayLike, items: npt.ArrayLike) -> Value:
+    """Return the share of right answers (M,) with Wilson's interval, by item (M,).
+
+    The answers to an item are a cluster: the interval is that of M / D answers, with the design
+    effect D of the ratio estimator, at least 1; where all answers are right or all wrong, D is the
+    mean size of a cluster, weighted by answers.
+    """
+    answers = np.asarray(right, float)
+    _distinct, index = np.unique(np.asarray(items), return_inverse=True)
+    n, n_items = answers.size, int(index.max(initial=-1)) + 1
+    if n == 0:
+        return build_proportion(None, None, n_items=0, n_ratings=0, reason=NO_GOLD)
+    share = float(answers.mean())
+    sizes = np.bincount(index, minlength=n_items)
+    spread = share * (1 - share) * n
+    effect = float((sizes**2).sum()) / n
+    if spread > 0 and n_items > 1:
+        differences = np.bincount(index, answers - share, n_items)
+        variance = n_items / (n_items - 1) * float((differences**2).sum())
+        effect = max(1.0, variance / spread)
+    n_independent = n / effect
+    interval = wilson_interval(share * n_independent, n_independent)
+    return build_proportion(share, interval, n_items=n_items, n_ratings=n)
 
 
 @dataclass(frozen=True)

@@ -40,27 +40,27 @@ _ALPHA = CoefficientAdvice(
 )
 _ICC = CoefficientAdvice(
     _(
-        "How much items differ, against how much ratings of one item differ: among items that are"
-        " alike it is low however well raters agree."
+        "How much items differ, compared with how much ratings of one item differ. If items are"
+        " alike, it is low however well raters agree."
     ),
-    _("With few raters or few items, and to compare two samples whose items differ unlike."),
+    _("With few raters or few items, and to compare samples whose items do not vary equally."),
 )
 _MEAN_PAIRWISE = CoefficientAdvice(
     _("The kappas of all pairs of raters: one rater far from all others pulls many of them down."),
     _(
-        "With many pairs that share few items. Pairs share raters, so that an interval made as if"
-        " they did not would be too narrow."
+        "With many pairs that share few items. Pairs share raters, so an interval that ignores this"
+        " would be too narrow."
     ),
 )
 ADVICE: dict[str, CoefficientAdvice] = {
     "percent_agreement": CoefficientAdvice(
         _(
-            "Only how often two ratings of an item are the same. It rises by itself with fewer"
+            "Only how often two ratings of an item are the same. It is higher with fewer"
             " categories, and where one of them prevails."
         ),
         _(
-            "On its own: with 95 of 100 items in one category, two raters who do not even"
-            " look agree on 90."
+            "On its own: if two raters give one category to 95 of 100 items without looking, they"
+            " agree on about 90."
         ),
         _("never the same"),
     ),
@@ -100,8 +100,8 @@ ADVICE: dict[str, CoefficientAdvice] = {
             " falls where one category prevails."
         ),
         _(
-            "Where it alone is high. Kappa and alpha far below it say that raters do not agree on"
-            " the rare categories, which often are those that matter."
+            "Where it alone is high. If kappa and alpha are far below it, raters may not agree on"
+            " the rare categories, which are often those that matter."
         ),
     ),
     "vs_peers": CoefficientAdvice(

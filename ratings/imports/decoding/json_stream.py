@@ -18,7 +18,6 @@ from ratings.imports.problems import UnreadableFileError, truncate_text
 
 from .text_chunks import TextChunks, count_line_ends
 
-JsonObject = dict[str, Any]
 MAX_RECORD_LENGTH = 4 << 20  # characters
 MAX_DEPTH = 100  # nesting levels named in the message; the decoder's own limit is some thousand
 # Escapes that may produce invalid text: NUL and lone surrogates.
@@ -26,6 +25,9 @@ _SUSPICIOUS_ESCAPES = re.compile(r"\\u(0000|[dD][89a-fA-F])")
 # An odd number of backslashes: a real escape, not an escaped backslash followed by letters.
 _NUL_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 WHITESPACE = re.compile("[ \t\r\n\ufeff]*")
+
+JsonObject = dict[str, Any]
+Record = tuple[int, JsonObject]  # line, object
 
 
 class JsonStream:
@@ -49,7 +51,7 @@ class JsonStream:
     def bytes_read(self) -> int:
         return self.chunks.bytes_read
 
-    def __iter__(self) -> Iterator[tuple[int, JsonObject]]:
+    def __iter__(self) -> Iterator[Record]:
         self.remaining_chunks = iter(self.chunks)
         char = self._peek_after_whitespace()
         if char == "[":
@@ -59,7 +61,7 @@ class JsonStream:
             yield self._read_record()
             char = self._peek_after_whitespace()
 
-    def iter_nested(self, path: Sequence[str]) -> Iterator[tuple[int, JsonObject]]:
+    def iter_nested(self, path: Sequence[str]) -> Iterator[Record]:
         """Yield (line, record) of a list inside of the only object of the file.
 
         ``path`` are the names of the fields that lead to it. The other fields are read over.
@@ -68,7 +70,7 @@ class JsonStream:
         if self._peek_after_whitespace() == "{":
             yield from self._iter_nested_fields(path)
 
-    def _iter_nested_fields(self, path: Sequence[str]) -> Iterator[tuple[int, JsonObject]]:
+    def _iter_nested_fields(self, path: Sequence[str]) -> Iterator[Record]:
         """Yield the records below the object that begins at ``position``."""
         self._advance(1)
         while self._peek_after_whitespace() == '"':
@@ -89,13 +91,13 @@ class JsonStream:
             raise self._build_syntax_error("the name of a field is missing")
         self._advance(1)
 
-    def _iter_list(self) -> Iterator[tuple[int, JsonObject]]:
+    def _iter_list(self) -> Iterator[Record]:
         """Yield the records of a list."""
         yield from self._iter_elements()
         if self._peek_after_whitespace():
             raise self._build_syntax_error("there is something behind the end of the list")
 
-    def _iter_elements(self) -> Iterator[tuple[int, JsonObject]]:
+    def _iter_elements(self) -> Iterator[Record]:
         """Yield the records up to the end of the list that begins at ``position``."""
         self._advance(1)
         char = self._peek_after_whitespace()
@@ -111,7 +113,7 @@ class JsonStream:
                 raise self._build_syntax_error("a comma is missing between two records")
         self._advance(1)
 
-    def _read_record(self) -> tuple[int, JsonObject]:
+    def _read_record(self) -> Record:
         """Return (line, record) for the object that begins at ``position``."""
         if (char := self.text[self.position]) != "{":
             excerpt = self.text[self.position : self.position + 40].split("\n")[0]

@@ -150,6 +150,33 @@ def _act_on_webhook(scenario: AuditScenario, action: str) -> None:
     scenario.post(f"settings/webhooks/{webhook.pk}/action/", {"do": action})
 
 
+GATE = {
+    "gate": "release",
+    "question": "severity",
+    "rules": [{"measure": "coverage", "at_least": 0.5}],
+}
+
+
+def _post_gate(scenario: AuditScenario, path: str, name: str) -> None:
+    rows = {"rules-0-measure": "coverage", "rules-0-bound": "0.5", "rules-0-filter": ""}
+    counts = {"rules-TOTAL_FORMS": "1", "rules-INITIAL_FORMS": "0"}
+    scenario.post(path, {"name": name, **rows, **counts})
+
+
+def _create_gate(scenario: AuditScenario) -> None:
+    _post_gate(scenario, "gates/", "release")
+
+
+def _change_gate(scenario: AuditScenario) -> None:
+    _create_gate(scenario)
+    _post_gate(scenario, "gates/release/", "nightly")
+
+
+def _delete_gate(scenario: AuditScenario) -> None:
+    _create_gate(scenario)
+    scenario.post("gates/release/delete/")
+
+
 def _accept_offer(scenario: AuditScenario) -> None:
     scenario.post(f"/offers/{_create_offer(scenario)}/", {"do": "accept", "role": "viewer"})
 
@@ -533,6 +560,9 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     ("webhook_secret_changed", lambda w: _act_on_webhook(w, "rotate"), True, None, None),
     ("webhook_sent", lambda w: _act_on_webhook(w, "test"), True, None, None),
     ("webhook_deleted", lambda w: _act_on_webhook(w, "delete"), True, WEBHOOK, None),
+    ("gate_created", _create_gate, True, None, GATE),
+    ("gate_changed", _change_gate, True, GATE, {**GATE, "gate": "nightly"}),
+    ("gate_deleted", _delete_gate, True, GATE, None),
     ("project_archived", lambda w: w.post("archive/"), True, None, None),
     ("project_reopened", _reopen_project, True, None, None),
     ("question_added", _create_question, True, None, ANYTHING),
@@ -674,6 +704,7 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
 # tests/metrics/views/saved_views/test_saved_views.py; by a worker: tests/events/webhooks
 ACTIONS_TESTED_ELSEWHERE = {
     "account_removed",
+    "gate_key_rotated",
     "guidelines_version_adopted",
     "share_link_opened",
     "webhook_paused",

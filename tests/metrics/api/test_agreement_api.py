@@ -250,7 +250,7 @@ def test_trend_of_a_rater(get: Callable[[str], Any], rated_question: Question) -
         ("trend/?coefficient=fleiss_kappa__value", "coefficient", "fleiss_kappa"),
         ("raters/ann/trend/?coefficient=fleiss_kappa", "coefficient", "vs_peers"),
         ("trend/?cursor=WzQwMDAwMDAwMDAwMF0", "cursor", "next"),
-        ("raters/?sort=value", "sort", "one of question, cursor, page_size"),
+        ("raters/?sort=value", "sort", "one of question, population, cursor, page_size"),
         ("?cursor=x", "cursor", "unknown parameter"),
     ],
 )

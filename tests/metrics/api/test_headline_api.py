@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from metrics.agreement import report
+from metrics.filtered import filtered_jobs
 from metrics.jobs.question_updates import update_question
 from projects.models import Rater
 
@@ -24,8 +25,8 @@ def two_raters_question(question: Any, rate: Any) -> Any:
     return question
 
 
-def get_agreement(api: Any, question: Any) -> dict[str, Any]:
-    response = api.get(f"/api/v1/projects/{question.project_id}/agreement/")
+def get_agreement(api: Any, question: Any, query: str = "") -> dict[str, Any]:
+    response = api.get(f"/api/v1/projects/{question.project_id}/agreement/{query}")
     assert response.status_code == 200, response.content
     agreement: dict[str, Any] = response.json()
     return agreement
@@ -59,10 +60,48 @@ def test_model_is_reported_separately_from_people(
     agreement = get_agreement(api, two_raters_question)
     assert agreement["headline"]["value"] == before["headline"]["value"]
     assert agreement["people_models"]["value"] < 0 < agreement["people"]["value"]
-    # The list of coefficients still covers all ratings.
-    pooled_codes = [[*row, 3 - row[0]] for row in zip(*CODES.values(), strict=True)]
-    expected = report(pooled_codes, 4)["fleiss_kappa"]
-    assert agreement["coefficients"]["fleiss_kappa"]["value"] == pytest.approx(expected)
+    codes = list(zip(*CODES.values(), strict=True))
+    value = agreement["coefficients"]["fleiss_kappa"]["value"]
+    assert value == pytest.approx(report(codes, 4)["fleiss_kappa"])
+    pooled = get_agreement(api, two_raters_question, "?population=all")
+    value = pooled["coefficients"]["fleiss_kappa"]["value"]
+    expected = report([[*row, 3 - row[0]] for row in codes], 4)["fleiss_kappa"]
+    assert value == pytest.approx(expected)
+
+
+def test_population_is_chosen_by_a_parameter(api: Any, two_raters_question: Any, rate: Any) -> None:
+    """Without models, people's numbers are the stored ones; otherwise a worker selects ratings."""
+    default = get_agreement(api, two_raters_question)
+    assert get_agreement(api, two_raters_question, "?population=people") == default
+    for key in ("gpt", "claude"):
+        Rater.objects.create(project=two_raters_question.project, key=key, kind="model")
+        for item in range(6):
+            rate(two_raters_question, f"i{item}", key, LABELS[item % 4])
+    update_question(two_raters_question.pk)
+    address = f"/api/v1/projects/{two_raters_question.project_id}/agreement/"
+    populations = {"people": default["headline"]["value"], "models": 1.0}
+    for population, expected in populations.items():
+        assert api.get(f"{address}?population={population}").status_code == 202
+        filtered_jobs.FILTERED_RESULT_JOB.sweep()
+        agreement = get_agreement(api, two_raters_question, f"?population={population}")
+        assert agreement["headline"]["value"] == pytest.approx(expected)
+    for query, field in (
+        ("population=robots", "population"), ("population=all&kind=model", "kind"),
+    ):  # fmt: skip
+        response = api.get(f"{address}?{query}")
+        assert response.status_code == 400
+        assert field in response.json()["error"]["fields"]
+    status = f"/api/v1/projects/{two_raters_question.project_id}/raters/status/"
+    rows = {
+        population: api.get(f"{status}?population={population}").json()["results"]
+        for population in ("people", "models", "all")
+    }
+    keys = {population: sorted(row["rater"] for row in rows[population]) for population in rows}
+    assert keys == {
+        "people": ["ann", "ben"], "models": ["claude", "gpt"],
+        "all": ["ann", "ben", "claude", "gpt"],
+    }  # fmt: skip
+    assert {row["status"] for row in rows["models"]} == {"unknown"}
 
 
 def test_complete_ratings_on_interval_scale_use_icc(api: Any, question: Any, rate: Any) -> None:

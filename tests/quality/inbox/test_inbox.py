@@ -113,8 +113,8 @@ def test_inbox_lists_decisions_of_all_projects_by_impact(site: Any, client_for: 
         ("1 proposed warning or pause", "Several"),  # after six answers
         ("4 uncertain items", "Uncertain"),  # two of them wrong
         ("3 uncertain items", "Several"),
-        ("2 uncertain items", "Reviewed"),
         ("1 open appeal", "Several"),
+        ("2 uncertain items", "Reviewed"),  # of equal impact: the newer project comes second
         ("1 skipped or flagged item", "Several"),
         ("1 webhook stopped after failures", "Several"),
     ]
@@ -224,3 +224,25 @@ def test_annotators_have_no_inbox(project: Any, client_for: Any, annotator: User
     assert 'href="/inbox/"' not in client_for(annotator).get("/").text
     assert 'href="/inbox/"' in client_for(lead).get("/").text
     assert client_for(annotator).get("/inbox/").context["size"].n_rows == 0
+
+
+def test_inbox_by_api_equals_the_page(site: dict[str, Project], lead: User, api_for: Any) -> None:
+    """The same decisions in the same order, with addresses that open."""
+    scope = rows.InboxScope.for_user(lead)
+    shown_rows = rows.describe_rows(list(rows.select_rows(scope).order_by(*rows.ORDER)))
+    api = api_for(lead)
+    listed, address = [], "/api/v1/inbox/?page_size=2"
+    while address:
+        page = api.get(address).json()
+        listed += page["results"]
+        address = page["next"]
+    assert [(row["project"], row["kind"], row["text"], row["impact"]) for row in listed] == [
+        (row.project.pk, row.stored.what, row.words, row.stored.impact) for row in shown_rows
+    ]
+    assert set(listed[0]) == {
+        "project", "question", "kind", "text", "impact", "url", "created_at",
+    }  # fmt: skip
+    alert = next(row for row in listed if row["kind"] == "alerts")
+    assert alert["question"] == "severity"
+    assert alert["created_at"] is not None
+    assert all(row["url"].startswith("http://testserver/projects/") for row in listed)

@@ -23,6 +23,7 @@ from metrics.models import PeriodUnit, Result
 from metrics.reports import report_jobs
 from metrics.saved_views import services
 from metrics.views.common.number_formats import format_number
+from metrics.views.dashboard import overview_context
 from projects.models import Member, Project, Question, Rater
 from quality import tasks
 from quality.rater_status.rater_list import RaterFilter, RaterList, RaterListEntry
@@ -92,7 +93,7 @@ def iter_headlines(question: Question, client: Client, shared: str) -> Iterator[
 
 
 def get_all(client: Client, address: str) -> list[Any]:
-    body = client.get(f"{address}?limit=200").json()
+    body = client.get(f"{address}?page_size=200").json()
     assert body["next"] is None
     results: list[Any] = body["results"]
     return results
@@ -109,12 +110,17 @@ def check_raters(question: Question, client: Client, entries: list[RaterListEntr
     table = list(csv.DictReader(io.StringIO(client.get(f"{base}raters.csv").text)))
     assert {row["rater"]: row["status"] for row in table} == expected
     judgements = client.get(base).context["judgements"]
-    labels = {line.key: str(line.status) for line in judgements.lines}
-    assert judgements.n_raters == len(entries)
-    assert labels == {entry.key: str(STATUS_LABELS[entry.status]) for entry in entries}
-    assert [line.key for line in judgements.lines] == [entry.key for entry in entries]
     kappas = {entry.key: entry.result.value if entry.result else None for entry in entries}
-    assert {line.key: (line.agreement or {}).get("value") for line in judgements.lines} == kappas
+    assert judgements.n_raters == len(entries)
+    # The overview has the first raters of the list.
+    first_entries = entries[: len(judgements.lines)]
+    assert len(first_entries) == min(len(entries), overview_context.MAX_RATERS)
+    assert [
+        (line.key, str(line.status), (line.agreement or {}).get("value"))
+        for line in judgements.lines
+    ] == [
+        (entry.key, str(STATUS_LABELS[entry.status]), kappas[entry.key]) for entry in first_entries
+    ]
     assert {
         row["rater"]: float(row["peers"]) if row["peers"] else None for row in table
     } == pytest.approx(kappas)
@@ -163,7 +169,7 @@ def test_random_projects_show_the_same_numbers_on_all_surfaces(
             if person.single_project == question.project.name
         }
         assert site == {entry.key: entry.status.value for entry in entries if entry.result}
-    assert statuses == {"ok", "act", "check", "unknown"}
+    assert statuses >= {"ok", "act", "unknown"}
     check_inbox(client, listed)
 
 

@@ -1,0 +1,206 @@
+"""Parse and validate the rules of a gate: a measure, its bound, and the ratings that it is of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.exceptions import BadRequest
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+
+from metrics.filtered import filter_choices
+from metrics.filters import (
+    FILTER_NAMES,
+    ITEM_PREFIX,
+    RatingFilter,
+    build_invalid_value_error,
+    join_keys,
+)
+from metrics.scale import QuestionScale
+from projects.models import Question
+
+from .measures import AT_LEAST, AT_MOST, Measure, get_measure, list_measures
+
+MAX_RULES = 20
+RULE_FIELDS = ("measure", AT_LEAST, AT_MOST, "filter")
+ATTRIBUTES = "attributes"  # an object of the items' attributes, instead of item.NAME
+MAX_PARAMETER_LENGTH = 2_000
+
+RuleErrors = dict[str, str]
+StoredRule = dict[str, Any]  # as the API takes and returns it
+
+
+class InvalidRules(ValueError):
+    """Rules are not acceptable.
+
+    ``errors``: a text, or by index of the rule and field what is wrong.
+    """
+
+    def __init__(self, errors: str | dict[str, RuleErrors]) -> None:
+        super().__init__(str(errors))
+        self.errors = errors
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule: the measure must be at least, or at most, this bound."""
+
+    measure: Measure
+    bound: float
+    filter: RatingFilter
+    stored: StoredRule
+
+    @classmethod
+    def from_stored(cls, stored: Mapping[str, Any]) -> Rule:
+        """Return a stored rule."""
+        measure = get_measure(stored["measure"])
+        rating_filter = parse_filter(stored.get("filter", {}))
+        return cls(measure, stored[measure.bound], rating_filter, dict(stored))
+
+
+def validate_rules(rules: Any, question: Question) -> list[StoredRule]:
+    """Return the rules as they are stored. Raises InvalidRules, which names every error."""
+    if not isinstance(rules, list) or not rules:
+        raise InvalidRules(_("A gate needs a list of at least one rule."))
+    if len(rules) > MAX_RULES:
+        raise InvalidRules(_("A gate can have at most %(n)s rules.") % {"n": MAX_RULES})
+    scale = QuestionScale.for_question(question)
+    stored, errors = [], {}
+    for index, rule in enumerate(rules):
+        try:
+            stored.append(_validate_rule(rule, question, scale))
+        except _InvalidRule as error:
+            errors[str(index)] = error.fields
+    if errors:
+        raise InvalidRules(errors)
+    return stored
+
+
+class _InvalidRule(ValueError):
+    def __init__(self, **fields: str) -> None:
+        super().__init__(str(fields))
+        self.fields = fields
+
+
+def _validate_rule(rule: Any, question: Question, scale: QuestionScale) -> StoredRule:
+    if not isinstance(rule, dict):
+        raise _InvalidRule(rule=_("An object with “measure” and “at_least” is needed."))
+    unknown = [str(name)[:60] for name in rule if name not in RULE_FIELDS]
+    if unknown:
+        message = _("unknown field; one of %(known)s") % {"known": ", ".join(RULE_FIELDS)}
+        raise _InvalidRule(**dict.fromkeys(unknown, message))
+    measure = _validate_measure(rule.get("measure"), scale)
+    bound = _validate_bound(rule, measure)
+    stored = {"measure": measure.name, measure.bound: bound}
+    if rule.get("filter") not in (None, {}):
+        stored["filter"] = _validate_filter(rule["filter"], measure, question)
+    return stored
+
+
+def _validate_measure(name: Any, scale: QuestionScale) -> Measure:
+    available = list_measures(scale)
+    parameters = {"known": ", ".join(available)}
+    if name is None:
+        raise _InvalidRule(measure=_("missing; one of %(known)s") % parameters)
+    if not isinstance(name, str) or name not in available:
+        parameters |= {"name": str(name)[:60], "scale": scale.kind}
+        is_known = isinstance(name, str) and _is_known(name)
+        message = (
+            _("“%(name)s” has no interval on the scale %(scale)s; one of %(known)s")
+            if is_known
+            else _("unknown measure “%(name)s”; one of %(known)s")
+        )
+        raise _InvalidRule(measure=message % parameters)
+    return get_measure(name)
+
+
+def _is_known(name: str) -> bool:
+    try:
+        get_measure(name)
+    except KeyError:
+        return False
+    return True
+
+
+def _validate_bound(rule: Mapping[str, Any], measure: Measure) -> float:
+    other = AT_MOST if measure.bound == AT_LEAST else AT_LEAST
+    if other in rule:
+        message = _("“%(measure)s” takes “%(bound)s”, not “%(other)s”.")
+        parameters = {"measure": measure.name, "bound": measure.bound, "other": other}
+        raise _InvalidRule(**{other: message % parameters})
+    bound: Any = rule.get(measure.bound)
+    is_number = type(bound) in (int, float) and math.isfinite(bound)
+    if is_number and measure.is_count:
+        is_number = bound == int(bound)
+    if not is_number or not measure.lowest <= bound <= measure.highest:
+        message = (
+            _("a whole number from %(low)s to %(high)s")
+            if measure.is_count
+            else _("a number from %(low)s to %(high)s")
+        )
+        limits = {"low": f"{measure.lowest:g}", "high": f"{measure.highest:g}"}
+        raise _InvalidRule(**{measure.bound: message % limits})
+    return int(bound) if measure.is_count else float(bound)
+
+
+def _validate_filter(values: Any, measure: Measure, question: Question) -> StoredRule:
+    if not measure.takes_filter:
+        raise _InvalidRule(filter=_("“%(name)s” has no filter.") % {"name": measure.name})
+    try:
+        rating_filter = parse_filter(values)
+        _validate_values(rating_filter, question)
+    except BadRequest as error:
+        raise _InvalidRule(filter=str(error)) from None
+    return dict(values)
+
+
+def _validate_values(rating_filter: RatingFilter, question: Question) -> None:
+    """Raise BadRequest for a group or an attribute that nothing has.
+
+    Also before a worker has listed the choices.
+    """
+    filter_choices.validate_filter(question, rating_filter)
+    project = question.project
+    groups = project.raters.exclude(group="").order_by("group").values_list("group", flat=True)
+    if rating_filter.group and rating_filter.group not in set(groups):
+        raise build_invalid_value_error("group", rating_filter.group, groups.distinct())
+    for name, value in rating_filter.attributes:
+        of_value = RatingFilter(attributes=((name, value),)).filter_items(project.items.all())
+        if not of_value.exists():
+            message = _("No item has the attribute “%(name)s” with the value “%(value)s”.")
+            raise BadRequest(message % {"name": name, "value": value})
+
+
+def parse_filter(values: Any) -> RatingFilter:
+    """Return the filter of a rule: an object with the parameters of filtered results.
+
+    ``attributes`` is an object of the items' attributes, ``exclude`` may be a list of keys. Raises
+    BadRequest.
+    """
+    field_names = (*FILTER_NAMES, ATTRIBUTES, f"{ITEM_PREFIX}NAME")
+    if not isinstance(values, dict):
+        raise BadRequest(
+            _("An object is needed; its fields are %(known)s.") % {"known": ", ".join(field_names)}
+        )
+    query = QueryDict(mutable=True)
+    for name, value in values.items():
+        if name == ATTRIBUTES and isinstance(value, dict):
+            for attribute, text in value.items():
+                query[f"{ITEM_PREFIX}{attribute}"] = _parse_text(attribute, text)
+        elif name == "exclude" and isinstance(value, list):
+            query[name] = join_keys([_parse_text(name, key) for key in value])
+        elif name in FILTER_NAMES or (isinstance(name, str) and name.startswith(ITEM_PREFIX)):
+            query[name] = _parse_text(name, value)
+        else:
+            message = _("unknown field “%(name)s”; one of %(known)s")
+            raise BadRequest(message % {"name": str(name)[:60], "known": ", ".join(field_names)})
+    return RatingFilter.from_query(query)
+
+
+def _parse_text(name: str, value: Any) -> str:
+    if not isinstance(value, str) or not 0 < len(value) <= MAX_PARAMETER_LENGTH:
+        raise BadRequest(_("“%(name)s” needs a text.") % {"name": str(name)[:60]})
+    return value

@@ -1,0 +1,152 @@
+"""Sentences on the verdict of a gate, in the reader's language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from metrics.views.common.display_names import get_undefined_reason
+from metrics.views.common.number_formats import format_count, format_number
+from quality.models import Gate, GateDecision
+
+from .measures import AT_LEAST, OPEN_ALERTS, get_measure
+from .rules import parse_filter
+
+DECIMALS = 3  # a value just below the floor must not look like the floor
+BADGE_STYLES = {
+    GateDecision.PASS.value: "good",
+    GateDecision.FAIL.value: "bad",
+    GateDecision.NOT_ENOUGH.value: "warn",
+}
+_REASONS: dict[str, Promise] = {
+    "no_items": gettext_lazy("there is no item"),
+    "no_confidence": gettext_lazy("the method of the labels gives no certainty"),
+}
+
+
+@dataclass(frozen=True)
+class RuleRow:
+    """A rule of a verdict as a page shows it."""
+
+    label: str
+    filter_text: str
+    verdict: str
+    verdict_label: str
+    style: str
+    sentence: str
+    estimate: Mapping[str, Any]
+
+
+def get_verdict_label(gate: Gate) -> str:
+    """Return the last verdict of a gate in two words."""
+    return str(GateDecision(gate.verdict).label) if gate.verdict else _("not decided yet")
+
+
+def describe_verdict(document: Mapping[str, Any]) -> str:
+    """Return one sentence on a verdict as a whole."""
+    parameters = {"gate": document["gate"]}
+    if document["verdict"] == GateDecision.PASS:
+        return _("The gate “%(gate)s” passes: every rule is met.") % parameters
+    if document["verdict"] == GateDecision.FAIL:
+        return _("The gate “%(gate)s” fails: a rule is not met.") % parameters
+    needed = [rule["needed_items"] for rule in document["rules"] if rule["needed_items"]]
+    if not needed:
+        return _("The gate “%(gate)s” is undecided: there is not enough data.") % parameters
+    n = max(needed)
+    return ngettext(
+        "The gate “%(gate)s” is undecided: about %(n)s more item is needed.",
+        "The gate “%(gate)s” is undecided: about %(n)s more items are needed.",
+        n,
+    ) % {**parameters, "n": format_count(n)}
+
+
+def list_sentences(document: Mapping[str, Any]) -> list[str]:
+    """Return a sentence on each rule of a verdict."""
+    return [f"{row.label}: {row.sentence}" for row in build_rows(document)]
+
+
+def build_rows(document: Mapping[str, Any]) -> list[RuleRow]:
+    """Return the rules of a verdict for a page."""
+    rows = []
+    for rule in document["rules"]:
+        filter_text = describe_filter(rule)
+        label = _describe_measure(rule)
+        rows.append(
+            RuleRow(
+                label=f"{label} ({filter_text})" if filter_text else label,
+                filter_text=filter_text,
+                verdict=rule["verdict"],
+                verdict_label=str(GateDecision(rule["verdict"]).label),
+                style=BADGE_STYLES[rule["verdict"]],
+                sentence=" ".join(_iter_sentences(rule)),
+                estimate=rule["estimate"],
+            )
+        )
+    return rows
+
+
+def describe_rule(rule: Mapping[str, Any]) -> str:
+    """Return a rule in words, such as "Coverage at least 0.9"."""
+    measure = get_measure(rule["measure"])
+    bound = rule[measure.bound]
+    template = _("%(measure)s: at least %(bound)s")
+    if measure.bound != AT_LEAST:
+        template = _("%(measure)s: at most %(bound)s")
+    number = format_count(bound) if measure.is_count else format_bound(bound)
+    text = template % {"measure": measure.label, "bound": number}
+    filter_text = describe_filter(rule)
+    return f"{text} ({filter_text})" if filter_text else text
+
+
+def describe_filter(rule: Mapping[str, Any]) -> str:
+    """Return the filter of a rule, as parameters with their values."""
+    parameters = parse_filter(rule.get("filter", {})).parameters
+    return ", ".join(f"{name}={value}" for name, value in parameters.items())
+
+
+def format_bound(bound: float) -> str:
+    """Return a floor with two decimals, or with three where it has more."""
+    return format_number(bound, 2 if round(bound, 2) == bound else DECIMALS)
+
+
+def _describe_measure(rule: Mapping[str, Any]) -> str:
+    measure = get_measure(rule["measure"])
+    if rule["name"] == rule["measure"]:
+        return str(measure.label)
+    return f"{measure.label}, {get_measure(rule['name']).label}"
+
+
+def _iter_sentences(rule: Mapping[str, Any]) -> Any:
+    estimate, measure = rule["estimate"], get_measure(rule["measure"])
+    if rule["measure"] == OPEN_ALERTS:
+        parameters = {"n": format_count(estimate["value"]), "most": format_count(rule["at_most"])}
+        yield _("%(n)s open; at most %(most)s may be.") % parameters
+        return
+    if estimate["value"] is None:
+        reason = estimate["reason"]
+        text = _REASONS.get(reason) or get_undefined_reason(reason)
+        yield _("No value: %(reason)s.") % {"reason": text}
+    else:
+        parameters = {
+            "value": format_number(estimate["value"], DECIMALS),
+            "low": format_number(estimate["low"], DECIMALS),
+            "high": format_number(estimate["high"], DECIMALS),
+            "floor": format_bound(rule[measure.bound]),
+        }
+        if estimate["low"] is None:
+            yield _("%(value)s, without an interval; the floor is %(floor)s.") % parameters
+        elif estimate["low"] == estimate["high"]:
+            yield _("%(value)s; the floor is %(floor)s.") % parameters
+        else:
+            template = _("%(value)s, between %(low)s and %(high)s; the floor is %(floor)s.")
+            yield template % parameters
+    n = rule["needed_items"]
+    if n:
+        yield ngettext(
+            "About %(n)s more item is needed.", "About %(n)s more items are needed.", n
+        ) % {"n": format_count(n)}

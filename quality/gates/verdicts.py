@@ -1,0 +1,159 @@
+"""Decide a gate at a moment, and describe the verdict as a signed document.
+
+The interval of an estimate is a confidence sequence (counts/confidence_sequences.py of
+metrics.agreement): a gate may be asked after every batch and still passes by luck in at most 5% of
+all cases.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from metrics.agreement.counts.confidence_sequences import widen_to_sequence
+from metrics.agreement.estimate import Value, build_proportion, wilson_interval
+from metrics.agreement.rater_quality.gold import compute_team_accuracy
+from metrics.agreement.sample_size import compute_items_until_verdict
+from metrics.reports.rating_history import HistoricalRatings
+from metrics.results.values import build_undefined_value
+from quality.models import Gate, GateDecision
+
+from . import signing
+from .inputs import GateInputs, merge_ratings
+from .measures import AT_MOST, COVERAGE, GOLD_ACCURACY, HEADLINE, LABEL_CERTAINTY, OPEN_ALERTS
+from .rules import Rule
+from .signing import Document
+
+FORMAT = 1
+EXACT_MEASURES = (COVERAGE, OPEN_ALERTS)
+
+
+def compute_document(
+    gate: Gate, moment: datetime.datetime, inputs: GateInputs | None = None
+) -> Document:
+    """Return the signed verdict on a gate at a moment, which must not be in the future.
+
+    The same ratings, scale, gold answers, decisions and alerts give the same document.
+    """
+    inputs = inputs or GateInputs(gate.question, moment)
+    rules = [Rule.from_stored(stored) for stored in gate.rules]
+    outcomes = [_judge_rule(rule, inputs) for rule in rules]
+    ratings = merge_ratings(list(_list_entering_ratings(rules, inputs)))
+    document = {
+        "format": FORMAT,
+        "project": gate.project_id,
+        "gate": gate.name,
+        "question": gate.question.key,
+        "verdict": combine_decisions(outcome["verdict"] for outcome in outcomes),
+        "rules": outcomes,
+        "as_of": format_moment(moment),
+        "scale_version": inputs.scale_version,
+        "n_ratings": len(ratings.rows),
+        "ratings_hash": ratings.compute_digest(),
+    }
+    return signing.get_signer().sign(document)
+
+
+def combine_decisions(decisions: Iterable[str]) -> str:
+    """Return the verdict of a gate: pass if all rules pass, fail if one fails."""
+    distinct = set(decisions)
+    if GateDecision.FAIL in distinct:
+        return GateDecision.FAIL.value
+    return (GateDecision.PASS if distinct == {GateDecision.PASS} else GateDecision.NOT_ENOUGH).value
+
+
+def format_moment(moment: datetime.datetime) -> str:
+    """Return a moment in UTC as the API writes times."""
+    return moment.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")
+
+
+def _judge_rule(rule: Rule, inputs: GateInputs) -> Document:
+    name, value = _compute_value(rule, inputs)
+    is_exact = rule.measure.name in EXACT_MEASURES
+    estimate = value if is_exact else _widen(value, rule)
+    low, high = estimate["low"], estimate["high"]
+    is_limit = rule.measure.bound == AT_MOST
+    if low is None or high is None:
+        decision = GateDecision.NOT_ENOUGH
+    elif high <= rule.bound if is_limit else low >= rule.bound:
+        decision = GateDecision.PASS
+    elif low > rule.bound if is_limit else high < rule.bound:
+        decision = GateDecision.FAIL
+    else:
+        decision = GateDecision.NOT_ENOUGH
+    needed_items = None
+    if rule.measure.name == COVERAGE and decision != GateDecision.PASS and value["n_items"]:
+        n_required = math.ceil(rule.bound * value["n_items"] - 1e-9)
+        needed_items = n_required - round((value["value"] or 0) * value["n_items"])
+    elif decision == GateDecision.NOT_ENOUGH:
+        needed_items = compute_items_until_verdict(value, rule.bound)
+    return {
+        **rule.stored,
+        "name": name,
+        "verdict": decision.value,
+        "estimate": {**estimate, "low_once": value["low"], "high_once": value["high"]},
+        "needed_items": needed_items,
+    }
+
+
+def _widen(value: Value, rule: Rule) -> Value:
+    """Return the value with the confidence sequence, inside the range of the measure."""
+    widened = widen_to_sequence(value)
+    if widened["low"] is not None:
+        widened["low"] = max(widened["low"], rule.measure.lowest)
+    return widened
+
+
+def _compute_value(rule: Rule, inputs: GateInputs) -> tuple[str, Value]:
+    """Return the name of what is measured, and its Value with the interval of one look."""
+    name = rule.measure.name
+    if name == GOLD_ACCURACY:
+        responses = inputs.list_gold_responses(rule.filter)
+        items, right = zip(*responses, strict=True) if responses else ((), ())
+        return name, compute_team_accuracy(right, items)
+    if name == LABEL_CERTAINTY:
+        return name, _compute_label_certainty(rule, inputs)
+    if name == COVERAGE:
+        covered = inputs.count_covered_items(rule.filter)
+        n = covered.n_items
+        share = covered.n_covered / n if n else None
+        interval = None if share is None else (share, share)
+        reason = None if n else "no_items"
+        return name, build_proportion(
+            share, interval, n_items=n, n_ratings=covered.n_ratings, reason=reason
+        )
+    if name == OPEN_ALERTS:
+        number = inputs.count_open_alerts()
+        return name, {**build_undefined_value(""), "value": number, "low": number, "high": number,
+                      "reason": None}  # fmt: skip
+    facts = inputs.get_agreement(rule.filter)
+    if facts is None:
+        return name, build_undefined_value("no_pairable_items")
+    name = facts.headline["name"] if name == HEADLINE else name
+    value: Any = facts.get_value(name)
+    return name, value
+
+
+def _compute_label_certainty(rule: Rule, inputs: GateInputs) -> Value:
+    labels = inputs.fit_labels(rule.filter)
+    n_items, n_ratings = len(labels.item), int(labels.ratings.sum())
+    if labels.confidence is None or not n_items:
+        reason = labels.reason or "no_confidence"
+        return build_proportion(None, None, n_items=n_items, n_ratings=n_ratings, reason=reason)
+    mean = float(labels.confidence.mean())
+    interval = wilson_interval(mean * n_items, n_items)
+    return build_proportion(mean, interval, n_items=n_items, n_ratings=n_ratings)
+
+
+def _list_entering_ratings(rules: list[Rule], inputs: GateInputs) -> Iterable[HistoricalRatings]:
+    """Yield the ratings and check answers that the rules are based on."""
+    measures_by_filter: dict[Any, set[str]] = {}
+    for rule in rules:
+        if rule.measure.name != OPEN_ALERTS:
+            measures_by_filter.setdefault(rule.filter, set()).add(rule.measure.name)
+    for rating_filter, names in measures_by_filter.items():
+        yield inputs.get_ratings(rating_filter)
+        if GOLD_ACCURACY in names:
+            yield inputs.get_check_answers(rating_filter)

@@ -1,0 +1,151 @@
+"""Pages of gates: the list, and one gate with its verdict and its rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from metrics.scale import QuestionScale
+from metrics.views.common.selection import Selection, find_selection
+from projects.models import Member
+from projects.permissions import get_project
+from quality.models import Gate
+
+from . import services, texts
+from .forms import GateForm, build_rule_forms
+
+LEAD, VIEWER = Member.Role.LEAD, Member.Role.VIEWER
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def list_gates(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show the gates of a project; a POST by a lead creates one of the selected question."""
+    is_post = request.method == "POST"
+    project = get_project(request.user, project_id, role=LEAD if is_post else VIEWER)
+    selection = find_selection(request, project)
+    if selection is None:
+        raise Http404(_("This project has no question yet."))
+    form = GateForm(request.POST or None)
+    rule_forms = build_rule_forms(selection.scale, data=request.POST or None)
+    if is_post and form.is_valid() and rule_forms.is_valid():
+        try:
+            gate = services.create_gate(
+                project=project,
+                question=selection.question,
+                name=form.cleaned_data["name"],
+                rules=[rule for row in rule_forms if (rule := row.build_rule()) is not None],
+                by=request.user,
+            )
+        except services.InvalidGate as error:
+            _add_errors(form, rule_forms, error)
+        else:
+            return redirect(_get_url("gate", gate))
+    context = {
+        "project": project,
+        "selection": selection,
+        "form": form,
+        "rule_forms": rule_forms,
+        "gates": [_build_row(gate) for gate in services.list_gates(project)],
+        "address": f"{reverse('gates', args=[project.pk])}?{_build_query(selection)}",
+    }
+    status = 400 if is_post else 200
+    return render(request, "quality/gates/list.html", context, status=status)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def show_gate(request: HttpRequest, project_id: int, gate_name: str) -> HttpResponse:
+    """Show a gate with its last verdict; a POST by a lead changes its name and rules."""
+    is_post = request.method == "POST"
+    project = get_project(request.user, project_id, role=LEAD if is_post else VIEWER)
+    gate = services.get_gate(project, gate_name)
+    form = GateForm(request.POST or None, initial={"name": gate.name})
+    scale = QuestionScale.for_question(gate.question)
+    rule_forms = build_rule_forms(scale, data=request.POST or None, gate=gate)
+    if is_post and form.is_valid() and rule_forms.is_valid():
+        try:
+            gate = services.change_gate(
+                gate=gate,
+                name=form.cleaned_data["name"],
+                rules=[rule for row in rule_forms if (rule := row.build_rule()) is not None],
+                by=request.user,
+            )
+        except services.InvalidGate as error:
+            _add_errors(form, rule_forms, error)
+        else:
+            messages.success(request, _("Saved."))
+            return redirect(_get_url("gate", gate))
+    badge_url = _get_url("gate_badge", gate)
+    context = {
+        "project": project,
+        "form": form,
+        "rule_forms": rule_forms,
+        "badge_url": badge_url,
+        "badge_address": request.build_absolute_uri(badge_url),
+        "verdict_address": request.build_absolute_uri(
+            reverse("api-gate-verdict", args=[project.pk, gate.name])
+        ),
+        "address": _get_url("gate", gate),
+        "delete_address": _get_url("gate_delete", gate),
+        **_build_row(gate),
+    }
+    status = 400 if is_post else 200
+    return render(request, "quality/gates/gate.html", context, status=status)
+
+
+@login_required
+@require_POST
+def delete_gate(request: HttpRequest, project_id: int, gate_name: str) -> HttpResponse:
+    """Delete a gate."""
+    project = get_project(request.user, project_id, role=LEAD)
+    services.delete_gate(gate=services.get_gate(project, gate_name), by=request.user)
+    messages.success(request, _("Gate deleted."))
+    return redirect("gates", project_id=project.pk)
+
+
+def _build_row(gate: Gate) -> Mapping[str, Any]:
+    """Return a gate with its rules in words and its last verdict, for a template."""
+    document = gate.document
+    return {
+        "gate": gate,
+        "url": _get_url("gate", gate),
+        "rules": [texts.describe_rule(rule) for rule in gate.rules],
+        "verdict_label": texts.get_verdict_label(gate),
+        "style": texts.BADGE_STYLES.get(gate.verdict, ""),
+        "summary": texts.describe_verdict(document) if document else "",
+        "rows": texts.build_rows(document) if document else [],
+        "document": document,
+        "decided_at": parse_datetime(document["as_of"]) if document else None,
+    }
+
+
+def _get_url(name: str, gate: Gate) -> str:
+    return reverse(name, args=[gate.project_id, gate.name])
+
+
+def _build_query(selection: Selection) -> str:
+    return urlencode({"question": selection.question.key})
+
+
+def _add_errors(form: GateForm, rule_forms: Any, error: services.InvalidGate) -> None:
+    """Show what is wrong with a gate at its fields. Empty rows have been left out of the rules."""
+    if "name" in error.fields:
+        form.add_error("name", error.fields["name"])
+    rules = error.fields.get("rules", {})
+    if isinstance(rules, str):
+        form.add_error(None, rules)
+        return
+    rows = [row for row in rule_forms if row.build_rule() is not None]
+    for index, errors in rules.items():
+        rows[int(index)].add_rule_errors(errors)

@@ -1,0 +1,71 @@
+"""API of the inbox: what needs a decision of the caller, in all projects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from core.api.pagination import PAGE_PARAMETER_NAMES, CursorKey, paginate
+from core.api.parameters import parse_query_parameters
+from core.api.schema import PAGE_PARAMETERS, build_page_serializer, describe_get
+from projects.api.base import ApiView, get_token_project_id
+
+from . import rows
+
+
+class InboxRowOut(serializers.Serializer):
+    project = serializers.IntegerField()
+    question = serializers.CharField(allow_null=True, help_text="null: of the whole project")
+    kind = serializers.ChoiceField(list(rows.ACTIONS))
+    text = serializers.CharField()
+    impact = serializers.FloatField(
+        help_text="Expected number of wrong labels that the decision can prevent; where that is"
+        " unknown, the number of people and things that wait"
+    )
+    url = serializers.URLField(help_text="Page on which it is decided")
+    created_at = serializers.DateTimeField(
+        allow_null=True, help_text="When the alert was raised; null for what is a number of things"
+    )
+
+
+class InboxView(ApiView):
+    @describe_get(
+        "listInbox",
+        "What needs a decision of the caller, most impact first",
+        build_page_serializer("Inbox", InboxRowOut),
+        PAGE_PARAMETERS,
+    )
+    def get(self, request: Request) -> Response:
+        """The decisions of the page Inbox, in all active projects of the caller."""
+        params = parse_query_parameters(request, PAGE_PARAMETER_NAMES)
+        token_project_id = get_token_project_id(request)
+        scope = rows.InboxScope.for_user(
+            request.user, None if token_project_id is None else [token_project_id]
+        )
+        decisions = rows.select_rows(scope).order_by(*rows.ORDER)
+
+        def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
+            start = after[0] if after and after[0] > 0 else 0
+            described = rows.describe_rows(list(decisions[start : start + size]))
+            return [
+                ((start + number,), _serialize_row(request, row))
+                for number, row in enumerate(described, start=1)
+            ]
+
+        return Response(paginate(request, params, key_length=1, read=read))
+
+
+def _serialize_row(request: Request, row: rows.InboxRow) -> dict[str, Any]:
+    question = row.alert.question if row.alert else row.question
+    return {
+        "project": row.project.pk,
+        "question": question.key if question else None,
+        "kind": row.stored.what,
+        "text": row.words,
+        "impact": row.stored.impact,
+        "url": request.build_absolute_uri(row.url),
+        "created_at": row.alert.created_at if row.alert else None,
+    }

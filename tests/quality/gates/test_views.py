@@ -1,0 +1,116 @@
+"""Pages of gates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from projects.models import Project, Question
+from quality import tasks
+from quality.gates import texts
+from quality.models import Gate
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def pages(project: Project, lead: Any) -> tuple[Client, str]:
+    client = Client()
+    client.force_login(lead)
+    return client, f"/projects/{project.pk}/gates/"
+
+
+def build_form(*rules: tuple[str, str, str], name: str = "release", initial: int = 0) -> Any:
+    data = {
+        "name": name, "rules-TOTAL_FORMS": len(rules) + 1, "rules-INITIAL_FORMS": initial,
+    }  # fmt: skip
+    for index, values in enumerate([*rules, ("", "", "")]):
+        for field, value in zip(("measure", "bound", "filter"), values, strict=True):
+            data[f"rules-{index}-{field}"] = value
+    return data
+
+
+def test_lead_creates_changes_and_deletes_a_gate(
+    question: Question, pages: tuple[Client, str], rate_alike: Callable[..., None]
+) -> None:
+    client, url = pages
+    rate_alike(40)
+    assert "No gates yet" in client.get(url).content.decode()
+    rules = (("gwet_ac1", "0.6", "kind=human&exclude=zoe"), ("open_alerts", "0", ""))
+    response = client.post(url, build_form(*rules))
+    assert response.status_code == 400
+    assert "there is: ann, ben" in response.content.decode()
+    rules = (("gwet_ac1", "0.6", "kind=human&exclude=ben"), ("open_alerts", "0", ""))
+    response = client.post(url, build_form(*rules))
+    assert (response.status_code, response["Location"]) == (302, f"{url}release/")
+    gate = Gate.objects.get()
+    assert gate.rules == [
+        {"measure": "gwet_ac1", "at_least": 0.6, "filter": {"kind": "human", "exclude": "ben"}},
+        {"measure": "open_alerts", "at_most": 0},
+    ]
+    assert "A worker decides" in client.get(f"{url}release/").content.decode()
+    tasks.sweep_gates()
+    page = client.get(f"{url}release/").content.decode()
+    assert "No value: no item has two ratings" in page
+    assert "0 open; at most 0 may be." in page
+    assert 'value="kind=human&amp;exclude=ben"' in page
+    changed = build_form(("gwet_ac1", "0.6", ""), name="nightly", initial=2)
+    assert client.post(f"{url}release/", changed)["Location"] == f"{url}nightly/"
+    tasks.sweep_gates()
+    page = client.get(url).content.decode()
+    assert "Passed" in page
+    assert "Gwet’s AC1: at least 0.60" in page
+    assert client.post(f"{url}nightly/delete/").status_code == 302
+    assert not Gate.objects.exists()
+
+
+def test_form_shows_errors_at_their_rows(question: Question, pages: tuple[Client, str]) -> None:
+    client, url = pages
+    for form, message in (
+        (build_form(), "at least one rule"),
+        (build_form(("coverage", "1.5", "")), "a number from 0 to 1"),
+        (build_form(("coverage", "", "")), "a number from 0 to 1"),
+        (build_form(("", "0.5", "")), "missing; one of"),
+        (build_form(("icc1", "0.5", "")), "icc1 is not one of the available choices"),
+        (build_form(("coverage", "0.5", ""), name="a/b"), "no slash"),
+    ):
+        response = client.post(url, form)
+        assert response.status_code == 400
+        assert message in response.content.decode()
+    assert not Gate.objects.exists()
+
+
+def test_viewer_sees_no_forms(
+    question: Question, project: Project, create_gate: Any, viewer: Any, annotator: Any
+) -> None:
+    create_gate({"measure": "coverage", "at_least": 0.5})
+    client = Client()
+    client.force_login(viewer)
+    url = f"/projects/{project.pk}/gates/"
+    for path in (url, f"{url}release/"):
+        page = client.get(path)
+        assert page.status_code == 200
+        assert "rules-TOTAL_FORMS" not in page.content.decode()
+        assert client.post(path).status_code == 403
+    assert client.post(f"{url}release/delete/").status_code == 403
+    client.force_login(annotator)
+    assert client.get(url).status_code == 403
+
+
+def test_sentence_of_a_verdict_says_how_many_items_are_missing() -> None:
+    estimate = {"value": 0.7, "low": 0.5, "high": 0.8, "reason": None}
+    rule = {
+        "measure": "headline", "name": "fleiss_kappa", "at_least": 0.6, "verdict": "not_enough",
+        "estimate": estimate, "needed_items": 1_460,
+    }  # fmt: skip
+    document = {"gate": "release", "verdict": "not_enough", "rules": [rule]}
+    assert texts.describe_verdict(document) == (
+        "The gate “release” is undecided: about 1,460 more items are needed."
+    )
+    assert texts.list_sentences(document) == [
+        "Headline coefficient, Fleiss’ kappa: 0.700, between 0.500 and 0.800; the floor is 0.60."
+        " About 1,460 more items are needed."
+    ]
