@@ -26,7 +26,8 @@ _SUSPICIOUS_ESCAPES = re.compile(r"\\u(0000|[dD][89a-fA-F])")
 _NUL_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 WHITESPACE = re.compile("[ \t\r\n\ufeff]*")
 
-Record = tuple[int, dict[str, Any]]  # line, object
+JsonObject = dict[str, Any]
+Record = tuple[int, JsonObject]  # line, object
 
 
 class JsonStream:
@@ -226,7 +227,7 @@ def _reject_invalid_text(value: Any, line: int) -> None:
         raise UnreadableFileError("surrogate", line=line, value=excerpt) from None
 
 
-def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object(pairs: list[tuple[str, Any]]) -> JsonObject:
     """Return the pairs as a dictionary; raise ValueError if a name occurs twice."""
     fields = dict(pairs)
     if len(fields) != len(pairs):

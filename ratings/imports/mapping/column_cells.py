@@ -139,7 +139,7 @@ def find_computed_column(columns: Mapping[int, ColumnCells]) -> int | None:
     It says whether they are equal, or has their difference, sum or mean. The last such column
     counts, because results are written behind what they are computed from.
     """
-    for index in reversed(columns):
+    for index in sorted(columns, reverse=True):
         others = [column for other, column in columns.items() if other != index]
         if len(others) >= 2 and _is_computed_from(columns[index], others):
             return index

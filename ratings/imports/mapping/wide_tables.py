@@ -348,7 +348,7 @@ class WideTables(LabelAndItemColumns):
         if not self.has_content:
             guess.excluded_columns, guess.attribute_columns = [], list(guess.excluded_columns)
             guess.doubt = "no_labels"
-            guess.doubtful_columns = free
+            guess.doubtful_columns = list(free)
         else:
             guess.attribute_columns = [
                 index

@@ -180,7 +180,8 @@ class InspectSource(NestedSource):
         yield from _parse_values(line, key, value, rater=scorer, name=name, comment=comment)
         for edit in history[1:]:
             provenance = edit.get("provenance")
-            author = to_text(provenance.get("author")) if isinstance(provenance, dict) else ""
+            provenance = provenance if isinstance(provenance, dict) else {}
+            author = to_text(provenance.get("author"))
             if edit.get("value") not in (None, "UNCHANGED") and author:
                 rated_at = parse_time(provenance.get("timestamp"))
                 yield from _parse_values(

@@ -13,7 +13,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from ratings.imports.decoding.encodings import PROVISIONAL_ENCODING
-from ratings.imports.decoding.json_stream import JsonStream
+from ratings.imports.decoding.json_stream import JsonObject, JsonStream
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
@@ -25,8 +25,6 @@ from .csv_records import MAX_COLUMNS
 
 HEADER_RECORDS = 1000  # first records, whose fields are the columns
 MAX_DEPTH = 4  # levels of objects that become columns; deeper objects stay one cell
-
-JsonObject = dict[str, Any]
 
 
 class JsonSource(TableSource):

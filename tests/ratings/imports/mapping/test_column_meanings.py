@@ -217,7 +217,7 @@ REFUSED = {
     "models that answered a prompt": (
         "prompt,model,annotator,score\n"
         + "".join(
-            f"{LONG.format(n)},{model},{rater},{n % 3}\n"
+            f"{LONG.format(n)},{model},{rater},{(n + len(model) + (rater == 'a')) % 3}\n"
             for n in range(4)
             for model in ("gpt", "claude")
             for rater in "ab"

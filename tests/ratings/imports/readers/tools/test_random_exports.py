@@ -262,6 +262,24 @@ def write_label_lists(answers: Sequence[Answer]) -> str:
     )  # fmt: skip
 
 
+def write_inspect(answers: Sequence[Answer]) -> str:
+    samples = [
+        {"id": item, "epoch": 1, "input": item, "scores": {
+            a.rater: {"value": list(a.labels)} for a in group}}
+        for item, group in group_by_item(answers).items()
+    ]  # fmt: skip
+    return json.dumps({"status": "success", "eval": {"task": "t"}, "samples": samples})
+
+
+def write_braintrust(answers: Sequence[Answer]) -> str:
+    return write_lines(
+        [
+            {"id": item, "input": item, "scores": {a.rater: list(a.labels) for a in group}}
+            for item, group in group_by_item(answers).items()
+        ]
+    )
+
+
 def write_judge(answers: Sequence[Answer]) -> str:
     return write_lines(
         [{"item_id": a.item, "model": a.rater, "label": list(a.labels)} for a in answers]
@@ -307,6 +325,8 @@ WRITERS: dict[str, Callable[[Sequence[Answer]], str]] = {
 }
 # Prolific's list has no answers at all.
 WITHOUT_ANSWERS = {"prolific"}
+# Their graders only say whether an output passed (see test_evaluation_logs).
+PASS_OR_FAIL = {"promptfoo", "openai_evals"}
 # These write a single answer alone; the other answers are not in the file.
 SINGLE_ONLY = {"toloka", "rayyan", "redcap"}
 # One label of several in a file of this program is a label.
@@ -316,7 +336,8 @@ OTHER_RATERS = {"redcap", "cvat", "qualtrics"}
 
 
 def test_every_reader_has_a_writer() -> None:
-    assert WRITERS.keys() == SOURCES.keys() - set(TABLE_SOURCES) - WITHOUT_ANSWERS
+    others = {*TABLE_SOURCES, *WITHOUT_ANSWERS, *PASS_OR_FAIL}
+    assert WRITERS.keys() == SOURCES.keys() - others
 
 
 @pytest.mark.parametrize("name", WRITERS)
