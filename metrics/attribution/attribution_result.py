@@ -100,7 +100,7 @@ def compute_attribution(
             rater = entry["name"]
             entry["bias"] = [biases.get((rater, 0)), biases.get((rater, 1))]
         found_shifts = _list_bias_shifts(ratings, period, scale)
-    attributes = []
+    attributes: list[Entry] = []
     for attribute, values, group in _group_by_attributes(items, ratings["item"]):
         entries = build_entries(partial(_leave_out_groups, group), values)
         attributes.append({"name": attribute, "values": sorted(entries, key=_get_sort_key)})

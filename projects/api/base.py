@@ -6,7 +6,6 @@ import functools
 import hashlib
 from typing import Any
 
-from django.http import HttpResponseBase
 from django.utils.cache import get_conditional_response
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -30,9 +29,7 @@ class ApiView(APIView):
     # OPTIONS is not offered: the schema describes everything.
     http_method_names = ["get", "head", "post", "patch", "delete"]
 
-    def finalize_response(
-        self, request: Request, response: Any, *args: Any, **kwargs: Any
-    ) -> HttpResponseBase:
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         """Give responses to GET an ETag, and respond with 304 to a client that has the same."""
         response = super().finalize_response(request, response, *args, **kwargs)
         if request.method not in ("GET", "HEAD") or response.status_code != 200:

@@ -292,10 +292,9 @@ def list_reasons(
         share = repeats.same / repeats.n, repeats.low, repeats.high, repeats.n
         reasons.append(StatusReason(ReasonCode.SELF, RaterStatus.CHECK, *share))
     if failed_exam is not None:
-        share = failed_exam.n_right / failed_exam.n_answers if failed_exam.n_answers else None
-        reasons.append(
-            StatusReason(ReasonCode.EXAM, RaterStatus.CHECK, share, n=failed_exam.n_answers)
-        )
+        n_right, n_answers = failed_exam.n_right, failed_exam.n_answers
+        accuracy = n_right / n_answers if n_answers else None
+        reasons.append(StatusReason(ReasonCode.EXAM, RaterStatus.CHECK, accuracy, n=n_answers))
     if not has_enough_items(peers):
         n_items = peers["n_items"] or 0
         reasons.append(StatusReason(ReasonCode.NOT_ENOUGH, RaterStatus.UNKNOWN, n=n_items))

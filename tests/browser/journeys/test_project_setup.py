@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Dialog, Page, expect
 
 from projects.models import Project
 from tests.cast import PASSWORD
@@ -173,8 +173,13 @@ def test_leaving_unsaved_changes_is_warned_of(open_browser, project):
     expect(state).to_have_text("")
     page.get_by_label("Name", exact=True).fill("Films")
     expect(state).to_have_text("Unsaved changes")
-    shown_dialogs = []
-    page.once("dialog", lambda dialog: (shown_dialogs.append(dialog.type), dialog.dismiss()))
+    shown_dialogs: list[str] = []
+
+    def dismiss(dialog: Dialog) -> None:
+        shown_dialogs.append(dialog.type)
+        dialog.dismiss()
+
+    page.once("dialog", dismiss)
     page.get_by_role("link", name="Quality checks").click()
     expect(page.get_by_label("Name", exact=True)).to_have_value("Films")
     assert shown_dialogs == ["beforeunload"]

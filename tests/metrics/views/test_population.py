@@ -61,8 +61,7 @@ def compute(question: Question, client: Any, kinds: tuple[str, ...]) -> None:
     for kind in kinds:
         for page in PAGES:
             get_page(client, question, page, kind)
-    while FILTERED_RESULT_JOB.sweep():
-        pass
+    FILTERED_RESULT_JOB.sweep()
 
 
 def get_page(client: Any, question: Question, page: str, kind: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from typing import Any
 
 import pytest
 from django.contrib.messages import get_messages
@@ -354,9 +355,9 @@ def test_a_tab_of_the_settings_saves_its_own_fields_alone(
         time_zone="Asia/Tokyo",
     )
     own = set(page.context["form"].fields)
-    before = Project.objects.values().get()
+    before: dict[str, Any] = dict(Project.objects.values().get())
     assert post_to_project(f"settings/{tab}", form).status_code == 302
-    after = Project.objects.values().get()
+    after: dict[str, Any] = dict(Project.objects.values().get())
     changed = {name for name in before if before[name] != after[name]}
     assert changed
     assert changed <= own | {"guidelines_version"}

@@ -151,7 +151,10 @@ def test_signature_is_verified_with_the_published_key(
     body = json.loads(api.get(f"{gates_url}release/verdict/").content)
     assert len(body["ratings_hash"]) == 64
     verify(body)
-    for change in ({"verdict": "pass"}, {"as_of": "2026-01-01T00:00:00Z"}, {"rules": []}):
+    changes: list[dict[str, Any]] = [
+        {"verdict": "pass"}, {"as_of": "2026-01-01T00:00:00Z"}, {"rules": []},
+    ]  # fmt: skip
+    for change in changes:
         with pytest.raises(InvalidSignature):
             verify({**body, **change})
     (key,) = Client().get("/.well-known/jwks.json").json()["keys"]
@@ -199,7 +202,7 @@ def test_renamed_rater_is_renamed_in_rules(
     create_gate({**RULE, "filter": {"exclude": "ann", "kind": "human"}}, RULE)
     Gate.objects.update(document={"key": "ann"})
     with transaction.atomic():
-        hooks.notify_raters_renamed(project.pk, {"ann": "rater-1"})
+        hooks.RATERS_RENAMED.call(project.pk, {"ann": "rater-1"})
     gate = Gate.objects.get()
     assert gate.rules == [{**RULE, "filter": {"exclude": ["rater-1"], "kind": "human"}}, RULE]
     assert gate.document is None

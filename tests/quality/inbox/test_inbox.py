@@ -216,7 +216,9 @@ def test_alerts_are_snoozed_and_investigated_from_the_inbox(
     post("/inbox/alerts/", {"do": "investigate", "alert": [alert.pk]})
     alert.refresh_from_db()
     assert alert.state == AlertState.ACKNOWLEDGED
-    assert alert.steps.last().by == lead
+    step = alert.steps.last()
+    assert step is not None
+    assert step.by == lead
     assert post("/inbox/alerts/", {"do": "odd"}).status_code == 400
 
 
