@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -45,7 +45,7 @@ def system_status(request: HttpRequest) -> HttpResponse:
     return render(request, "agreement_site/system_status.html", context)
 
 
-def _iter_rows(status: dict[str, Any], now: datetime.datetime) -> Iterator[tuple[str, str]]:
+def _iter_rows(status: Mapping[str, Any], now: datetime.datetime) -> Iterator[tuple[str, str]]:
     """Yield the label and the text of each detail."""
     version = ".".join(map(str, connection.get_database_version()))
     yield _("Release"), status["release"]
@@ -72,7 +72,7 @@ def _iter_rows(status: dict[str, Any], now: datetime.datetime) -> Iterator[tuple
         yield _("Worker"), _("none has checked for work in the last hour")
 
 
-def _describe_uncounted(status: dict[str, Any], now: datetime.datetime) -> str:
+def _describe_uncounted(status: Mapping[str, Any], now: datetime.datetime) -> str:
     n_ratings, seconds = format_count(status["uncounted"]), status["oldest_uncounted_seconds"]
     if seconds is None:
         return n_ratings
@@ -80,7 +80,7 @@ def _describe_uncounted(status: dict[str, Any], now: datetime.datetime) -> str:
     return mark_safe(f"{n_ratings} ({oldest})")  # noqa: S308 (a number, a translation and a time)
 
 
-def _describe_audit(audit: dict[str, Any] | None, now: datetime.datetime) -> str:
+def _describe_audit(audit: Mapping[str, Any] | None, now: datetime.datetime) -> str:
     if not audit:
         return _("none yet")
     n_different = audit["questions_that_differ"]

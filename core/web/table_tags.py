@@ -258,7 +258,7 @@ def span(
 ) -> SafeString:
     """Render a <span> with these attributes, of which a file has the text."""
     if tables.is_exporting():
-        return conditional_escape(content)
+        return conditional_escape(str(content))
     all_attributes = _render_attributes({"class": css_class, **attributes})
     return format_html(f"<{tag}{{}}>{{}}</{tag}>", all_attributes, content)
 

@@ -25,10 +25,8 @@ from metrics.views.common import (
     display_names,
     getting_started,
     number_formats,
-    population,
 )
 from metrics.views.common.getting_started import SetupStep
-from metrics.views.common.selection import Selection
 from metrics.views.reports.document import EstimateCell
 from projects.models import Item, Project
 from ratings.items import content
@@ -63,16 +61,9 @@ def undefined_reason(estimate: Estimate | None) -> str | Promise:
     return display_names.get_undefined_reason(estimate.get("reason") if estimate else None)
 
 
-def export_estimate(value: Estimate | None, _signed: bool = False) -> Interval:
-    """Return an estimate with its interval, or why it has no value."""
-    if not value or value.get("value") is None:
-        return Interval(None, None, None, str(undefined_reason(value)))
-    return Interval(value["value"], value.get("low"), value.get("high"))
-
-
 @register.filter("estimate")
 @register.simple_tag(name="estimate")
-@export_as(export_estimate)
+@export_as(number_formats.export_estimate)
 def render_estimate(value: Estimate | None, signed: bool = False) -> SafeString:
     """Render an estimate: value and interval, or a dash with the reason as its title."""
     if not value or value.get("value") is None:
@@ -92,7 +83,7 @@ def render_estimate(value: Estimate | None, signed: bool = False) -> SafeString:
 
 
 @register.filter
-@export_as(export_estimate)
+@export_as(number_formats.export_estimate)
 def estimate_or_reason(value: Estimate) -> SafeString:
     """Render an estimate, or why it has no value."""
     if value.get("value") is None:
@@ -100,37 +91,24 @@ def estimate_or_reason(value: Estimate) -> SafeString:
     return render_estimate(value)
 
 
-def export_estimate_if_any(value: Estimate | None, _signed: bool = False) -> Interval | None:
-    """Return an estimate with its interval, if there is one."""
-    return export_estimate(value) if value else None
-
-
 @register.filter
-@export_as(export_estimate_if_any)
+@export_as(number_formats.export_estimate_if_any)
 def estimate_or_dash(value: Estimate | None, signed: bool = False) -> SafeString:
     """Render an estimate, or a dash."""
     return render_estimate(value, signed) if value else SafeString("–")
 
 
-def export_bounds(value: Any) -> Interval:
-    """Return an interval without its value."""
-    low, high = (
-        (value["low"], value["high"]) if isinstance(value, Mapping) else (value.low, value.high)
-    )
-    return Interval(None, low, high)
-
-
 @register.filter
-@export_as(export_bounds)
+@export_as(number_formats.export_bounds)
 def bounds(value: Any) -> str:
     """Format an interval that has both ends, like [0.38, 0.48]."""
-    interval = export_bounds(value)
+    interval = number_formats.export_bounds(value)
     return number_formats.format_interval({"low": interval.low, "high": interval.high})
 
 
 def export_report_cell(cell: str | EstimateCell) -> str | Interval:
     """Return a cell of a report's table; an estimate with its interval."""
-    return export_estimate(cell.estimate) if isinstance(cell, EstimateCell) else cell
+    return number_formats.export_estimate(cell.estimate) if isinstance(cell, EstimateCell) else cell
 
 
 @register.filter
@@ -340,14 +318,9 @@ def get_item(mapping: Mapping[str, Any] | None, key: str) -> Any:
     return (mapping or {}).get(key)
 
 
-def export_category_counts(counts: Sequence[tuple[str, int]]) -> str:
-    """Return counts by category: "minor 3, major 1"."""
-    return ", ".join(f"{label} {n}" for label, n in counts)
-
-
 @register.filter
 @register.simple_tag
-@export_as(export_category_counts)
+@export_as(number_formats.export_category_counts)
 def category_counts(counts: Sequence[tuple[str, int]]) -> SafeString:
     """Render counts by category: "minor 3, major 1"."""
     return format_html_join(
@@ -402,19 +375,3 @@ def item_label(item: Item) -> SafeString | str:
     if tables.is_exporting():
         return item.key
     return content.render_inline(item.body, item.key) or item.key
-
-
-@register.simple_tag
-def population_badge(selection: Selection, people_only: bool = True) -> SafeString:
-    """Return a badge that says whose ratings a part of a page shows.
-
-    Only where both people and models rate and the page shows both; ``people_only``: the part leaves
-    the models out, unless the lead pooled them.
-    """
-    if not population.is_mixed(selection):
-        return SafeString("")
-    only_people = people_only and selection.headline["population"] == population.PEOPLE
-    name = population.PEOPLE if only_people else population.ALL
-    return format_html(
-        '<span class="badge" data-population="{}">{}</span>', name, population.LABELS[name]
-    )

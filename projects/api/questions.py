@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
@@ -113,7 +114,7 @@ def _get_question_or_404(project: Project, key: str) -> Question:
     return question
 
 
-def _change_categories(question: Question, data: dict[str, Any], *, by: Any) -> None:
+def _change_categories(question: Question, data: Mapping[str, Any], *, by: Any) -> None:
     """Set the scale and the categories of a PATCH; those of either that it lacks stay."""
     existing = {category.label: category for category in question.active_categories()}
     categories = (
@@ -134,7 +135,7 @@ def _change_categories(question: Question, data: dict[str, Any], *, by: Any) -> 
 
 
 def _match_category(
-    fields: dict[str, Any], existing: dict[str, Category]
+    fields: Mapping[str, Any], existing: Mapping[str, Category]
 ) -> tuple[int | None, NewCategory]:
     """Return the code of an existing category, or None for a new one, and its values."""
     earlier_label = fields.get("renames")

@@ -1,4 +1,4 @@
-"""What programs that poll rely on: ETags, times of changes, filters, and the index."""
+"""Test the API for programs that poll: ETags, times of changes, filters, and the index."""
 
 from __future__ import annotations
 

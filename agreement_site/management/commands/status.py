@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.management.base import (
@@ -38,7 +39,7 @@ class Command(BaseCommand):
             raise CommandError("; ".join(status["problems"]), returncode=1)
 
 
-def format_audit(audit: dict[str, Any] | None) -> str:
+def format_audit(audit: Mapping[str, Any] | None) -> str:
     if audit is None:
         return "-"
     outcome = (
@@ -49,7 +50,7 @@ def format_audit(audit: dict[str, Any] | None) -> str:
     return f"{audit['seconds_ago']:.0f} s ago, {outcome}"
 
 
-def format_lines(status: dict[str, Any]) -> list[str]:
+def format_lines(status: Mapping[str, Any]) -> list[str]:
     oldest = status["oldest_uncounted_seconds"]
     return [
         f"Release               {status['release']}; schema {status['schema']}",

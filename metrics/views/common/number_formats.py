@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.utils.formats import number_format
@@ -15,6 +15,8 @@ from django.utils.translation import get_language
 
 from core.web import tables
 from core.web.tables import Interval, export_as
+
+from . import display_names
 
 Estimate = Mapping[str, Any]
 
@@ -95,3 +97,30 @@ def format_interval_in(estimate: Estimate, language: str | None) -> str:
         if low is None or high is None
         else f"[{format_number_in(low, 2, language)}, {format_number_in(high, 2, language)}]"
     )
+
+
+def export_estimate(value: Estimate | None, _signed: bool = False) -> Interval:
+    """Return an estimate with its interval, or why it has no value."""
+    if not value or value.get("value") is None:
+        return Interval(
+            None, None, None, str(display_names.get_undefined_reason((value or {}).get("reason")))
+        )
+    return Interval(value["value"], value.get("low"), value.get("high"))
+
+
+def export_estimate_if_any(value: Estimate | None, _signed: bool = False) -> Interval | None:
+    """Return an estimate with its interval, if there is one."""
+    return export_estimate(value) if value else None
+
+
+def export_bounds(value: Any) -> Interval:
+    """Return an interval without its value."""
+    low, high = (
+        (value["low"], value["high"]) if isinstance(value, Mapping) else (value.low, value.high)
+    )
+    return Interval(None, low, high)
+
+
+def export_category_counts(counts: Sequence[tuple[str, int]]) -> str:
+    """Return counts by category: "minor 3, major 1"."""
+    return ", ".join(f"{label} {n}" for label, n in counts)

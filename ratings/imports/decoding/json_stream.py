@@ -26,6 +26,8 @@ _SUSPICIOUS_ESCAPES = re.compile(r"\\u(0000|[dD][89a-fA-F])")
 _NUL_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 WHITESPACE = re.compile("[ \t\r\n\ufeff]*")
 
+Record = tuple[int, dict[str, Any]]  # line, object
+
 
 class JsonStream:
     """Iterates over (line, record) of a file.
@@ -48,7 +50,7 @@ class JsonStream:
     def bytes_read(self) -> int:
         return self.chunks.bytes_read
 
-    def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def __iter__(self) -> Iterator[Record]:
         self.remaining_chunks = iter(self.chunks)
         char = self._peek_after_whitespace()
         if char == "[":
@@ -58,7 +60,7 @@ class JsonStream:
             yield self._read_record()
             char = self._peek_after_whitespace()
 
-    def iter_nested(self, path: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    def iter_nested(self, path: Sequence[str]) -> Iterator[Record]:
         """Yield (line, record) of a list inside of the only object of the file.
 
         ``path`` are the names of the fields that lead to it. The other fields are read over.
@@ -67,7 +69,7 @@ class JsonStream:
         if self._peek_after_whitespace() == "{":
             yield from self._iter_nested_fields(path)
 
-    def _iter_nested_fields(self, path: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _iter_nested_fields(self, path: Sequence[str]) -> Iterator[Record]:
         """Yield the records below the object that begins at ``position``."""
         self._advance(1)
         while self._peek_after_whitespace() == '"':
@@ -88,13 +90,13 @@ class JsonStream:
             raise self._build_syntax_error("the name of a field is missing")
         self._advance(1)
 
-    def _iter_list(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _iter_list(self) -> Iterator[Record]:
         """Yield the records of a list."""
         yield from self._iter_elements()
         if self._peek_after_whitespace():
             raise self._build_syntax_error("there is something behind the end of the list")
 
-    def _iter_elements(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _iter_elements(self) -> Iterator[Record]:
         """Yield the records up to the end of the list that begins at ``position``."""
         self._advance(1)
         char = self._peek_after_whitespace()
@@ -110,7 +112,7 @@ class JsonStream:
                 raise self._build_syntax_error("a comma is missing between two records")
         self._advance(1)
 
-    def _read_record(self) -> tuple[int, dict[str, Any]]:
+    def _read_record(self) -> Record:
         """Return (line, record) for the object that begins at ``position``."""
         if (char := self.text[self.position]) != "{":
             excerpt = self.text[self.position : self.position + 40].split("\n")[0]

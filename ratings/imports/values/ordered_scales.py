@@ -22,6 +22,8 @@ very low|low|moderate|medium|high|very high|critical
 
 very negative|negative|neutral|mixed|positive|very positive
 
+very neg|neg|neu/neut/neutral|mixed|pos|very pos
+
 never|almost never/hardly ever/very rarely|rarely/seldom|occasionally/now and then|sometimes|
 regularly|often/frequently|very often|usually/mostly/most of the time|almost always/
 nearly always|always/all the time

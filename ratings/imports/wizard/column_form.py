@@ -322,7 +322,8 @@ def _build_initial(run: ImportRun, mapping: ImportMapping, head: TableHead) -> d
     """Return the initial values of the form."""
     questions = list(run.project.questions.all()) if run.project else []
     label_at, key_at = mapping.columns.get("label"), mapping.columns.get("question")
-    name = head.names[label_at] if label_at is not None and label_at < len(head.names) else ""
+    has_name = mapping.layout == "long" and label_at is not None and label_at < len(head.names)
+    name = head.names[label_at] if has_name and label_at is not None else ""
     key = mapping.question_key or slugify(name) or "label"
     if key_at is not None and not mapping.question_key:
         # An export of Concord has the question of each row.

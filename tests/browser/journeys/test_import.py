@@ -93,7 +93,7 @@ def test_only_the_fields_of_the_layout_are_shown(open_page: Any, project: Any) -
     upload(page, ROWS)
     expect(page.get_by_label("Comment")).to_be_visible()
     expect(page.get_by_label("Columns that are not imported")).to_be_hidden()
-    page.get_by_label("a column for each rater").check()
+    page.get_by_label("one row for each item: a column for each rater").check()
     expect(page.get_by_label("Comment")).to_be_hidden()
     expect(page.get_by_label("Columns that are not imported")).to_be_visible()
     heading = page.get_by_role("heading", name="Destination")

@@ -2,35 +2,71 @@
 
 A new page is tested without any change here; page_catalogue.py has what must be known about
 it. The pages are in English, light, on a desktop and in Chinese, dark, on a phone; `make
-pages` checks all eight variants.
+pages` checks all eight variants. Each part of the pages is a test of its own, so that test
+processes share the work; a process creates the sample world once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from django.test import override_settings
+from django.test import TransactionTestCase, override_settings
 from playwright.sync_api import Browser
+from pytest_django.live_server_helper import LiveServer
 
 from tests.browser import page_catalogue
 from tests.browser.page_checks import DESKTOP, PHONE, PageVariant, find_page_problems
+from tests.database_cleanup import empty_tables
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.timeout(600),
+    pytest.mark.timeout(300),
 ]
 
-
 VARIANTS = [PageVariant("en-GB", ("light",), DESKTOP), PageVariant("zh-CN", ("dark",), PHONE)]
+N_PARTS = 4
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.locale)
-def test_pages_have_no_problems(variant: PageVariant, browser: Browser, live_server: Any) -> None:
-    with override_settings(**page_catalogue.SITE_SETTINGS):
+@dataclass(frozen=True)
+class ServedWorld:
+    """The sample world, the visits of all its pages, and the URL of a server of them."""
+
+    world: page_catalogue.SampleWorld
+    visits: Sequence[page_catalogue.PageVisit]
+    url: str
+
+
+@pytest.fixture(scope="module")
+def served_world(django_db_setup: None, django_db_blocker: Any) -> Iterator[ServedWorld]:
+    """Create and serve the sample world once: visits do not change it, so no test empties the tables."""
+    with (
+        django_db_blocker.unblock(),
+        override_settings(**page_catalogue.SITE_SETTINGS),
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda test_case: None)
         world = page_catalogue.create_sample_world()
         visits = list(page_catalogue.iter_visits(world))
-        assert len(visits) > 100
-        problems = list(find_page_problems(browser, live_server.url, world, visits, variant))
+        server = LiveServer("localhost")
+        try:
+            yield ServedWorld(world, visits, server.url)
+        finally:
+            server.stop()
+            empty_tables()
+
+
+@pytest.mark.parametrize("part", range(N_PARTS))
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.locale)
+def test_pages_have_no_problems(
+    variant: PageVariant, part: int, browser: Browser, served_world: ServedWorld
+) -> None:
+    assert len(served_world.visits) > 100
+    visits = served_world.visits[part::N_PARTS]
+    problems = list(
+        find_page_problems(browser, served_world.url, served_world.world, visits, variant)
+    )
     assert problems == [], "\n".join(problems)

@@ -153,7 +153,7 @@ def test_rows_of_one_question(write_file, capsys):
             [],
             "Line 2: 'yesterday' isn't an ISO 8601 time",
         ),
-        ('item,rater,label\na,b,"x\n', [], "Line 2: A cell that begins with a quotation mark"),
+        ('item,rater,label\na,b,"x\n', [], "Line 2: The cell that begins with a quotation mark"),
         ("item,rater,label\na,b,x\0\n", [], "Line 2: There is a NUL character"),
         (
             format_csv(ROWS),

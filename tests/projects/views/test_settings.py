@@ -385,7 +385,7 @@ def test_question_page_saves_all_its_parts_or_none(save_question, question):
 
 def test_saving_an_unchanged_question_says_so(save_question, question):
     messages = [str(message) for message in get_messages(save_question().wsgi_request)]
-    assert messages == ["Nothing to save: no change was made."]
+    assert messages == ["Nothing to save: nothing has changed."]
     question.refresh_from_db()
     assert question.scale_version == 1
     assert not ScaleVersion.objects.exists()

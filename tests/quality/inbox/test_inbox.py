@@ -229,7 +229,7 @@ def test_annotators_have_no_inbox(project: Any, client_for: Any, annotator: User
 def test_inbox_by_api_equals_the_page(site: dict[str, Project], lead: User, api_for: Any) -> None:
     """The same decisions in the same order, with addresses that open."""
     scope = rows.InboxScope.for_user(lead)
-    shown = rows.describe_rows(list(rows.select_rows(scope).order_by(*rows.ORDER)))
+    shown_rows = rows.describe_rows(list(rows.select_rows(scope).order_by(*rows.ORDER)))
     api = api_for(lead)
     listed, address = [], "/api/v1/inbox/?page_size=2"
     while address:
@@ -237,7 +237,7 @@ def test_inbox_by_api_equals_the_page(site: dict[str, Project], lead: User, api_
         listed += page["results"]
         address = page["next"]
     assert [(row["project"], row["kind"], row["text"], row["impact"]) for row in listed] == [
-        (row.project.pk, row.stored.what, row.words, row.stored.impact) for row in shown
+        (row.project.pk, row.stored.what, row.words, row.stored.impact) for row in shown_rows
     ]
     assert set(listed[0]) == {
         "project", "question", "kind", "text", "impact", "url", "created_at",

@@ -170,7 +170,13 @@ def _list_responses(
     return responses
 
 
-@pytest.mark.parametrize("corrections", [True, False])
+@pytest.mark.parametrize(
+    "corrections",
+    [
+        True,
+        pytest.param(False, marks=pytest.mark.sqlite_only("a refused correction stores nothing")),
+    ],
+)
 @pytest.mark.parametrize("names", SEQUENCES, ids=" ".join)
 def test_no_call_tells_a_check_from_an_ordinary_item(
     caller: Caller, names: tuple[str, ...], corrections: bool, rate: Any

@@ -150,7 +150,7 @@ def test_error_names_file_line_and_allowed_labels(
     (problem,) = report["problems"]
     assert [report[name] for name in ("items", "raters", "ratings", "gold")] == [0, 0, 0, 0]
     assert (problem["file"], problem["line"], problem["column"]) == (str(path), 3, "label")
-    assert "one of none, minor, major, critical" in problem["message"]
+    assert "Allowed: none, minor, major, critical" in problem["message"]
     assert snapshot_import_tables() == before
     assert not ImportRun.objects.exists()
 

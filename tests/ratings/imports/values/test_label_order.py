@@ -29,6 +29,8 @@ ORDERED = {
     "grades": "F|D|C|B|A",
     "grades with signs": "C|B-|B|B+|A-",
     "signs": "--|-|0|+|++",
+    "signs of stars": "★|★★|★★★★",
+    "short sentiment": "neg|neu|pos",
     "staining": "0|1+|2+|3+",
     "likert": "Strongly disagree|Disagree|Neither agree nor disagree|Agree|Strongly agree",
     "likert of seven": "strongly disagree|disagree|somewhat disagree|neutral|somewhat agree|agree"

@@ -415,7 +415,7 @@ INVALID_RECORDS = {
         ("key_long", 2),
         "255",
     ),
-    "formula without a value": (build_workbook(C2="=A1"), ("xlsx_formula", 2), "holds a formula"),
+    "formula without a value": (build_workbook(C2="=A1"), ("xlsx_formula", 2), "has a formula"),
     "error in a cell": (build_workbook(C2="#REF!"), ("xlsx_error", 2), "#REF!"),
 }
 

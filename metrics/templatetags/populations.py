@@ -1,0 +1,28 @@
+"""Template tag for the population of a part of a page."""
+
+from __future__ import annotations
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from metrics.views.common import population
+from metrics.views.common.selection import Selection
+
+register = template.Library()
+
+
+@register.simple_tag
+def population_badge(selection: Selection, people_only: bool = True) -> SafeString:
+    """Return a badge that says whose ratings a part of a page shows.
+
+    Only where both people and models rate and the page shows both; ``people_only``: the part leaves
+    the models out, unless the lead pooled them.
+    """
+    if not population.is_mixed(selection):
+        return SafeString("")
+    only_people = people_only and selection.headline["population"] == population.PEOPLE
+    name = population.PEOPLE if only_people else population.ALL
+    return format_html(
+        '<span class="badge" data-population="{}">{}</span>', name, population.LABELS[name]
+    )
