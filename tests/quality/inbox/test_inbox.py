@@ -93,7 +93,7 @@ def site(lead: User, make_alert: Any) -> dict[str, Project]:
     add_flag(several, rater)
     add_webhook(several)
     reviewed, reviewed_rater = add_project("Reviewed", lead, role="adjudicator")
-    add_uncertain_items(reviewed, 2)
+    add_uncertain_items(reviewed, 2, doubt=0.7)
     add_pause(reviewed, reviewed_rater)  # the lead decides
     archived, _rater = add_project("Archived", lead)
     add_uncertain_items(archived, 5)

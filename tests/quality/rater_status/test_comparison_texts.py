@@ -86,5 +86,5 @@ def test_a_rater_below_the_funnel_is_remarked(changes: dict[str, Any], is_remark
 def test_bias_states_its_interval_and_items(changes: dict[str, Any], expected: str) -> None:
     sentence = comparison_texts.describe_bias(make_rater(**changes), LABELS)
     assert sentence.startswith(expected)
-    assert "“yes” for 75 % of these 80 items, the others for 50 %." in sentence
+    assert "“yes” for 75% of these 80 items, the others for 50%." in sentence
     assert comparison_texts.describe_bias(make_rater(**changes), ("no",)) == expected
