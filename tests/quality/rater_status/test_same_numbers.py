@@ -152,10 +152,12 @@ def test_random_projects_show_the_same_numbers_on_all_surfaces(
     for question in random_questions:
         stored = Result.objects.get(question=question, period_unit=PeriodUnit.ALL)
         headline = stored.headline["value"]
+        facts = reports[question.pk]
+        assert facts is not None
         for surface, estimate in [
             *iter_headlines(question, client, links[question.pk]),
             ("list of projects", listed[question.project_id].headline),
-            ("report", reports[question.pk]["headline"]["value"]),
+            ("report", facts["headline"]["value"]),
         ]:
             for name in ("value", "n_items"):
                 assert estimate[name] == pytest.approx(headline[name]), (surface, question.project)

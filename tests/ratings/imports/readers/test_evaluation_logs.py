@@ -115,7 +115,7 @@ def test_large_log_is_read_sample_by_sample(
 
 
 def test_openai_evals(tmp_path: Path, lead: Any) -> None:
-    events = [
+    events: list[dict[str, Any]] = [
         {"spec": {"eval_name": "facts.v1", "completion_fns": ["gpt-x"]}},
         {"sample_id": "a", "type": "sampling", "data": {"prompt": "Who?", "sampled": ["Ada"]}},
         {"sample_id": "a", "type": "sampling", "data": {"prompt": "Grade", "sampled": ["Y"]}},
