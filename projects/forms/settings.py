@@ -151,7 +151,7 @@ class ScaleForm(forms.Form):
     """The scale of a question, with the scale_version that the user was shown."""
 
     scale = forms.ChoiceField(label=_("Scale"), choices=Scale.choices)
-    seen_version = forms.IntegerField(widget=forms.HiddenInput)
+    seen_version = forms.IntegerField(label=_("Version"), widget=forms.HiddenInput)
 
 
 class CategoryForm(forms.Form):
@@ -297,7 +297,7 @@ class WeightsForm(forms.Form):
     weights = forms.ChoiceField(
         label=_("Weights"), choices=Weights.choices, widget=forms.RadioSelect
     )
-    seen_version = forms.IntegerField(widget=forms.HiddenInput)
+    seen_version = forms.IntegerField(label=_("Version"), widget=forms.HiddenInput)
     reason = forms.CharField(
         label=_("Reason"),
         max_length=500,

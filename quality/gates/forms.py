@@ -25,7 +25,7 @@ class GateForm(forms.Form):
     name = forms.CharField(
         label=_("Name"),
         max_length=MAX_GATE_NAME_LENGTH,
-        help_text=_("Part of its address, such as release."),
+        help_text=_("Part of its address, such as v2."),
     )
 
 
@@ -38,7 +38,6 @@ class RuleForm(forms.Form):
         label=_("Only these ratings"),
         required=False,
         max_length=2_000,
-        widget=forms.TextInput({"placeholder": "kind=human&item.language=de"}),
     )
 
     def __init__(self, *args: Any, measures: list[tuple[str, Any]], **kwargs: Any) -> None:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from metrics.views.common.display_names import get_undefined_reason
+from metrics.views.common.filter_bar import format_filter_part
 from metrics.views.common.number_formats import format_count, format_number
 from quality.models import Gate, GateDecision
 
@@ -104,9 +105,9 @@ def describe_rule(rule: Mapping[str, Any]) -> str:
 
 
 def describe_filter(rule: Mapping[str, Any]) -> str:
-    """Return the filter of a rule, as parameters with their values."""
+    """Return the filter of a rule in words."""
     parameters = parse_filter(rule.get("filter", {})).parameters
-    return ", ".join(f"{name}={value}" for name, value in parameters.items())
+    return ", ".join(format_filter_part(name, value) for name, value in parameters.items())
 
 
 def format_bound(bound: float) -> str:

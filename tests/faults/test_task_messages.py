@@ -6,6 +6,7 @@ import datetime
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from agreement_site.celery import Sweeper, app
 from metrics import tasks as counting_tasks
@@ -25,6 +26,9 @@ from metrics.models import (
 )
 from metrics.reports import report_jobs
 from projects.models import Item, Rater
+from quality import tasks as quality_tasks
+from quality.gates import verdict_jobs
+from quality.models import Gate, GateVerdict
 from ratings import tasks as rating_tasks
 from ratings.models import ImportRun, Rating, Revision
 from tests.cast import rate_many
@@ -88,7 +92,8 @@ def test_every_task_is_covered_here() -> None:
     metrics_tasks = {f"metrics.tasks.{name}" for name in names}
     other_tasks = {"ratings.tasks.run_import", "core.jobs.wakeup.wake_sweeps"}
     event_tasks = {"events.tasks.publish_events", "events.tasks.deliver_to_webhook"}
-    assert metrics_tasks | other_tasks | event_tasks == OWN_TASKS
+    gate_tasks = {"quality.tasks.compute_gate_verdict"}
+    assert metrics_tasks | other_tasks | event_tasks | gate_tasks == OWN_TASKS
 
 
 def test_sweeps_do_the_work_of_lost_messages() -> None:
@@ -203,6 +208,31 @@ def test_a_report_delivered_three_times_changes_nothing(
     counting_tasks.compute_report(2**40)
     report_jobs.REPORT_JOB.sweep()
     assert list(Report.objects.values()) == before
+
+
+def test_a_gate_verdict_delivered_three_times_changes_nothing(
+    question: Any, rate: Any, monkeypatch: Any
+) -> None:
+    rate(question, "item", "rater", "minor")
+    gate = Gate.objects.create(
+        project=question.project,
+        question=question,
+        name="release",
+        rules=[{"measure": "coverage", "at_least": 0.5}],
+        created_at=timezone.now(),
+        changed_at=timezone.now(),
+    )
+    monkeypatch.setattr(verdict_jobs, "MAX_IMMEDIATE_RATINGS", 0)
+    assert verdict_jobs.get_verdict(gate, None) is None
+    (row,) = GateVerdict.objects.all()
+    quality_tasks.compute_gate_verdict(row.pk)
+    before = list(GateVerdict.objects.values())
+    assert before[0]["document"]["verdict"] == "fail"
+    for _time in range(2):
+        quality_tasks.compute_gate_verdict(row.pk)
+    quality_tasks.compute_gate_verdict(2**40)
+    verdict_jobs.VERDICT_JOB.sweep()
+    assert list(GateVerdict.objects.values()) == before
 
 
 def test_any_number_of_workers_may_run_the_sweeps(question: Any, rate: Any) -> None:

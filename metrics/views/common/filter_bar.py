@@ -112,7 +112,7 @@ class FilterBar:
             if not _is_filter_parameter(name) and name not in TRANSIENT_PARAMETERS
         ]
         chips = [
-            FilterChip(_format_filter_part(name, value), _build_url_without(request, name), name)
+            FilterChip(format_filter_part(name, value), _build_url_without(request, name), name)
             for name, value in parameters.items()
         ]
         if selection.filter.kind:  # has the switch instead of a field
@@ -239,11 +239,13 @@ def _build_excluded_rater_chips(request: HttpRequest, keys: tuple[str, ...]) -> 
     return chips
 
 
-def _format_filter_part(name: str, value: str) -> str:
+def format_filter_part(name: str, value: str) -> str:
+    """Return one parameter of a filter in words."""
     formatters: dict[str, Callable[[], str]] = {
         "from": lambda: _("from %(day)s") % {"day": value},
         "to": lambda: _("to %(day)s") % {"day": value},
         "kind": lambda: _("only models") if value == Rater.Kind.MODEL else _("only people"),
+        "exclude": lambda: _("without %(rater)s") % {"rater": value},
         "group": lambda: _("group: %(group)s") % {"group": value},
         "content_version": lambda: _format_content_version(value),
         "sample": lambda: str(_SAMPLE_LABELS[value]),

@@ -104,7 +104,7 @@ DESCRIPTIVE_NAMES = _split_words(
     "externalreference locationlatitude locationlongitude latitude longitude distributionchannel "
     "channel version batch split fold set group arm condition treatment site center centre clinic "
     "hospital source domain platform device browser year month week day date time timestamp order "
-    "length words wordcount nwords chars tokens likes retweets upvotes downvotes views followers "
+    "words wordcount nwords chars tokens likes retweets upvotes downvotes views followers "
     "round wave phase session trial block essayset roundno "
     "position index rownumber row line complete email name firstname lastname surname weight "
     "height geschlecht alter land sexe pais edad 性别 年龄 seed token lastpage refurl "

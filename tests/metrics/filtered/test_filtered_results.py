@@ -363,7 +363,6 @@ def test_filter_bar_offers_existing_values(rated_question: Any, open_page: Any) 
         for choice in page.context["filter_bar"].choices
     }
     assert values_by_name == {
-        "kind": ["human", "model"],
         "group": ["Vendor A", "Vendor B"],
         "item.language": ["de", "en", "zh"],
         "item.long": ["false", "true"],

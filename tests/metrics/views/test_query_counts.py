@@ -31,12 +31,12 @@ def get_poll_headers(client: Any, path: str) -> dict[str, str]:
 # navigation.
 MAX_QUERIES = {
     "/": 19,
-    "/projects/{project}/": 28,
-    "/projects/{project}/?period=day": 26,
+    "/projects/{project}/": 29,
+    "/projects/{project}/?period=day": 27,
     "/projects/{project}/statistics/": 29,
     "/projects/{project}/statistics/?sort=vs_peers": 29,
     "/projects/{project}/statistics/ asks": 29,
-    "/projects/{project}/ asks": 28,
+    "/projects/{project}/ asks": 29,
     "/projects/{project}/charts/trend.json?period=day": 8,
     "/projects/{project}/charts/pairs.json": 8,
     "/projects/{project}/charts/rater-trend.json?rater=a": 11,
@@ -47,7 +47,7 @@ MAX_QUERIES = {
     "/projects/{project}/charts/change.json": 9,
     "/projects/{project}/raters/a/": 26,
     "/projects/{project}/raters/a/?period=day": 25,
-    "/projects/{project}/coefficients/": 15,
+    "/projects/{project}/coefficients/": 16,
     "/projects/{project}/pairs/": 16,
     "/projects/{project}/pairs/?sort=kappa": 16,
     "/projects/{project}/pairs/?a=a&b=b": 20,
@@ -127,7 +127,8 @@ def is_one_round_trip(address: str) -> bool:
 
 def count_round_trips(client: Any, path: str, **headers: str) -> int:
     with measure_round_trips() as count_trips:
-        assert client.get(path, headers=headers).status_code == 200
+        # 202: a worker has not computed the result yet
+        assert client.get(path, headers=headers).status_code in (200, 202)
     return count_trips()
 
 

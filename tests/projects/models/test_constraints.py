@@ -52,6 +52,8 @@ from quality.models import (
     Decision,
     DriftState,
     Escalation,
+    Gate,
+    GateVerdict,
     GoldIntervention,
     GoldReview,
     GoldScore,
@@ -92,6 +94,11 @@ VIOLATIONS: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "project_quality_check_percentages": (Project, {"repeat_percent": 21}),
     "project_repeat_distance": (Project, {"repeat_after_items": 9}),
     "project_target_agreement_range": (Project, {"target_agreement": 1.5}),
+    "gate_unique": (Gate, {}),
+    "gate_has_name": (Gate, {"name": ""}),
+    "gate_verdict_known": (Gate, {"name": "other", "verdict": "odd"}),
+    "gate_verdict_unique": (GateVerdict, {}),
+    "gate_verdict_has_document": (GateVerdict, {"as_of": YESTERDAY, "document": None}),
     "guideline_version_unique": (GuidelineVersion, {}),
     "guideline_version_counted": (GuidelineVersion, {"number": 0}),
     "question_key_unique": (Question, {}),
@@ -289,10 +296,27 @@ def existing_rows(project, lead, stranger):
     objects = {"second": second, "early": early, "late": late, "stranger": stranger}
     view = SavedView.objects.create(project=project, page="dashboard", name="v")
     run = ImportRun.objects.create(project=project, file_name="g", path="q")
+    gate_fields = {
+        "project": project,
+        "question": question,
+        "name": "release",
+        "rules": [],
+        "created_at": NOW,
+        "changed_at": NOW,
+    }
+    gate = Gate.objects.create(**gate_fields)
     rows = {
         SavedView: {"project": project, "page": "dashboard", "name": "v"},
         ShareLink: {"view": view, "digest": "d", "expires_at": NOW},
         Project: {"name": "P"},
+        Gate: gate_fields,
+        GateVerdict: {
+            "gate": gate,
+            "as_of": NOW,
+            "document": {},
+            "pending": False,
+            "requested_at": NOW,
+        },
         GuidelineVersion: {"project": project, "number": 1, "created_at": NOW},
         Question: {"project": project, "key": question.key, "text": "?"},
         Category: {"question": question, "code": 0, "label": "none", "position": 0, "hotkey": "1"},
@@ -484,6 +508,7 @@ def existing_rows(project, lead, stranger):
         GoldAnswer,
         MemberOffer,
         ApiToken,
+        GateVerdict,
         Assignment,
         CheckAnswer,
         Exam,

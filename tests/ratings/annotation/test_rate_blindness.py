@@ -149,6 +149,7 @@ def request_all_urls(client, project, question, keys=("i0", "i3", "i4", "i6")):
         "digest": ["0"],
         "webhook_id": [1],
         "delivery_id": [1],
+        "gate_name": ["release"],
     }
     urls = [
         *iter_urls(values),

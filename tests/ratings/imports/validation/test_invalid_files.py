@@ -50,7 +50,7 @@ def build_zip(name: str) -> bytes:
 
 INVALID_UPLOADS = {
     "empty": (b"", "The file is empty"),
-    "blank lines only": (b"\n\n\r\n", "one column only"),
+    "blank lines only": (b"\n\n\r\n", "There is only one column"),
     "only a header": (
         HEADER,
         "Line 1: There is a line of column names, but there are no ratings below it.",
@@ -170,7 +170,7 @@ def test_wrong_encoding_is_reported(wizard: WizardClient) -> None:
     response = wizard.client.post(
         wizard.run_url, {"action": "read", "encoding": "utf-8-sig", "delimiter": ","}, follow=True
     )
-    assert "Line 2: Byte 0xDF does not belong" in get_page_text(response)
+    assert "Line 2: Byte 0xDF is not valid in UTF-8" in get_page_text(response)
     assert wizard.run.mapping["encoding"] == ""
 
 
@@ -180,7 +180,7 @@ INVALID_CONTENTS = {
     "unknown label": (
         HEADER + b"a,ann,mjor\nb,ann,minor\n",
         ("label_unknown", 2, "label"),
-        "one of none, minor, major, critical",
+        "Allowed: none, minor, major, critical",
     ),
     "empty item": (
         HEADER + b" ,ann,minor\n",

@@ -263,8 +263,8 @@ def test_end_of_the_import_requests_counting(
 ) -> None:
     states = []
     monkeypatch.setattr(
-        jobs.changes,
-        "announce",
+        jobs.changes.RATINGS_CHANGED,
+        "notify_on_commit",
         lambda question_id: states.append((question_id, wizard.run.state)),
     )
     wizard.run_worker()
