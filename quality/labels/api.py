@@ -33,13 +33,14 @@ from .views import stream_labels
 
 VIEWER = Member.Role.VIEWER
 ADJUDICATOR = Member.Role.ADJUDICATOR
+FILE_FORMATS = ("csv", "jsonl", "parquet")  # of other tools: on the page alone
 
 
 class LabelListView(FileView, ApiView):
     @describe_file(
         "listLabels",
         "The final label of each item, as a list or as a file",
-        {kind: file_format.content_type for kind, file_format in files.FORMATS.items()},
+        {kind: files.FORMATS[kind].content_type for kind in FILE_FORMATS},
         [
             QUESTION_PARAMETER,
             build_parameter("source", "Only labels of this source", enum=LabelSource.values),
@@ -63,7 +64,7 @@ class LabelListView(FileView, ApiView):
         at_least = _parse_share(params.get("min_confidence"))
         since = parse_since(params["since"]) if "since" in params else None
         if "format" in params:
-            kind = get_choice(params, "format", list(files.FORMATS), default="csv")
+            kind = get_choice(params, "format", FILE_FORMATS, default="csv")
             parquet_file.require_parquet_support(kind)
             return stream_labels(
                 project, question, kind, source=source, at_least=at_least, since=since
