@@ -58,7 +58,7 @@ test-once: setup-dev ## run the tests of statistics, of killed processes and in 
 	$(SERVICES) $(PYTEST) -n 4 $(FILES) $(NOT_CONFORMANCE) -m "$(ONCE)"
 
 test-full: export FULL_TESTS := 1
-test-full: test ## run all tests with more random examples and complete published files (tests/full_run.py)
+test-full: test ## run all tests with more random examples and complete published files (tests/tools/full_run.py)
 
 # All direct requirements at their lower bounds, in a separate environment.
 LOWEST := build/lowest/bin/python

@@ -19,7 +19,7 @@ from core.api.parsers import _build_unique_dict
 from core.api.strict_fields import MAX_REPORTED_FIELDS
 from projects.api.views import MAX_SETTINGS_BYTES
 from projects.models import Project
-from tests.full_run import choose_number
+from tests.tools.full_run import choose_number
 
 Address = Callable[..., str]
 PATH = "/api/v1/projects/"

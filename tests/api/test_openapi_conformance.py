@@ -24,7 +24,7 @@ from agreement_site.wsgi import application
 from metrics.jobs.question_updates import update_question
 from projects import authentication
 from projects.models import Project
-from tests.full_run import choose_number
+from tests.tools.full_run import choose_number
 
 pytestmark = pytest.mark.sqlite_only("what the schema says does not depend on the database")
 

@@ -22,9 +22,9 @@ from projects.models import Item, Rater
 from ratings.models import NO_CODE, Rating
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
-from tests.full_run import choose_number
 from tests.metrics import invariants
 from tests.metrics.counting.counting_oracle import load_stored_counts, recount
+from tests.tools.full_run import choose_number
 
 pytestmark = pytest.mark.django_db
 START = datetime.datetime(2026, 2, 15, 12, tzinfo=datetime.UTC)

@@ -37,9 +37,9 @@ from ratings.services import uncounted
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 from tests.faults.crashes import SimulatedCrash, crash_at
-from tests.full_run import choose_number
 from tests.metrics import invariants
 from tests.metrics.counting.counting_oracle import load_stored_counts, recount
+from tests.tools.full_run import choose_number
 
 pytestmark = pytest.mark.django_db
 

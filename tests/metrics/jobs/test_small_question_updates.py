@@ -19,8 +19,8 @@ from projects.models import Rater
 from ratings.models import NO_CODE, Rating
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
-from tests.full_run import choose_number
 from tests.metrics import invariants
+from tests.tools.full_run import choose_number
 
 pytestmark = pytest.mark.django_db
 

@@ -22,7 +22,7 @@ from metrics.models import ALL_DAYS, CountState, PatternTally, PeerTally, Popula
 from projects.models import Question, Rater
 from ratings.models import Rating
 from tests.cast import rate_many
-from tests.full_run import choose_number
+from tests.tools.full_run import choose_number
 
 pytestmark = pytest.mark.django_db
 

@@ -21,8 +21,8 @@ from ratings.files.formula_escaping import escape_formula, unescape_formula
 from ratings.models import NO_CODE, Rating
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
-from tests.full_run import choose_number
 from tests.ratings.imports.wizard_client import WizardClient, get_labels
+from tests.tools.full_run import choose_number
 
 COLUMN_NAMES = ["item", "rater", "question", "label", "rated_at", "comment", "guidelines"]
 COLUMN_NAMES += ["model", "prompt_version"]

@@ -17,8 +17,8 @@ from projects.models import Item, Project, Rater
 from quality import tasks
 from quality.models import RepeatState
 from ratings.models import CheckAnswer, Rating, Revision
-from tests.full_run import choose_number
 from tests.ratings.imports.wizard_client import WizardClient, get_labels
+from tests.tools.full_run import choose_number
 
 pytestmark = pytest.mark.timeout(600)  # up to 92,721 ratings each; a machine may be busy
 

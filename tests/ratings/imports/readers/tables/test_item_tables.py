@@ -16,13 +16,13 @@ import pyarrow.parquet
 import pytest
 
 from projects.models import GoldAnswer, Item, ItemVersion, Member, Project, Rater
-from tests.full_run import choose_number
 from tests.ratings.imports.wizard_client import (
     WizardClient,
     get_labels,
     get_page_text,
     snapshot_import_tables,
 )
+from tests.tools.full_run import choose_number
 
 TWEETS = [
     {"id": "t1", "text": "Great service!", "lang": "en"},

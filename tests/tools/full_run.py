@@ -1,4 +1,4 @@
-"""How much a run of the tests tries: `make test-full` tries more than `make test`.
+"""Set the effort of random tests: `make test-full` tries more than `make test`.
 
 A normal run tries enough to find code that is broken; a full run searches longer for rare cases.
 """
