@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from core.jobs.on_demand import OnDemandJob, delete_least_recently_requested
 from quality.models import Gate, GateVerdict
+from ratings.api.query_times import restore_plus
 from ratings.models import Rating
 
 from .verdicts import Document, compute_document
@@ -46,8 +47,7 @@ def parse_moment(text: str, zone: ZoneInfo) -> datetime.datetime:
 
     ``zone``: the time zone of a text without one.
     """
-    # A plus in a query string is decoded as a space unless it was sent as %2B.
-    text = text.replace(" ", "+") if text.count(" ") == 1 and "T" in text else text
+    text = restore_plus(text)
     try:
         moment = datetime.datetime.fromisoformat(text)
         if moment.tzinfo is None:
