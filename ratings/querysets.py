@@ -1,11 +1,11 @@
-"""QuerySets of ratings, check answers and assignments."""
+"""QuerySets of ratings, check answers, assignments and exams."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Abs
 
 # Also the condition of the partial index that serves it on SQLite: keep both identical.
@@ -72,3 +72,15 @@ class AssignmentQuerySet(models.QuerySet):
         """Return the assignments that raters skipped or flagged in one project."""
         # "+ 0" makes SQLite start from the partial index instead of all items of the project.
         return self.skipped_or_flagged().alias(of=F("item__project") + 0).filter(of=project.pk)
+
+
+class ExamQuerySet(models.QuerySet):
+    def latest_failed(self) -> ExamQuerySet:
+        """Return each rater's latest attempt at a question's exam, where it failed.
+
+        An attempt that a lead grants, or a waiver, is later.
+        """
+        later_attempts = self.model._default_manager.filter(
+            question=OuterRef("question"), rater=OuterRef("rater"), number__gt=OuterRef("number")
+        )
+        return self.filter(~Exists(later_attempts), state="failed")

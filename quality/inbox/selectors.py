@@ -185,15 +185,9 @@ def get_stopped_webhooks() -> QuerySet[Webhook]:
 def get_exams_without_tries() -> QuerySet[Exam]:
     """Return the last exam of each rater who failed, has no try left and is not paused.
 
-    Only where an exam is required. A try that a lead grants, or a waiver, is newer and removes
-    the entry.
+    Only where an exam is required.
     """
-    newer_exams = Exam.objects.filter(
-        question=OuterRef("question"), rater=OuterRef("rater"), number__gt=OuterRef("number")
-    )
-    return Exam.objects.filter(
-        ~Exists(newer_exams),
-        state=Exam.State.FAILED,
+    return Exam.objects.latest_failed().filter(
         number__gte=F("question__exam_rules__max_attempts"),
         question__exam_rules__required=True,
         rater__paused=False,

@@ -344,18 +344,13 @@ def get_failed_exams(question: Question) -> dict[int, FailedExam]:
 
 def list_failed_exams(questions: Collection[Question]) -> dict[tuple[int, int], FailedExam]:
     """Return {(question id, rater id): exam} of the latest attempts that failed."""
-    attempts = Exam.objects.filter(question__in=questions).order_by("number")
-    latest = {
-        (question_id, rater_id): attempt
-        for question_id, rater_id, *attempt in attempts.values_list(
-            "question_id", "rater_id", "state", "answers"
-        )
-    }
+    attempts = Exam.objects.latest_failed().filter(question__in=questions)
     exams = {}
-    for key, (state, answers) in latest.items():
-        if state == Exam.State.FAILED:
-            scored = [is_right for _item, _code, is_right, _gold in answers if is_right is not None]
-            exams[key] = FailedExam(len(scored), sum(scored))
+    for question_id, rater_id, answers in attempts.values_list(
+        "question_id", "rater_id", "answers"
+    ):
+        scored = [is_right for _item, _code, is_right, _gold in answers if is_right is not None]
+        exams[question_id, rater_id] = FailedExam(len(scored), sum(scored))
     return exams
 
 

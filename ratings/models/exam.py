@@ -10,6 +10,7 @@ from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from projects.models import Question, Rater
+from ratings.querysets import ExamQuerySet
 
 
 class ExamRules(models.Model):
@@ -89,6 +90,8 @@ class Exam(models.Model):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
     reason = models.TextField(blank=True)
+
+    objects = ExamQuerySet.as_manager()
 
     class Meta:
         ordering = ["id"]
