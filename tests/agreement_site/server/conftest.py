@@ -37,6 +37,12 @@ def find_free_port() -> int:
         return server.getsockname()[1]
 
 
+def get_parent_pid(pid: int) -> int:
+    """Return the parent of a process; process numbers start again, so the order says nothing."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.split("PPid:")[1].split()[0])
+
+
 class ServicesInstallation:
     """Processes of one `manage.py services`, found by their data folder."""
 
@@ -126,6 +132,14 @@ class ServicesInstallation:
 
     def find_pids(self, word: str) -> set[int]:
         return {pid for pid, command in self.list_processes().items() if word in command}
+
+    def find_main_pid(self, word: str) -> int:
+        """Return the program that the supervisor started itself; others are its children."""
+        assert self.process is not None
+        [main_pid] = [
+            pid for pid in self.find_pids(word) if get_parent_pid(pid) == self.process.pid
+        ]
+        return main_pid
 
     def kill_all(self) -> None:
         for pid in self.list_processes():

@@ -69,7 +69,7 @@ def test_start_prints_address_and_sign_in(installation: ServicesInstallation) ->
 def test_killed_program_is_restarted(installation: ServicesInstallation, name: str) -> None:
     wait_for(lambda: is_worker_listening(installation), "the worker at the broker")
     before = installation.find_pids(name)
-    os.kill(min(before), signal.SIGKILL)  # the lowest pid of the web server is the parent's
+    os.kill(installation.find_main_pid(name), signal.SIGKILL)
 
     wait_for(
         lambda: installation.find_pids(name) and not installation.find_pids(name) & before,
@@ -84,7 +84,8 @@ def test_killed_web_process_is_restarted(installation: ServicesInstallation) -> 
         lambda: len(installation.find_pids("web_server")) == 3,
         "the web server's parent and its two processes",
     )
-    parent_pid, killed_pid, _other_pid = sorted(installation.find_pids("web_server"))
+    parent_pid = installation.find_main_pid("web_server")
+    killed_pid = min(installation.find_pids("web_server") - {parent_pid})
     os.kill(killed_pid, signal.SIGKILL)
 
     wait_for(
@@ -203,7 +204,7 @@ def test_unwritable_log_stops_nothing(
     wait_for(lambda: installation.get_status() == 200, "an answer of the site", timeout=90)
     wait_for(lambda: is_worker_listening(installation), "the worker at the broker")
     before = installation.find_pids("web_server")
-    os.kill(min(before), signal.SIGKILL)
+    os.kill(installation.find_main_pid("web_server"), signal.SIGKILL)
     wait_for(lambda: not installation.find_pids("web_server") & before, "the end of the web server")
     wait_for(lambda: installation.get_status() == 200, "an answer of the site", timeout=90)
     assert installation.process.poll() is None

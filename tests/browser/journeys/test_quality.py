@@ -177,6 +177,7 @@ def answer_appeal_and_grant_retry(lead: Page, base: str) -> None:
 
 
 def rate_items(page: Page, key: str, times: int) -> None:
+    """Answer items by key, and wait until the server has stored every answer."""
     for _number in range(times):
         text = page.locator(".item-body__text")
         expect(text).to_be_visible()
@@ -186,6 +187,10 @@ def rate_items(page: Page, key: str, times: int) -> None:
         page.wait_for_function(
             "before => document.querySelector('.item-body__text')?.innerText !== before", arg=before
         )
+    # The page shows items that are ready before the answers to earlier ones are stored.
+    page.wait_for_function(
+        "() => !Object.keys(localStorage).some(key => key.startsWith('concord:outbox:'))"
+    )
 
 
 @pytest.mark.parametrize("locale", ["en-GB", "zh-CN"])
