@@ -29,6 +29,7 @@ FORM_DATA: dict[str, dict[str, Any]] = {
     "settings/": {"name": ""},
     "settings/new-question/": {"text": "", **EMPTY_FORMSET},
     "settings/webhooks/": {"url": "http://example.org/"},
+    "settings/connections/": {"address": "https://example.org/", "token": ""},
     "settings/questions/severity/": {"text": "", "scale": "none such", **EMPTY_FORMSET},
     "settings/guidelines/": {"guidelines": "x\x00"},
     "settings/checks/": {"gold_percent": "99"},
