@@ -99,6 +99,7 @@ RUN_ON_SQLITE_ALONE = {
         "tests/api/test_openapi_conformance.py",
         "tests/projects/test_permissions.py",
         "tests/quality/review/test_adjudicator_role.py",
+        "tests/ratings/label_studio/test_views.py",
     ),
 }
 

@@ -34,10 +34,10 @@ State = LabelStudioConnection.State
 
 MAX_CONNECTIONS = 10  # of a project
 FORM_SECONDS = 10.0  # for which a person waits for Label Studio
-# Hints that come sooner after another one are ignored; the next pull is near anyway.
+# Pause between a hint and the pull, so that many hints are one.
 HINT_INTERVAL = datetime.timedelta(seconds=5)
 # The address of a page of a project, as it is in the browser.
-PROJECT_PAGE = re.compile(r"(https?://.+?)/projects/([0-9]{1,18})(?:/.*)?")
+PROJECT_PAGE = re.compile(r"(https?://.+?)/projects/([0-9]{1,18})(?:[/?#].*)?")
 
 
 class InvalidConnection(ValueError):
@@ -196,7 +196,8 @@ def request_pull(connection: LabelStudioConnection) -> None:
 def receive_hint(connection_id: int, secret: str) -> bool:
     """Let a worker read the connection soon; return False if the secret is not that of one.
 
-    A hint has no other effect, and is ignored within HINT_INTERVAL of another one.
+    A hint has no other effect. All those within HINT_INTERVAL are one; a sweep then finds that the
+    connection is due.
     """
     connection = LabelStudioConnection.objects.filter(pk=connection_id).first()
     if connection is None or not constant_time_compare(connection.hint_secret, secret):
@@ -205,8 +206,7 @@ def receive_hint(connection_id: int, secret: str) -> bool:
     waiting = LabelStudioConnection.objects.filter(
         pk=connection.pk, state=State.ACTIVE, failures=0, next_at__gt=now + HINT_INTERVAL
     )
-    if waiting.update(next_at=now + HINT_INTERVAL):
-        start_pull_on_commit(connection)
+    waiting.update(next_at=now + HINT_INTERVAL)
     return True
 
 
