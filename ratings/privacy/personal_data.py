@@ -135,9 +135,9 @@ def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[byte
             }
         )
 
-    users = LabelStudioObject.objects.filter(rater=rater, kind=LabelStudioObject.Kind.USER)
-    for user in users.select_related("connection"):
-        yield _encode_line({"label_studio": str(user.connection), "user": user.remote_id})
+    accounts = LabelStudioObject.objects.filter(rater=rater, kind=LabelStudioObject.Kind.USER)
+    for account in accounts.select_related("connection"):
+        yield _encode_line({"label_studio": str(account.connection), "user": account.remote_id})
     for message in RaterMessage.objects.filter(rater=rater).select_related("sender"):
         yield _encode_line(
             {

@@ -63,7 +63,7 @@ from ratings.models import ImportRun
 run = ImportRun.objects.get()
 scales = {"sentiment": NewQuestionScale("nominal", ["pos", "neg", "neutral"]),
           "stars": NewQuestionScale("ordinal", list("12345"))}
-services.start_writing(run=run, duplicate_policy="last", by=User.objects.get(),
+services.start_writing(run=run, duplicate_policy="last", by=User.objects.get(username="lead"),
                        new_scales={k: scales[k] for k in services.list_new_question_keys(run)})
 """
 CHANGE = """
