@@ -1,8 +1,9 @@
 """A real Label Studio with 1,000 tasks and three users, while it and the workers here are killed.
 
 Label Studio is another program with packages of its own; LABEL_STUDIO is the path of its command,
-DRILL_TASKS and DRILL_KILLS are numbers of tasks and of kills of each side. At the end both sides
-are compared by the IDs of all annotations, and nothing may be there twice.
+DRILL_TASKS, DRILL_KILLS and DRILL_TOOL_KILLS are the numbers of tasks, of killed workers and of kills
+of Label Studio. At the end both sides are compared by the IDs of all annotations, and nothing may be
+there twice.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ __all__ = ["new_installation"]
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(3600)]
 
 N_TASKS = int(os.environ.get("DRILL_TASKS", "1000"))
-N_KILLS = int(os.environ.get("DRILL_KILLS", "10"))
+N_WORKER_KILLS = int(os.environ.get("DRILL_KILLS", "10"))
+N_TOOL_KILLS = int(os.environ.get("DRILL_TOOL_KILLS", "10"))
+FIRST_RATED_TASKS = 60  # rated before the first import
 LABELS = ("pos", "neg", "neutral")
 TOKEN = "0123456789abcdef0123456789abcdef01234567"
 FORM = """<View><Text name="text" value="$text"/>
@@ -313,11 +316,14 @@ def test_both_ends_are_equal_after_kills(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     people = People(label_studio)
-    for task in people.tasks:
-        for user in list(people.users)[: people.rng.randint(0, 2)]:
+    for task in people.tasks[:FIRST_RATED_TASKS]:
+        for user in list(people.users)[: people.rng.randint(1, 2)]:
             people.annotate(task, user)
     site = new_installation()
-    site.extra_environment = {"CONNECTIONS_TO_PRIVATE_NETWORKS": "1", "LOG_LEVEL": "INFO"}
+    site.extra_environment = {
+        "CONNECTIONS_TO_PRIVATE_NETWORKS": "1",
+        "DJANGO_SETTINGS_MODULE": "agreement_site.settings",
+    }
     site.copy_database()
     site.start()
     started = time.monotonic()
@@ -329,19 +335,20 @@ def test_both_ends_are_equal_after_kills(
 
     kills: Counter[str] = Counter()
     run_shell(site, CHANGE, WRITE_BACK="predictions", COMPARE=False)
-    for number in range(2 * N_KILLS):
-        for _ in range(15):
+    for number in range(max(N_WORKER_KILLS, N_TOOL_KILLS)):
+        for _ in range(10):
             with contextlib.suppress(OSError):
                 people.work()
         run_shell(site, CHANGE, WRITE_BACK="", COMPARE=number % 4 == 0)
         time.sleep(people.rng.random() * 3)  # any moment of the work
-        if number % 2:
+        if number < N_TOOL_KILLS:
             label_studio.kill()
-            label_studio.start()
             kills["Label Studio"] += 1
-        else:
+        if number < N_WORKER_KILLS:
             os.kill(site.find_main_pid("celery"), signal.SIGKILL)
             kills["worker"] += 1
+        if number < N_TOOL_KILLS:
+            label_studio.start()
 
     people.work()
     run_shell(site, CHANGE, WRITE_BACK="", COMPARE=True)

@@ -110,11 +110,8 @@ def list_expected(fake: FakeLabelStudio) -> dict[tuple[str, str, str], str]:
         for row in sorted(fake.rows[kind].values(), key=lambda row: row["created_at"]):
             if row.get("was_cancelled"):
                 continue
-            rater = (
-                fake.users[row["completed_by"]]["email"]
-                if kind == "annotations"
-                else row["model_version"]
-            )
+            user = fake.users.get(row.get("completed_by", 0), {})
+            rater: str = user.get("email") or row["model_version"]
             for part in row["result"]:
                 value = part["value"]
                 label = value["choices"][0] if "choices" in value else str(value["rating"])

@@ -7,7 +7,7 @@ import datetime
 import io
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -99,11 +99,13 @@ def test_nothing_is_stored_before_the_lead_confirms(
 ) -> None:
     add_sample_tasks(fake)
     connection = run(create(fake, project, lead))
-    jobs.run_import(connection.import_run_id)
+    file_run = ImportRun.objects.get()
+    jobs.run_import(file_run.pk)
     connection = run(connection)
-    assert connection.state == State.MAPPING
+    assert (connection.state, connection.import_run) == (State.MAPPING, file_run)
     assert connection.title == "Moods"
-    summary = connection.import_run.summary
+    file_run.refresh_from_db()
+    summary = file_run.summary
     assert (summary["items"], summary["raters"], summary["rows"]) == (2, 3, 5)
     assert summary["questions"]["sentiment"]["labels"] == {"pos": 1, "neg": 2, "neutral": 1}
     # Also what nobody has answered yet.
@@ -113,7 +115,7 @@ def test_nothing_is_stored_before_the_lead_confirms(
     assert not Rating.objects.exists()
     assert not LabelStudioObject.objects.exists()
     # The import is discarded instead: an error with the next step, until the project is read again.
-    assert imports.discard_run(run=connection.import_run)
+    assert imports.discard_run(run=file_run)
     assert "Read the project again" in format_error(run(connection).error)
 
 
@@ -402,7 +404,7 @@ def test_a_personal_token_gets_access_tokens(
     assert REFRESH_TOKEN not in connection.token
     assert run(connection).state == State.MAPPING
     # The access token ends in the middle of the work.
-    answers = iter([None, None, (401, {}, {})])
+    answers: Iterator[Any] = iter([None, None, (401, {}, {})])
     fake.intercept = lambda *_: next(answers, None)
     LabelStudioConnection.objects.update(state=State.READING)
     assert run(connection).error == {}
