@@ -111,7 +111,7 @@ def list_expected(fake: FakeLabelStudio) -> dict[tuple[str, str, str], str]:
             if row.get("was_cancelled"):
                 continue
             user = fake.users.get(row.get("completed_by", 0), {})
-            rater: str = user.get("email") or row["model_version"]
+            rater = str(user.get("email") or row["model_version"])
             for part in row["result"]:
                 value = part["value"]
                 label = value["choices"][0] if "choices" in value else str(value["rating"])
