@@ -53,7 +53,7 @@ START = """
 from django.contrib.auth.models import User
 from projects.models import Member, Project
 from ratings.label_studio import services
-lead = User.objects.create_user("lead")
+lead, _created = User.objects.get_or_create(username="lead")
 project = Project.objects.create(name="Drill", created_by=lead)
 Member.objects.create(project=project, user=lead, role="lead")
 services.create_connection(project=project, address=ADDRESS, remote_project=1, token=TOKEN, by=lead)
