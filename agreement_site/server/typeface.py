@@ -10,6 +10,7 @@ the fonts of the system. Without the file, pages use local fonts (static/css/typ
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 PUNCTUATION = "‐‑‒–—‘’“”„†•…‰′″‹›€←↑→↓−×≈≠≤≥✓"
 CHARACTERS = [*range(0x20, 0x7F), *range(0xA0, 0x180), *map(ord, PUNCTUATION)]
@@ -28,9 +29,12 @@ def write_font(target: Path) -> None:
 
     folder = Path(fontpkg_inter.__path__[0])
     font = TTFont(folder / "files" / "Inter[opsz,wght].ttf")
-    subsetter = subset.Subsetter(subset.Options(layout_features=FEATURES, hinting=False))
+    # A character that no font has is drawn as the box of the first font: it must not be empty.
+    options = subset.Options(layout_features=FEATURES, hinting=False, notdef_outline=True)
+    subsetter = subset.Subsetter(options)
     subsetter.populate(unicodes=CHARACTERS)
     subsetter.subset(font)
+    _keep_hyphens_narrow(font)
     font = instancer.instantiateVariableFont(font, {"wght": WEIGHTS})
     font.flavor = "woff2"
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -38,6 +42,17 @@ def write_font(target: Path) -> None:
     temporary = target.with_suffix(".part")
     font.save(temporary)
     temporary.replace(target)
+
+
+def _keep_hyphens_narrow(font: Any) -> None:
+    """Leave the hyphens of dates as they are in text where digits have one width."""
+    substitutions = font["GSUB"].table
+    for record in substitutions.FeatureList.FeatureRecord:
+        if record.FeatureTag != "tnum":
+            continue
+        for index in record.Feature.LookupListIndex:
+            for table in substitutions.LookupList.Lookup[index].SubTable:
+                getattr(table, "ExtSubTable", table).mapping.pop("hyphen", None)
 
 
 if __name__ == "__main__":

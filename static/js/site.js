@@ -87,7 +87,7 @@
       const scrolls = getComputedStyle(region).overflowX !== "visible" && region.scrollWidth > region.clientWidth;
       if (region.hasAttribute("tabindex")) region.tabIndex = wide || tall || scrolls ? 0 : -1;
     }
-    const bars = [...document.querySelectorAll(".filters, .triage-acts")];
+    const bars = [...document.querySelectorAll(".filters")];
     const heights = bars.map((bar) => (getComputedStyle(bar).position === "sticky" ? bar.offsetHeight : 0));
     document.documentElement.style.setProperty("--over", `${Math.max(0, ...heights)}px`);
   }

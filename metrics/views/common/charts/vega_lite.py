@@ -257,6 +257,8 @@ def _build_annotation_layers(x: Spec, annotations: Sequence[tuple[str, str]]) ->
     tooltip = [build_field("start", "temporal", _("from"), format="%Y-%m-%d"), {"field": "words"}]
     top: Spec = {"x": x, "y": {"value": 0}, "tooltip": tooltip}
     words = {"type": "text", "align": "left", "baseline": "top", "dx": 11, "fontSize": 11}
+    # On a phone the texts would lie over each other; the tooltips have them.
+    words["opacity"] = {"expr": f"width < {110 * len(annotations)} ? 0 : 1"}
     flag = {
         "type": "point",
         "filled": True,
