@@ -302,4 +302,4 @@ def _compute_domain(
     values += [] if target is None else [target]
     low = max(-1.0, math.floor(min(values) * 10 - 0.2) / 10)
     high = min(1.0, math.ceil(max(values) * 10 + 0.2) / 10)
-    return [min(low, round(high - MIN_SPAN, 1)), high]
+    return [max(-1.0, min(low, round(high - MIN_SPAN, 1))), high]
