@@ -34,7 +34,7 @@ def write_font(target: Path) -> None:
     subsetter = subset.Subsetter(options)
     subsetter.populate(unicodes=CHARACTERS)
     subsetter.subset(font)
-    _keep_hyphens_narrow(font)
+    _restrict_tabular_widths(font)
     font = instancer.instantiateVariableFont(font, {"wght": WEIGHTS})
     font.flavor = "woff2"
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -44,15 +44,19 @@ def write_font(target: Path) -> None:
     temporary.replace(target)
 
 
-def _keep_hyphens_narrow(font: Any) -> None:
-    """Leave the hyphens of dates as they are in text where digits have one width."""
+def _restrict_tabular_widths(font: Any) -> None:
+    """Give only digits one width: wide hyphens and spaces would tear dates and intervals apart."""
+    names = font.getBestCmap()
+    digits = {names[ord(digit)] for digit in "0123456789"}
     substitutions = font["GSUB"].table
     for record in substitutions.FeatureList.FeatureRecord:
         if record.FeatureTag != "tnum":
             continue
         for index in record.Feature.LookupListIndex:
             for table in substitutions.LookupList.Lookup[index].SubTable:
-                getattr(table, "ExtSubTable", table).mapping.pop("hyphen", None)
+                mapping = getattr(table, "ExtSubTable", table).mapping
+                for name in mapping.keys() - digits:
+                    del mapping[name]
 
 
 if __name__ == "__main__":
