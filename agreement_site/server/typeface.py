@@ -28,7 +28,7 @@ def write_font(target: Path) -> None:
     from fontTools.varLib import instancer
 
     folder = Path(fontpkg_inter.__path__[0])
-    font = TTFont(folder / "files" / "Inter[opsz,wght].ttf")
+    font = TTFont(folder / "files" / "Inter[opsz,wght].ttf", recalcTimestamp=False)
     # A character that no font has is drawn as the box of the first font: it must not be empty.
     options = subset.Options(layout_features=FEATURES, hinting=False, notdef_outline=True)
     subsetter = subset.Subsetter(options)
