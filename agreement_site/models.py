@@ -127,7 +127,7 @@ class Preference(models.Model):
 
 
 class NotificationSettings(models.Model):
-    """What a person gets by mail, when, and in which language (agreement_site.notifications)."""
+    """A person's choice of mail, its times and language (agreement_site.notifications)."""
 
     class Digest(models.TextChoices):
         OFF = "off", _("Never")

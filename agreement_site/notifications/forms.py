@@ -16,7 +16,7 @@ from .news import NEWS
 
 
 class NotificationForm(forms.Form):
-    """What is mailed, when, and in which language."""
+    """A person's choice of mail, its times and language."""
 
     digest = forms.ChoiceField(label=_("Digest"), choices=NotificationSettings.Digest.choices)
     weekday = forms.TypedChoiceField(

@@ -96,8 +96,8 @@ def _queue_news(project_id: int, events: Sequence[Event]) -> int:
     role_of = dict(roles.values_list("user", "role"))
     wanting: dict[int, list[int]] = {}  # numbers of events by user
     for row in NotificationSettings.objects.filter(user__in=list(role_of)).exclude(at_once=[]):
-        wanted = list_wanted_events(row.at_once, role_of[row.user_id])
-        numbers = [event.number for event in events if event.kind in wanted and event.number]
+        kinds = list_wanted_events(row.at_once, role_of[row.user_id])
+        numbers = [event.number for event in events if event.kind in kinds and event.number]
         if numbers:
             wanting[row.user_id] = numbers
     waiting = QueuedMail.objects.filter(

@@ -143,18 +143,17 @@ def _store_failure(mail: QueuedMail, error: Exception, *, has_outcome: bool) -> 
 
     ``has_outcome``: the mail was certainly not accepted.
     """
-    failures = mail.failures + has_outcome
     if isinstance(error, OSError):
         logger.warning("mail %s to user %s failed: %s", mail.pk, mail.user_id, error)
     else:
         logger.exception("mail %s to user %s failed", mail.pk, mail.user_id)
-    mail.failures = failures
-    get_leased_rows(mail).update(failures=failures)
     if mail.attempts > len(RETRY_DELAYS) or _is_permanent(error):
         _end(mail, State.FAILED)
         return
     get_leased_rows(mail).update(
-        next_at=timezone.now() + RETRY_DELAYS[mail.attempts - 1], leased_until=None
+        failures=mail.failures + has_outcome,
+        next_at=timezone.now() + RETRY_DELAYS[mail.attempts - 1],
+        leased_until=None,
     )
 
 
@@ -165,12 +164,6 @@ def _is_permanent(error: Exception) -> bool:
     if isinstance(error, smtplib.SMTPResponseException):
         return error.smtp_code in PERMANENT
     return isinstance(error, ValueError)  # an address that is none
-
-
-def _reopen(connection: Any) -> None:
-    with suppress(OSError):
-        connection.close()
-    connection.open()
 
 
 def delete_old_mails() -> int:

@@ -1,4 +1,4 @@
-"""What a person gets by mail: the stored choice, or the default of their roles.
+"""A person's choice of mail: the stored one, or the default of their roles.
 
 Who leads a project or decides items has a weekly digest on Monday morning, and leads get a mail
 when a rater drifts: that is what leads asked for, and an alert that nobody reads helps nobody.

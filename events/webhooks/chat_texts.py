@@ -1,4 +1,4 @@
-"""What a chat message says about an event: a title, lines with names and figures, and a link."""
+"""Texts of chat messages about events: a title, lines with names and figures, and a link."""
 
 from __future__ import annotations
 

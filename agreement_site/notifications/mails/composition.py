@@ -35,7 +35,7 @@ Kind = QueuedMail.Kind
 
 @dataclass(frozen=True)
 class Composer:
-    """How a kind of mail is composed, and the stream by which it is ended ("": an invitation)."""
+    """A function that composes a kind of mail, and the stream by which the person ends it."""
 
     compose: Callable[[QueuedMail, NotificationSettings], MailContent | None]
     stream: str = unsubscribe.PERSONAL

@@ -102,13 +102,13 @@ def _list_changes(user: Any, after: int, until: int) -> list[Section]:
         lines = changes.describe_changes(list(own))
         if not lines or len(sections) == MAX_PROJECTS:
             continue
-        shown = lines[-MAX_CHANGES:]
-        if len(lines) > len(shown):
-            shown.append(
-                _build_more(len(lines) - len(shown), reverse("dashboard", args=[project.pk]))
+        own_lines = lines[-MAX_CHANGES:]
+        if len(lines) > len(own_lines):
+            own_lines.append(
+                _build_more(len(lines) - len(own_lines), reverse("dashboard", args=[project.pk]))
             )
         title = _("What changed in “%(project)s”") % {"project": project.name}
-        sections.append(Section(title, tuple(shown)))
+        sections.append(Section(title, tuple(own_lines)))
     return sections
 
 

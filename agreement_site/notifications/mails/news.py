@@ -24,9 +24,9 @@ def compose_news(mail: QueuedMail, row: NotificationSettings) -> MailContent | N
     project: Any = mail.project
     if project.archived_at is not None:
         return None
-    wanted = list_wanted_events(row.at_once, "lead") & set(NEWS_EVENTS)
+    kinds = list_wanted_events(row.at_once, "lead") & set(NEWS_EVENTS)
     events = feed.get_user_feed(mail.user, project_id=project.pk).filter(
-        number__gt=mail.after_event, number__lte=mail.until_event, kind__in=wanted
+        number__gt=mail.after_event, number__lte=mail.until_event, kind__in=kinds
     )
     lines = changes.describe_changes(list(events), only_open=True)
     if not lines:

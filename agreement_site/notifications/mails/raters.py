@@ -34,10 +34,13 @@ def compose_message(mail: QueuedMail, _row: NotificationSettings) -> MailContent
 
 
 def compose_pause(mail: QueuedMail, _row: NotificationSettings) -> MailContent | None:
-    """Return the mail about a pause, unless the rater was resumed meanwhile."""
+    """Return the mail about a pause, unless the rater was resumed, or paused again, meanwhile."""
     raters = Rater.objects.filter(project=mail.project_id, user=mail.user_id, paused=True)
     rater = raters.first()
-    if rater is None or not _can_read(rater):
+    later = QueuedMail.objects.filter(
+        kind=mail.kind, user=mail.user_id, project=mail.project_id, pk__gt=mail.pk
+    )
+    if rater is None or not _can_read(rater) or later.exists():
         return None
     project: Any = mail.project
     reason = _("You get no more items for now. Your ratings are kept.")

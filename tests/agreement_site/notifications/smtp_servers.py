@@ -28,7 +28,8 @@ class SmtpServer:
 
 class _FreePortController(Controller):
     def _trigger_server(self) -> None:
-        self.port = self.server.sockets[0].getsockname()[1]
+        server: Any = self.server
+        self.port = server.sockets[0].getsockname()[1]
         super()._trigger_server()
 
 

@@ -77,14 +77,17 @@ def test_monday_mail_of_a_lead(
         preferences.create_missing_settings()
         first = open_alert(question, "ann", size=-0.9)
         second = open_alert(question, "ben", size=-0.1)
-        gone = open_alert(question, "cleo")
-        change_alert_state(alert=gone, state="resolved", cause="real", reason="talked", by=lead)
+        resolved_alert = open_alert(question, "cleo")
+        change_alert_state(
+            alert=resolved_alert, state="resolved", cause="real", reason="talked", by=lead
+        )
         data = {"gate": "release", "question": question.key, "rules": []}
         with transaction.atomic():
             record_event(
                 project_id=question.project_id, kind="gate.failed", subject="gate/1", data=data
             )
-        set_rater_paused(rater=gone.rater, paused=True, by=lead)
+        assert resolved_alert.rater is not None
+        set_rater_paused(rater=resolved_alert.rater, paused=True, by=lead)
         feed.publish_events()
         sweep.sweep_mail()
         assert [message.subject for message in mail.outbox] == [
@@ -190,11 +193,11 @@ def test_language_and_zone_are_those_of_the_person(
 def test_names_become_neither_headers_nor_markup(
     lead: User, question: Question, open_alert: Callable[..., Alert]
 ) -> None:
-    question.project.name = "A\r\nBcc: victim@example.org\x00<b>&"
+    question.project.name = "A\r\nBcc: victim@example.org\x0b<b>&"
     question.project.save()
     open_alert(question, "<i>ann")
     sweep.sweep_mail()
-    [message] = mail.outbox
+    message: Any = mail.outbox[0]
     raw = message.message()
     assert raw["Bcc"] is None and "\n" not in message.subject
     assert (

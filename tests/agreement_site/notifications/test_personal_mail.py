@@ -113,10 +113,10 @@ def test_invitation_again_several_at_once_and_through_the_api(
 
 
 def test_known_and_unknown_accounts_are_told_in_their_words(lead: User, project: Any) -> None:
-    known = create_user("known", email="known@example.org")
+    colleague = create_user("known", email="known@example.org")
     other = project.__class__.objects.create(name="Second", created_by=lead)
     Member.objects.create(project=other, user=lead, role="lead")
-    Member.objects.create(project=other, user=known, role="viewer")
+    Member.objects.create(project=other, user=colleague, role="viewer")
     create_user("far", email="far@example.org")
     membership.add_member(project=project, username="known", role="viewer", by=lead)
     membership.add_member(project=project, username="far", role="annotator", by=lead)
@@ -125,7 +125,7 @@ def test_known_and_unknown_accounts_are_told_in_their_words(lead: User, project:
     joined, offered = sorted(mail.outbox, key=lambda message: message.to[0], reverse=True)
     assert joined.to == ["known@example.org"] and f"/projects/{project.pk}/" in joined.body
     assert offered.to == ["far@example.org"] and "invites you" in offered.body
-    assert "/invitations/" not in joined.body + offered.body
+    assert "/invitations/" not in f"{joined.body}{offered.body}"
     assert "List-Unsubscribe" in joined.message()
 
 
@@ -146,7 +146,8 @@ def test_messages_and_pauses_reach_the_rater(
     set_rater_paused(rater=rater, paused=False, by=lead)
     send_mail_now()
     assert len(mail.outbox) == 1, "what was read or undone is not mailed"
-    set_rater_paused(rater=rater, paused=True, by=lead)
+    for paused in (True, False, True):
+        set_rater_paused(rater=rater, paused=paused, by=lead)
     assert send_mail_now().subject == "[Concord] You're paused in “Reviews”"
     preferences.save_preferences(user=annotator, personal=False)
     rater_messages.send_messages(raters=[rater], text="Again", by=lead)
