@@ -25,6 +25,7 @@ class WebhookForm(forms.Form):
         label=_("Language of chat messages"),
         choices=settings.LANGUAGES,
         required=False,
+        widget=forms.Select({"translate": "no"}),  # each language has its own name
     )
     robot_secret = forms.CharField(
         label=_("Robot secret"),

@@ -45,6 +45,7 @@ class NotificationForm(forms.Form):
         label=_("Language"),
         choices=[("", _("as on the pages")), *settings.LANGUAGES],
         required=False,
+        widget=forms.Select({"translate": "no"}),  # each language has its own name
     )
 
     def clean_time_zone(self) -> str:
