@@ -1,7 +1,7 @@
 """Periodic housekeeping in workers: expired data, sessions and partial uploads.
 
 Each sweep records stale questions. Once an hour, expired sessions, abandoned uploads and data
-past its retention time are removed, and old deliveries of webhooks.
+past its retention time are removed, and old deliveries of webhooks and mails.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from agreement_site import retention
 from agreement_site.monitoring import stale_results
+from agreement_site.notifications import outbox as mail_outbox
 from events.webhooks import outbox
 from ratings.files import data_folders
 
@@ -38,6 +39,7 @@ def run_due_housekeeping() -> None:
         remove_abandoned_uploads(Path(settings.FILE_UPLOAD_TEMP_DIR))
         retention.apply_retention_rules()
         outbox.delete_old_deliveries()
+        mail_outbox.delete_old_mails()
 
 
 def remove_expired_sessions() -> None:
