@@ -6,7 +6,6 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import prefetch_related_objects
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -28,7 +27,7 @@ from projects.services import projects
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions
 
-from .base import ApiView, get_token_project_id
+from .base import ApiView, build_location, get_token_project_id
 from .serializers import ArchiveIn, ProjectIn, ProjectOut, ProjectPatch
 
 LEAD = Member.Role.LEAD
@@ -114,10 +113,8 @@ class ProjectListView(ApiView):
             ) from None
         except InvalidProjectChange as error:
             raise BadRequest("The request has invalid fields.", fields=error.fields) from None
-        address = request.build_absolute_uri(reverse("api-project", args=[project.pk]))
-        return Response(
-            _serialize_project(project, LEAD), status=201, headers={"Location": address}
-        )
+        headers = build_location(request, project.pk)
+        return Response(_serialize_project(project, LEAD), status=201, headers=headers)
 
 
 class ProjectDetailView(ApiView):
