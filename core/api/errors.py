@@ -145,6 +145,8 @@ def handle_api_error(error: Exception, context: dict[str, Any]) -> Response | No
     elif isinstance(error, exceptions.ValidationError):
         message, fields = "The request has invalid fields.", _format_fields(error.detail)
         errors = list(_iter_field_errors(error.detail))
+    elif isinstance(error, exceptions.NotAuthenticated):
+        message = "Send a token in the header 'Authorization: Bearer TOKEN'."
     response.data = build_error_body(response.status_code, message, fields, errors)
     response.content_type = MEDIA_TYPE
     return response

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
+    OpenApiExample,
     OpenApiParameter,
     OpenApiResponse,
     PolymorphicProxySerializer,
@@ -169,12 +170,17 @@ def describe_write(
     response: Any,
     status: int = 200,
     parameters: Sequence[OpenApiParameter] = (),
+    examples: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Decorate a POST or PATCH with its description."""
+    """Decorate a POST or PATCH with its description; ``examples`` are bodies by their name."""
     return extend_schema(
         operation_id=operation_id,
         summary=summary,
         parameters=list(parameters),
+        examples=[
+            OpenApiExample(name, value=value, request_only=True)
+            for name, value in (examples or {}).items()
+        ],
         request=body,
         responses={status: response, **build_error_responses(WRITE_ERROR_STATUSES)},
     )
@@ -197,10 +203,15 @@ _AREAS = {
     "deliveries": "webhooks",
     "exam": "exams",
     "interventions": "gold",
+    "media": "items",
 }
 _RETRY_AFTER_HEADER = {
     "description": "Seconds until another request is useful",
     "schema": {"type": "integer"},
+}
+_LOCATION_HEADER = {
+    "description": "Address of the new object, where it has one",
+    "schema": {"type": "string", "format": "uri"},
 }
 _IDEMPOTENCY_KEY_PARAMETER = {
     "name": "Idempotency-Key",
@@ -227,10 +238,15 @@ def describe_areas(result: Any, generator: Any, request: Any, public: bool) -> A
             for status, response in operation["responses"].items():
                 response["description"] = response.get("description") or operation["summary"]
                 if status in ("202", "429", "503"):
-                    response["headers"] = {
-                        "Retry-After": {
-                            "description": "Seconds until another request is useful",
-                            "schema": {"type": "integer"},
-                        }
-                    }
+                    response["headers"] = {"Retry-After": _RETRY_AFTER_HEADER}
+                if status == "201":
+                    response["headers"] = {"Location": _LOCATION_HEADER}
+        if "post" in operations:
+            _describe_idempotency(operations["post"])
     return result
+
+
+def _describe_idempotency(operation: dict[str, Any]) -> None:
+    operation.setdefault("parameters", []).append(_IDEMPOTENCY_KEY_PARAMETER)
+    responses = operation["responses"]
+    responses["422"] = responses["400"] | {"description": _ERROR_DESCRIPTIONS[422]}

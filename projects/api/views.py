@@ -31,6 +31,17 @@ from .base import ApiView, build_location, get_token_project_id
 from .serializers import ArchiveIn, ProjectIn, ProjectOut, ProjectPatch
 
 LEAD = Member.Role.LEAD
+PROJECT_EXAMPLE = {
+    "name": "Reviews",
+    "questions": [
+        {
+            "key": "severity",
+            "text": "How bad is it?",
+            "scale": "ordinal",
+            "categories": [{"label": "none"}, {"label": "minor"}, {"label": "major"}],
+        }
+    ],
+}
 
 
 def _serialize_project(project: Project, role: str) -> dict[str, Any]:
@@ -97,6 +108,7 @@ class ProjectListView(ApiView):
         body=ProjectIn,
         response=ProjectOut,
         status=201,
+        examples={"One question": PROJECT_EXAMPLE},
     )
     def post(self, request: Request) -> Response:
         parse_query_parameters(request)

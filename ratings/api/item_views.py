@@ -59,6 +59,17 @@ class RemovedItem(serializers.Serializer):
     withdrawn = serializers.BooleanField(help_text="It has ratings: it stays with them")
 
 
+# What raters see of a body: docs/api.md.
+ITEM_EXAMPLES = {
+    "Text": [{"key": "doc-1", "body": {"text": "First"}, "attributes": {"lang": "en"}}],
+    "HTML": [{"key": "doc-2", "body": {"html": "<p>The <b>claim</b></p>"}}],
+    "Image": [{"key": "doc-3", "body": {"image": "/projects/1/media/scan-7.png"}}],
+    "Conversation": [
+        {"key": "doc-4", "body": {"turns": [{"role": "user", "text": "Hi"}]}, "gold": {"kind": "a"}}
+    ],
+}
+
+
 class ItemsView(ApiView):
     @describe_write(
         "putItems",
@@ -66,6 +77,7 @@ class ItemsView(ApiView):
         body=build_one_or_many("ItemOrItems", ItemIn),
         response=UpsertCounts,
         parameters=[DRY_RUN_PARAMETER],
+        examples=ITEM_EXAMPLES,
     )
     def post(self, request: Request, project_id: int) -> Response:
         """One item or a list of up to 10,000. The same request twice changes nothing."""

@@ -57,6 +57,7 @@ class RatersView(ApiView):
         body=build_one_or_many("RaterOrRaters", RaterIn),
         response=UpsertCounts,
         parameters=[DRY_RUN_PARAMETER],
+        examples={"People and models": [{"key": "ann"}, {"key": "gpt", "kind": "model"}]},
     )
     def post(self, request: Request, project_id: int) -> Response:
         """One rater or a list of up to 10,000. The same request twice changes nothing."""

@@ -61,6 +61,7 @@ class RatingsView(ApiView):
         body=build_one_or_many("RatingOrRatings", RatingIn),
         response=RatingCounts,
         parameters=[DRY_RUN_PARAMETER],
+        examples={"Ratings": [{"item": "doc-1", "rater": "ann", "label": "major"}]},
     )
     def post(self, request: Request, project_id: int) -> Response:
         """Submit one rating or a list of up to 10,000, all or nothing.

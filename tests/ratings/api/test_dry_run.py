@@ -13,11 +13,13 @@ from ratings.models import Rating, Revision
 
 pytestmark = pytest.mark.django_db
 
+ITEMS = [{"key": "a", "body": {"text": "x"}}, {"key": "b", "body": {"text": "y"}}]
+
 
 @pytest.mark.parametrize(
     ("tail", "rows", "counts"),
     [
-        ("items/", [{"key": "a"}, {"key": "b"}], {"created": 2, "changed": 0, "unchanged": 0}),
+        ("items/", ITEMS, {"created": 2, "changed": 0, "unchanged": 0}),
         ("raters/", [{"key": "zoe"}], {"created": 1, "changed": 0, "unchanged": 0}),
         (
             "ratings/",
