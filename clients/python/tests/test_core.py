@@ -58,7 +58,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def connect() -> Callable[..., Client]:
     def build_client(site: Site, **options: Any) -> Client:
         transport = httpx.MockTransport(site)
-        return Client("https://concord.example.org", "ccd_x", transport=transport, **options)  # type: ignore[arg-type]
+        return Client("https://concord.example.org", "ccd_x", transport=transport, **options)
 
     return build_client
 

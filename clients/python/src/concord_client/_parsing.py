@@ -54,9 +54,8 @@ def _list_fields(kind: Any) -> list[tuple[str, str, Any]]:
 def to_json(value: Any) -> Any:
     """Return a dataclass, or what contains some, as JSON data."""
     if dataclasses.is_dataclass(value):
-        return {
-            key: to_json(getattr(value, name)) for name, key, _kind in _list_fields(type(value))
-        }
+        kind: Any = type(value)
+        return {key: to_json(getattr(value, name)) for name, key, _kind in _list_fields(kind)}
     if isinstance(value, list):
         return [to_json(part) for part in value]
     if isinstance(value, dict):
