@@ -74,7 +74,7 @@ def request_context(
 
 
 @settings(
-    max_examples=choose_number(5, full=20),
+    max_examples=choose_number(3, full=20),
     deadline=None,
     database=None,
     suppress_health_check=[

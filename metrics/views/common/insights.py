@@ -16,7 +16,6 @@ from django.utils.translation import ngettext
 
 from core.web.links import render_link
 from metrics.agreement.explain import bands
-from metrics.agreement.headline import FLEISS
 from metrics.models import Diagnosis
 from metrics.results.disagreement.findings import (
     OUTLYING_RATERS,
@@ -120,20 +119,12 @@ SentenceBuilder = Callable[[dict[str, Any], list[str], dict[int, str]], str]
 def _describe_prevalence_paradox(
     values: dict[str, Any], labels: list[str], _names: dict[int, str]
 ) -> str:
-    if "comparisons" in values:
-        template = _(
-            "Raters agree in %(observed)s of all %(n)s comparisons, but %(share)s of the ratings "
-            "are “%(label)s”, so much of that agreement is expected by chance: kappa is "
-            "%(kappa)s, AC1 is %(ac1)s. Read both."
-        )
-    else:  # a report of an older release
-        template = _(
-            "Raters agree in %(observed)s of all comparisons, but %(share)s of the ratings are "
-            "“%(label)s”, so much of that agreement is expected by chance: kappa is %(kappa)s, "
-            "AC1 is %(ac1)s. Read both."
-        )
-    return template % {
-        "n": format_count(values.get("comparisons", 0)),
+    return _(
+        "Raters agree in %(observed)s of all %(n)s comparisons, but %(share)s of the ratings "
+        "are “%(label)s”, so much of that agreement is expected by chance: kappa is "
+        "%(kappa)s, AC1 is %(ac1)s. Read both."
+    ) % {
+        "n": format_count(values["comparisons"]),
         "observed": format_percent(values["percent_agreement"]),
         "share": format_percent(values["share"]),
         "label": labels[values["category"]],
@@ -189,18 +180,14 @@ def _describe_little_overlap(
 def _describe_confused_categories(
     values: dict[str, Any], labels: list[str], _names: dict[int, str]
 ) -> str:
-    if "expected_share" in values:
-        template = _(
-            "%(share)s of all disagreement (%(n)s comparisons) is between “%(one)s” and "
-            "“%(other)s”, where their frequencies alone would give %(expected)s. Check whether the "
-            "guidelines distinguish them clearly."
-        )
-    else:  # a report of an older release, which did not compare with the frequencies
-        template = _("%(share)s of all disagreement is between “%(one)s” and “%(other)s”.")
-    return template % {
+    return _(
+        "%(share)s of all disagreement (%(n)s comparisons) is between “%(one)s” and "
+        "“%(other)s”, where their frequencies alone would give %(expected)s. Check whether the "
+        "guidelines distinguish them clearly."
+    ) % {
         "share": format_percent(values["share"]),
-        "expected": format_percent(values.get("expected_share", 0.0)),
-        "n": format_count(values.get("differing_pairs", 0)),
+        "expected": format_percent(values["expected_share"]),
+        "n": format_count(values["differing_pairs"]),
         "one": labels[values["category_a"]],
         "other": labels[values["category_b"]],
     }
@@ -209,20 +196,12 @@ def _describe_confused_categories(
 def _describe_rater_bias(values: dict[str, Any], labels: list[str], names: dict[int, str]) -> str:
     a, b = names.get(values["rater_a"], "?"), names.get(values["rater_b"], "?")
     more, less = (a, b) if values["difference"] > 0 else (b, a)
-    if "shared_items" in values:
-        template = _(
-            "%(differing)s of %(tested)s pairs of raters differ in how often they use the "
-            "categories. Clearest: %(more)s chooses “%(label)s” more often than %(less)s, by "
-            "%(difference)s of the %(n)s items that both rated."
-        )
-    else:  # a report of an older release
-        template = _(
-            "%(differing)s of %(tested)s pairs of raters differ in how often they use the "
-            "categories. Clearest: %(more)s chooses “%(label)s” more often than %(less)s, by "
-            "%(difference)s of the items that both rated."
-        )
-    return template % {
-        "n": format_count(values.get("shared_items", 0)),
+    return _(
+        "%(differing)s of %(tested)s pairs of raters differ in how often they use the "
+        "categories. Clearest: %(more)s chooses “%(label)s” more often than %(less)s, by "
+        "%(difference)s of the %(n)s items that both rated."
+    ) % {
+        "n": format_count(values["shared_items"]),
         "differing": format_count(values["differing_pairs"]),
         "tested": format_count(values["tested_pairs"]),
         "more": more,
@@ -258,8 +237,7 @@ def _describe_few_items(values: dict[str, Any], _labels: list[str], _names: dict
 def _describe_weightings(values: dict[str, Any], _labels: list[str], _names: dict[int, str]) -> str:
     low, high = (bands.find_band(values[end], values["scheme"]) for end in ("low", "high"))
     params = {
-        # Findings stored by older releases have no name: it was always Fleiss' kappa.
-        "name": display_names.get_coefficient_name(values.get("coefficient", FLEISS)),
+        "name": display_names.get_coefficient_name(values["coefficient"]),
         "lowest": display_names.WEIGHTING_NAMES[values["lowest"]],
         "low": format_number(values["low"]),
         "highest": display_names.WEIGHTING_NAMES[values["highest"]],

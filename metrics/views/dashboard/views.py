@@ -42,8 +42,6 @@ def projects(request: HttpRequest) -> HttpResponse:
     if "\0" in search or len(search) > listing.MAX_SEARCH_LENGTH:
         raise BadRequest(_("Search for a shorter text."))
     group = get_choice(request.GET, "group", ProjectGroup.values) or ""
-    if request.GET.get("archive") == "1":  # URL of earlier releases
-        group = ProjectGroup.ARCHIVED.value
     sort = get_choice(request.GET, "sort", list(listing.SORTS)) or "need"
     listed = listing.list_projects(request.user, search=search, sort=sort, group=group)
     paginator = Paginator(listed.rows, get_page_size(listing.PROJECTS_PER_PAGE))

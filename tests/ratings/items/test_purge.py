@@ -221,7 +221,7 @@ def test_project_list_shows_archived_projects_separately(
     client.post(reverse("project_archive", args=[project.pk]), {"do": "archive"})
     assert "?group=archived" in client.get("/").content.decode()
     assert project.name not in client.get("/").content.decode()
-    assert project.name in client.get("/?archive=1").content.decode()
+    assert project.name in client.get("/?group=archived").content.decode()
 
 
 @pytest.mark.parametrize("role", ["annotator", "viewer", "stranger"])

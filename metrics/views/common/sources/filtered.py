@@ -218,8 +218,7 @@ class FilteredProjectSource(FilteredResultSource, ProjectSource):
         return findings
 
     def get_confusions(self) -> Confusions:
-        # A body computed by an older release has none.
-        return [(a, b, share) for a, b, share in self.body.get("confusions", ())]
+        return [(a, b, share) for a, b, share in self.body["confusions"]]
 
 
 class CoefficientSource(FilteredResultSource):
