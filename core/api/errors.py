@@ -54,7 +54,7 @@ MEDIA_TYPE = "application/problem+json"
 
 @dataclass(frozen=True, slots=True)
 class RowProblem:
-    """What is wrong with a row of a request: a code for programs, a field and a message."""
+    """Problem of a row of a request: a code for programs, a field and a message."""
 
     code: str
     field: str | None
