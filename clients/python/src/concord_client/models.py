@@ -619,6 +619,8 @@ class GateVerdict:
     rules: list[GateRule]
     as_of: datetime.datetime
     scale_version: int
+    # Of the question: answers this far from a gold answer are right
+    gold_tolerance: float
     # Ratings that enter
     n_ratings: int
     # SHA-256 of these ratings

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('projects', '0003_cluster_attribute'),
+        ('projects', '0004_gold_tolerance'),
     ]
 
     operations = [
