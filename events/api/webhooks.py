@@ -26,7 +26,7 @@ from events.models import Delivery, Webhook
 from events.webhooks import services
 from events.webhooks.addresses import MAX_URL_LENGTH
 from events.webhooks.services import InvalidWebhook
-from projects.api.base import ApiView
+from projects.api.base import ApiView, build_location
 
 
 class WebhookOut(serializers.ModelSerializer):
@@ -153,7 +153,8 @@ class WebhookListView(ApiView):
             )
         except InvalidWebhook as error:
             raise BadRequest("The webhook was not created.", fields=error.fields) from None
-        return Response({**WebhookOut(webhook).data, "secret": secret}, status=201)
+        body = {**WebhookOut(webhook).data, "secret": secret}
+        return Response(body, status=201, headers=build_location(request, webhook.pk))
 
 
 class WebhookDetailView(ApiView):
