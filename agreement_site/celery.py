@@ -52,6 +52,7 @@ class Sweeper(bootsteps.StartStopStep):
     SWEEPS = {
         "metrics.tasks.sweep_all": Pace(),
         "ratings.tasks.resume_stalled": Pace(),
+        "ratings.tasks.sweep_connections": Pace(),
         "metrics.jobs.deletions.process_pending_deletions": Pace(),
         "quality.tasks.sweep_labels_and_queues": Pace(0.4, 3.0),
         "quality.tasks.sweep_gold_and_repeats": Pace(0.4, 3.0),

@@ -435,6 +435,8 @@ MEDIA_MAX_BYTES = env_int("MEDIA_MAX_BYTES", 256 * 1024 * 1024)
 
 # Whether webhooks may call private networks, such as 127.0.0.1 and 10.0.0.0/8, and http://.
 WEBHOOKS_TO_PRIVATE_NETWORKS = env_bool("WEBHOOKS_TO_PRIVATE_NETWORKS", False)
+# Whether connections, as with Label Studio, may lead to private networks, and by http://.
+CONNECTIONS_TO_PRIVATE_NETWORKS = env_bool("CONNECTIONS_TO_PRIVATE_NETWORKS", False)
 # Private Ed25519 key that signs the verdicts of gates, in PEM form; created at first use.
 GATE_SIGNING_KEY_FILE = os.environ.get("GATE_SIGNING_KEY_FILE") or DATA_DIR / "gate-signing-key.pem"
 # Whether leads may create links that show results without an account; off ends all of them.

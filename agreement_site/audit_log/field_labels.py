@@ -63,6 +63,9 @@ FIELD_LABELS = {
     "language": _("language"),
     "kinds": _("event types"),
     "with_items": _("includes item content"),
+    # connections
+    "state": _("state"),
+    "write_back": _("writes"),
     "weights": _("weights"),
     "with_models": _("with models"),
     # raters and items

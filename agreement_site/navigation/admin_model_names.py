@@ -81,6 +81,8 @@ MODEL_NAMES = {
     "ratings.Exam": _("exams"),
     "ratings.ExamRules": _("rules of exams"),
     "ratings.ImportRun": _("imports"),
+    "ratings.LabelStudioConnection": _("connections with Label Studio"),
+    "ratings.LabelStudioObject": _("IDs in Label Studio"),
     "ratings.RaterMessage": _("messages to raters"),
     "ratings.RaterQueue": _("queues of raters"),
     "ratings.Rating": _("ratings by raters"),
