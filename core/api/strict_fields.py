@@ -19,7 +19,8 @@ class StrictSerializer(serializers.Serializer):
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, dict):
             errors: Any = [f"An object is needed, not {_describe_value(data)}."]
-            raise serializers.ValidationError({"body": errors} if self.parent is None else errors)
+            parent: Any = self.parent
+            raise serializers.ValidationError({"body": errors} if parent is None else errors)
         known_names = [name for name, field in self.fields.items() if not field.read_only]
         unknown_names = [name for name in data if name not in known_names]
         if unknown_names:

@@ -126,7 +126,7 @@ def test_too_large_response_is_not_stored(
 
 def test_response_is_replayed_to_a_valid_token_alone(client: APIClient, lead: User) -> None:
     assert client.post("/api/v1/projects/", PROJECT, format="json").status_code == 201
-    authentication.revoke_tokens(lead.api_tokens.all())  # type: ignore[attr-defined]
+    authentication.revoke_tokens(lead.api_tokens.all())
     assert client.post("/api/v1/projects/", PROJECT, format="json").status_code == 401
 
 

@@ -43,6 +43,9 @@ DeliveryOutStateEnum = Literal["pending", "delivered", "failed"]
 ExamState = Literal["open", "passed", "failed", "waived"]
 
 
+FormatF37Enum = Literal["concord", "slack", "teams", "dingtalk", "feishu", "wecom"]
+
+
 GoldInterventionState = Literal["proposed", "done", "overridden"]
 
 
@@ -273,7 +276,8 @@ class Attempt:
     at: datetime.datetime
     # null: no answer
     status: int | None
-    # Why there was none: url, not_found, not_allowed, certificate, timeout, connection
+    # Why there was none: url, not_found, not_allowed, certificate, timeout, connection; rejected:
+    # the body says that a chat did not accept the message
     error: str
     # Beginning of the answer
     answer: str
@@ -856,6 +860,8 @@ class NewWebhook:
     id: int
     project: int | None
     url: str
+    format: FormatF37Enum | None
+    language: str | None
     # Kinds of events; empty: all
     kinds: list[str]
     with_items: bool | None
@@ -865,7 +871,7 @@ class NewWebhook:
     pause_reason: PauseReasonEnum | None
     failing_since: datetime.datetime | None
     created_at: datetime.datetime
-    # `whsec_...`; shown this once
+    # `whsec_...`; shown this once; empty for a chat
     secret: str
 
 
@@ -1369,6 +1375,8 @@ class Webhook:
     id: int
     project: int | None
     url: str
+    format: FormatF37Enum | None
+    language: str | None
     # Kinds of events; empty: all
     kinds: list[str]
     with_items: bool | None
