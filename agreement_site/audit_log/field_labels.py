@@ -59,6 +59,8 @@ FIELD_LABELS = {
     "weight_matrix": _("weight matrix"),
     # webhooks
     "host": _("host"),
+    "format": _("format"),
+    "language": _("language"),
     "kinds": _("event types"),
     "with_items": _("includes item content"),
     # connections

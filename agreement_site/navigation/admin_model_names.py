@@ -13,6 +13,7 @@ from django.utils.translation import gettext_noop as _
 # Model -> name in the plural, as its list is called.
 MODEL_NAMES = {
     "agreement_site.AuditLogEntry": _("audit log entries"),
+    "agreement_site.QueuedMail": _("queued mails"),
     "events.Delivery": _("deliveries of events"),
     "events.Event": _("events"),
     "events.Webhook": _("webhooks"),

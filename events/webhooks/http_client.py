@@ -28,7 +28,8 @@ class Answer:
     """Outcome of a request.
 
     ``status`` is None where there was no answer; ``error`` then says why: url, not_found,
-    not_allowed, certificate, timeout or connection.
+    not_allowed, certificate, timeout or connection. ``error`` is rejected where the answer of a
+    chat says so in its body.
     """
 
     status: int | None
@@ -38,7 +39,7 @@ class Answer:
 
     @property
     def is_success(self) -> bool:
-        return self.status is not None and 200 <= self.status < 300
+        return self.status is not None and 200 <= self.status < 300 and not self.error
 
 
 class _AbortableConnection(HTTPConnection):

@@ -23,6 +23,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from agreement_site.accounts import password_reset
+from agreement_site.notifications import unsubscribe
 from events.models import Webhook
 from events.webhooks import services as webhooks
 from metrics import tasks as counting
@@ -93,6 +94,7 @@ USER_BY_PAGE = {
     "sign_in": "",
     "account_login": "",
     "invitation": "",
+    "unsubscribe": "",
     "shared": "",
     "socialaccount_login_cancelled": "",
     "account_reset_password": "",
@@ -453,8 +455,10 @@ def _set_address_values(world: SampleWorld, question: Question) -> None:
     rated_item = project.items.filter(ratings__question=question).order_by("pk")[0]
     ben = project.raters.get(key="ben")
     latest = Rating.objects.filter(rater__key="ada").order_by("-changed_at")[0]
+    lead = User.objects.get(username="lead")
     world.values |= {
         "project_id": project.pk,
+        "unsubscribe.token": unsubscribe.build_unsubscribe_url(lead, "digest").split("/")[-2],
         "item_id": rated_item.pk,
         "rate_item.item_id": latest.item_id,
         "rater_id": ben.pk,

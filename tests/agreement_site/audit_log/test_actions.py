@@ -138,7 +138,14 @@ def _create_offer(scenario: AuditScenario) -> int:
 
 
 # Without the address itself, which may contain a secret.
-WEBHOOK = {"host": "example.org", "kinds": [], "with_items": False, "paused": False}
+WEBHOOK = {
+    "host": "example.org",
+    "format": "concord",
+    "language": "",
+    "kinds": [],
+    "with_items": False,
+    "paused": False,
+}
 
 
 def _create_webhook(scenario: AuditScenario) -> Webhook:

@@ -214,6 +214,8 @@ VIOLATIONS: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "event_kind_not_empty": (Event, {"kind": ""}),
     "event_batch_unique": (EventBatch, {}),
     "webhook_pause_has_reason": (Webhook, {"paused_at": NOW}),
+    "webhook_format_valid": (Webhook, {"format": "odd"}),
+    "webhook_robot_secret_has_use": (Webhook, {"robot_secret": "SEC1"}),
     "data_folder_unique": (DataFolder, {}),
     "import_file_part_unique": (ImportFilePart, {}),
     "label_studio_unique": (LabelStudioConnection, {}),
