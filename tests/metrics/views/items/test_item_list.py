@@ -46,7 +46,7 @@ def get_page(client_for: Any, lead: Any, project: Any, items: Any) -> Any:
     ("query", "text"),
     [
         ("?answers=differ", "5 of 70 items fit"),
-        ("?answers=differ&search=Text+04", "1 of 70 items fits"),
+        ("?answers=differ&search=Text+04", "1 of 70 items matches"),
         ("?search=nothing+like+it", "0 of 70 items fit"),
         ("?state=withdrawn", "0 of 70 items fit"),
         ("?rater=r2", "10 of 70 items fit"),
@@ -81,7 +81,7 @@ def test_match_count_above_limit_is_shown_as_more(get_page: Any, monkeypatch: An
 
 def test_large_project_searches_first_items_only(get_page: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(item_search, "MAX_ITEMS_SCANNED", 40)
-    assert "Of the first 40 items 30 fit; there are 70" in get_page("?ratings=1")
+    assert "30 of the first 40 items match; 70 in total" in get_page("?ratings=1")
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_count_of_items_set_aside_is_limited(get_page: Any, items: Any, monkeypa
     assert ">skipped or flagged once</a>" in get_page()
     set_item_aside(items[1], state="skipped")
     monkeypatch.setattr("ratings.annotation.skipped_and_flagged.MAX_COUNTED", 2)
-    assert ">skipped or flagged 2 times and more</a>" in get_page()
+    assert ">skipped or flagged 2 or more times</a>" in get_page()
 
 
 def test_decided_and_gold_items_are_marked(
