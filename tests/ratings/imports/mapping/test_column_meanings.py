@@ -67,7 +67,7 @@ WIDE = {
     "the gold answer is named like the raters": Wide(
         write_table("id,label_anna,label_ben,label_gold", "{}", A, B, B), "anna ben", gold=10
     ),
-    "a reference with the labels of the raters is gold": Wide(
+    "a reference with the labels of raters is gold": Wide(
         write_table("id,Anna,Ben,Reference", "{}", A, B, A), "Anna Ben", gold=10
     ),
     "an expected answer in other words is no label": Wide(
