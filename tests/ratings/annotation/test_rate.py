@@ -98,8 +98,8 @@ def test_page_says_when_nothing_is_left(annotator_client, project, items, questi
     assert "<dt>Total rated</dt><dd>4</dd>" in page
 
 
-NO_FREE_SLOT_TEXT = "Every item is rated or being rated by others."
-ALL_RATED_TEXT = "You've rated or skipped every item available to you."
+NO_FREE_SLOT_TEXT = "All items are rated or being rated by others."
+ALL_RATED_TEXT = "You've rated or skipped all items available to you."
 
 
 def test_finished_rater_is_not_told_that_others_are_finished(
