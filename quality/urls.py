@@ -64,7 +64,7 @@ urlpatterns = [
     path(f"{GATE}/badge.svg", gates_api.GateBadgeView.as_view(), name="gate_badge"),
     path(".well-known/jwks.json", gates_api.serve_public_keys, name="public_keys"),
     path(f"{PROJECT}gold/", gold_views.show_gold, name="gold"),
-    path(f"{PROJECT}gold/settings/", gold_views.set_pass_mark, name="gold_settings"),
+    path(f"{PROJECT}gold/settings/", gold_views.change_rules, name="gold_settings"),
     path(
         f"{PROJECT}gold/interventions/<int:intervention_id>/",
         gold_views.submit_intervention,

@@ -65,6 +65,7 @@ FIELD_LABELS = {
     "with_models": _("with models"),
     # raters and items
     "pass_mark": _("pass mark"),
+    "tolerance": _("tolerance of gold answers"),
     "budget": _("budget"),
     "group": _("group"),
     "items": _("items"),

@@ -273,10 +273,12 @@ not enter the values of the project.
 **Gold in a project.** An answer is the current rating of an item with a gold answer in force, or
 the answer to an item that was shown as hidden gold. Answers are evaluated in the order of
 `rated_at`. A gold answer can allow several categories. Each of them is right, and counts for
-accuracy and evidence. Only gold answers with a single category enter the table own x gold, and so
-kappa, chance, bias and the categories. Gold answers that are shares of categories are not scored. A
-suspected gold answer enters no score until a lead decides. With fewer than 5 answers, Concord shows
-only their number and the interval.
+accuracy and evidence. On an ordered scale, a question can have a tolerance: answers up to so many
+steps (ordinal), or up to this difference of values (interval, ratio), from a gold answer are right,
+too, in scores, exams and gates. Only gold answers with a single category enter the table own x
+gold, and so kappa, chance, bias and the categories; kappa, chance and bias ignore the tolerance.
+Gold answers that are shares of categories are not scored. A suspected gold answer enters no score
+until a lead decides. With fewer than 5 answers, Concord shows only their number and the interval.
 
 ## One label per item
 

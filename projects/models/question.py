@@ -72,6 +72,9 @@ class Question(models.Model):
     headline_note = models.CharField(max_length=500, blank=True, default="", db_default="")
     # True if the headline includes ratings of both people and models.
     headline_pooled = models.BooleanField(default=False, db_default=False)
+    # Answers this far from a gold answer also count as right: steps in the order of an ordinal
+    # scale, differences of values on a numeric one. Ignored on nominal scales.
+    gold_tolerance = models.FloatField(default=0, db_default=0)
     # Incremented by every change of scale, categories, weights or headline; results of an older
     # version are recomputed.
     scale_version = models.PositiveIntegerField(default=1, editable=False)
@@ -94,6 +97,9 @@ class Question(models.Model):
                 condition=~Q(weights=Weights.CUSTOM) | Q(weight_matrix__isnull=False),
                 name="question_custom_has_matrix",
             ),
+            models.CheckConstraint(
+                condition=Q(gold_tolerance__gte=0), name="question_gold_tolerance_valid"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -103,6 +109,11 @@ class Question(models.Model):
     def effective_weights(self) -> Weights:
         """The weights that coefficients use."""
         return Scale(self.scale).get_effective_weights(self.weights)
+
+    @property
+    def effective_gold_tolerance(self) -> float:
+        """The tolerance of gold answers; 0 where categories have no order."""
+        return self.gold_tolerance if Scale(self.scale).ordered else 0.0
 
     @property
     def has_confirmed_weights(self) -> bool:

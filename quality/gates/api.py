@@ -124,6 +124,9 @@ class GateVerdictOut(serializers.Serializer):
     rules = GateRuleOut(many=True)
     as_of = serializers.DateTimeField()
     scale_version = serializers.IntegerField()
+    gold_tolerance = serializers.FloatField(
+        help_text="Of the question: answers this far from a gold answer are right"
+    )
     n_ratings = serializers.IntegerField(help_text="Ratings that enter")
     ratings_hash = serializers.CharField(help_text="SHA-256 of these ratings")
     key_id = serializers.CharField(help_text="Key in /.well-known/jwks.json")

@@ -41,6 +41,7 @@ def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
         clusters="project__cluster_attribute",
         method="consensus__method",
         models="consensus__with_models",
+        tolerance="gold_tolerance",
     )
     gold = recomputation.get_gold_versions(only)
     checks = recomputation.get_check_answer_versions(changed, Assignment.Kind.GOLD)

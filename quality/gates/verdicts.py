@@ -35,7 +35,8 @@ def compute_document(
 ) -> Document:
     """Return the signed verdict on a gate at a moment, which must not be in the future.
 
-    The same ratings, scale, gold answers, decisions and alerts give the same document.
+    The same ratings, scale, gold answers, decisions and alerts give the same document, as long as
+    the question's tolerance of gold answers is the same.
     """
     inputs = inputs or GateInputs(gate.question, moment)
     rules = [Rule.from_stored(stored) for stored in gate.rules]
@@ -50,6 +51,7 @@ def compute_document(
         "rules": outcomes,
         "as_of": format_moment(moment),
         "scale_version": inputs.scale_version,
+        "gold_tolerance": gate.question.effective_gold_tolerance,
         "n_ratings": len(ratings.rows),
         "ratings_hash": ratings.compute_digest(),
     }

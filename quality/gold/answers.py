@@ -12,6 +12,7 @@ from django.db.models import Exists, OuterRef
 
 from metrics.scale import QuestionScale
 from projects.models import GoldAnswer, Question, Rater
+from projects.services.items.gold import list_right_codes
 from quality.models import GoldReview
 from ratings.models import Assignment, CheckAnswer, Rating
 from ratings.services.rating_times import day_number
@@ -23,20 +24,22 @@ CHUNK_SIZE = 20_000
 class CurrentGold:
     """A current gold answer.
 
-    ``right``: indexes of the accepted categories; empty for shares and for retired categories:
-    such gold is not scored. ``is_confirmed``: a lead confirmed it.
+    ``stated``: indexes of the categories that it names; ``right``: those that count as right, which
+    the tolerance may add to. Both are empty for shares and for retired categories: such gold is
+    not scored.
     """
 
     id: int
     item: int
+    stated: frozenset[int]
     right: frozenset[int]
     shares: bool
     is_confirmed: bool  # a lead has confirmed it
 
     @property
     def single_category(self) -> int | None:
-        """Index of the only accepted category; None with several."""
-        return next(iter(self.right)) if len(self.right) == 1 else None
+        """Index of the only category that it names; None with several."""
+        return next(iter(self.stated)) if len(self.stated) == 1 else None
 
 
 @dataclass(frozen=True)
@@ -69,11 +72,16 @@ def get_current_gold(
         rows = GoldAnswer.objects.in_force_at(moment)
         confirmations = confirmations.filter(created_at__lte=moment)
     rows = rows.filter(question=question).annotate(kept=Exists(confirmations))
+    positions = dict(enumerate(range(scale.k) if scale.values is None else scale.values.tolist()))
+    tolerance = question.effective_gold_tolerance
     gold_of_item = {}
     for pk, item_id, answer, is_kept in rows.values_list("pk", "item_id", "answer", "kept"):
         codes = answer if isinstance(answer, list) else []
-        right = frozenset(index_of_code[code] for code in codes if code in index_of_code)
-        gold_of_item[item_id] = CurrentGold(pk, item_id, right, isinstance(answer, dict), is_kept)
+        stated = frozenset(index_of_code[code] for code in codes if code in index_of_code)
+        right = list_right_codes(stated, positions, tolerance)
+        gold_of_item[item_id] = CurrentGold(
+            pk, item_id, stated, right, isinstance(answer, dict), is_kept
+        )
     return gold_of_item
 
 

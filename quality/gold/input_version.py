@@ -21,6 +21,7 @@ def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
         only,
         pass_mark="gold_state__pass_mark",  # noqa: S106
         rule="gold_state__rule",
+        tolerance="gold_tolerance",
     )
     overrides = GoldIntervention.objects.filter(
         question__in=list(gold_versions), state=GoldIntervention.State.OVERRIDDEN

@@ -78,7 +78,7 @@ def _compute_totals(
 ) -> dict[str, int]:
     return {
         "n_single": sum(gold.single_category is not None for gold in gold_of_item.values()),
-        "n_several": sum(len(gold.right) > 1 for gold in gold_of_item.values()),
+        "n_several": sum(len(gold.stated) > 1 for gold in gold_of_item.values()),
         "n_shares": sum(gold.shares for gold in gold_of_item.values()),
         "n_answers": len(responses),
         "n_check_answers": sum(response.is_check for response in responses),

@@ -4,7 +4,9 @@ A response is a current rating of an item with gold, or an answer to hidden gold
 exam do not count: the rater knew of the test, and it ended when they had done well or badly.
 Where gold allows several categories, any of them is right; such responses enter the accuracy and
 the evidence, but only gold of a single category enters the table and thus kappa, chance, bias and
-classes. Gold given as shares of categories is not scored.
+classes. On ordered scales, the question's tolerance makes categories near the gold answer right as
+well; kappa, chance and bias compare with the gold answer itself. Gold given as shares of categories
+is not scored.
 """
 
 from __future__ import annotations
@@ -89,7 +91,7 @@ def compute_gold_score(
         chance=result.chance,
         kappa=result.kappa,
         bias=result.bias if scale.type.ordered else None,
-        classes=_list_class_scores(table, scale),
+        classes=_list_class_scores(responses, gold_of_item, scale),
         weeks=_list_week_scores(responses, np.array(right), evidence_by_answer),
         evidence=float(evidence_by_answer[-1]),
         max_evidence=float(evidence_by_answer.max()),
@@ -98,14 +100,23 @@ def compute_gold_score(
     )
 
 
-def _list_class_scores(table: np.ndarray, scale: QuestionScale) -> list[dict[str, Any]]:
+def _list_class_scores(
+    responses: Sequence[GoldResponse],
+    gold_of_item: Mapping[int, CurrentGold],
+    scale: QuestionScale,
+) -> list[dict[str, Any]]:
     """Return the rater's accuracy for each gold category."""
+    outcomes: dict[int, list[bool]] = {}
+    for response in responses:
+        gold = gold_of_item[response.item]
+        if gold.single_category is not None:
+            outcomes.setdefault(gold.single_category, []).append(response.code in gold.right)
     rows = []
-    for index, code in enumerate(scale.codes.tolist()):
-        n, right = int(table[:, index].sum()), int(table[index, index])
-        if n:
-            low, high = wilson_interval(right, n)
-            rows.append({"code": code, "n": n, "right": right, "low": low, "high": high})
+    for category, is_right in sorted(outcomes.items()):
+        n, right = len(is_right), sum(is_right)
+        low, high = wilson_interval(right, n)
+        code = int(scale.codes[category])
+        rows.append({"code": code, "n": n, "right": right, "low": low, "high": high})
     return rows
 
 

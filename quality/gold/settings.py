@@ -9,31 +9,38 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from core import security_log
-from projects.models import Question
+from metrics.views.common.number_formats import format_number
+from projects.models import Question, Scale
+from projects.services.items.gold import get_positions
 from quality.models import GoldState
 
 
 @transaction.atomic
-def set_pass_mark(
-    *, question: Question, pass_mark: str | float, by: Any, rule: str | None = None
+def set_gold_rules(
+    *,
+    question: Question,
+    pass_mark: str | float,
+    by: Any,
+    rule: str | None = None,
+    tolerance: str | float | None = None,
 ) -> GoldState:
-    """Set the pass mark of raters on gold, and the consequence below it.
+    """Set the pass mark of raters on gold, the consequence below it, and the tolerance.
 
-    ``pass_mark`` is the accuracy, and ``rule`` what follows.
-
-    ``rule`` None leaves it unchanged. The next sweep recomputes the evidence. Records a security
-    event. Raises ValueError for a number outside 0.05 to 0.99 and for an unknown rule.
+    ``pass_mark`` is an accuracy. ``rule`` and ``tolerance`` (Question.gold_tolerance): None leaves
+    them unchanged. The next sweep recomputes scores and evidence; answers in exams that were given
+    before keep their outcome. Records a security event. Raises ValueError for a pass mark outside
+    0.05 to 0.99, for an unknown rule, and for a tolerance that the scale has no use for.
     """
-    try:
-        value = float(pass_mark)
-    except ValueError:
-        value = math.nan
+    value = _parse_number(pass_mark)
     if not 0.05 <= value <= 0.99:
         raise ValueError(_("The pass mark must be between 0.05 and 0.99."))
     if rule is not None and rule not in GoldState.Rule.values:
         raise ValueError(_("Choose an action."))
     row, _created = GoldState.objects.get_or_create(question=question)
-    before = {"pass_mark": row.pass_mark, "rule": row.rule}
+    before = {"pass_mark": row.pass_mark, "rule": row.rule, "tolerance": question.gold_tolerance}
+    if tolerance is not None:
+        question.gold_tolerance = _parse_tolerance(tolerance, question)
+        question.save(update_fields=["gold_tolerance"])
     row.pass_mark, row.rule = value, rule or row.rule
     row.save(update_fields=["pass_mark", "rule"])
     security_log.log_event(
@@ -42,6 +49,29 @@ def set_pass_mark(
         by=by.pk,
         question=question.key,
         before=before,
-        after={"pass_mark": value, "rule": row.rule},
+        after={"pass_mark": value, "rule": row.rule, "tolerance": question.gold_tolerance},
     )
     return row
+
+
+def _parse_number(text: str | float) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _parse_tolerance(text: str | float, question: Question) -> float:
+    """Return the tolerance. Raises ValueError if it makes no difference or every answer right."""
+    tolerance, places = _parse_number(text), sorted(get_positions(question).values())
+    span = places[-1] - places[0] if places else 0.0
+    if tolerance == 0:
+        return 0.0
+    if not Scale(question.scale).ordered:
+        raise ValueError(_("Categories without an order have no tolerance."))
+    if not 0 < tolerance < span:
+        raise ValueError(
+            _("The tolerance must be at least 0 and below %(span)s, where every answer is right.")
+            % {"span": format_number(span, 2)}
+        )
+    return tolerance

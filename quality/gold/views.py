@@ -200,13 +200,16 @@ def submit_intervention(
 
 @login_required
 @require_POST
-def set_pass_mark(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Set the pass mark of raters on gold, and the consequence below it."""
+def change_rules(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Set the pass mark of raters on gold, the consequence below it, and the tolerance."""
     selection = get_permitted_selection(request, project_id, role=LEAD)
-    pass_mark, rule = request.POST.get("pass_mark", ""), request.POST.get("rule")
     try:
-        settings.set_pass_mark(
-            question=selection.question, pass_mark=pass_mark, rule=rule, by=request.user
+        settings.set_gold_rules(
+            question=selection.question,
+            pass_mark=request.POST.get("pass_mark", ""),
+            rule=request.POST.get("rule"),
+            tolerance=request.POST.get("tolerance"),
+            by=request.user,
         )
     except ValueError as error:
         return HttpResponseBadRequest(str(error), content_type="text/plain; charset=utf-8")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
@@ -33,6 +33,7 @@ MAX_LOGGED_ITEMS = 100  # items listed in one entry of the audit log
 MAX_EXPLANATION_LENGTH = 10_000
 # The sum of rounded shares may differ from 1 by this much; stored shares are normalized.
 SHARE_SUM_TOLERANCE = 0.005
+EQUAL_DISTANCE = 1e-9  # 0.3 - 0.2 is a little less than 0.1
 
 
 class InvalidGoldAnswer(ValueError):
@@ -140,6 +141,31 @@ def lock_gold_answers(question: Question) -> set[int]:
     Question.objects.select_for_update(no_key=True).get(pk=question.pk)
     active = question.categories.filter(retired=False)
     return set(active.values_list("code", flat=True))
+
+
+def list_right_codes(
+    answer: Collection[int], positions: Mapping[int, float], tolerance: float
+) -> frozenset[int]:
+    """Return the codes that count as right: those of a gold answer, and those near to one of them.
+
+    ``positions``: {code of an active category: its place in the order, or its value}. Codes of
+    ``answer`` without a position are left out.
+    """
+    right_positions = [positions[code] for code in answer if code in positions]
+    return frozenset(
+        code
+        for code, position in positions.items()
+        if any(abs(position - right) <= tolerance + EQUAL_DISTANCE for right in right_positions)
+    )
+
+
+def get_positions(question: Question) -> dict[int, float]:
+    """Return {code: position} of the active categories, for ``list_right_codes``."""
+    categories = question.active_categories()
+    if question.has_values:
+        values = {category.code: category.value for category in categories}
+        return {code: value for code, value in values.items() if value is not None}
+    return {category.code: place for place, category in enumerate(categories)}
 
 
 def count_gold_uses(question_id: int, codes: Iterable[int]) -> dict[int, int]:

@@ -23,6 +23,7 @@ from core.db import bulk
 from core.hooks import Hook
 from events.services import record_event
 from projects.models import GoldAnswer, Item, Question, Rater
+from projects.services.items.gold import get_positions, list_right_codes
 from ratings.models import Assignment, CheckAnswer, Exam, ExamRules, Rating
 from ratings.services import exam_gate
 
@@ -156,20 +157,20 @@ def compute_min_correct_answers(question: Question) -> int:
     return int(rules["max_answers"])
 
 
-def get_eligible_answers(question: Question) -> dict[int, list[int]]:
-    """Return item id -> right codes, of the items that an exam of the question may use.
+def get_eligible_answers(question: Question) -> dict[int, frozenset[int]]:
+    """Return item id -> codes that count as right, of the items that an exam may use.
 
     They have a gold answer of active categories that is not suspected to be wrong.
     """
-    codes = set(question.categories.filter(retired=False).values_list("code", flat=True))
+    positions, tolerance = get_positions(question), question.effective_gold_tolerance
     rows = GoldAnswer.objects.in_force().filter(
         question=question, item__has_content=True, item__withdrawn_at=None
     )
     doubted = _get_exam_policy().get_doubted_items(question.pk)
     return {
-        item: answer
+        item: list_right_codes(answer, positions, tolerance)
         for item, answer in rows.values_list("item_id", "answer")
-        if isinstance(answer, list) and codes.issuperset(answer) and item not in doubted
+        if isinstance(answer, list) and positions.keys() >= set(answer) and item not in doubted
     }
 
 
@@ -265,15 +266,21 @@ def record_exam_answer(rater: Rater, item: Item, codes: Mapping[Question, int]) 
     exam = get_open_exam(rater, item)
     if exam is None:
         return None
-    code = next(code for question, code in codes.items() if question.pk == exam.question_id)
+    question = next(question for question in codes if question.pk == exam.question_id)
+    code = codes[question]
     gold = GoldAnswer.objects.in_force().filter(question=exam.question_id, item=item).first()
-    right = None if gold is None else code in gold.answer
+    right = None if gold is None else _is_right(code, gold, question)
     exam.answers = [*exam.answers, [item.pk, code, right, gold and gold.pk]]
     exam.save(update_fields=["answers"])
     verdict = _get_exam_policy().judge(
         exam.scored_answers, {**exam.rules, "max_answers": exam.max_answers}
     )
     return None if verdict is None else _end_exam(exam, verdict.outcome, verdict.error_probability)
+
+
+def _is_right(code: int, gold: GoldAnswer, question: Question) -> bool:
+    tolerance = question.effective_gold_tolerance
+    return code in list_right_codes(gold.answer, get_positions(question), tolerance)
 
 
 def get_open_exam(rater: Rater, item: Item) -> Exam | None:

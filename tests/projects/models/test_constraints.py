@@ -110,6 +110,7 @@ VIOLATIONS: dict[str, tuple[type[Model], dict[str, Any]]] = {
         Question,
         {"key": "q", "weights": "custom", "weight_matrix": None},
     ),
+    "question_gold_tolerance_valid": (Question, {"key": "q", "gold_tolerance": -1}),
     "category_code_unique": (Category, {"label": "other", "hotkey": ""}),
     "category_label_unique": (Category, {"code": 9, "hotkey": ""}),
     "category_hotkey_unique": (Category, {"code": 9, "label": "other"}),

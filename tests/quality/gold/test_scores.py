@@ -12,10 +12,15 @@ from django.test import Client
 from metrics.agreement.rater_quality import gold as formulas
 from metrics.jobs import question_updates
 from projects.models import GoldAnswer, Item, Question, Rater
-from projects.services.items.gold import retire_gold_answer, set_gold_answer
+from projects.services.items.gold import (
+    list_right_codes,
+    retire_gold_answer,
+    set_gold_answer,
+)
 from quality import tasks
 from quality.gold import input_version, recomputation, settings, suspected_answers
 from quality.models import GoldItem, GoldReview, GoldScore, GoldState
+from ratings.annotation.assignments import exams
 from ratings.models import Rating
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -210,6 +215,51 @@ def test_few_answers_are_shown_as_counts(
     assert "Not enough data" in page.text
 
 
+def test_answers_within_the_tolerance_are_right(
+    question_with_gold: Question, client_for: Callable[..., Client], lead: Any
+) -> None:
+    question = question_with_gold
+    recomputation.recompute_question(question.pk, at_once=True)
+    exact = GoldScore.objects.get(rater__key="dan")
+    address = f"/projects/{question.project_id}/gold/settings/"
+    client = client_for(lead)
+    for tolerance in ("3", "-1", "far", "nan"):
+        response = client.post(address, {"pass_mark": "0.7", "tolerance": tolerance})
+        assert response.status_code == 400
+        assert "below 3" in response.text
+    assert client.post(address, {"pass_mark": "0.7", "tolerance": "1"}).status_code == 302
+    assert question.pk in input_version.list_outdated_questions()
+    recomputation.recompute_question(question.pk, at_once=True)
+    score = GoldScore.objects.get(rater__key="dan")
+    answers = list_answers(question, "dan")
+    assert score.n == len(answers)
+    assert score.right == sum(abs(own - gold) <= 1 for own, gold in answers) > exact.right
+    assert sum(class_score["right"] for class_score in score.classes) == score.right
+    table = np.array(score.table)
+    assert table.trace() < score.right, "the table compares with the gold answers themselves"
+    question.refresh_from_db()
+    assert len(exams.get_eligible_answers(question)) > 0
+    golds = dict(GoldAnswer.objects.in_force().values_list("item", "answer"))
+    for item, codes in exams.get_eligible_answers(question).items():
+        assert codes == {code for code in range(4) if abs(code - golds[item][0]) <= 1}
+    assert client.get(f"/projects/{question.project_id}/gold/").text.count('name="tolerance"') == 1
+
+
+def test_tolerance_is_a_difference_of_values_and_not_for_nominal_scales(
+    rated_question: Question, lead: Any
+) -> None:
+    positions = {0: 1.0, 1: 1.5, 2: 2.0, 3: 10.0}
+    assert list_right_codes([1], positions, 0) == {1}
+    assert list_right_codes([1], positions, 0.5) == {0, 1, 2}
+    assert list_right_codes([0, 3], positions, 0.5) == {0, 1, 3}
+    assert list_right_codes([7], positions, 5) == set()
+    Question.objects.filter(pk=rated_question.pk).update(scale="nominal", gold_tolerance=2)
+    rated_question.refresh_from_db()
+    assert rated_question.effective_gold_tolerance == 0
+    with pytest.raises(ValueError, match="without an order"):
+        settings.set_gold_rules(question=rated_question, pass_mark=0.7, tolerance="1", by=lead)
+
+
 def test_changed_threshold_recomputes_the_evidence(
     question_with_gold: Question, client_for: Callable[..., Client], lead: Any
 ) -> None:
@@ -223,4 +273,4 @@ def test_changed_threshold_recomputes_the_evidence(
     recomputation.recompute_question(question_with_gold.pk, at_once=True)
     assert GoldScore.objects.get(rater__key="dan").max_evidence > before
     with pytest.raises(ValueError, match="must be between"):
-        settings.set_pass_mark(question=question_with_gold, pass_mark="high", by=lead)
+        settings.set_gold_rules(question=question_with_gold, pass_mark="high", by=lead)
