@@ -186,7 +186,7 @@ def test_two_raters_page_uses_cohens_kappa_everywhere(
     assert dict(page.context["sensitivity"])["quadratic"]["low"] == pytest.approx(headline["low"])
     assert not [name for name, _value in page.context["beside"] if name.startswith("mean_")]
     insights = [insight.text for insight in page.context["insights"]]
-    [insight] = [text for text in insights if text.startswith("The conclusion")]
+    [insight] = [text for text in insights if text.startswith("Weights ")]
     assert f"Cohen’s kappa is {expected['none']:.2f}" in insight
 
 

@@ -387,7 +387,10 @@ def test_numbers_of_items_are_whole(tmp_path: Path, lead: Any) -> None:
     status, report = run_import_command(
         path, name="N", owner=lead.username, layout="crossed", json=True
     )
-    assert status == 1 and "Lines 2, 3 (2 times): 'x' is not" in report["problems"][0]["message"]
+    assert (
+        status == 1
+        and "Lines 2, 3 (2 times): 'x' isn't a count" in report["problems"][0]["message"]
+    )
 
 
 def test_combinations_need_a_column_of_numbers(tmp_path: Path, lead: Any) -> None:

@@ -75,7 +75,7 @@ INVALID_UPLOADS = {
         HEADER + b'a,b,"major\nc,d,minor\n',
         "Line 2: A quotation mark opens this cell",
     ),
-    "text after a quote": (HEADER + b'a,b,"major"x\n', "Line 2: A closing quotation mark"),
+    "text after a quote": (HEADER + b'a,b,"major"x\n', "Line 2: After a closing quotation mark"),
     "cell of 2 MB": (
         HEADER + b"a,b," + b"x" * (2 << 20) + b"\n",
         "Line 2: A cell exceeds the limit of 1048576 characters",
@@ -84,7 +84,10 @@ INVALID_UPLOADS = {
         HEADER + b"a,b," + b"x" * (10 << 20) + b"\n",
         "Line 2: The line exceeds the limit of 4194304 characters",
     ),
-    "a million columns": (b"a," * 1_000_000 + b"b\n1\n", "Line 1: 1000001 columns; 10000 at most"),
+    "a million columns": (
+        b"a," * 1_000_000 + b"b\n1\n",
+        "Line 1: 1000001 columns exceed the limit of 10000",
+    ),
     "no such byte in UTF-16": (
         b"\xff\xfe" + "item,rater,label\na,b,".encode("utf-16-le") + b"\x00\xd8\n\x00",
         "UTF-16",
@@ -193,17 +196,17 @@ INVALID_CONTENTS = {
     "long item": (
         HEADER + b"a" * 256 + b",ann,minor\n",
         ("key_long", 2, "item"),
-        "has 256 characters; 255 at most",
+        "has 256 characters. The limit is 255",
     ),
     "long rater": (
         HEADER + b"a," + b"r" * 151 + b",minor\n",
         ("key_long", 2, "rater"),
-        "has 151 characters; 150 at most",
+        "has 151 characters. The limit is 150",
     ),
     "long comment": (
         b"item,rater,label,comment\na,ann,minor," + b"x" * 10_001 + b"\n",
         ("key_long", 2, "comment"),
-        "has 10001 characters; 10000 at most",
+        "has 10001 characters. The limit is 10000",
     ),
     "line end in an item": (
         HEADER + b'"a\nb",ann,minor\n',

@@ -31,7 +31,7 @@ def test_labels_are_decided_before_the_import(new_project_wizard: WizardClient) 
     )
     # Nothing starts before the decision.
     response = wizard.start_import()
-    assert response.status_code == 400 and "Decide first" in get_page_text(response)
+    assert response.status_code == 400 and "Confirm what the labels mean" in get_page_text(response)
     assert not Project.objects.exists()
     # A decision is required for both.
     response = wizard.client.post(wizard.run_url, {"action": "labels", "missing": "n/a"})

@@ -291,7 +291,7 @@ def test_column_cannot_have_two_roles(wizard: WizardClient) -> None:
     response = wizard.choose_columns(rater="0")
 
     assert response.status_code == 400
-    assert "chosen as 'Item' already" in get_page_text(response)
+    assert "already 'Item'" in get_page_text(response)
 
 
 def test_wide_file_without_raters_is_refused(wizard: WizardClient) -> None:

@@ -651,7 +651,10 @@ INVALID_FILES = {
         json.dumps(TASKS).replace("2026-03-01T10", "2999-03-01T10", 1),
         "is in the future",
     ),
-    "a long key": ([{"id": "x" * 300, "text": "y", "label": ["z"]}], "300 characters; 255"),
+    "a long key": (
+        [{"id": "x" * 300, "text": "y", "label": ["z"]}],
+        "300 characters. The limit is 255",
+    ),
     "half of a character": ('{"id": 1, "text": "\\ud800", "label": ["a"]}', "half a character"),
     "a bomb": ('{"id": 1, "label": [' + "[" * 90_000, "nested too deeply"),
 }
