@@ -186,8 +186,8 @@ def _is_chance_corrected(name: str) -> bool:
 
 # Policies for missing ratings (metrics.agreement.explain.missing_ratings).
 MISSING_POLICY_NAMES: dict[str, Promise] = {
-    "available": _("All ratings, each counted in chance"),
-    "by_item": _("All ratings, each item counted once in chance"),
+    "available": _("All ratings, each counted for chance"),
+    "by_item": _("All ratings, each item counted once for chance"),
     "complete": _("Complete items only"),
     "paired": _("Items with two ratings or more"),
 }

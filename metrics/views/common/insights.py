@@ -260,9 +260,9 @@ def _describe_fleiss_and_pairs(
     values: dict[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "Fleiss’ kappa is %(fleiss)s, the mean over pairs %(pairs)s. Fleiss’ kappa weights items "
-        "equally and takes chance from all ratings; the mean weights pairs by their shared items "
-        "and takes chance from the two raters."
+        "Fleiss’ kappa is %(fleiss)s, the mean over pairs %(pairs)s. Fleiss’ kappa weights "
+        "items equally and bases chance on all ratings; the mean weights pairs by shared items "
+        "and bases chance on the two raters."
     ) % {"fleiss": format_number(values["fleiss"]), "pairs": format_number(values["pairs"])}
 
 

@@ -34,11 +34,11 @@ def build_brief_text(alert: Alert, rater: int) -> str:
         text = _("has diverged from %(name)s by about %(size)s since %(since)s")
         return text % {**build_text_params(alert), "name": other_rater}
     if alert.measure == AlertMeasure.AGREEMENT:
-        text = _("agrees about %(size)s less since %(since)s")
+        text = _("has agreed about %(size)s less since %(since)s")
     elif alert.size < 0:
-        text = _("rates about %(size)s lower since %(since)s")
+        text = _("has rated about %(size)s lower since %(since)s")
     else:
-        text = _("rates about %(size)s higher since %(since)s")
+        text = _("has rated about %(size)s higher since %(since)s")
     return text % build_text_params(alert)
 
 

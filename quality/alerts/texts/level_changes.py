@@ -11,15 +11,14 @@ from .common import build_text_params, list_guideline_changes, list_timing_sente
 
 def build_question_sentence(alert: Alert) -> str:
     text = _(
-        "Raters agree less with each other on this question since %(since)s: about %(size)s"
-        " lower in kappa."
+        "Raters have agreed less on this question since %(since)s: about %(size)s lower in kappa."
     )
     return text % build_text_params(alert)
 
 
 def build_pair_sentence(alert: Alert) -> str:
     text = _(
-        "%(rater)s and %(other)s agree less with each other since %(since)s: about %(size)s "
+        "%(rater)s and %(other)s have agreed less with each other since %(since)s: about %(size)s "
         "lower in kappa. Other pairs fell less."
     )
     return text % build_text_params(alert)
@@ -27,7 +26,7 @@ def build_pair_sentence(alert: Alert) -> str:
 
 def build_pair_brief_text(alert: Alert, rater: int) -> str:
     other_rater = alert.other_rater if alert.rater_id == rater else alert.rater
-    text = _("agrees about %(size)s less with %(name)s since %(since)s")
+    text = _("has agreed about %(size)s less with %(name)s since %(since)s")
     return text % {**build_text_params(alert), "name": other_rater}
 
 

@@ -232,7 +232,7 @@ def test_rater_statuses_as_page_and_file(
     assert {row.card.rater.key: row.status for row in response.context["rows"]} == {
         "dan": "Needs action", "ben": "Check", "ann": "OK", "cleo": "OK",
     }  # fmt: skip
-    sentence = "rates about 0.36 lower since 2026-08-17"  # shown only once
+    sentence = "has rated about 0.36 lower since 2026-08-17"  # shown only once
     assert f'<a class="small" href="{base_url}alerts/{alert.pk}/">{sentence}</a>' in text
     assert "has an open alert" not in text
     assert "+0.30 [0.10, 0.50]" in text

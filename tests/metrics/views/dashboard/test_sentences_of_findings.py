@@ -170,7 +170,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_apart, rate_few_items_apart_by_chance,
     ),
     "pairs and all raters": (
-        "takes chance from the two raters.", YES_NO, "nominal",
+        "bases chance on the two raters.", YES_NO, "nominal",
         rate_by_habit, rate_three_alike,
     ),
     "depends on the weights": (
