@@ -406,7 +406,7 @@ def test_skipped_item_is_not_offered_once_others_filled_it(
     Project.objects.filter(pk=project.pk).update(overlap=2)
     assert f'href="{item_url}"' not in annotator_client.get(list_url).text
     page = annotator_client.get(item_url).text
-    assert "it needs no more answers" in page
+    assert "It needs no more answers" in page
     assert 'id="answers"' not in page
 
 
