@@ -236,7 +236,7 @@ def test_dashboard_explains_that_nothing_can_be_compared(
 ) -> None:
     rate(question, "i1", "a", "minor")
     update_question(question.pk)
-    assert "Undefined: no item has two ratings" in get_page_text(
+    assert "Undefined: no item has two comparable ratings" in get_page_text(
         client_for(lead), f"/projects/{project.pk}/"
     )
 

@@ -165,7 +165,7 @@ def test_lead_sees_rater_with_too_few_new_gold_items(
     assert notice not in lead_client.get(f"/projects/{project.pk}/exams/").text
     for item in items[: GOLD - 10]:
         rate(question, item.key, "ann", "minor")
-    assert "too few items with known answers" in annotator_client.get(get_rate_url(project)).text
+    assert "Too few items with known answers" in annotator_client.get(get_rate_url(project)).text
     assert notice in lead_client.get(f"/projects/{project.pk}/exams/").text
 
 
@@ -327,7 +327,7 @@ def test_exam_skips_retired_and_suspected_gold(
     exam.refresh_from_db()
     assert exam.state == "failed"
     page = annotator_client.get(get_rate_url(project)).text
-    assert "too few items with known answers" in page
+    assert "Too few items with known answers" in page
     with pytest.raises(exams.ExamNotAvailable):
         exams.get_or_start_exam(question=question, rater=Rater.objects.get(key="ann"))
 

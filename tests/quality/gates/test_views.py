@@ -54,7 +54,7 @@ def test_lead_creates_changes_and_deletes_a_gate(
     assert "Computing the verdict" in client.get(f"{url}release/").content.decode()
     tasks.sweep_gates()
     page = client.get(f"{url}release/").content.decode()
-    assert "No value: no item has two ratings" in page
+    assert "No value: no item has two comparable ratings" in page
     assert "0 open; the limit is 0." in page
     assert 'value="kind=human&amp;exclude=ben"' in page
     changed = build_form(("gwet_ac1", "0.6", ""), name="nightly", initial=2)

@@ -125,7 +125,7 @@ def test_expected_count_is_a_whole_number(value: float | None, text: str) -> Non
 
 
 def test_undefined_estimate_shows_reason() -> None:
-    assert "no item has two ratings" in results.render_estimate(
+    assert "no item has two comparable ratings" in results.render_estimate(
         {"value": None, "reason": "no_pairable_items"}
     )
 
