@@ -27,7 +27,7 @@ EACH := database and not browser and not services and not drill
 ONCE := (not database or browser or services) and not drill
 
 .PHONY: help run setup setup-dev test test-sqlite test-postgres test-once test-full test-lowest check check-lint check-format check-types \
-	check-imports check-templates check-migrations check-deployment format messages bench example drill drill-upgrade \
+	check-imports check-templates check-migrations check-deployment format messages bench example drill drill-upgrade drill-label-studio \
 	screenshots pages lock constraints sbom audit-dependencies clean
 
 help: ## list the targets
@@ -36,9 +36,9 @@ help: ## list the targets
 run: setup ## start the site, the worker and the broker (PORT, HOST, DATA_DIR, DATABASE_URL, REDIS_URL)
 	@exec $(RUN) manage.py services --end-with-parent
 
-setup: .venv/installed build/static/vendor/vega-bundle.js ## install everything that `make run` needs
+setup: .venv/installed build/static/vendor/inter.woff2 ## install everything that `make run` needs
 
-setup-dev: .venv/installed-dev build/static/vendor/vega-bundle.js ## install everything that the other targets need
+setup-dev: .venv/installed-dev build/static/vendor/inter.woff2 ## install everything that the other targets need
 
 test: setup-dev ## run all tests: on SQLite, on PostgreSQL, and those that need neither, with a real Valkey
 	@status=0; \
@@ -112,6 +112,9 @@ example: setup ## load the example projects
 
 drill: setup-dev ## kill and freeze services while ratings arrive, and count losses (takes long)
 	$(SERVICES) $(PYTEST) tests/drills -m drill
+
+drill-label-studio: setup-dev ## read 1,000 tasks of a real Label Studio while it and the workers are killed; LABEL_STUDIO=program
+	$(SERVICES) env LABEL_STUDIO="$(LABEL_STUDIO)" $(PYTEST) tests/drills/connections/test_label_studio.py -m drill -n 0 -s
 
 drill-upgrade: setup-dev ## upgrade data of the oldest release in the history, and print the duration
 	$(SERVICES) $(PYTEST) tests/drills/test_upgrade.py -m drill -n 0
@@ -187,10 +190,12 @@ pip="$(RUN) -m pip install -qq --disable-pip-version-check $(4)"; \
 	echo "Some of these versions are not available; installing the newest within the ranges."; $$pip -r $(2); }
 endef
 
-# Charts: Vega, Vega-Lite and vega-embed in one file, extracted from the vl-convert wheel without network. The wheel (84 MB) is removed
-# afterwards.
-build/static/vendor/vega-bundle.js: agreement_site/server/vega_bundle.py requirements-build.lock .venv/installed
-	@rm -rf build/charts
-	@$(call install,locked,requirements-build.txt,--require-hashes -r requirements-build.lock,--target build/charts)
-	@PYTHONPATH=build/charts $(RUN) agreement_site/server/vega_bundle.py $@
-	@rm -rf build/charts
+# Files for browsers that are not in the repository: Vega, Vega-Lite and vega-embed in one file, and the typeface, both extracted
+# from wheels without network. The wheels (90 MB) are removed afterwards. The typeface is written last.
+SERVER := agreement_site/server
+build/static/vendor/inter.woff2: $(SERVER)/vega_bundle.py $(SERVER)/typeface.py requirements-build.lock .venv/installed
+	@rm -rf build/browser
+	@$(call install,locked,requirements-build.txt,--require-hashes -r requirements-build.lock,--target build/browser)
+	@PYTHONPATH=build/browser $(RUN) $(SERVER)/vega_bundle.py $(@D)/vega-bundle.js
+	@PYTHONPATH=build/browser $(RUN) $(SERVER)/typeface.py $@
+	@rm -rf build/browser

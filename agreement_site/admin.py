@@ -24,7 +24,7 @@ from projects.admin_base import AuditedAdmin, ReadOnlyAdmin
 from projects.services.members.usernames import reject_misleading_username
 
 from .audit_log import selectors
-from .models import AuditLogEntry, PasswordChangeRequired
+from .models import AuditLogEntry, PasswordChangeRequired, QueuedMail
 
 PERMISSION_FIELDS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
@@ -157,3 +157,10 @@ class AuditLogAdmin(ReadOnlyAdmin):
         response["Content-Disposition"] = 'attachment; filename="concord-audit-log.csv"'
         response.writelines(selectors.iter_csv(entries.order_by("-id")))
         return response
+
+
+@admin.register(QueuedMail)
+class QueuedMailAdmin(ReadOnlyAdmin):
+    list_display = ("created_at", "kind", "user", "project", "state", "attempts", "ended_at")
+    list_select_related = ("user", "project")
+    list_filter = ("state", "kind")

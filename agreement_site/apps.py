@@ -13,9 +13,14 @@ class SiteConfig(AppConfig):
     def ready(self) -> None:
         # Tasks bind to this Celery application. Not in __init__.py: the supervisor imports this
         # package without Celery.
+        from projects import hooks
+
         from . import celery  # noqa: F401 - imported for its side effects
         from .audit_log import recorder
+        from .notifications import listeners
 
+        hooks.MEMBER_INVITED.register(listeners.queue_invitation)
+        hooks.ROLE_OFFERED.register(listeners.queue_offer)
         security_log.LISTENERS.register(recorder.record_event)
         if settings.SENTRY_DSN:
             configure_sentry(settings.SENTRY_DSN)

@@ -52,6 +52,7 @@ class Sweeper(bootsteps.StartStopStep):
     SWEEPS = {
         "metrics.tasks.sweep_all": Pace(),
         "ratings.tasks.resume_stalled": Pace(),
+        "ratings.tasks.sweep_connections": Pace(),
         "metrics.jobs.deletions.process_pending_deletions": Pace(),
         "quality.tasks.sweep_labels_and_queues": Pace(0.4, 3.0),
         "quality.tasks.sweep_gold_and_repeats": Pace(0.4, 3.0),
@@ -59,6 +60,7 @@ class Sweeper(bootsteps.StartStopStep):
         "quality.tasks.sweep_gates": Pace(0.4, 3.0),
         "events.tasks.sweep_events": Pace(),
         "events.tasks.sweep_deliveries": Pace(),
+        "agreement_site.notifications.sweep.sweep_mail": Pace(1.0, 3.0),
         "agreement_site.housekeeping.run_due_housekeeping": Pace(1.0, 3.0),
         "quality.tasks.sweep_alerts": Pace(2.0, 6.0),
     }

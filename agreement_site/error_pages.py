@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.exceptions import BadRequest
 from django.db import InterfaceError, OperationalError
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -17,7 +17,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from core.api.errors import Unavailable, build_error_body
+from core.api.errors import Unavailable, build_error_response
 from projects.models import Member, Project
 from projects.permissions import get_project
 
@@ -36,7 +36,7 @@ def render_error(
 ) -> HttpResponse:
     """Return an error page, or the API's error body; ``hints``: what the user can do."""
     if request.path.startswith("/api/"):
-        return JsonResponse(build_error_body(status, message), status=status)
+        return build_error_response(status, message)
     context = {"status": status, "message": message, "hints": hints, **extra_context}
     return render(request, "error.html", context, status=status)
 
@@ -127,9 +127,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def _render_unavailable(request: HttpRequest) -> HttpResponse:
     if request.path.startswith("/api/"):
-        response: HttpResponse = JsonResponse(
-            build_error_body(503, Unavailable.default_detail), status=503
-        )
+        response: HttpResponse = build_error_response(503, Unavailable.default_detail)
     else:
         # The database must not be queried here, so neither user nor preferences are known.
         with translation.override(translation.get_language_from_request(request)):

@@ -1,7 +1,8 @@
 """Periodic housekeeping in workers: expired data, sessions and partial uploads.
 
 Each sweep records stale questions. Once an hour, expired sessions, abandoned uploads and data
-past its retention time are removed, and old deliveries of webhooks.
+past its retention time are removed, and old deliveries of webhooks, mails, and responses kept for
+repeated requests.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from django.utils import timezone
 
 from agreement_site import retention
 from agreement_site.monitoring import stale_results
+from agreement_site.notifications import outbox as mail_outbox
 from events.webhooks import outbox
+from projects.api import idempotency
 from ratings.files import data_folders
 
 logger = logging.getLogger(__name__)
@@ -38,6 +41,8 @@ def run_due_housekeeping() -> None:
         remove_abandoned_uploads(Path(settings.FILE_UPLOAD_TEMP_DIR))
         retention.apply_retention_rules()
         outbox.delete_old_deliveries()
+        mail_outbox.delete_old_mails()
+        idempotency.delete_old_responses()
 
 
 def remove_expired_sessions() -> None:

@@ -1,4 +1,4 @@
-"""Models of the site itself: sign-in limits, the audit log, preferences."""
+"""Models of the site itself: sign-in limits, the audit log, preferences, mail."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from projects.models import Question
+from core.jobs.lease import Leased
+from projects.models import Project, Question
 
 
 class AttemptCounter(models.Model):
@@ -122,3 +124,128 @@ class Preference(models.Model):
 
     def __str__(self) -> str:
         return " ".join(filter(None, (self.language, self.theme)))
+
+
+class NotificationSettings(models.Model):
+    """A person's choice of mail, its times and language (agreement_site.notifications)."""
+
+    class Digest(models.TextChoices):
+        OFF = "off", _("Never")
+        DAILY = "daily", _("Every day")
+        WEEKLY = "weekly", _("Once a week")
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="notification_settings"
+    )
+    # Names in notifications.news.NEWS that are mailed when they happen.
+    at_once = models.JSONField(default=list, blank=True)
+    # Mail about the person: messages from leads, pauses, new projects.
+    personal = models.BooleanField(default=True)
+    digest = models.CharField(max_length=6, choices=Digest.choices, default=Digest.WEEKLY)
+    weekday = models.PositiveSmallIntegerField(default=0)  # of a weekly digest; 0: Monday
+    hour = models.PositiveSmallIntegerField(default=8)
+    time_zone = models.CharField(max_length=64, default="UTC")
+    # One of settings.LANGUAGES; empty: that of the pages.
+    language = models.CharField(max_length=10, blank=True, default="")
+    next_digest_at = models.DateTimeField(null=True, db_index=True)  # null: digest is off
+    # Number of the last event that a digest contained, or that was there before the first.
+    digest_event = models.BigIntegerField(default=0)
+
+    class Meta:
+        verbose_name_plural = "notification settings"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(digest="off", next_digest_at=None)
+                | Q(digest__in=["daily", "weekly"], next_digest_at__isnull=False),
+                name="notifications_digest_has_time",
+            ),
+            models.CheckConstraint(
+                condition=Q(weekday__lte=6, hour__lte=23), name="notifications_time_valid"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"user {self.user_id}: {self.digest}"
+
+
+class QueuedMail(Leased):
+    """A mail to one person, composed when it is sent; the worker that sends it holds the lease.
+
+    Rows that are over stay for a month, without contents.
+    """
+
+    class Kind(models.TextChoices):
+        DIGEST = "digest", _("digest")
+        NEWS = "news", _("news of a project")
+        JOINED = "joined", _("invitation")  # as a new or an existing account
+        OFFERED = "offered", _("offer of a role")
+        MESSAGE = "message", _("message from a lead")
+        PAUSED = "paused", _("pause")
+
+    class State(models.TextChoices):
+        PENDING = "pending", _("not sent yet")
+        SENT = "sent", _("sent")
+        SKIPPED = "skipped", _("nothing to send")
+        FAILED = "failed", _("not sent")
+
+    kind = models.CharField(max_length=7, choices=Kind.choices)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="queued_mails")
+    project = models.ForeignKey(Project, models.CASCADE, null=True, related_name="+")
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    message_id = models.BigIntegerField(null=True)  # of the lead's message
+    # Address of an invitation: it becomes the account's when the mailed link is used.
+    address = models.CharField(max_length=254, blank=True)
+    # Contained are the events after the one and up to the other.
+    after_event = models.BigIntegerField(default=0)
+    until_event = models.BigIntegerField(default=0)
+    state = models.CharField(max_length=7, choices=State.choices, default=State.PENDING)
+    next_at = models.DateTimeField(null=True)  # of the next attempt; null when there is none
+    attempts = models.PositiveSmallIntegerField(default=0)
+    failures = models.PositiveSmallIntegerField(default=0)  # attempts that the server refused
+    created_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state="pending", next_at__isnull=False)
+                | Q(state__in=["sent", "skipped", "failed"], next_at=None),
+                name="queued_mail_pending_has_time",
+            ),
+            models.CheckConstraint(
+                condition=Q(kind="digest", project=None)
+                | Q(
+                    kind__in=["news", "joined", "offered", "message", "paused"],
+                    project__isnull=False,
+                ),
+                name="queued_mail_kind_has_project",
+            ),
+            # News is added to the mail that waits.
+            models.UniqueConstraint(
+                fields=["user"],
+                condition=Q(kind="digest", state="pending", attempts=0),
+                name="queued_mail_one_digest",
+            ),
+            models.UniqueConstraint(
+                fields=["user", "project"],
+                condition=Q(kind="news", state="pending", attempts=0),
+                name="queued_mail_one_news",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["next_at"], condition=Q(state="pending"), name="queued_mail_due"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} to user {self.user_id}: {self.state}"
+
+
+class NewsCursor(models.Model):
+    """Number of the last event whose mails are queued: one row, whose lock a worker holds."""
+
+    last_number = models.BigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return str(self.last_number)

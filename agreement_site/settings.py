@@ -346,8 +346,15 @@ if SAML_METADATA:
 SOCIALACCOUNT_ADAPTER = "agreement_site.accounts.identity_providers.oidc.SocialAdapter"
 SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
 
-# Mail for password resets and address confirmation: smtp://user:password@host:587 (STARTTLS) or
-# smtps://. Without it no mail is sent.
+# Address of the site in mails and chat messages; without it, that of the first host.
+_first_host = next((host for host in ALLOWED_HOSTS if host.strip(".*")), "localhost").lstrip(".")
+SITE_URL = os.environ.get("SITE_URL", "").rstrip("/") or (
+    f"https://{_first_host}" if HTTPS else f"http://{_first_host}:{env_int('PORT', 8000)}"
+)
+if not re.fullmatch(r"https?://([\w.-]+|\[[0-9a-fA-F:]+\])(:\d+)?", SITE_URL):
+    raise ImproperlyConfigured(f"SITE_URL={SITE_URL!r}: such as https://concord.example.org")
+
+# Mail: smtp://user:password@host:587 (STARTTLS) or smtps://. Without it no mail is sent.
 SMTP_URL = os.environ.get("SMTP_URL", "")
 EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
 if SMTP_URL:
@@ -428,6 +435,8 @@ MEDIA_MAX_BYTES = env_int("MEDIA_MAX_BYTES", 256 * 1024 * 1024)
 
 # Whether webhooks may call private networks, such as 127.0.0.1 and 10.0.0.0/8, and http://.
 WEBHOOKS_TO_PRIVATE_NETWORKS = env_bool("WEBHOOKS_TO_PRIVATE_NETWORKS", False)
+# Whether connections, as with Label Studio, may lead to private networks, and by http://.
+CONNECTIONS_TO_PRIVATE_NETWORKS = env_bool("CONNECTIONS_TO_PRIVATE_NETWORKS", False)
 # Private Ed25519 key that signs the verdicts of gates, in PEM form; created at first use.
 GATE_SIGNING_KEY_FILE = os.environ.get("GATE_SIGNING_KEY_FILE") or DATA_DIR / "gate-signing-key.pem"
 # Whether leads may create links that show results without an account; off ends all of them.

@@ -8,6 +8,7 @@ from agreement_site.audit_log import views as audit_log_views
 from agreement_site.middleware import static_bundles
 from agreement_site.monitoring import health, prometheus
 from agreement_site.navigation import views as navigation_views
+from agreement_site.notifications import views as notification_views
 from agreement_site.system_status import views as status_views
 from core.api.errors import api_not_found
 
@@ -19,6 +20,8 @@ urlpatterns = [
     path("livez", health.livez, name="livez"),
     path("healthz", health.healthz, name="healthz"),
     path("", include("agreement_site.accounts.urls")),
+    path("account/notifications/", notification_views.edit_notifications, name="notifications"),
+    path("unsubscribe/<str:token>/", notification_views.unsubscribe_by_link, name="unsubscribe"),
     path("search/", navigation_views.search_page, name="search"),
     path("style-guide/", navigation_views.style_guide, name="style_guide"),
     path("system-status/", status_views.system_status, name="system_status"),

@@ -18,11 +18,21 @@ class EventAdmin(ReadOnlyAdmin):
 
 @admin.register(Webhook)
 class WebhookAdmin(ReadOnlyAdmin):
-    list_display = ("host", "project", "paused_at", "pause_reason", "failing_since", "created_at")
+    list_display = (
+        "host",
+        "format",
+        "project",
+        "paused_at",
+        "pause_reason",
+        "failing_since",
+        "created_at",
+    )
     list_select_related = ("project",)
-    # The address may contain a secret.
+    # The address may contain a secret, and there is that of a robot.
     fields = (
         "host",
+        "format",
+        "language",
         "project",
         "kinds",
         "with_items",

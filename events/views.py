@@ -32,6 +32,7 @@ ERROR_TEXTS = {
     "certificate": gettext_lazy("the certificate is invalid"),
     "timeout": gettext_lazy("no response within 10 seconds"),
     "connection": gettext_lazy("the connection failed"),
+    "rejected": gettext_lazy("the chat did not accept the message"),
 }
 
 
@@ -74,11 +75,13 @@ def show_webhook(
 ) -> HttpResponse:
     """Show a webhook with its log; a POST changes it."""
     webhook = services.get_webhook(request.user, project_id, webhook_id)
-    initial = {"url": webhook.url, "kinds": webhook.kinds, "with_items": webhook.with_items}
-    form = WebhookForm(request.POST or None, initial=initial)
+    form = WebhookForm(request.POST or None, initial=_get_initial(webhook))
     if request.method == "POST" and form.is_valid():
+        changes = form.cleaned_data
+        if not changes["robot_secret"]:  # it is never shown, so empty means unchanged
+            del changes["robot_secret"]
         try:
-            services.change_webhook(webhook=webhook, by=request.user, **form.cleaned_data)
+            services.change_webhook(webhook=webhook, by=request.user, **changes)
         except services.InvalidWebhook as error:
             _add_errors(form, error)
         else:
@@ -98,10 +101,11 @@ def apply_webhook_action(
     webhook = services.get_webhook(request.user, project_id, webhook_id)
     action = request.POST.get("do")
     by: Any = request.user
-    if action == "rotate":
-        secret = services.rotate_secret(webhook=webhook, by=by)
-        return _render_webhook(request, webhook, WebhookForm(initial=vars(webhook)), secret=secret)
     try:
+        if action == "rotate":
+            secret = services.rotate_secret(webhook=webhook, by=by)
+            form = WebhookForm(initial=_get_initial(webhook))
+            return _render_webhook(request, webhook, form, secret=secret)
         if action == "test":
             services.send_test(webhook=webhook, by=by)
             messages.success(request, _("Test sent. The response will appear in the log."))
@@ -119,6 +123,11 @@ def apply_webhook_action(
     except services.InvalidWebhook as error:
         messages.error(request, " ".join(error.fields.values()))
     return redirect(_get_url("webhook", webhook))
+
+
+def _get_initial(webhook: Webhook) -> dict[str, Any]:
+    names = ("url", "format", "language", "kinds", "with_items")
+    return {name: getattr(webhook, name) for name in names}
 
 
 def _render_webhook(

@@ -11,7 +11,7 @@ from typing import Any
 
 from core.hooks import Hook
 
-from .models import Project, Rater
+from .models import Member, MemberOffer, Project, Rater
 
 # (question id, codes of categories) -> {code: number of uses}, without codes that are not used
 COUNT_IN_USE: Hook[Callable[[int, Iterable[int]], dict[int, int]]] = Hook("count_in_use")
@@ -29,6 +29,11 @@ RATERS_RENAMED: Hook[Callable[[int, Mapping[str, str]], None]] = Hook("raters_re
 # After a new version of the guidelines, and after a pause or its end, with the acting user
 GUIDELINES_CHANGED: Hook[Callable[[Project, Any], None]] = Hook("guidelines_changed")
 RATER_PAUSED: Hook[Callable[[Rater, Any], None]] = Hook("rater_paused")
+# After somebody else made a person a member, or asks for another invitation, with the acting user
+# and the e-mail address of a new account ("" where it is unknown)
+MEMBER_INVITED: Hook[Callable[[Member, Any, str], None]] = Hook("member_invited")
+# After a role was offered to the owner of an account, with the acting user
+ROLE_OFFERED: Hook[Callable[[MemberOffer, Any], None]] = Hook("role_offered")
 
 
 def count_category_uses(question_id: int, codes: Iterable[int]) -> dict[int, int]:

@@ -15,6 +15,7 @@ class QualityConfig(AppConfig):
         from projects import hooks as project_hooks
         from ratings.annotation.assignments import exams
         from ratings.items import bulk_views
+        from ratings.label_studio import hooks as label_studio_hooks
 
         from . import integrity
         from .alerts import annotations
@@ -22,6 +23,7 @@ class QualityConfig(AppConfig):
         from .exams import sequential_test
         from .gates import services as gates
         from .inbox import rows, selectors
+        from .labels import label_studio
         from .rater_status import judgements
         from .rater_status import views as rater_status_views
         from .review import assignment_views
@@ -37,6 +39,7 @@ class QualityConfig(AppConfig):
         rater_table.ANNOTATION_SOURCES.register(annotations.get_rater_annotations)
         overview_context.JUDGEMENT_SOURCES.register(judgements.judge_raters)
         bulk_views.ACTIONS.register(assignment_views.assign_selected_items, "decide")
+        label_studio_hooks.AFTER_PULL.register(label_studio.write_labels)
         exams.EXAM_POLICY.register(sequential_test.EXAM_JUDGE)
         audit_hooks.REGISTERED_AUDITS.register(
             audit_hooks.RegisteredAudit(

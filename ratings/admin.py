@@ -15,6 +15,8 @@ from .models import (
     Exam,
     ExamRules,
     ImportRun,
+    LabelStudioConnection,
+    LabelStudioObject,
     RaterMessage,
     RaterQueue,
     Rating,
@@ -143,6 +145,23 @@ class ImportRunAdmin(ReadOnlyAdmin):
     list_filter = ("state",)
     list_select_related = ("project", "question", "by")
     search_fields = ("file_name", "project__name")
+
+
+@admin.register(LabelStudioConnection)
+class LabelStudioConnectionAdmin(ReadOnlyAdmin):
+    list_display = ("address", "remote_project", "project", "state", "pulled_at", "write_back")
+    list_filter = ("state",)
+    list_select_related = ("project",)
+    exclude = ("token", "hint_secret", "lease")
+
+
+@admin.register(LabelStudioObject)
+class LabelStudioObjectAdmin(ReadOnlyAdmin):
+    list_display = ("connection", "kind", "remote_id", "item", "rater")
+    list_filter = ("kind",)
+    list_select_related = ("connection", "item", "rater")
+    search_fields = ("=remote_id", "=task")
+    show_full_result_count = False
 
 
 @admin.register(TimezoneBackfill)

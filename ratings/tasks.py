@@ -1,6 +1,6 @@
-"""Celery tasks of imports.
+"""Celery tasks and sweeps of imports and connections.
 
-A lost, duplicated or late message changes nothing: the run's row says what is left to do.
+A lost, duplicated or late message changes nothing: the row says what is left to do.
 """
 
 from __future__ import annotations
@@ -10,12 +10,24 @@ from celery import shared_task
 from ratings.services import timezone_backfill
 
 from .imports import jobs
+from .label_studio import pull
 
 
 @shared_task(ignore_result=True)
 def run_import(run_id: int) -> None:
     """Check or write an import, unless another worker is doing it."""
     jobs.run_import(run_id)
+
+
+@shared_task(ignore_result=True)
+def pull_connection(connection_id: int) -> None:
+    """Read a connection with Label Studio now, unless another worker is doing it."""
+    pull.pull_connection(connection_id)
+
+
+def sweep_connections() -> None:
+    """Read all connections with Label Studio that are due."""
+    pull.pull_due_connections()
 
 
 def resume_stalled() -> int:

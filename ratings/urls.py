@@ -7,6 +7,7 @@ from ratings.files import media_views
 from ratings.imports.wizard import archive_views, run_views, upload_views
 from ratings.items import bulk_views, deletion_views
 from ratings.items import views as item_views
+from ratings.label_studio import views as label_studio_views
 from ratings.privacy import rater_pseudonym_views
 
 PROJECT = "projects/<int:project_id>/"
@@ -89,6 +90,26 @@ urlpatterns = [
         "projects/import/<int:run_id>/files/<int:place>/",
         archive_views.serve_archive_file,
         name="import_project_file",
+    ),
+    path(
+        f"{PROJECT}settings/connections/",
+        label_studio_views.list_connections,
+        name="label_studio_connections",
+    ),
+    path(
+        f"{PROJECT}settings/connections/<int:connection_id>/",
+        label_studio_views.show_connection,
+        name="label_studio_connection",
+    ),
+    path(
+        f"{PROJECT}settings/connections/<int:connection_id>/action/",
+        label_studio_views.apply_action,
+        name="label_studio_action",
+    ),
+    path(
+        "hooks/label-studio/<int:connection_id>/<str:secret>/",
+        label_studio_views.receive_hint,
+        name="label_studio_hint",
     ),
     path("projects/import/", upload_views.upload_new_project, name="import_upload_new_project"),
     path("projects/import/<int:run_id>/", run_views.show_import_run, name="import_project_run"),

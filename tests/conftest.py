@@ -107,6 +107,7 @@ RUN_ON_SQLITE_ALONE = {
         "tests/quality/review/test_adjudicator_role.py",
         "tests/ratings/annotation/test_rate_blindness.py",
         "tests/ratings/api/test_hidden_checks.py",
+        "tests/ratings/label_studio/test_views.py",
     ),
 }
 

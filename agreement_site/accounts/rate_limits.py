@@ -18,6 +18,7 @@ from . import attempt_limits
 
 # Maximum number of POST requests per account and hour, by URL name.
 POSTS_PER_HOUR = {
+    "label_studio_connections": 30,  # each calls an address of the user's choice
     "member_create": 60,
     "members_invite": 10,  # up to 100 at a time
     "member_link": 120,

@@ -11,11 +11,11 @@ from typing import Any
 from allauth.account.authentication import get_authentication_records
 from allauth.mfa.utils import is_mfa_enabled
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from agreement_site.middleware.base import BaseMiddleware
-from core.api.errors import build_error_body
+from core.api.errors import build_error_response
 from projects.models import Member
 
 # URL names that stay open: to set up a second factor, sign out and choose a language.
@@ -65,7 +65,7 @@ class OwnPasswordMiddleware(BaseMiddleware):
             return None
         if request.path.startswith("/api/"):
             message = "Choose a password of your own first, in the browser."
-            return JsonResponse(build_error_body(403, message), status=403)
+            return build_error_response(403, message)
         return redirect("change_password")  # the page explains why
 
 
@@ -91,7 +91,7 @@ class SecondFactorMiddleware(BaseMiddleware):
             return None
         if request.path.startswith("/api/"):
             message = "This site asks for a second factor: set one up in the browser."
-            return JsonResponse(build_error_body(403, message), status=403)
+            return build_error_response(403, message)
         return redirect("mfa_index")  # the page explains why
 
 

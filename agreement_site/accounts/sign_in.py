@@ -21,6 +21,7 @@ from django.contrib.messages.views import SuccessMessageMixin
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse, reverse_lazy
 from django.utils.http import urlencode
@@ -32,6 +33,7 @@ from agreement_site.models import PasswordChangeRequired
 from core import security_log
 from projects import authentication
 from projects.models import ApiToken
+from projects.services.members import invitation_links
 
 from . import attempt_limits
 from .identity_providers import oidc
@@ -165,10 +167,18 @@ class AcceptInvitation(InvalidFormStatusMixin, views.PasswordResetConfirmView):
     form_class = ChoosePasswordForm
     success_url = "/"
 
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        # The link leads to an address without its secrets, so the session keeps the proof.
+        if proof := request.GET.get(invitation_links.PROOF, ""):
+            request.session[invitation_links.PROOF] = proof
+        return super().dispatch(request, *args, **kwargs)
+
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
         security_log.log_event("password_set", by=form.user.pk)
+        proof = self.request.session.pop(invitation_links.PROOF, "")
         super().form_valid(form)
+        invitation_links.confirm_address(form.user, proof)
         message = _("Welcome! Your password is set and you're signed in.")
         messages.success(self.request, message)
         return perform_password_login(self.request, {}, Login(user=form.user))

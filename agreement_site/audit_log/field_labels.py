@@ -59,8 +59,13 @@ FIELD_LABELS = {
     "weight_matrix": _("weight matrix"),
     # webhooks
     "host": _("host"),
+    "format": _("format"),
+    "language": _("language"),
     "kinds": _("event types"),
     "with_items": _("includes item content"),
+    # connections
+    "state": _("state"),
+    "write_back": _("writes"),
     "weights": _("weights"),
     "with_models": _("with models"),
     # raters and items

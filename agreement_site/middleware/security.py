@@ -12,12 +12,11 @@ from django.http import (
     HttpResponse,
     HttpResponseBase,
     HttpResponseNotAllowed,
-    JsonResponse,
 )
 from django.middleware.gzip import GZipMiddleware
 from django.utils.cache import patch_vary_headers
 
-from core.api.errors import build_error_body
+from core.api.errors import build_error_response
 from core.text import replace_nul
 
 from .base import BaseMiddleware
@@ -78,7 +77,7 @@ class PrivateResponsesMiddleware(BaseMiddleware):
         is_api = request.path_info.startswith("/api/")
         has_token = is_api or request.path_info == "/metrics"
         if has_token and settings.HTTPS and not request.is_secure():
-            return JsonResponse(build_error_body(403, "Use https."), status=403)
+            return build_error_response(403, "Use https.")
         response = self.get_response(request)
         if is_api:
             response["Cache-Control"] = "no-store, private"
@@ -99,7 +98,9 @@ class CompressPagesMiddleware(GZipMiddleware):
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
         content_type = response.get("Content-Type", "")
-        if response.streaming or not content_type.startswith(("text/html", "application/json")):
+        if response.streaming or not content_type.startswith(
+            ("text/html", "application/json", "application/problem+json")
+        ):
             return response
         return super().process_response(request, response)
 

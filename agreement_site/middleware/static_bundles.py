@@ -1,4 +1,4 @@
-"""Style sheets and scripts, bundled and compressed, at URLs that contain their digest.
+"""Style sheets, scripts and the font, bundled and compressed, at URLs that contain their digest.
 
 Browsers cache them for good. A slow connection pays for each request and each byte before a
 page appears. There is no build step: a process bundles and compresses a file when it is first
@@ -30,7 +30,8 @@ register = template.Library()
 # The style sheets of every page, in order. Dark follows the system, or the user's choice.
 DARK_SHEET = "css/dark.css"
 PAGE_SHEETS = tuple(
-    f"css/{part}.css" for part in ("tokens", "frame", "blocks", "tables", "forms", "palette")
+    f"css/{part}.css"
+    for part in ("typeface", "tokens", "frame", "blocks", "tables", "forms", "palette")
 )
 BUNDLES = {
     "css/page.css": (*PAGE_SHEETS, DARK_SHEET),
@@ -38,7 +39,12 @@ BUNDLES = {
     "css/page-dark.css": (*PAGE_SHEETS, DARK_SHEET),
 }
 SYSTEM_DARK = ("css/page.css", DARK_SHEET)
-CONTENT_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+CONTENT_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".woff2": "font/woff2",
+}
+TYPEFACE = "vendor/inter.woff2"
 
 
 class StaticBundle(NamedTuple):
@@ -66,6 +72,7 @@ def _build_bundle(name: str) -> StaticBundle:
     body = b"\n".join(parts)
     if name.endswith(".css"):
         body = _strip_comments(body)
+        body = body.replace(f"../{TYPEFACE}".encode(), get_typeface_url().encode())
     digest = hashlib.sha256(body).hexdigest()[:16]
     return StaticBundle(digest, body, gzip.compress(body, compresslevel=9, mtime=0))
 
@@ -92,6 +99,15 @@ def get_bundle(name: str) -> StaticBundle:
 def static_bundle(name: str) -> str:
     """Return the URL of a style sheet or script: ``{% static_bundle 'css/page.css' %}``."""
     return reverse("static_bundle", args=[get_bundle(name).digest, name])
+
+
+@register.simple_tag
+def get_typeface_url() -> str:
+    """Return the URL of the font, or "" before `make setup` has created it."""
+    try:
+        return static_bundle(TYPEFACE)
+    except FileNotFoundError:
+        return ""
 
 
 class StaticBundleMiddleware(BaseMiddleware):

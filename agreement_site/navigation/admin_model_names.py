@@ -13,6 +13,7 @@ from django.utils.translation import gettext_noop as _
 # Model -> name in the plural, as its list is called.
 MODEL_NAMES = {
     "agreement_site.AuditLogEntry": _("audit log entries"),
+    "agreement_site.QueuedMail": _("queued mails"),
     "events.Delivery": _("deliveries of events"),
     "events.Event": _("events"),
     "events.Webhook": _("webhooks"),
@@ -80,6 +81,8 @@ MODEL_NAMES = {
     "ratings.Exam": _("exams"),
     "ratings.ExamRules": _("exam rules"),
     "ratings.ImportRun": _("imports"),
+    "ratings.LabelStudioConnection": _("connections with Label Studio"),
+    "ratings.LabelStudioObject": _("IDs in Label Studio"),
     "ratings.RaterMessage": _("messages to raters"),
     "ratings.RaterQueue": _("rater queues"),
     "ratings.Rating": _("ratings"),

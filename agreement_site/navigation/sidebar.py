@@ -145,6 +145,12 @@ PROJECT_ENTRIES = (
             NavigationTab("label_rules", _("Label rules"), LEAD_ROLES, ("labels/rules",)),
             NavigationTab("alert_settings", _("Alerts"), LEAD_ROLES, ("alerts/settings",)),
             NavigationTab("webhooks", _("Webhooks"), LEAD_ROLES, ("settings/webhooks",)),
+            NavigationTab(
+                "label_studio_connections",
+                _("Connections"),
+                LEAD_ROLES,
+                ("settings/connections",),
+            ),
             NavigationTab("project_audit_log", _("Audit log"), LEAD_ROLES, ("audit-log",)),
             NavigationTab(
                 "project_archive", _("Archive and delete"), LEAD_ROLES, ("archive", "delete")

@@ -1,8 +1,14 @@
-"""Errors of the API, in one shape: {"error": {"code", "message", "fields"}}."""
+"""Errors of the API, in one format: problem details (RFC 9457).
+
+Beside the members of the RFC, a problem has ``errors``, a code for each invalid row and field, and
+``error``: the code, message and fields of the problem.
+"""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -25,22 +31,65 @@ CODES = {
     409: "conflict",
     413: "too_large",
     415: "unsupported_media_type",
+    422: "idempotency_key_reused",
     429: "throttled",
     503: "unavailable",
 }
+TITLES = {
+    400: "The request is invalid",
+    401: "The caller is unknown",
+    403: "The caller may not do this",
+    404: "There is no such object",
+    405: "The address has no such method",
+    406: "The response has another format",
+    409: "Another request changed the same object",
+    413: "The body is too large",
+    415: "The body has another format",
+    422: "Another request has used this Idempotency-Key",
+    429: "Too many requests",
+    503: "The database is unavailable",
+}
+MEDIA_TYPE = "application/problem+json"
+
+
+@dataclass(frozen=True, slots=True)
+class RowProblem:
+    """Problem of a row of a request: a code for programs, a field and a message."""
+
+    code: str
+    field: str | None
+    message: str
 
 
 class BadRequest(exceptions.APIException):
     """Error 400 of the API, which names the invalid fields.
 
-    ``fields`` maps a field's name to a message, or to messages by place (rows by number).
+    ``fields`` maps a field's name to a message, or to messages by place (rows by number). ``rows``
+    has the problems of each row, by its number.
     """
 
     status_code = 400
 
-    def __init__(self, message: str, *, fields: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        fields: dict[str, Any] | None = None,
+        rows: Mapping[int, Sequence[RowProblem]] | None = None,
+    ) -> None:
         super().__init__(message)
         self.fields = fields or {}
+        self.rows = rows or {}
+
+
+class KeyReused(exceptions.APIException):
+    """Error 422: the Idempotency-Key belongs to an earlier request with another body or address."""
+
+    status_code = 422
+    default_detail = (
+        "This Idempotency-Key was sent with another request. Use a new key for each request, and"
+        " the same key only to repeat one."
+    )
 
 
 class Conflict(exceptions.APIException):
@@ -59,11 +108,26 @@ class Unavailable(exceptions.APIException):
 
 
 def build_error_body(
-    status: int, message: str, fields: dict[str, Any] | None = None
+    status: int,
+    message: str,
+    fields: dict[str, Any] | None = None,
+    errors: Sequence[dict[str, Any]] = (),
 ) -> dict[str, Any]:
     """Return the JSON body of an error response."""
     code = CODES.get(status, "error" if status < 500 else "server_error")
-    return {"error": {"code": code, "message": message, "fields": fields or {}}}
+    return {
+        "type": f"urn:concord:problem:{code}",
+        "title": TITLES.get(status, "The request failed"),
+        "status": status,
+        "detail": message,
+        "errors": list(errors),
+        "error": {"code": code, "message": message, "fields": fields or {}},
+    }
+
+
+def build_error_response(status: int, message: str) -> JsonResponse:
+    """Return an error response of a view or middleware outside of Django REST framework."""
+    return JsonResponse(build_error_body(status, message), status=status, content_type=MEDIA_TYPE)
 
 
 def handle_api_error(error: Exception, context: dict[str, Any]) -> Response | None:
@@ -75,14 +139,45 @@ def handle_api_error(error: Exception, context: dict[str, Any]) -> Response | No
     response = exception_handler(error, context)
     if response is None or not isinstance(error, exceptions.APIException):
         return None
+    message, fields, errors = str(error.detail), {}, []
     if isinstance(error, BadRequest):
-        message, fields = str(error.detail), error.fields
+        fields, errors = error.fields, list(_iter_bad_request_errors(error))
     elif isinstance(error, exceptions.ValidationError):
         message, fields = "The request has invalid fields.", _format_fields(error.detail)
-    else:
-        message, fields = str(error.detail), {}
-    response.data = build_error_body(response.status_code, message, fields)
+        errors = list(_iter_field_errors(error.detail))
+    elif isinstance(error, exceptions.NotAuthenticated):
+        message = "Send a token in the header 'Authorization: Bearer TOKEN'."
+    response.data = build_error_body(response.status_code, message, fields, errors)
+    response.content_type = MEDIA_TYPE
     return response
+
+
+def _iter_bad_request_errors(error: BadRequest) -> Iterator[dict[str, Any]]:
+    for row, problems in error.rows.items():
+        for problem in problems:
+            yield {
+                "row": row,
+                "field": problem.field,
+                "code": problem.code,
+                "detail": problem.message,
+            }
+    if not error.rows:
+        yield from _iter_field_errors(error.fields)
+
+
+def _iter_field_errors(detail: Any, path: tuple[str, ...] = ()) -> Iterator[dict[str, Any]]:
+    """Yield the errors of nested fields; the names and indexes of a path are joined by slashes."""
+    if isinstance(detail, dict):
+        for name, value in detail.items():
+            yield from _iter_field_errors(value, (*path, str(name)))
+    elif isinstance(detail, list):
+        for index, value in enumerate(detail):
+            own_path = path if isinstance(value, str) else (*path, str(index))
+            yield from _iter_field_errors(value, own_path)
+    else:
+        code = getattr(detail, "code", CODES[400])
+        field = "/".join(path) or None
+        yield {"row": None, "field": field, "code": code, "detail": str(detail)}
 
 
 def _as_api_exception(error: Exception) -> Exception:
@@ -126,4 +221,4 @@ def _flatten_detail(value: Any) -> Any:
 def api_not_found(request: HttpRequest, path: str = "") -> JsonResponse:
     """Answer 404 for an unknown address below /api/."""
     hint = "" if request.path.endswith("/") else " Addresses end with a slash."
-    return JsonResponse(build_error_body(404, f"No such address.{hint}"), status=404)
+    return build_error_response(404, f"No such address.{hint}")

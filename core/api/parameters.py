@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rest_framework.request import Request
 
 from core.text import has_nul
 
-from .errors import BadRequest
+from .errors import BadRequest, RowProblem
 
 MAX_PARAMETER_LENGTH = 500
 MAX_ROWS = 10_000
@@ -86,13 +86,17 @@ def parse_rows(data: Any) -> list[Any]:
     return rows
 
 
-def build_rows_error(noun: str, errors: dict[int, list[str]]) -> BadRequest:
-    """Return a 400 that lists the errors of each row, by its index in the request.
+def build_rows_error(noun: str, errors: Mapping[int, Sequence[RowProblem]]) -> BadRequest:
+    """Return a 400 that lists the problems of each row, by its index in the request.
 
     Nothing was stored.
     """
     count = f"1 {noun} is" if len(errors) == 1 else f"{len(errors)} {noun}s are"
+    rows = {index: errors[index] for index in sorted(errors)}
+    messages = {
+        str(index): "; ".join(problem.message for problem in problems)
+        for index, problems in rows.items()
+    }
     return BadRequest(
-        f"{count} not acceptable; nothing was stored.",
-        fields={"rows": {str(index): "; ".join(errors[index]) for index in sorted(errors)}},
+        f"{count} not acceptable; nothing was stored.", fields={"rows": messages}, rows=rows
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
+    OpenApiExample,
     OpenApiParameter,
     OpenApiResponse,
     PolymorphicProxySerializer,
@@ -15,6 +16,7 @@ from drf_spectacular.utils import (
 )
 from rest_framework import serializers
 
+from .errors import MEDIA_TYPE
 from .pagination import MAX_PAGE_SIZE, PAGE_SIZE
 from .parameters import MAX_PARAMETER_LENGTH
 
@@ -28,7 +30,21 @@ class ErrorDetail(serializers.Serializer):
     )
 
 
-class Error(serializers.Serializer):
+class FieldError(serializers.Serializer):
+    row = serializers.IntegerField(allow_null=True, help_text="Of a list, counted from 0")
+    field = serializers.CharField(allow_null=True, help_text="Names of nested fields with slashes")
+    code = serializers.CharField(help_text="unknown_label, required, duplicate, invalid, ...")
+    detail = serializers.CharField()
+
+
+class Problem(serializers.Serializer):
+    """Problem details (RFC 9457)."""
+
+    type = serializers.CharField(help_text="urn:concord:problem: and the code")
+    title = serializers.CharField()
+    status = serializers.IntegerField()
+    detail = serializers.CharField()
+    errors = FieldError(many=True)  # type: ignore[assignment]  # as `fields` above
     error = ErrorDetail()
 
 
@@ -40,15 +56,17 @@ _ERROR_DESCRIPTIONS = {
     409: "Changed by somebody else at the same moment; nothing was stored",
     413: "The body is too large",
     415: "The body is not plain JSON",
+    422: "The Idempotency-Key was sent with another request",
+    429: "Too many requests (of a proxy before the site); Retry-After says when to try again",
     503: "The database cannot take this now",
 }
-READ_ERROR_STATUSES = (400, 401, 403, 404)
-WRITE_ERROR_STATUSES = (400, 401, 403, 404, 409, 413, 415, 503)
+READ_ERROR_STATUSES = (400, 401, 403, 404, 429)
+WRITE_ERROR_STATUSES = (400, 401, 403, 404, 409, 413, 415, 429, 503)
 
 
-def build_error_responses(statuses: Sequence[int]) -> dict[int, OpenApiResponse]:
+def build_error_responses(statuses: Sequence[int]) -> dict[tuple[int, str], OpenApiResponse]:
     return {
-        status: OpenApiResponse(Error, description=_ERROR_DESCRIPTIONS[status])
+        (status, MEDIA_TYPE): OpenApiResponse(Problem, description=_ERROR_DESCRIPTIONS[status])
         for status in statuses
     }
 
@@ -86,6 +104,10 @@ PAGE_PARAMETERS = [
 ]
 QUESTION_PARAMETER = build_parameter(
     "question", "Key of the question; may be left out where the project has one"
+)
+
+DRY_RUN_PARAMETER = build_parameter(
+    "dry_run", "true: only check the rows, and store nothing", enum=["true", "false"]
 )
 
 
@@ -141,12 +163,24 @@ def describe_get(
 
 
 def describe_write(
-    operation_id: str, summary: str, *, body: Any, response: Any, status: int = 200
+    operation_id: str,
+    summary: str,
+    *,
+    body: Any,
+    response: Any,
+    status: int = 200,
+    parameters: Sequence[OpenApiParameter] = (),
+    examples: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Decorate a POST or PATCH with its description."""
+    """Decorate a POST or PATCH with its description; ``examples`` are bodies by their name."""
     return extend_schema(
         operation_id=operation_id,
         summary=summary,
+        parameters=list(parameters),
+        examples=[
+            OpenApiExample(name, value=value, request_only=True)
+            for name, value in (examples or {}).items()
+        ],
         request=body,
         responses={status: response, **build_error_responses(WRITE_ERROR_STATUSES)},
     )
@@ -169,6 +203,21 @@ _AREAS = {
     "deliveries": "webhooks",
     "exam": "exams",
     "interventions": "gold",
+    "media": "items",
+}
+_RETRY_AFTER_HEADER = {
+    "description": "Seconds until another request is useful",
+    "schema": {"type": "integer"},
+}
+_LOCATION_HEADER = {
+    "description": "Address of the new object, where it has one",
+    "schema": {"type": "string", "format": "uri"},
+}
+_IDEMPOTENCY_KEY_PARAMETER = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "description": "Any text that no other request has: a repeated request gets the first response",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
 }
 
 
@@ -188,11 +237,16 @@ def describe_areas(result: Any, generator: Any, request: Any, public: bool) -> A
                 operation["requestBody"]["required"] = True
             for status, response in operation["responses"].items():
                 response["description"] = response.get("description") or operation["summary"]
-                if status in ("202", "503"):
-                    response["headers"] = {
-                        "Retry-After": {
-                            "description": "Seconds until another request is useful",
-                            "schema": {"type": "integer"},
-                        }
-                    }
+                if status in ("202", "429", "503"):
+                    response["headers"] = {"Retry-After": _RETRY_AFTER_HEADER}
+                if status == "201":
+                    response["headers"] = {"Location": _LOCATION_HEADER}
+        if "post" in operations:
+            _describe_idempotency(operations["post"])
     return result
+
+
+def _describe_idempotency(operation: dict[str, Any]) -> None:
+    operation.setdefault("parameters", []).append(_IDEMPOTENCY_KEY_PARAMETER)
+    responses = operation["responses"]
+    responses["422"] = responses["400"] | {"description": _ERROR_DESCRIPTIONS[422]}

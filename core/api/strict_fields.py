@@ -16,17 +16,18 @@ MAX_REPORTED_FIELDS = 20  # unknown fields that an error lists
 class StrictSerializer(serializers.Serializer):
     """Reject unknown fields, and list the known ones in the error."""
 
-    default_error_messages = {"invalid": "An object is needed, not {datatype}."}
-
     def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, dict):
-            known_names = [name for name, field in self.fields.items() if not field.read_only]
-            unknown_names = [name for name in data if name not in known_names]
-            if unknown_names:
-                message = [f"unknown field; one of {', '.join(known_names)}"]
-                raise serializers.ValidationError(
-                    {str(name)[:60]: message for name in unknown_names[:MAX_REPORTED_FIELDS]}
-                )
+        if not isinstance(data, dict):
+            errors: Any = [f"An object is needed, not {_describe_value(data)}."]
+            parent: Any = self.parent
+            raise serializers.ValidationError({"body": errors} if parent is None else errors)
+        known_names = [name for name, field in self.fields.items() if not field.read_only]
+        unknown_names = [name for name in data if name not in known_names]
+        if unknown_names:
+            message = [f"unknown field; one of {', '.join(known_names)}"]
+            raise serializers.ValidationError(
+                {str(name)[:60]: message for name in unknown_names[:MAX_REPORTED_FIELDS]}
+            )
         return super().to_internal_value(data)
 
 

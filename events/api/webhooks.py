@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.http import Http404
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -25,7 +26,7 @@ from events.models import Delivery, Webhook
 from events.webhooks import services
 from events.webhooks.addresses import MAX_URL_LENGTH
 from events.webhooks.services import InvalidWebhook
-from projects.api.base import ApiView
+from projects.api.base import ApiView, build_location
 
 
 class WebhookOut(serializers.ModelSerializer):
@@ -42,8 +43,8 @@ class WebhookOut(serializers.ModelSerializer):
     class Meta:
         model = Webhook
         fields = [
-            "id", "project", "url", "kinds", "with_items", "paused", "pause_reason",
-            "failing_since", "created_at",
+            "id", "project", "url", "format", "language", "kinds", "with_items", "paused",
+            "pause_reason", "failing_since", "created_at",
         ]  # fmt: skip
 
 
@@ -52,7 +53,9 @@ class SecretOut(serializers.Serializer):
 
 
 class NewWebhookOut(WebhookOut):
-    secret = serializers.CharField(help_text="`whsec_...`; shown this once")
+    secret = serializers.CharField(
+        allow_blank=True, help_text="`whsec_...`; shown this once; empty for a chat"
+    )
 
     class Meta(WebhookOut.Meta):
         fields = [*WebhookOut.Meta.fields, "secret"]
@@ -69,6 +72,22 @@ class WebhookIn(StrictSerializer):
     with_items = serializers.BooleanField(
         required=False, help_text="Send the contents of the items that an event names"
     )
+    format = serializers.ChoiceField(
+        Webhook.Format.values,
+        required=False,
+        help_text="`concord` (the default): JSON with a signature. The others show messages in a"
+        " chat, of the kinds that people should read unless you name kinds",
+    )
+    language = serializers.ChoiceField(
+        list(dict(settings.LANGUAGES)), required=False, help_text="Of the messages in a chat"
+    )
+    robot_secret = StrictCharField(
+        max_length=services.MAX_ROBOT_SECRET_LENGTH,
+        required=False,
+        allow_blank=True,
+        write_only=True,
+        help_text="Secret of a DingTalk or Feishu robot that verifies signatures; never shown",
+    )
 
 
 class WebhookPatch(WebhookIn):
@@ -82,7 +101,7 @@ class AttemptOut(serializers.Serializer):
     error = serializers.CharField(
         allow_blank=True,
         help_text="Why there was none: url, not_found, not_allowed, certificate, timeout, "
-        "connection",
+        "connection; rejected: the body says that a chat did not accept the message",
     )
     answer = serializers.CharField(allow_blank=True, help_text="Beginning of the answer")
     seconds = serializers.FloatField()
@@ -130,15 +149,12 @@ class WebhookListView(ApiView):
         fields = _validate(WebhookIn, request)
         try:
             webhook, secret = services.create_webhook(
-                project=project,
-                url=fields["url"],
-                kinds=fields.get("kinds", []),
-                with_items=fields.get("with_items", False),
-                by=request.user,
+                project=project, **{"kinds": [], **fields}, by=request.user
             )
         except InvalidWebhook as error:
             raise BadRequest("The webhook was not created.", fields=error.fields) from None
-        return Response({**WebhookOut(webhook).data, "secret": secret}, status=201)
+        body = {**WebhookOut(webhook).data, "secret": secret}
+        return Response(body, status=201, headers=build_location(request, webhook.pk))
 
 
 class WebhookDetailView(ApiView):
@@ -180,7 +196,11 @@ class WebhookSecretView(ApiView):
     def post(self, request: Request, webhook_id: int, project_id: int | None = None) -> Response:
         webhook = _get_webhook(request, project_id, webhook_id)
         parse_query_parameters(request)
-        return Response({"secret": services.rotate_secret(webhook=webhook, by=request.user)})
+        try:
+            secret = services.rotate_secret(webhook=webhook, by=request.user)
+        except InvalidWebhook as error:
+            raise BadRequest("It has no secret to change.", fields=error.fields) from None
+        return Response({"secret": secret})
 
 
 class WebhookTestView(ApiView):

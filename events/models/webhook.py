@@ -26,6 +26,14 @@ class Webhook(Leased):
         GONE = "gone", _("paused: the address is gone (410)")
         FAILING = "failing", _("paused: it failed for five days")
 
+    class Format(models.TextChoices):
+        CONCORD = "concord", _("Signed JSON (Standard Webhooks)")
+        SLACK = "slack", "Slack"
+        TEAMS = "teams", "Microsoft Teams"
+        DINGTALK = "dingtalk", _("DingTalk")
+        FEISHU = "feishu", _("Feishu")
+        WECOM = "wecom", _("WeCom")
+
     # Null: all projects; such webhooks are the administrators'.
     project = models.ForeignKey(
         Project, models.CASCADE, null=True, blank=True, related_name="webhooks"
@@ -35,6 +43,15 @@ class Webhook(Leased):
     kinds = models.JSONField(default=list, blank=True)
     # Whether the items that an event names are sent with their contents.
     with_items = models.BooleanField(default=False)
+    # What is sent: a signed body for programs, or a message for a chat (events.webhooks.chat).
+    format = models.CharField(
+        max_length=8, choices=Format.choices, default=Format.CONCORD, db_default=Format.CONCORD
+    )
+    # Language of chat messages: one of settings.LANGUAGES, English when empty.
+    language = models.CharField(max_length=10, blank=True, default="", db_default="")
+    # The secret that a chat robot expects signatures by. Unlike a webhook's own secret it comes
+    # from the other side, so it is stored; neither pages nor the API show it.
+    robot_secret = models.CharField(max_length=200, blank=True, default="", db_default="")
     # What its secret is derived from (events.webhooks.signing); the secret itself is not stored.
     nonce = models.CharField(max_length=32)
     previous_nonce = models.CharField(max_length=32, blank=True)
@@ -55,7 +72,17 @@ class Webhook(Leased):
                 condition=Q(paused_at=None, pause_reason="")
                 | Q(paused_at__isnull=False, pause_reason__in=["person", "gone", "failing"]),
                 name="webhook_pause_has_reason",
-            )
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    format__in=["concord", "slack", "teams", "dingtalk", "feishu", "wecom"]
+                ),
+                name="webhook_format_valid",
+            ),
+            models.CheckConstraint(
+                condition=Q(format__in=["dingtalk", "feishu"]) | Q(robot_secret=""),
+                name="webhook_robot_secret_has_use",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -64,6 +91,10 @@ class Webhook(Leased):
     @property
     def is_paused(self) -> bool:
         return self.paused_at is not None
+
+    @property
+    def is_chat(self) -> bool:
+        return self.format != self.Format.CONCORD
 
     @property
     def host(self) -> str:

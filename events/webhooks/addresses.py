@@ -1,4 +1,4 @@
-"""Addresses that webhooks may call: public ones, unless a setting allows private networks.
+"""Addresses that the server may call: public ones, unless a setting allows private networks.
 
 A name is resolved once for each request. Every address that it resolves to must be allowed, and
 the request connects to one of these, whatever the name resolves to afterwards.
@@ -23,7 +23,7 @@ GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 
 
 class InvalidUrl(ValueError):
-    """The URL of a webhook is not acceptable; the message says why."""
+    """The URL is not acceptable; the message says why."""
 
 
 class AddressNotFound(Exception):
@@ -45,8 +45,12 @@ class Target:
     host_header: str
 
 
-def parse_url(url: str) -> Target:
-    """Return the parts of a webhook's URL. Raises InvalidUrl."""
+def parse_url(url: str, *, allows_private: bool | None = None) -> Target:
+    """Return the parts of a URL that the server is to call. Raises InvalidUrl.
+
+    ``allows_private``: whether private networks and http:// are allowed; None for what the setting
+    of webhooks says.
+    """
     if len(url) > MAX_URL_LENGTH or not URL_CHARACTERS.fullmatch(url):
         raise InvalidUrl(
             _("Use at most %(n)s characters, without spaces or accents.") % {"n": MAX_URL_LENGTH}
@@ -56,7 +60,7 @@ def parse_url(url: str) -> Target:
         port = parts.port
     except ValueError:
         raise InvalidUrl(_("Enter a valid address.")) from None
-    schemes = ("https", "http") if settings.WEBHOOKS_TO_PRIVATE_NETWORKS else ("https",)
+    schemes = ("https", "http") if _resolve_permission(allows_private) else ("https",)
     host = (parts.hostname or "").rstrip(".")
     if parts.scheme not in schemes or not host or port == 0:
         raise InvalidUrl(_("Start the address with https:// and a host."))
@@ -73,18 +77,22 @@ def parse_url(url: str) -> Target:
     )
 
 
-def resolve_host(target: Target) -> str:
+def resolve_host(target: Target, *, allows_private: bool | None = None) -> str:
     """Return an allowed IP address of the host. Raises AddressNotFound or AddressNotAllowed."""
     try:
         rows = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise AddressNotFound(target.host) from None
     addresses = [str(row[4][0]) for row in rows]
-    if not settings.WEBHOOKS_TO_PRIVATE_NETWORKS:
+    if not _resolve_permission(allows_private):
         for address in addresses:
             if not is_public(address):
                 raise AddressNotAllowed(address)
     return addresses[0]
+
+
+def _resolve_permission(allows_private: bool | None) -> bool:
+    return settings.WEBHOOKS_TO_PRIVATE_NETWORKS if allows_private is None else allows_private
 
 
 def is_public(address: str) -> bool:

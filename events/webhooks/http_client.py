@@ -1,4 +1,4 @@
-"""One HTTP request of a webhook: to a checked address, without redirects, within limits."""
+"""One HTTP request to a checked address, without redirects, within limits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class Answer:
     """Outcome of a request.
 
     ``status`` is None where there was no answer; ``error`` then says why: url, not_found,
-    not_allowed, certificate, timeout or connection.
+    not_allowed, certificate, timeout or connection. ``error`` is rejected where the answer of a
+    chat says so in its body.
     """
 
     status: int | None
@@ -38,7 +39,7 @@ class Answer:
 
     @property
     def is_success(self) -> bool:
-        return self.status is not None and 200 <= self.status < 300
+        return self.status is not None and 200 <= self.status < 300 and not self.error
 
 
 class _AbortableConnection(HTTPConnection):
@@ -70,35 +71,68 @@ class _AbortableTlsConnection(_AbortableConnection, HTTPSConnection):
     pass
 
 
+@dataclass(frozen=True)
+class Response:
+    """Status, headers (names in lower case) and body of a response.
+
+    ``status`` is None where there was none; ``error`` is that of `Answer`, or too_large for a body
+    that is cut at the allowed number of bytes.
+    """
+
+    status: int | None
+    headers: Mapping[str, str]
+    content: bytes
+    error: str = ""
+
+
 def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
     """Send a POST request and return the outcome; never raises for what the other side does."""
     started = time.monotonic()
-
-    def build_failure(error: str) -> Answer:
-        return Answer(None, "", time.monotonic() - started, error)
-
     try:
         target = addresses.parse_url(url)
         address = addresses.resolve_host(target)
     except InvalidUrl:
-        return build_failure("url")
+        return Answer(None, "", time.monotonic() - started, "url")
     except AddressNotFound:
-        return build_failure("not_found")
+        return Answer(None, "", time.monotonic() - started, "not_found")
     except AddressNotAllowed:
-        return build_failure("not_allowed")
-    connection = _build_connection(target, address)
+        return Answer(None, "", time.monotonic() - started, "not_allowed")
+    response = send("POST", target, address, body=body, headers=headers)
+    if response.status is None:
+        return Answer(None, "", time.monotonic() - started, response.error)
+    text = response.content.decode("utf-8", "replace").replace("\0", "\ufffd")
+    return Answer(response.status, text, time.monotonic() - started)
+
+
+def send(
+    method: str,
+    target: Target,
+    address: str,
+    *,
+    body: bytes | None,
+    headers: Mapping[str, str],
+    seconds: float | None = None,
+    max_bytes: int = MAX_ANSWER_BYTES,
+) -> Response:
+    """Send one request to an IP address, which the caller has checked; follow no redirect.
+
+    ``seconds``: limit of the whole request, TIMEOUT_SECONDS if None. Never raises for what the
+    other side does.
+    """
+    seconds = TIMEOUT_SECONDS if seconds is None else seconds
+    connection = _build_connection(target, address, seconds)
     has_timed_out = threading.Event()
 
     def abort() -> None:
         has_timed_out.set()
         connection.abort()
 
-    timer = threading.Timer(TIMEOUT_SECONDS, abort)
+    timer = threading.Timer(seconds, abort)
     timer.daemon = True
     timer.start()
     try:
         connection.request(
-            "POST",
+            method,
             target.path,
             body=body,
             headers={**headers, "Host": target.host_header},
@@ -106,28 +140,30 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
             decode_content=False,
         )
         response = connection.getresponse()
-        content = response.read(MAX_ANSWER_BYTES)
+        content = response.read(max_bytes)
         if has_timed_out.is_set():
-            return build_failure("timeout")
-        text = content.decode("utf-8", "replace").replace("\0", "\ufffd")
-        return Answer(response.status, text, time.monotonic() - started)
+            return Response(None, {}, b"", "timeout")
+        response_headers = {name.lower(): value for name, value in response.headers.items()}
+        error = "too_large" if len(content) == max_bytes else ""
+        return Response(response.status, response_headers, content, error)
     except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError, ValueError) as error:
-        return build_failure("timeout" if has_timed_out.is_set() else _classify_error(error))
+        kind = "timeout" if has_timed_out.is_set() else _classify_error(error)
+        return Response(None, {}, b"", kind)
     finally:
         timer.cancel()
         connection.close()
 
 
-def _build_connection(target: Target, address: str) -> _AbortableConnection:
+def _build_connection(target: Target, address: str, seconds: float) -> _AbortableConnection:
     if not target.is_https:
-        return _AbortableConnection(address, target.port, timeout=TIMEOUT_SECONDS)
+        return _AbortableConnection(address, target.port, timeout=seconds)
     options: dict[str, Any] = {
         "ssl_context": ssl.create_default_context(),
         # The certificate must be that of the name.
         "server_hostname": target.host,
         "assert_hostname": target.host,
     }
-    return _AbortableTlsConnection(address, target.port, timeout=TIMEOUT_SECONDS, **options)
+    return _AbortableTlsConnection(address, target.port, timeout=seconds, **options)
 
 
 def _classify_error(error: Exception) -> str:

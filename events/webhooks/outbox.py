@@ -29,7 +29,7 @@ from core.jobs.lease import (
 from events.models import Delivery, Event, Webhook
 from projects.models import Item
 
-from . import http_client, services, signing
+from . import chat, http_client, services, signing
 from .http_client import Answer
 
 logger = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ def deliver_to_webhook(webhook_id: int) -> int:
             due = Delivery.objects.filter(
                 webhook=webhook, state=State.PENDING, next_at__lte=timezone.now()
             )
-            delivery = due.select_related("event").order_by("next_at", "pk").first()
+            delivery = due.select_related("event__project").order_by("next_at", "pk").first()
             if delivery is None:
                 break
             n_sent += 1
@@ -120,6 +120,10 @@ def deliver_to_webhook(webhook_id: int) -> int:
 
 
 def _send(webhook: Webhook, delivery: Delivery) -> Answer:
+    if webhook.is_chat:
+        request = chat.build_request(webhook, delivery.event, now=timezone.now())
+        answer = http_client.post(request.url, request.body, request.headers)
+        return chat.check_answer(webhook, answer)
     body = json.dumps(build_body(webhook, delivery), cls=DjangoJSONEncoder, ensure_ascii=False)
     headers = signing.build_headers(webhook, delivery.message_id, body, now=timezone.now())
     return http_client.post(webhook.url, body.encode(), headers)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
@@ -23,9 +24,12 @@ from events.services import record_event
 from projects.models import Member, Project
 from projects.permissions import get_project
 
-from . import addresses, signing
+from . import addresses, chat, signing
+from .chat_texts import DEFAULT_KINDS
 
 MAX_WEBHOOKS = 20  # of a project, and of the site
+MAX_ROBOT_SECRET_LENGTH = 200
+Format = Webhook.Format
 
 
 class InvalidWebhook(ValueError):
@@ -70,59 +74,80 @@ def get_webhook(
 
 @transaction.atomic
 def create_webhook(
-    *, project: Project | None, url: str, kinds: Sequence[str], with_items: bool = False, by: Any
+    *,
+    project: Project | None,
+    url: str,
+    kinds: Sequence[str],
+    with_items: bool = False,
+    format: str = Format.CONCORD,
+    language: str = "",
+    robot_secret: str = "",
+    by: Any,
 ) -> tuple[Webhook, str]:
-    """Create a webhook and return it with its secret, which is shown this once.
+    """Create a webhook and return it with its secret, which is shown this once; "" for a chat.
 
-    ``kinds``: names of kinds; all when empty. Raises InvalidWebhook.
+    ``kinds``: names of kinds; when empty, all, and for a chat those that people should read.
+    Raises InvalidWebhook.
     """
-    _validate(url=url, kinds=kinds)
+    webhook = Webhook(
+        project=project,
+        url=url,
+        kinds=list(dict.fromkeys(kinds)),
+        with_items=with_items,
+        format=format,
+        language=language,
+        robot_secret=robot_secret,
+        nonce=signing.generate_nonce(),
+        created_by=by,
+        created_at=timezone.now(),
+    )
+    _validate(webhook)
     if project is not None:
         Project.objects.select_for_update().get(pk=project.pk)
     if list_webhooks(project).count() >= MAX_WEBHOOKS:
         raise InvalidWebhook(
             url=_("You can have at most %(n)s webhooks. Delete one first.") % {"n": MAX_WEBHOOKS}
         )
-    webhook = Webhook.objects.create(
-        project=project,
-        url=url,
-        kinds=list(dict.fromkeys(kinds)),
-        with_items=with_items,
-        nonce=signing.generate_nonce(),
-        created_by=by,
-        created_at=timezone.now(),
-    )
+    webhook.save()
     _log_change("webhook_created", webhook, by, after=_build_log_values(webhook))
-    return webhook, signing.derive_secret(webhook.nonce)
+    return webhook, "" if webhook.is_chat else signing.derive_secret(webhook.nonce)
 
 
 @transaction.atomic
 def change_webhook(*, webhook: Webhook, by: Any, **changes: Any) -> Webhook:
-    """Set any of url, kinds, with_items and paused. Raises InvalidWebhook.
+    """Set any of url, kinds, with_items, format, language, robot_secret and paused.
 
-    A webhook that is resumed gets its pending deliveries, and the events from then on.
+    A webhook that is resumed gets its pending deliveries, and the events from then on. Raises
+    InvalidWebhook.
     """
     row = Webhook.objects.select_for_update().get(pk=webhook.pk)
-    before = _build_log_values(row)
+    before, secret_before = _build_log_values(row), row.robot_secret
     is_paused = changes.pop("paused", row.is_paused)
-    _validate(url=changes.get("url"), kinds=changes.get("kinds", ()))
     for name, value in changes.items():
         setattr(row, name, value)
+    if "robot_secret" not in changes and row.format not in chat.SIGNED_FORMATS:
+        row.robot_secret = changes["robot_secret"] = ""
+    _validate(row, is_new_url="url" in changes)
     if is_paused != row.is_paused:
         row.paused_at = timezone.now() if is_paused else None
         row.pause_reason = Webhook.PauseReason.PERSON if is_paused else ""
         row.failing_since = None
-    row.save(update_fields=[*changes, "paused_at", "pause_reason", "failing_since"])
+    row.save(update_fields=[*{*changes, "kinds"}, "paused_at", "pause_reason", "failing_since"])
     after = _build_log_values(row)
-    if before != after or "url" in changes:
+    if before != after or "url" in changes or row.robot_secret != secret_before:
         _log_change("webhook_changed", row, by, before=before, after=after)
     return row
 
 
 @transaction.atomic
 def rotate_secret(*, webhook: Webhook, by: Any) -> str:
-    """Return a new secret, shown this once; the old one stays valid for 24 hours."""
+    """Return a new secret, shown this once; the old one stays valid for 24 hours.
+
+    Raises InvalidWebhook for a chat, whose robot has its own.
+    """
     row = Webhook.objects.select_for_update().get(pk=webhook.pk)
+    if row.is_chat:
+        raise InvalidWebhook(format=_("Messages in a chat are not signed with this secret."))
     row.previous_nonce, row.nonce = row.nonce, signing.generate_nonce()
     row.rotated_at = timezone.now()
     row.save(update_fields=["previous_nonce", "nonce", "rotated_at"])
@@ -185,14 +210,31 @@ def pause_webhook(webhook: Webhook, reason: str) -> None:
         )
 
 
-def _validate(*, url: str | None, kinds: Sequence[str]) -> None:
-    unknown = [kind for kind in kinds if kind not in KINDS]
+def _validate(webhook: Webhook, *, is_new_url: bool = True) -> None:
+    """Raise InvalidWebhook for a value that is not acceptable, and set the kinds of a chat."""
+    unknown = [kind for kind in webhook.kinds if kind not in KINDS]
     if unknown:
         raise InvalidWebhook(
             kinds=_("Unknown event type “%(kind)s”. Use one of %(known)s.")
             % {"kind": unknown[0][:60], "known": ", ".join(KINDS)}
         )
-    if url is not None:
+    choices = {"format": Format.values, "language": ["", *dict(settings.LANGUAGES)]}
+    for name, values in choices.items():
+        if getattr(webhook, name) not in values:
+            message = _("Use one of %(known)s.") % {"known": ", ".join(filter(None, values))}
+            raise InvalidWebhook(**{name: message})
+    secret = webhook.robot_secret
+    if secret and webhook.format not in chat.SIGNED_FORMATS:
+        raise InvalidWebhook(robot_secret=_("Only DingTalk and Feishu have such a secret."))
+    if len(secret) > MAX_ROBOT_SECRET_LENGTH or not (secret.isascii() and secret.isprintable()):
+        message = _("Copy the secret as the robot's settings show it.")
+        raise InvalidWebhook(robot_secret=message)
+    if webhook.is_chat and not webhook.kinds:
+        webhook.kinds = list(DEFAULT_KINDS)
+    if is_new_url or secret:
+        url = webhook.url
+        if secret and webhook.format == Format.DINGTALK:  # what is requested
+            url = chat.sign_dingtalk_url(url, secret, timezone.now())
         try:
             addresses.validate_url(url)
         except addresses.InvalidUrl as error:
@@ -207,6 +249,8 @@ def _require_active(webhook: Webhook) -> None:
 def _build_log_values(webhook: Webhook) -> dict[str, Any]:
     return {
         "host": webhook.host,
+        "format": webhook.format,
+        "language": webhook.language,
         "kinds": list(webhook.kinds),
         "with_items": webhook.with_items,
         "paused": webhook.is_paused,

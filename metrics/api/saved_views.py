@@ -27,7 +27,7 @@ from core.api.strict_fields import StrictCharField, StrictChoiceField, StrictSer
 from metrics.filters import ITEM_PREFIX
 from metrics.models import SavedView
 from metrics.saved_views import services
-from projects.api.base import ApiView, get_question
+from projects.api.base import ApiView, build_location, get_question
 from projects.models import Member, Project
 
 LEAD, VIEWER = Member.Role.LEAD, Member.Role.VIEWER
@@ -98,7 +98,8 @@ class SavedViewListView(ApiView):
             )
         except services.InvalidSavedView as error:
             raise BadRequest("The request has invalid fields.", fields=error.fields) from None
-        return Response(_serialize_view(view), status=201)
+        headers = build_location(request, view.pk)
+        return Response(_serialize_view(view), status=201, headers=headers)
 
 
 class SavedViewDetailView(ApiView):

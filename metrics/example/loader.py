@@ -186,6 +186,7 @@ def _load_worked(example: WorkedExample, owner: Any) -> Project:
         Judgement(item.pk, rater.pk, code)
         for item, codes in zip(items, example.codes, strict=True)
         for rater, code in zip(raters, codes, strict=True)
+        if code is not None
     ]
     _record_ratings(project, owner, ratings)
     return project

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -16,6 +17,19 @@ NURSE_OFFSET = 5  # the second nurse always reads so much more
 GRADES = ("none", "mild", "moderate", "severe")
 GRADE_TABLE = ((12, 5, 1, 0), (3, 14, 6, 1), (0, 4, 11, 5), (1, 0, 3, 14))
 MEAN_GRADE_SCORES = (5, 6, 10, 25)  # the mean gold score of the items that are put in each grade
+XRAY_TABLE = ((80, 5), (10, 5))  # normal, pneumonia
+EXTREME_TABLE = ((20, 0, 10), (0, 20, 0), (10, 0, 20))  # who differs, differs by two grades
+# Acceptances by a strict, a usual and a lenient examiner; 25 essays each.
+EXAMINER_ANSWERS = ((0, 0, 0), (1, 0, 0), (1, 1, 0), (1, 1, 1))
+# Numbers of critics for three styles, and of paintings: 40, 35 and 25 of 100 answers.
+PAINTING_COUNTS = {
+    (5, 0, 0): 6,
+    (0, 5, 0): 5,
+    (0, 0, 5): 3,
+    (2, 2, 1): 2,
+    (2, 1, 2): 2,
+    (1, 2, 2): 2,
+}
 HALF_WEIGHTS = ((1, 0.5, 0, 0), (0.5, 1, 0.5, 0), (0, 0.5, 1, 0.5), (0, 0, 0.5, 1))
 
 
@@ -23,16 +37,16 @@ HALF_WEIGHTS = ((1, 0.5, 0, 0), (0.5, 1, 0.5, 0), (0, 0.5, 1, 0.5), (0, 0, 0.5, 
 class WorkedExample:
     """Example from a publication: its ratings, and the printed value of a coefficient.
 
-    ``codes``: a row for each item, a column for each rater, indices of labels; ``description``:
-    what it shows, and what the text prints; ``values``: of the categories; ``gold``: scores of the
-    items.
+    ``codes``: a row for each item, a column for each rater, indices of labels, None without a
+    rating; ``description``: what it shows, and what the text prints; ``values``: of the
+    categories; ``gold_scores``: of the items.
     """
 
     name: str
     description: str | Promise
     question: str | Promise
     labels: Sequence[str]
-    codes: Sequence[Sequence[int]]
+    codes: Sequence[Sequence[int | None]]
     scale: str = "nominal"
     weights: str = "none"
     matrix: Sequence[Sequence[float]] | None = None
@@ -98,6 +112,36 @@ def _build_gold_scores(codes: Sequence[tuple[int, int]]) -> list[float]:
         else (MEAN_GRADE_SCORES[grade_a] + MEAN_GRADE_SCORES[grade_b]) / 2
         for grade_a, grade_b in codes
     ]
+
+
+def _draw_tweet_labels() -> list[list[int]]:
+    """Return labels of 200 tweets by three annotators, each drawn at random from three."""
+    labels: list[list[int]] = np.random.default_rng(200).integers(3, size=(200, 3)).tolist()
+    return labels
+
+
+def _expand_counts() -> list[list[int]]:
+    """Return the answers of five critics to each painting of PAINTING_COUNTS."""
+    return [
+        [style for style, number in enumerate(counts) for _critic in range(number)]
+        for counts, n_paintings in PAINTING_COUNTS.items()
+        for _painting in range(n_paintings)
+    ]
+
+
+def _build_incomplete_ratings() -> list[list[int | None]]:
+    """Return 20 paintings of two styles and ten critics, of whom seven see each painting.
+
+    On every fourth painting, two of the seven see the other style.
+    """
+    rows: list[list[int | None]] = []
+    for painting in range(20):
+        row: list[int | None] = [None] * 10
+        for place in range(7):
+            is_other = painting % 4 == 0 and place < 2
+            row[(painting + place) % 10] = (painting + is_other) % 2
+        rows.append(row)
+    return rows
 
 
 _NURSE_LABELS, _NURSE_CODES = _build_nurse_ratings()
@@ -192,5 +236,68 @@ WORKED_EXAMPLES = (
         _NURSE_CODES,
         scale="interval",
         values=[float(reading) for reading in _NURSE_LABELS],
+    ),
+    WorkedExample(
+        "Worked: 200 tweets, labelled at random",
+        _(
+            "Three annotators choose one of three sentiments at random. Kappa is near 0 for every "
+            "pair, and the interval of Fleiss’ kappa includes 0."
+        ),
+        _("Which sentiment?"),
+        ("negative", "neutral", "positive"),
+        _draw_tweet_labels(),
+    ),
+    WorkedExample(
+        "Worked: 100 X-rays, mostly normal",
+        _(
+            "Two radiologists agree on 85 of 100 X-rays, yet kappa is 0.32: nearly all are normal, "
+            "so 78% of agreement is expected by chance. AC1 is 0.81. Read both."
+        ),
+        _("What does the X-ray show?"),
+        ("normal", "pneumonia"),
+        _expand_table(XRAY_TABLE),
+    ),
+    WorkedExample(
+        "Worked: strict and lenient examiners",
+        _(
+            "Three examiners accept 75, 50 and 25 of 100 essays, always the best ones. The mean of "
+            "the pairwise kappas is 0.40 and Fleiss’ kappa 0.33: it takes one chance for all three."
+        ),
+        _("Accept the essay?"),
+        ("reject", "accept"),
+        [answers for answers in EXAMINER_ANSWERS for _essay in range(25)],
+    ),
+    WorkedExample(
+        "Worked: 3 of 10 ratings missing",
+        _(
+            "Seven of ten critics see each painting. Each painting counts by its own pairs of "
+            "ratings, so Fleiss’ kappa is 0.76 without filling in anything."
+        ),
+        _("Which style?"),
+        ("Baroque", "Modern"),
+        _build_incomplete_ratings(),
+    ),
+    WorkedExample(
+        "Worked: shares of 40, 35 and 25%",
+        _(
+            "Five critics give 100 answers. With these shares, two answers are the same by chance "
+            "with 0.40² + 0.35² + 0.25² = 0.345; 76% of pairs agree, so Fleiss’ kappa is 0.63."
+        ),
+        _("Which style?"),
+        ("Impressionist", "Modern", "Baroque"),
+        _expand_counts(),
+    ),
+    WorkedExample(
+        "Worked: partial credit lowers kappa",
+        _(
+            "80 cases in three grades. Disagreements are two grades apart, so partial credit "
+            "rewards chance alone: kappa is 0.62 without weights, 0.47 with linear and 0.33 with "
+            "quadratic ones."
+        ),
+        _("Which grade?"),
+        ("mild", "moderate", "severe"),
+        _expand_table(EXTREME_TABLE),
+        scale="ordinal",
+        weights="linear",
     ),
 )

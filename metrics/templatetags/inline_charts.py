@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -185,6 +186,23 @@ def change_bar(part: float | None, move: float | None) -> SafeString:
         '<path class="whisker__axis" d="M60 1V15"/></svg>',
         side, f"{start:.1f}", f"{width:.1f}",
     )  # fmt: skip
+
+
+MARK_RADIUS = 6.5  # of each circle, in a box of 24
+
+
+@register.inclusion_tag("_mark.html")
+def agreement_mark(value: float) -> dict[str, str]:
+    """Render the mark: circles that overlap by the value, touching at 0 and one at 1."""
+    distance = MARK_RADIUS * (1 - min(max(value, 0.0), 1.0))  # of a center from the middle
+    half_height = math.sqrt(MARK_RADIUS**2 - distance**2)
+    numbers = {
+        "left": 12 - distance,
+        "right": 12 + distance,
+        "top": 12 - half_height,
+        "bottom": 12 + half_height,
+    }
+    return {name: f"{number:.2f}" for name, number in numbers.items()}
 
 
 @register.simple_tag

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
+from collections.abc import Iterator
 from typing import Any
 
+from django.db import transaction
 from django.utils.cache import get_conditional_response
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from core.api.errors import BadRequest
+from core.api.parameters import get_choice, parse_query_parameters
 from projects.models import Project, Question
 from projects.permissions import ANY_ROLE, get_project
+
+from . import idempotency
 
 
 def get_token_project_id(request: Request) -> int | None:
@@ -29,6 +35,13 @@ class ApiView(APIView):
     # OPTIONS is not offered: the schema describes everything.
     http_method_names = ["get", "head", "post", "patch", "delete"]
 
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Carry out a POST with an Idempotency-Key once."""
+        super().initial(request, *args, **kwargs)
+        if request.method == "POST" and idempotency.HEADER in request.META:
+            handler = getattr(self, "post", self.http_method_not_allowed)
+            self.post = functools.partial(idempotency.run_once, handler)
+
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         """Give responses to GET an ETag, and respond with 304 to a client that has the same."""
         response = super().finalize_response(request, response, *args, **kwargs)
@@ -42,6 +55,26 @@ class ApiView(APIView):
 
     def get_project(self, request: Request, project_id: int, *, role: str = ANY_ROLE) -> Project:
         return get_project(request.user, project_id, role=role, token=request.auth)
+
+
+@contextlib.contextmanager
+def store_unless_dry_run(request: Request) -> Iterator[None]:
+    """Roll back what the block stores if the query has ``dry_run=true``.
+
+    Raises BadRequest for other parameters.
+    """
+    query = parse_query_parameters(request, ("dry_run",))
+    if get_choice(query, "dry_run", ("true", "false"), default="false") == "false":
+        yield
+        return
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+def build_location(request: Request, pk: int) -> dict[str, str]:
+    """Return the header Location of a new object, whose address is below that of its list."""
+    return {"Location": request.build_absolute_uri(f"{request.path}{pk}/")}
 
 
 def _respond_conditionally(request: Request, response: Any) -> Any:

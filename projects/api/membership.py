@@ -32,10 +32,12 @@ class InvitationListView(ApiView):
         serializer.is_valid(raise_exception=True)
         data = serializer.validated_data
         is_new = data["account"] == "new"
-        add_function = membership.invite_member if is_new else membership.add_member
+        values = {"username": data["username"], "role": data["role"], "by": request.user}
         try:
-            member = add_function(
-                project=project, username=data["username"], role=data["role"], by=request.user
+            member = (
+                membership.invite_member(project=project, email=data["email"], **values)
+                if is_new
+                else membership.add_member(project=project, **values)
             )
         except InvalidProjectChange as error:
             raise BadRequest("The request has invalid fields.", fields=error.fields) from None

@@ -110,6 +110,12 @@ class InvitationIn(StrictSerializer):
         help_text="new: create an account and a link with which its owner chooses a password;"
         " existing: offer the role to the owner of an account",
     )
+    email = StrictCharField(
+        max_length=254,
+        required=False,
+        default="",
+        help_text="Where the invitation to a new account is sent, if the site sends mail",
+    )
 
 
 class InvitationOut(serializers.Serializer):

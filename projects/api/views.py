@@ -6,7 +6,6 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import prefetch_related_objects
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -28,10 +27,21 @@ from projects.services import projects
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions
 
-from .base import ApiView, get_token_project_id
+from .base import ApiView, build_location, get_token_project_id
 from .serializers import ArchiveIn, ProjectIn, ProjectOut, ProjectPatch
 
 LEAD = Member.Role.LEAD
+PROJECT_EXAMPLE = {
+    "name": "Reviews",
+    "questions": [
+        {
+            "key": "severity",
+            "text": "How bad is it?",
+            "scale": "ordinal",
+            "categories": [{"label": "none"}, {"label": "minor"}, {"label": "major"}],
+        }
+    ],
+}
 
 
 def _serialize_project(project: Project, role: str) -> dict[str, Any]:
@@ -98,6 +108,7 @@ class ProjectListView(ApiView):
         body=ProjectIn,
         response=ProjectOut,
         status=201,
+        examples={"One question": PROJECT_EXAMPLE},
     )
     def post(self, request: Request) -> Response:
         parse_query_parameters(request)
@@ -114,10 +125,8 @@ class ProjectListView(ApiView):
             ) from None
         except InvalidProjectChange as error:
             raise BadRequest("The request has invalid fields.", fields=error.fields) from None
-        address = request.build_absolute_uri(reverse("api-project", args=[project.pk]))
-        return Response(
-            _serialize_project(project, LEAD), status=201, headers={"Location": address}
-        )
+        headers = build_location(request, project.pk)
+        return Response(_serialize_project(project, LEAD), status=201, headers=headers)
 
 
 class ProjectDetailView(ApiView):

@@ -8,6 +8,7 @@ from typing import Any
 
 from allauth.account.authentication import get_authentication_records
 from django import forms
+from django.conf import settings
 from django.contrib.auth import authenticate
 from django.http import HttpRequest
 from django.utils import timezone
@@ -97,6 +98,11 @@ class MemberForm(forms.Form):
     username = forms.CharField(
         label=_("Name"), max_length=150, help_text=_("Letters, digits and @ . + - _")
     )
+    email = forms.EmailField(
+        label=_("Email address (optional)"),
+        required=False,
+        help_text=_("A new account's invitation is also sent there."),
+    )
     role = forms.ChoiceField(
         label=_("Role"), choices=Member.Role.choices, initial=Member.Role.ANNOTATOR
     )
@@ -107,9 +113,14 @@ class MemberForm(forms.Form):
         initial="new",
     )
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not settings.SMTP_URL:
+            del self.fields["email"]
+
 
 class InviteForm(forms.Form):
-    """New accounts, one name per line."""
+    """New accounts, one name per line, where the site sends mail with an address behind it."""
 
     names = forms.CharField(
         label=_("Names, one per line"),
@@ -123,9 +134,17 @@ class InviteForm(forms.Form):
         label=_("Role"), choices=Member.Role.choices, initial=Member.Role.ANNOTATOR
     )
 
-    def clean_names(self) -> list[str]:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if settings.SMTP_URL:
+            self.fields["names"].label = _("Names, one per line, with the email address if known")
+            self.fields["names"].widget.attrs["placeholder"] = "ada ada@example.org"
+
+    def clean_names(self) -> dict[str, str]:
+        """Return {name: address or ""} in the order of the lines."""
         lines = self.cleaned_data["names"].splitlines()
-        names = [line.strip() for line in lines if line.strip()]
+        people = [_split_address(line.strip()) for line in lines if line.strip()]
+        names = [name for name, _address in people]
         duplicates = sorted({name for name in names if names.count(name) > 1})
         if duplicates:
             raise forms.ValidationError(
@@ -135,7 +154,16 @@ class InviteForm(forms.Form):
             raise forms.ValidationError(
                 _("Enter at most %(n)s names at a time.") % {"n": MAX_INVITATIONS}
             )
-        return names
+        return dict(people)
+
+
+def _split_address(line: str) -> tuple[str, str]:
+    """Return name and address of a line like "ada ada@example.org"; the address may be missing."""
+    name, _separator, address = line.partition(" ")
+    address = address.strip().strip("<>")
+    if not settings.SMTP_URL or "@" not in address:
+        return line, ""
+    return name.rstrip(",;"), address
 
 
 class RaterForm(forms.Form):

@@ -2,6 +2,7 @@
 
 from .deletion import Deletion
 from .has_content_field import has_content
+from .idempotent_response import IdempotentResponse
 from .item import AVAILABLE, WITHDRAWN, WITHOUT_CONTENT, GoldAnswer, Item, ItemVersion
 from .member import ApiToken, Member
 from .member_offer import MemberOffer
@@ -21,6 +22,7 @@ __all__ = [
     "Deletion",
     "GoldAnswer",
     "GuidelineVersion",
+    "IdempotentResponse",
     "Item",
     "ItemVersion",
     "Member",

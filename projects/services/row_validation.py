@@ -13,6 +13,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from core.api.errors import RowProblem
 from core.api.parameters import build_rows_error
 from core.db import bulk
 from core.text import classify_key_problem
@@ -59,16 +60,17 @@ def validate_rows(noun: str, rows: Sequence[Any], fields: Mapping[str, FieldSpec
 
     Otherwise raise BadRequest with the errors of each row.
     """
-    errors: dict[int, list[str]] = {}
+    errors: dict[int, list[RowProblem]] = {}
     first_indexes: dict[Any, int] = {}
     for index, row in enumerate(rows):
         if not isinstance(row, dict):
-            errors[index] = [f"an object is needed, not {describe_json_type(row)}"]
+            errors[index] = [build_object_problem(row)]
             continue
         problems = _find_row_problems(row, fields)
         key = row.get("key")
         if isinstance(key, str) and first_indexes.setdefault(key, index) != index:
-            problems.append(f"the key '{key[:60]}' stands in row {first_indexes[key]} already")
+            message = f"the key '{key[:60]}' stands in row {first_indexes[key]} already"
+            problems.append(RowProblem("duplicate", "key", message))
         if problems:
             errors[index] = problems
     if errors:
@@ -76,18 +78,25 @@ def validate_rows(noun: str, rows: Sequence[Any], fields: Mapping[str, FieldSpec
     return list(rows)
 
 
-def _find_row_problems(row: RowData, fields: Mapping[str, FieldSpec]) -> list[str]:
+def build_object_problem(row: Any) -> RowProblem:
+    """Return the problem of a row that is not an object."""
+    message = f"an object is needed, not {describe_json_type(row)}"
+    return RowProblem("not_an_object", None, message)
+
+
+def _find_row_problems(row: RowData, fields: Mapping[str, FieldSpec]) -> list[RowProblem]:
     problems = []
     for name, field in fields.items():
         if name in row:
-            problem = field.find_problem(row[name])
-            if problem:
-                problems.append(problem)
+            message = field.find_problem(row[name])
+            if message:
+                problems.append(RowProblem("invalid", name, message))
         elif field.serializer_field.required:
-            problems.append(f"'{name}' is missing")
+            problems.append(RowProblem("required", name, f"'{name}' is missing"))
     for name in row:
         if name not in fields:
-            problems.append(f"unknown field '{name[:60]}'; one of {', '.join(fields)}")
+            message = f"unknown field '{name[:60]}'; one of {', '.join(fields)}"
+            problems.append(RowProblem("unknown_field", name[:60], message))
             break
     return problems
 

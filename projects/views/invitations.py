@@ -37,13 +37,13 @@ def add_member(request: HttpRequest, project_id: int) -> HttpResponse:
     form = MemberForm(request.POST)
     if form.is_valid():
         data = form.cleaned_data
-        add_function: Any = (
-            membership.invite_member if data["account"] == "new" else membership.add_member
-        )
+        values = {"username": data["username"], "role": data["role"], "by": request.user}
         try:
-            member = add_function(
-                project=project, username=data["username"], role=data["role"], by=request.user
-            )
+            if data["account"] == "new":
+                email = data.get("email", "")
+                member: Any = membership.invite_member(project=project, email=email, **values)
+            else:
+                member = membership.add_member(project=project, **values)
         except InvalidProjectChange as error:
             add_form_errors(form, error.fields)
         else:
@@ -66,10 +66,14 @@ def invite_members(request: HttpRequest, project_id: int) -> HttpResponse:
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     form = InviteForm(request.POST, prefix="several")
     if form.is_valid():
-        names, role = form.cleaned_data["names"], form.cleaned_data["role"]
+        people, role = form.cleaned_data["names"], form.cleaned_data["role"]
         try:
             new_members = membership.invite_members(
-                project=project, usernames=names, role=role, by=request.user
+                project=project,
+                usernames=list(people),
+                role=role,
+                by=request.user,
+                emails=people,
             )
         except InvalidProjectChange as error:
             add_form_errors(form, error.fields)
@@ -102,6 +106,7 @@ def create_member_link(request: HttpRequest, project_id: int, member_id: int) ->
     if member.user_id not in membership.get_linkable_user_ids(project=project, by=request.user):
         messages.error(request, _("This account already has a password or another lead."))
         return redirect("people", project.pk)
+    membership.repeat_invitation(member=member, by=request.user)
     return render_people_page(
         request, project, link=_build_invitation_link(request, member), link_for=member.user
     )

@@ -127,7 +127,7 @@ def build_spec(*, title: str) -> vega_lite.Spec:
     y: vega_lite.Spec = {
         "type": "quantitative",
         "title": title,
-        "scale": {"domainMax": 1, "zero": True, "nice": True},
+        "scale": {"domainMax": 1, "zero": False, "nice": True},
         "axis": {"format": ".1f"},
     }
     raters = {"field": "raters", "type": "quantitative", "title": _("raters")}

@@ -13,6 +13,7 @@ from core.api import pagination
 from core.api.errors import BadRequest
 from core.api.parameters import get_attribute_parameters, parse_query_parameters, parse_rows
 from core.api.schema import (
+    DRY_RUN_PARAMETER,
     PAGE_PARAMETERS,
     build_attribute_parameter,
     build_one_or_many,
@@ -23,7 +24,7 @@ from core.api.schema import (
     describe_write,
 )
 from core.text import has_nul
-from projects.api.base import ApiView
+from projects.api.base import ApiView, store_unless_dry_run
 from projects.api.serializers import ItemIn, UpsertCounts
 from projects.models import Item, Member, Project
 from projects.services.items import gold_rows
@@ -58,20 +59,32 @@ class RemovedItem(serializers.Serializer):
     withdrawn = serializers.BooleanField(help_text="It has ratings: it stays with them")
 
 
+# What raters see of a body: docs/api.md.
+ITEM_EXAMPLES = {
+    "Text": [{"key": "doc-1", "body": {"text": "First"}, "attributes": {"lang": "en"}}],
+    "HTML": [{"key": "doc-2", "body": {"html": "<p>The <b>claim</b></p>"}}],
+    "Image": [{"key": "doc-3", "body": {"image": "/projects/1/media/scan-7.png"}}],
+    "Conversation": [
+        {"key": "doc-4", "body": {"turns": [{"role": "user", "text": "Hi"}]}, "gold": {"kind": "a"}}
+    ],
+}
+
+
 class ItemsView(ApiView):
     @describe_write(
         "putItems",
         "Create or change items by key",
         body=build_one_or_many("ItemOrItems", ItemIn),
         response=UpsertCounts,
+        parameters=[DRY_RUN_PARAMETER],
+        examples=ITEM_EXAMPLES,
     )
     def post(self, request: Request, project_id: int) -> Response:
         """One item or a list of up to 10,000. The same request twice changes nothing."""
         project = self.get_project(request, project_id, role=Member.Role.LEAD)
-        parse_query_parameters(request)
-        return Response(
-            upsert_items(project=project, rows=parse_rows(request.data), by=request.user)
-        )
+        with store_unless_dry_run(request):
+            rows = parse_rows(request.data)
+            return Response(upsert_items(project=project, rows=rows, by=request.user))
 
     @describe_get(
         "listItems",

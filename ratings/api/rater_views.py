@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from core.api import pagination
 from core.api.parameters import get_choice, parse_query_parameters, parse_rows
 from core.api.schema import (
+    DRY_RUN_PARAMETER,
     PAGE_PARAMETERS,
     build_one_or_many,
     build_page_serializer,
@@ -21,7 +22,7 @@ from core.api.schema import (
     describe_write,
 )
 from core.text import has_nul
-from projects.api.base import ApiView
+from projects.api.base import ApiView, store_unless_dry_run
 from projects.api.serializers import RaterIn, UpsertCounts
 from projects.models import Member, Project, Rater
 from projects.services.raters.upsert import upsert_raters
@@ -55,13 +56,15 @@ class RatersView(ApiView):
         "Create or change raters by key",
         body=build_one_or_many("RaterOrRaters", RaterIn),
         response=UpsertCounts,
+        parameters=[DRY_RUN_PARAMETER],
+        examples={"People and models": [{"key": "ann"}, {"key": "gpt", "kind": "model"}]},
     )
     def post(self, request: Request, project_id: int) -> Response:
         """One rater or a list of up to 10,000. The same request twice changes nothing."""
         project = self.get_project(request, project_id, role=Member.Role.LEAD)
-        parse_query_parameters(request)
-        rows = parse_rows(request.data)
-        return Response(upsert_raters(project=project, rows=rows, by=request.user))
+        with store_unless_dry_run(request):
+            rows = parse_rows(request.data)
+            return Response(upsert_raters(project=project, rows=rows, by=request.user))
 
     @describe_get(
         "listRaters",

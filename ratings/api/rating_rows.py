@@ -15,9 +15,10 @@ from django.core.exceptions import PermissionDenied
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from core.api.errors import RowProblem
 from core.api.parameters import build_rows_error
 from projects.models import Member, Project, Question
-from projects.services.row_validation import describe_json_type
+from projects.services.row_validation import build_object_problem, describe_json_type
 from ratings.models import NO_CODE
 from ratings.services import permissions
 from ratings.services.judgement import FIELDS, STORED_TEXTS, Judgement
@@ -42,7 +43,7 @@ class RatingRequest:
     project: Project
     user: Any
     rows: dict[int, dict[str, Any]]
-    errors: dict[int, list[str]]
+    errors: dict[int, list[RowProblem]]
 
 
 def parse_rows(project: Project, user: Any, rows: Sequence[Any]) -> RatingRequest:
@@ -52,7 +53,8 @@ def parse_rows(project: Project, user: Any, rows: Sequence[Any]) -> RatingReques
     for index, row in enumerate(rows):
         errors = _get_shape_errors(row)
         if is_annotator and not errors and row.get("rated_at") is not None:
-            errors = ["'rated_at' is for leads to send; yours is the time of the request"]
+            message = "'rated_at' is for leads to send; yours is the time of the request"
+            errors = [RowProblem("not_allowed", "rated_at", message)]
         if errors:
             request.errors[index] = errors
         else:
@@ -60,17 +62,18 @@ def parse_rows(project: Project, user: Any, rows: Sequence[Any]) -> RatingReques
     return request
 
 
-def _get_shape_errors(row: Any) -> list[str]:
+def _get_shape_errors(row: Any) -> list[RowProblem]:
     if not isinstance(row, dict):
-        return [f"an object is needed, not {describe_json_type(row)}"]
+        return [build_object_problem(row)]
     errors = []
     if not _INPUT_FIELDS.keys() >= row.keys():
         name = next(name for name in row if name not in _INPUT_FIELDS)
-        errors.append(f"unknown field '{name[:60]}'; one of {', '.join(_INPUT_FIELDS)}")
+        message = f"unknown field '{name[:60]}'; one of {', '.join(_INPUT_FIELDS)}"
+        errors.append(RowProblem("unknown_field", name[:60], message))
     for field in _REQUIRED_FIELDS:
         if field.name not in row:
             hint = "; null withdraws a rating" if field.nullable else ""
-            errors.append(f"'{field.name}' is missing{hint}")
+            errors.append(RowProblem("required", field.name, f"'{field.name}' is missing{hint}"))
     for name, value in row.items():
         if name not in _INPUT_FIELDS:
             continue
@@ -79,12 +82,14 @@ def _get_shape_errors(row: Any) -> list[str]:
             continue
         if not isinstance(value, str):
             requirement = "a text or null" if field.nullable else "a text"
-            errors.append(f"'{name}' must be {requirement}, not {describe_json_type(value)}")
+            message = f"'{name}' must be {requirement}, not {describe_json_type(value)}"
+            errors.append(RowProblem("invalid", name, message))
             continue
         min_length = 0 if field.nullable else 1
         if not min_length <= len(value) <= field.max_length:
             requirement = f"{min_length} to {field.max_length} characters"
-            errors.append(f"'{name}' must have {requirement}; it has {len(value)}")
+            message = f"'{name}' must have {requirement}; it has {len(value)}"
+            errors.append(RowProblem("invalid", name, message))
     return errors
 
 
@@ -122,7 +127,7 @@ def resolve_rows(request: RatingRequest) -> JudgementBatch:
             judgements.setdefault(lookup.questions[question].question, []).append(judgement)
         if first_index.setdefault(key, index) != index:
             message = f"the same item and rater stand in row {first_index[key]} already"
-            errors.setdefault(index, []).append(message)
+            errors.setdefault(index, []).append(RowProblem("duplicate", "item", message))
     if errors:
         raise build_rows_error("rating", errors)
     closed_item_ids = set(lookup.items.values()) - lookup.open_items
@@ -174,21 +179,32 @@ def _build_judgement(
 
 def _iter_errors(
     row: dict[str, Any], key: _RatingKey, lookup: RowLookup, now: datetime.datetime
-) -> Iterator[str]:
+) -> Iterator[RowProblem]:
     question, item, rater = key
     label = row["label"]
     question_lookup = lookup.questions.get(question)
     if question_lookup is None:
-        message = f"unknown question '{question}'" if question else "'question' is missing"
-        yield f"{message}; one of {', '.join(lookup.questions)}"
+        code, start = (
+            ("unknown_question", f"unknown question '{question}'")
+            if question
+            else ("required", "'question' is missing")
+        )
+        yield RowProblem(code, "question", f"{start}; one of {', '.join(lookup.questions)}")
     elif label is not None and question_lookup.find_code(label) is None:
-        yield f"unknown label '{label[:60]}'; one of {', '.join(question_lookup.codes)}"
+        message = f"unknown label '{label[:60]}'; one of {', '.join(question_lookup.codes)}"
+        yield RowProblem("unknown_label", "label", message)
     if item not in lookup.items:
-        yield f"unknown item '{item[:60]}'{lookup.unknown_item_suffix}"
+        message = f"unknown item '{item[:60]}'{lookup.unknown_item_suffix}"
+        yield RowProblem("unknown_item", "item", message)
     if rater not in lookup.raters:
-        yield f"unknown rater '{rater[:60]}'" if rater else "'rater' is missing"
+        code, message = (
+            ("unknown_rater", f"unknown rater '{rater[:60]}'")
+            if rater
+            else ("required", "'rater' is missing")
+        )
+        yield RowProblem(code, "rater", message)
     if row.get("rated_at") is not None:
         try:
             parse_rated_at(row["rated_at"], now=now)
         except ValueError as error:
-            yield f"rated_at: {error}"
+            yield RowProblem("invalid_time", "rated_at", f"rated_at: {error}")

@@ -18,6 +18,7 @@ from core.api import pagination
 from core.api.errors import BadRequest
 from core.api.parameters import parse_query_parameters, parse_rows
 from core.api.schema import (
+    DRY_RUN_PARAMETER,
     PAGE_PARAMETERS,
     build_one_or_many,
     build_page_serializer,
@@ -25,7 +26,7 @@ from core.api.schema import (
     describe_get,
     describe_write,
 )
-from projects.api.base import ApiView, get_question
+from projects.api.base import ApiView, get_question, store_unless_dry_run
 from projects.models import Member, Project, Question, Rater
 from ratings.models import NO_CODE, Assignment, CheckAnswer, Rating
 from ratings.services import permissions
@@ -57,6 +58,8 @@ class RatingsView(ApiView):
         "Give, change or withdraw ratings",
         body=build_one_or_many("RatingOrRatings", RatingIn),
         response=RatingCounts,
+        parameters=[DRY_RUN_PARAMETER],
+        examples={"Ratings": [{"item": "doc-1", "rater": "ann", "label": "major"}]},
     )
     def post(self, request: Request, project_id: int) -> Response:
         """Submit one rating or a list of up to 10,000, all or nothing.
@@ -66,10 +69,11 @@ class RatingsView(ApiView):
         are closed, and without `rated_at`.
         """
         project = self.get_project(request, project_id, role=Member.Role.ANNOTATOR)
-        parse_query_parameters(request)
-        rating_request = rating_rows.parse_rows(project, request.user, parse_rows(request.data))
         try:
-            return Response(vars(write_batching.store_request(rating_request)))
+            with store_unless_dry_run(request):
+                rows = parse_rows(request.data)
+                rating_request = rating_rows.parse_rows(project, request.user, rows)
+                return Response(vars(write_batching.store_request(rating_request)))
         except permissions.RatingNotAllowed as not_allowed:
             raise PermissionDenied(ERROR_MESSAGES[type(not_allowed)]) from None
         except UnknownCode as error:

@@ -6,6 +6,7 @@ from .data_folder import DataFolder, ImportFilePart
 from .exam import Exam, ExamRules
 from .import_run import ImportRun
 from .judgement_base import JudgementBase
+from .label_studio import LabelStudioConnection, LabelStudioObject
 from .rater_message import RaterMessage
 from .rating import NO_CODE, Rating, Revision, UncountedItem
 from .timezone_backfill import TimezoneBackfill
@@ -20,6 +21,8 @@ __all__ = [
     "ImportFilePart",
     "ImportRun",
     "JudgementBase",
+    "LabelStudioConnection",
+    "LabelStudioObject",
     "RaterMessage",
     "RaterQueue",
     "Rating",

@@ -25,6 +25,8 @@ from ratings.models import (
     Exam,
     ImportRun,
     JudgementBase,
+    LabelStudioConnection,
+    LabelStudioObject,
     RaterMessage,
     Rating,
     Revision,
@@ -133,6 +135,9 @@ def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[byte
             }
         )
 
+    accounts = LabelStudioObject.objects.filter(rater=rater, kind=LabelStudioObject.Kind.USER)
+    for account in accounts.select_related("connection"):
+        yield _encode_line({"label_studio": str(account.connection), "user": account.remote_id})
     for message in RaterMessage.objects.filter(rater=rater).select_related("sender"):
         yield _encode_line(
             {
@@ -213,20 +218,35 @@ def pseudonymize_rater(*, rater: Rater, by: Any, comments: bool) -> Rater:
 
 
 def replace_names(rater: Rater, replacement: str) -> None:
-    """Remove the rater's name from other rows of the project: finished imports and events."""
+    """Remove the rater's name from other rows of the project: imports, connections and events.
+
+    What the person annotates in Label Studio from then on is ignored.
+    """
     runs = ImportRun.objects.filter(
         project=rater.project_id, state__in=(ImportRun.State.DONE, ImportRun.State.FAILED)
     )
     identity_keys = RaterIdentity.objects.filter(rater=rater).values_list("key", flat=True)
+    keys = (rater.key, *identity_keys)
+    LabelStudioObject.objects.filter(rater=rater, kind=LabelStudioObject.Kind.USER).update(
+        rater=None
+    )
+    connections = LabelStudioConnection.objects.filter(project=rater.project_id)
+    for connection in connections.select_for_update():
+        _remove_member(connection.mapping, keys, rater.user_id)
+        connection.save(update_fields=["mapping"])
     for run in runs.select_for_update():
         run.summary = {
             name: value for name, value in run.summary.items() if name not in ROW_EXAMPLE_FIELDS
         }
-        members = run.mapping.get("members", {})
-        keys = (rater.key, *identity_keys)
-        run.mapping["members"] = {
-            key: user for key, user in members.items() if key not in keys and user != rater.user_id
-        }
+        _remove_member(run.mapping, keys, rater.user_id)
         run.save(update_fields=["summary", "mapping"])
     for event in Event.objects.filter(project=rater.project_id, data__rater=rater.key):
         Event.objects.filter(pk=event.pk).update(data={**event.data, "rater": replacement})
+
+
+def _remove_member(mapping: dict[str, Any], keys: tuple[str, ...], user_id: int | None) -> None:
+    """Remove a rater from the matches of an import's mapping."""
+    members = mapping.get("members", {})
+    mapping["members"] = {
+        key: user for key, user in members.items() if key not in keys and user != user_id
+    }

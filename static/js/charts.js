@@ -15,10 +15,18 @@ function colours() {
     text: get("--text"),
     muted: get("--muted"),
     line: get("--line"),
-    faint: get("--line-strong"),
+    faint: get("--faint"),
     surface: get("--surface"),
     accent: get("--accent"),
-    look: get("--warn"),
+    look: get("--warn-dot"),
+    hues: ["--accent", "--more", "--less", "--good", "--faint", "--bad"].map(get),
+    heat: [get("--heat-low"), get("--heat-high")],
+    params: {
+      inkOnGround: get("--text"),
+      inkOnFull: get("--heat-ink"),
+      inkFlip: Number(get("--heat-flip")),
+      diagonal: get("--sunken"),
+    },
     font: getComputedStyle(document.body).fontFamily,
   };
 }
@@ -32,7 +40,10 @@ function config(c) {
     view: { stroke: null },
     // The canvas has a name, and the table stands beside it: marks would be read out one by one.
     mark: { aria: false },
-    axis: { aria: false, ...words, gridColor: c.line, domainColor: c.line, tickColor: c.line },
+    range: { heatmap: c.heat, category: c.hues },
+    axis: { aria: false, ...words, gridColor: c.line, domain: false, tickColor: c.line, labelPadding: 6 },
+    // Over the axis, where it is read without turning the head.
+    axisYQuantitative: { titleAngle: 0, titleAlign: "left", titleAnchor: "end", titleBaseline: "bottom", titleX: 0, titleY: -10, ticks: false },
     legend: { aria: false, ...words },
     style: {
       accent: { color: c.accent },
@@ -47,7 +58,7 @@ function config(c) {
 
 function themed(spec, c) {
   const own = structuredClone(spec);
-  for (const param of own.params ?? []) if (param.name === "inkOnGround") param.value = c.text;
+  for (const param of own.params ?? []) if (param.name in c.params) param.value = c.params[param.name];
   return own;
 }
 

@@ -63,6 +63,15 @@
     dialog.showModal();
   }
 
+  // A row of a table is as large a target as its link: what is pressed or selected itself stays so.
+  document.addEventListener("click", (event) => {
+    const row = event.target.closest?.(".table tbody tr");
+    if (!row || event.target.closest("a, button, input, select, textarea, label, summary, [popover]")) return;
+    if (!window.getSelection().isCollapsed) return;
+    const { ctrlKey, metaKey, shiftKey } = event;
+    row.querySelector("[data-open], th a")?.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, ctrlKey, metaKey, shiftKey }));
+  });
+
   // --- a table that does not scroll is no stop on the way through the page, and its head stays in sight, below the
   // bar that does so too
 
@@ -78,7 +87,7 @@
       const scrolls = getComputedStyle(region).overflowX !== "visible" && region.scrollWidth > region.clientWidth;
       if (region.hasAttribute("tabindex")) region.tabIndex = wide || tall || scrolls ? 0 : -1;
     }
-    const bars = [...document.querySelectorAll(".filters, .triage-acts")];
+    const bars = [...document.querySelectorAll(".filters")];
     const heights = bars.map((bar) => (getComputedStyle(bar).position === "sticky" ? bar.offsetHeight : 0));
     document.documentElement.style.setProperty("--over", `${Math.max(0, ...heights)}px`);
   }

@@ -12,14 +12,15 @@ from django.utils import timezone
 from agreement_site.models import AttemptCounter, PasswordChangeRequired, Preference, StaleQuestion
 from events.models import EventBatch, FeedState
 from metrics.jobs.question_updates import update_question
-from projects.models import ApiToken, Category, Item, Question
+from projects.models import ApiToken, Category, IdempotentResponse, Item, Question
 from ratings.models import Assignment, DataFolder, ImportFilePart, Rating, Revision
 from tests.cast import rate_many
 
 pytestmark = pytest.mark.django_db
 
 PROJECT_APPS = ("agreement_site", "events", "metrics", "projects", "quality", "ratings")
-# Internal bookkeeping: attempts, stale questions, passwords to change, preferences, folders, parts of files.
+# Internal bookkeeping: attempts, stale questions, passwords to change, preferences, folders, parts of
+# files, encrypted responses.
 INTERNAL_MODELS = (
     PasswordChangeRequired,
     Preference,
@@ -29,6 +30,7 @@ INTERNAL_MODELS = (
     ImportFilePart,
     EventBatch,
     FeedState,
+    IdempotentResponse,
 )
 MODELS: list[Any] = [
     model

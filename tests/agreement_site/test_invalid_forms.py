@@ -10,10 +10,12 @@ from django import forms
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 from django.test import Client
+from django.utils import timezone
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from projects.models import Item, Member, Project, Rater
+from ratings.models import LabelStudioConnection
 from tests.ratings.imports.wizard_client import WizardClient
 
 GOOD_FILE = b"item,rater,label\ni1,ann,none\ni1,bea,minor\n"
@@ -29,6 +31,8 @@ FORM_DATA: dict[str, dict[str, Any]] = {
     "settings/": {"name": ""},
     "settings/new-question/": {"text": "", **EMPTY_FORMSET},
     "settings/webhooks/": {"url": "http://example.org/"},
+    "settings/connections/": {"address": "https://example.org/", "token": ""},
+    "settings/connections/7/": {"write_back": "everything"},
     "settings/questions/severity/": {"text": "", "scale": "none such", **EMPTY_FORMSET},
     "settings/guidelines/": {"guidelines": "x\x00"},
     "settings/checks/": {"gold_percent": "99"},
@@ -60,6 +64,10 @@ def client(project: Project, lead: User) -> Client:
     item = Item.objects.create(project=project, key="i1", body={"text": "x"})
     Rater.objects.filter(project=project, key="ann").update(user=lead)
     assert Member.objects.filter(project=project, user=lead, role=Member.Role.LEAD).exists()
+    now = timezone.now()
+    LabelStudioConnection.objects.create(
+        pk=7, project=project, remote_project=1, next_at=now, created_at=now
+    )
     client = Client()
     client.force_login(lead)
     assert client.get(f"/projects/{project.pk}/rate/").context["item"] == item

@@ -48,11 +48,13 @@ BAD_JSON = [
 def get_error(response: Any, status: int) -> dict[str, Any]:
     """Assert the status and the error format, and return the error."""
     assert response.status_code == status, response.content
-    assert response.headers["Content-Type"] == "application/json"
+    assert response.headers["Content-Type"] == "application/problem+json"
     content = response.json()
-    assert list(content) == ["error"]
+    assert list(content)[:6] == ["type", "title", "status", "detail", "errors", "error"]
     assert list(content["error"]) == ["code", "message", "fields"]
-    assert content["error"]["message"]
+    assert content["error"]["message"] == content["detail"]
+    assert content["type"] == f"urn:concord:problem:{content['error']['code']}"
+    assert content["status"] == status
     return content["error"]
 
 
@@ -346,3 +348,41 @@ def test_no_query_causes_a_server_error(api: APIClient, stocked: Project, tail: 
         assert response.status_code in (200, 400), (query, response.content)
 
     check()
+
+
+def test_each_invalid_row_has_codes(api: APIClient, address: Address, stocked: Project) -> None:
+    good = {"item": "i1", "rater": "ben", "label": "major"}
+    rows = [
+        good,
+        good | {"item": "nosuch", "rater": "nobody"},
+        good | {"item": "i2", "label": "mjor"},
+        {"item": "i2", "colour": "red", "label": 3, "rater": ""},
+        good,
+        "text",
+        good | {"item": "i3", "rated_at": "yesterday"},
+        good | {"item": "i4", "question": "nosuch"},
+    ]
+    response = api.post(address("ratings/"), rows, format="json")
+    get_error(response, 400)
+    errors = response.json()["errors"]
+    assert [(error["row"], error["field"], error["code"]) for error in errors] == [
+        (1, "item", "unknown_item"),
+        (1, "rater", "unknown_rater"),
+        (2, "label", "unknown_label"),
+        (3, "colour", "unknown_field"),
+        (3, "label", "invalid"),
+        (3, "rater", "invalid"),
+        (4, "item", "duplicate"),
+        (5, None, "not_an_object"),
+        (6, "rated_at", "invalid_time"),
+        (7, "question", "unknown_question"),
+    ]
+    assert all(error["detail"] for error in errors)
+    response = api.post(address("raters/"), [{"key": "a", "model": "x"}, {}], format="json")
+    assert [(error["row"], error["code"]) for error in response.json()["errors"]] == [
+        (1, "required")
+    ]
+    response = api.post(PATH, {"name": 3, "questions": [{"key": "a"}]}, format="json")
+    fields = {error["field"]: error["code"] for error in response.json()["errors"]}
+    assert fields["name"] == "invalid"
+    assert fields["questions/0/scale"] == "required"

@@ -69,7 +69,7 @@ def test_schema_contains_every_operation_with_its_errors(schema: dict[str, Any])
         assert operation["summary"]
         assert {"400", "401", "403", "404"} <= set(operation["responses"])
         # Files are sent with a token alone: the CSRF check of a session would read them.
-        is_upload = operation["operationId"] == "importFile"
+        is_upload = operation["operationId"] in ("importFile", "uploadMedia")
         assert operation["security"] == [{"token": []}, *([] if is_upload else [{"session": []}])]
         if method == "DELETE":
             assert {"409", "503"} <= set(operation["responses"])
@@ -77,6 +77,12 @@ def test_schema_contains_every_operation_with_its_errors(schema: dict[str, Any])
             has_no_body = operation["operationId"] in OPERATIONS_WITHOUT_BODY
             assert ("requestBody" in operation) != has_no_body
             assert {"409", "413", "415", "503"} <= set(operation["responses"])
+        parameters = [parameter["name"] for parameter in operation.get("parameters", [])]
+        assert ("Idempotency-Key" in parameters) == (method == "POST")
+        assert ("422" in operation["responses"]) == (method == "POST")
+        assert "Retry-After" in operation["responses"]["429"]["headers"]
+        problem = operation["responses"]["404"]["content"]
+        assert list(problem) == ["application/problem+json"]
     assert len({operation["operationId"] for operation in operations.values()}) == len(operations)
 
 

@@ -23,6 +23,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from agreement_site.accounts import password_reset
+from agreement_site.notifications import unsubscribe
 from events.models import Webhook
 from events.webhooks import services as webhooks
 from metrics import tasks as counting
@@ -40,7 +41,7 @@ from quality.gates import services as gates
 from quality.models import Alert, Appeal, GoldIntervention, LabelRules
 from quality.review import decisions
 from ratings.annotation import rater_messages
-from ratings.models import Exam, ImportRun, Rating
+from ratings.models import Exam, ImportRun, LabelStudioConnection, Rating
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 from tests.cast import PASSWORD, make_user
@@ -93,6 +94,7 @@ USER_BY_PAGE = {
     "sign_in": "",
     "account_login": "",
     "invitation": "",
+    "unsubscribe": "",
     "shared": "",
     "socialaccount_login_cancelled": "",
     "account_reset_password": "",
@@ -207,6 +209,7 @@ def create_sample_world() -> SampleWorld:
         _add_imports,
         _add_accounts,
         _add_webhooks,
+        _add_connections,
         _add_gates,
     ):
         step(world, question, lead)
@@ -354,6 +357,27 @@ def _add_webhooks(world: SampleWorld, _question: Question, lead: User) -> None:
     Webhook.objects.filter(project=project).update(failing_since=now)
 
 
+def _add_connections(world: SampleWorld, _question: Question, lead: User) -> None:
+    """Add a connection with Label Studio that has an error, and one that is being confirmed."""
+    now = timezone.now()
+    for number, state in ((12, "active"), (13, "mapping")):
+        connection = LabelStudioConnection.objects.create(
+            project=world.project,
+            address="https://labels.example.org",
+            remote_project=number,
+            title="Moods of reviews",
+            state=state,
+            hint_secret="secret-part-of-the-address",
+            counts={"created": 1200, "changed": 3, "withdrawn": 1, "written": 40},
+            error={"kind": "busy", "values": {"status": 502}} if state == "active" else {},
+            pulled_at=now if state == "active" else None,
+            next_at=now + datetime.timedelta(hours=1),
+            created_by=lead,
+            created_at=now,
+        )
+        world.values.setdefault("label_studio_connection.connection_id", connection.pk)
+
+
 def _add_gates(world: SampleWorld, question: Question, lead: User) -> None:
     """Add a gate with a rule of each kind of result, and one that nobody has decided yet."""
     rules: list[dict[str, Any]] = [
@@ -431,8 +455,10 @@ def _set_address_values(world: SampleWorld, question: Question) -> None:
     rated_item = project.items.filter(ratings__question=question).order_by("pk")[0]
     ben = project.raters.get(key="ben")
     latest = Rating.objects.filter(rater__key="ada").order_by("-changed_at")[0]
+    lead = User.objects.get(username="lead")
     world.values |= {
         "project_id": project.pk,
+        "unsubscribe.token": unsubscribe.build_unsubscribe_url(lead, "digest").split("/")[-2],
         "item_id": rated_item.pk,
         "rate_item.item_id": latest.item_id,
         "rater_id": ben.pk,
@@ -452,7 +478,7 @@ def _set_address_values(world: SampleWorld, question: Question) -> None:
         "kind": "csv",
         "guidelines_version.number": 1,
         "number": Report.objects.get().pk,
-        "link_id": 1, "offer_id": 1, "webhook_id": 1, "place": 0, "token_id": 1, "message_id": 1, "session_id": 1, "pk": 1,
+        "link_id": 1, "offer_id": 1, "webhook_id": 1, "connection_id": 1, "label_studio_hint.secret": "x", "place": 0, "token_id": 1, "message_id": 1, "session_id": 1, "pk": 1,
         "digest": "0", "provider_id": "oidc",
     }  # fmt: skip
 

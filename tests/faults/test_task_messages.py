@@ -93,11 +93,15 @@ def test_every_task_is_covered_here() -> None:
     other_tasks = {"ratings.tasks.run_import", "core.jobs.wakeup.wake_sweeps"}
     event_tasks = {"events.tasks.publish_events", "events.tasks.deliver_to_webhook"}
     gate_tasks = {"quality.tasks.compute_gate_verdict"}
-    assert metrics_tasks | other_tasks | event_tasks | gate_tasks == OWN_TASKS
+    connection_tasks = {"ratings.tasks.pull_connection"}  # tests/ratings/label_studio
+    assert metrics_tasks | other_tasks | event_tasks | gate_tasks | connection_tasks == OWN_TASKS
 
 
 def test_sweeps_do_the_work_of_lost_messages() -> None:
-    assert set(Sweeper.SWEEPS) >= {"metrics.tasks.sweep_all", "ratings.tasks.resume_stalled"}
+    sweeps = {"resume_stalled", "sweep_connections"}
+    assert set(Sweeper.SWEEPS) >= {"metrics.tasks.sweep_all"} | {
+        f"ratings.tasks.{name}" for name in sweeps
+    }
 
 
 def test_a_count_delivered_three_times_changes_nothing(question: Any) -> None:

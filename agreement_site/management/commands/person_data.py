@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.db.models import ProtectedError
 
-from agreement_site.models import AuditLogEntry
+from agreement_site.models import AuditLogEntry, NotificationSettings, QueuedMail
 from core import security_log
 from projects import legal_hold
 from projects.models import Deletion, Member, MemberOffer, Rater
@@ -77,6 +77,7 @@ def _iter_lines(user: User) -> Iterator[bytes]:
             str(offer.project_id): offer.role for offer in MemberOffer.objects.filter(user=user)
         },
     }
+    account |= _list_mail_data(user)
     yield (json.dumps(account, ensure_ascii=False) + "\n").encode()
     for rater in _list_raters(user):
         yield from personal_data.iter_personal_data(rater)
@@ -87,6 +88,26 @@ def _iter_lines(user: User) -> Iterator[bytes]:
             "address": entry.address,
         }
         yield (json.dumps(record, ensure_ascii=False) + "\n").encode()
+
+
+def _list_mail_data(user: User) -> dict[str, Any]:
+    """Return what is stored about a person's mail; it is deleted with the account."""
+    rows = NotificationSettings.objects.filter(user=user)
+    names = ("at_once", "personal", "digest", "weekday", "hour", "time_zone", "language")
+    mails = QueuedMail.objects.filter(user=user).order_by("pk")
+    return {
+        "notifications": rows.values(*names).first(),
+        "mails": [
+            {
+                "kind": mail.kind,
+                "project": mail.project_id,
+                "address": mail.address,
+                "state": mail.state,
+                "created_at": mail.created_at.isoformat(),
+            }
+            for mail in mails
+        ],
+    }
 
 
 def _forget_person(user: User, options: dict[str, Any]) -> dict[str, Any]:

@@ -230,26 +230,34 @@ def _build_pair_matrix(request: HttpRequest, selection: Selection) -> ChartData:
     defined_pairs = {(row["a"], row["b"]) for row in rows}
     keys = [rater.key for rater in raters]
     undefined_pairs = [(a, b) for a in keys for b in keys if a != b and (a, b) not in defined_pairs]
-    return heat_maps.build_pair_matrix(keys, undefined_pairs), rows
+    spec = heat_maps.build_pair_matrix(keys, [row["value"] for row in rows], undefined_pairs)
+    return spec, rows
 
 
 def _build_rater_confusion(request: HttpRequest, selection: Selection) -> ChartData:
     rater = _get_rater(request, selection, "rater")
     table = get_confusion_table(get_sources(selection).for_rater(rater).rater_result)
     peers = _("peers on the same items")
-    spec = heat_maps.build_confusion_table(
-        selection.scale.labels, rows_title=rater.key, columns_title=peers
-    )
-    return spec, build_confusion_rows(table, selection.scale.labels)
+    return _build_confusion_chart(table, selection, rater.key, peers)
 
 
 def _build_pair_table(request: HttpRequest, selection: Selection) -> ChartData:
     a, b = _get_rater(request, selection, "a"), _get_rater(request, selection, "b")
     table = get_sources(selection).for_pair(a, b).get_table().tolist()
+    return _build_confusion_chart(table, selection, a.key, b.key)
+
+
+def _build_confusion_chart(
+    table: Any, selection: Selection, rows_title: str, columns_title: str
+) -> ChartData:
+    rows = build_confusion_rows(table, selection.scale.labels)
     spec = heat_maps.build_confusion_table(
-        selection.scale.labels, rows_title=a.key, columns_title=b.key
+        selection.scale.labels,
+        rows_title=rows_title,
+        columns_title=columns_title,
+        max_share=max((row["disagreement_share"] for row in rows), default=0) or 1.0,
     )
-    return spec, build_confusion_rows(table, selection.scale.labels)
+    return spec, rows
 
 
 def _build_change_chart(request: HttpRequest, selection: Selection) -> ChartData:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from core.api.errors import RowProblem
 from core.api.parameters import build_rows_error
 from core.db import bulk
 from projects.models import Project, Question
@@ -33,7 +34,7 @@ def parse_gold_rows(project: Project, items: Sequence[RowData]) -> GoldAnswers:
         key: get_codes_by_label(question) for key, question in questions.items() if key in used_keys
     }
     answers: GoldAnswers = {questions[key]: {} for key in codes}
-    errors: dict[int, list[str]] = {}
+    errors: dict[int, list[RowProblem]] = {}
     for index, row in enumerate(items):
         for key, value in row.get("gold", {}).items():
             try:
@@ -42,7 +43,8 @@ def parse_gold_rows(project: Project, items: Sequence[RowData]) -> GoldAnswers:
                 answer = None if value is None else gold.parse_answer(value, codes[key])
                 answers[questions[key]][row["key"]] = answer
             except gold.InvalidGoldAnswer as error:
-                errors.setdefault(index, []).append(f"'gold' of '{key[:64]}': {error}")
+                message = f"'gold' of '{key[:64]}': {error}"
+                errors.setdefault(index, []).append(RowProblem("invalid", "gold", message))
     if errors:
         raise build_rows_error("item", errors)
     return answers

@@ -8,15 +8,17 @@ from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
 from core import security_log
+from projects import hooks
 from projects.models import Member, Project
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.raters.updates import get_or_link_rater
 
 
-def join_project(project: Project, user: User, role: str, by: Any) -> Member:
-    """Create or update the user's membership with this role, in the caller's transaction.
+def join_project(project: Project, user: User, role: str, by: Any, *, email: str = "") -> Member:
+    """Create the user's membership with this role, in the caller's transaction.
 
-    Raises InvalidProjectChange for an unknown role, and for a user who is a member already.
+    ``email``: where a new account is invited by mail, if the site sends mail. Raises
+    InvalidProjectChange for an unknown role, and for a user who is a member already.
     """
     validate_role(role)
     Project.objects.select_for_update().get(pk=project.pk)
@@ -34,6 +36,8 @@ def join_project(project: Project, user: User, role: str, by: Any) -> Member:
         by=by.pk,
         after={"member": user.get_username(), "role": role},
     )
+    if by.pk != user.pk:
+        hooks.MEMBER_INVITED.call(member, by, email)
     return member
 
 

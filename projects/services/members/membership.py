@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from allauth.socialaccount.models import SocialAccount
@@ -10,10 +10,12 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from core import security_log
+from projects import hooks
 from projects.models import Member, Project
 from projects.permissions import get_addable_users
 from projects.services.project_validation import InvalidProjectChange
@@ -51,11 +53,20 @@ def add_member(*, project: Project, username: str, role: str, by: Any) -> Member
 
 
 @transaction.atomic
-def invite_member(*, project: Project, username: str, role: str, by: Any) -> Member:
+def invite_member(
+    *, project: Project, username: str, role: str, by: Any, email: str = ""
+) -> Member:
     """Create an account without a password and give it a role.
 
-    The invitation link lets its owner choose a password.
+    The invitation link lets its owner choose a password. It is mailed to ``email`` where the site
+    sends mail. The address becomes the account's when the mailed link is used: until then only the
+    lead knows that it is the person's.
     """
+    if email:
+        try:
+            validate_email(email)
+        except ValidationError as error:
+            raise InvalidProjectChange({"email": " ".join(error.messages)}) from None
     user_model = get_user_model()
     user = user_model(username=user_model.normalize_username(username))
     try:
@@ -65,17 +76,23 @@ def invite_member(*, project: Project, username: str, role: str, by: Any) -> Mem
         raise InvalidProjectChange({"username": " ".join(error.messages)}) from None
     user.set_unusable_password()
     user.save()
-    return join_project(project, user, role, by)
+    return join_project(project, user, role, by, email=email)
 
 
 @transaction.atomic
 def invite_members(
-    *, project: Project, usernames: Sequence[str], role: str, by: Any
+    *,
+    project: Project,
+    usernames: Sequence[str],
+    role: str,
+    by: Any,
+    emails: Mapping[str, str] | None = None,
 ) -> list[Member]:
     """Invite several people; those whom ``by`` knows become members at once. All or nobody.
 
-    Raises InvalidProjectChange with the error of each line.
+    ``emails``: {username: address}. Raises InvalidProjectChange with the error of each line.
     """
+    emails = emails or {}
     new_members, errors = [], []
     known_users = {
         user.username: user for user in get_addable_users(by).filter(username__in=usernames)
@@ -86,7 +103,13 @@ def invite_members(
                 new_members.append(join_project(project, known_users[username], role, by))
             else:
                 new_members.append(
-                    invite_member(project=project, username=username, role=role, by=by)
+                    invite_member(
+                        project=project,
+                        username=username,
+                        role=role,
+                        by=by,
+                        email=emails.get(username, ""),
+                    )
                 )
         except InvalidProjectChange as error:
             message = _("Line %(number)s, %(name)s: %(trouble)s")
@@ -95,6 +118,12 @@ def invite_members(
     if errors:
         raise InvalidProjectChange({"names": " ".join(errors)})
     return new_members
+
+
+@transaction.atomic
+def repeat_invitation(*, member: Member, by: Any) -> None:
+    """Mail another invitation, if the site sends mail and knows the address."""
+    hooks.MEMBER_INVITED.call(member, by, "")
 
 
 def set_starred(*, project: Project, user: Any, starred: bool) -> bool:

@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core import security_log
+from projects import hooks
 from projects.models import Member, MemberOffer, Project
 from projects.services.project_validation import InvalidProjectChange
 
@@ -41,7 +42,7 @@ def create_offer(*, project: Project, username: str, user: User | None, role: st
         message = _("At most %(most)s invitations can be open. Withdraw some first.")
         raise InvalidProjectChange({"username": message % {"most": MAX_OPEN_OFFERS}})
     role_and_by = {"role": role, "by": by}
-    MemberOffer.objects.update_or_create(
+    offer, is_new = MemberOffer.objects.update_or_create(
         project=project,
         username=username,
         defaults=role_and_by,
@@ -53,6 +54,8 @@ def create_offer(*, project: Project, username: str, user: User | None, role: st
         by=by.pk,
         after={"member": username, "role": role},
     )
+    if is_new and user is not None:
+        hooks.ROLE_OFFERED.call(offer, by)
 
 
 def list_project_offers(project: Project) -> QuerySet[MemberOffer]:

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from core import security_log
+from core.api.errors import RowProblem
 from core.api.parameters import build_rows_error
 from core.db import bulk
 from projects.models import Member, Project, Rater, RaterIdentity
@@ -134,7 +135,8 @@ def _reject_models_of_people(
         )
         model_or_version = values["model"] or values["prompt_version"]
         if model_or_version and values["kind"] != Rater.Kind.MODEL:
-            errors[index] = ["'model' and 'prompt_version' are of raters whose 'kind' is model"]
+            message = "'model' and 'prompt_version' are of raters whose 'kind' is model"
+            errors[index] = [RowProblem("not_a_model", "model", message)]
     if errors:
         raise build_rows_error("rater", errors)
 
@@ -153,16 +155,18 @@ def _get_users(project: Project, raters: Sequence[RowData], by: Any) -> dict[str
         members = Member.objects.filter(project=project).values("user")
         users = users.filter(Q(pk__in=members) | Q(pk__in=get_addable_users(by).values("pk")))
     ids_by_username = dict(users.values_list("username", "pk"))
-    errors: dict[int, list[str]] = {}
+    errors: dict[int, list[RowProblem]] = {}
     first_indexes: dict[str, int] = {}
     for index, row in enumerate(raters):
         name = row.get("username")
         if name is not None and name not in ids_by_username:
-            errors[index] = [UNKNOWN_ACCOUNT_MESSAGE.format(name)]
+            message = UNKNOWN_ACCOUNT_MESSAGE.format(name)
+            errors[index] = [RowProblem("unknown_account", "username", message)]
         elif name is not None and first_indexes.setdefault(name, index) != index:
-            errors[index] = [
+            message = (
                 f"the account '{name}' is tied to the rater of row {first_indexes[name]} already"
-            ]
+            )
+            errors[index] = [RowProblem("account_in_use", "username", message)]
     if errors:
         raise build_rows_error("rater", errors)
     return ids_by_username
@@ -186,7 +190,8 @@ def _reject_linked_accounts(
         holder = holders.get(users.get(row.get("username") or "", 0))
         if holder is not None and holder != row["key"]:
             other_rater = other_rater_format.format(holder)
-            errors[index] = [f"the account '{row['username']}' is tied to {other_rater} already"]
+            message = f"the account '{row['username']}' is tied to {other_rater} already"
+            errors[index] = [RowProblem("account_in_use", "username", message)]
     if errors:
         raise build_rows_error("rater", errors)
 

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.api.errors import CODES
+from core.api.errors import CODES, MEDIA_TYPE, build_error_body
 from core.api.parameters import parse_query_parameters
 from core.api.parsers import UploadParser
 from core.api.schema import describe_write
@@ -186,10 +186,11 @@ def _respond(result: FileResult) -> Response:
     """Return the result, as an error with what was understood if nothing can be stored."""
     if result.stored:
         return Response(result.to_json())
-    messages = [problem["message"] for problem in result.problems]
-    error = {
-        "code": CODES[400],
-        "message": "The file cannot be imported; nothing was stored.",
-        "fields": {"file": " ".join(messages)},
-    }
-    return Response({"error": error, **result.to_json()}, status=400)
+    messages = " ".join(problem["message"] for problem in result.problems)
+    body = build_error_body(
+        400,
+        "The file cannot be imported; nothing was stored.",
+        {"file": messages},
+        [{"row": None, "field": "file", "code": CODES[400], "detail": messages}],
+    )
+    return Response({**body, **result.to_json()}, status=400, content_type=MEDIA_TYPE)

@@ -55,6 +55,8 @@ class ImportMapping:
     question] in the layout "raters". ``rows_are_items``: the rows are numbered, and their numbers
     are the item keys; in the layout "raters" they are the raters.
     ``key_columns``: further columns of the item's ID, which is joined from them (KEY_JOINT).
+    ``key_prefix``: put before the item IDs of a tool's export. ``declared_labels``: labels of its
+    questions, which ratings may give or not.
     ``key_separator``: the item column has the item and, after this separator, the rater.
     ``zone``: of times that name none; that of the project if it is empty. ``date_order``: "dmy" or
     "mdy" where the file has dates like 03/04/2026.
@@ -87,6 +89,8 @@ class ImportMapping:
     rows_are_items: bool = False
     key_columns: list[int] = field(default_factory=list)
     key_separator: str = ""
+    key_prefix: str = ""
+    declared_labels: dict[str, list[str]] = field(default_factory=dict)
     zone: str = ""
     date_order: str = ""
     reasons: dict[str, str] = field(default_factory=dict)  # column index -> key of COLUMN_REASONS

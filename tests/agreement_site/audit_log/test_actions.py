@@ -28,6 +28,7 @@ from projects import authentication
 from projects.models import ApiToken, Item, Member, MemberOffer, Project, Rater
 from projects.services.items import gold
 from quality.models import GoldIntervention
+from ratings.models import LabelStudioConnection
 from tests.cast import PASSWORD, build_question_data
 
 pytestmark = pytest.mark.django_db
@@ -137,7 +138,14 @@ def _create_offer(scenario: AuditScenario) -> int:
 
 
 # Without the address itself, which may contain a secret.
-WEBHOOK = {"host": "example.org", "kinds": [], "with_items": False, "paused": False}
+WEBHOOK = {
+    "host": "example.org",
+    "format": "concord",
+    "language": "",
+    "kinds": [],
+    "with_items": False,
+    "paused": False,
+}
 
 
 def _create_webhook(scenario: AuditScenario) -> Webhook:
@@ -148,6 +156,21 @@ def _create_webhook(scenario: AuditScenario) -> Webhook:
 def _act_on_webhook(scenario: AuditScenario, action: str) -> None:
     webhook = _create_webhook(scenario)
     scenario.post(f"settings/webhooks/{webhook.pk}/action/", {"do": action})
+
+
+CONNECTION = {"state": "active", "write_back": "off"}
+
+
+def _connect(scenario: AuditScenario, path: str, data: dict[str, str]) -> None:
+    connection = LabelStudioConnection.objects.create(
+        project=scenario.project,
+        address="https://example.org",
+        remote_project=1,
+        state="active",
+        next_at=timezone.now(),
+        created_at=timezone.now(),
+    )
+    scenario.post(f"settings/connections/{connection.pk}/{path}", data)
 
 
 GATE = {
@@ -560,6 +583,20 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     ("webhook_secret_changed", lambda w: _act_on_webhook(w, "rotate"), True, None, None),
     ("webhook_sent", lambda w: _act_on_webhook(w, "test"), True, None, None),
     ("webhook_deleted", lambda w: _act_on_webhook(w, "delete"), True, WEBHOOK, None),
+    (
+        "connection_changed",
+        lambda w: _connect(w, "", {"write_back": "predictions"}),
+        True,
+        CONNECTION,
+        {**CONNECTION, "write_back": "predictions"},
+    ),
+    (
+        "connection_deleted",
+        lambda w: _connect(w, "action/", {"do": "delete"}),
+        True,
+        CONNECTION,
+        None,
+    ),
     ("gate_created", _create_gate, True, None, GATE),
     ("gate_changed", _change_gate, True, GATE, {**GATE, "gate": "nightly"}),
     ("gate_deleted", _delete_gate, True, GATE, None),
@@ -701,9 +738,11 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     ("admin_removed", _delete_group_in_admin, False, {"object": "team"}, None),
 ]
 # Only by commands and files: the command `person`, tests/ratings/importing; by an anonymous user:
-# tests/metrics/views/saved_views/test_saved_views.py; by a worker: tests/events/webhooks
+# tests/metrics/views/saved_views/test_saved_views.py; by a worker: tests/events/webhooks; with
+# another server: tests/ratings/label_studio
 ACTIONS_TESTED_ELSEWHERE = {
     "account_removed",
+    "connection_created",
     "gate_key_rotated",
     "guidelines_version_adopted",
     "share_link_opened",

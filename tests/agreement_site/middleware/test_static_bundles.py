@@ -17,6 +17,7 @@ from django.test import Client
 from agreement_site.middleware import static_bundles
 
 pytestmark = pytest.mark.django_db
+MAX_FONT_BYTES = 50_000
 STATIC = Path(settings.BASE_DIR) / "static"
 
 
@@ -26,12 +27,34 @@ def test_page_loads_one_shared_style_sheet() -> None:
     assert [sheet for sheet in sheets if "setup" not in sheet] == sheets[:1]
     text = Client().get(sheets[0]).content.decode()
     assert "/*" not in text
+    text = text.replace(static_bundles.get_typeface_url(), "../vendor/inter.woff2")
     parts = [
         normalize_css((STATIC / name).read_text())
         for name in static_bundles.BUNDLES["css/page.css"]
     ]
     positions = [normalize_css(text).index(part) for part in parts]
     assert positions == sorted(positions)
+
+
+def test_font_is_cached_permanently_and_loaded_once() -> None:
+    """The page asks for the font before it has read the style sheet, which names the same URL."""
+    address = static_bundles.get_typeface_url()
+    response = Client().get(address)
+    assert response["Content-Type"] == "font/woff2"
+    assert response["Cache-Control"] == "public, max-age=31536000, immutable"
+    assert response.content.startswith(b"wOF2")
+    assert len(response.content) < MAX_FONT_BYTES
+    assert f'<link rel="preload" href="{address}"' in Client().get("/sign-in/").content.decode()
+    sheet = Client().get(static_bundles.static_bundle("css/page.css")).content.decode()
+    assert f'url("{address}")' in sheet
+
+
+def test_pages_work_without_the_font(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkout whose setup did not run yet uses fonts of the system."""
+    monkeypatch.setattr(static_bundles, "TYPEFACE", "vendor/missing.woff2")
+    response = Client().get("/sign-in/")
+    assert response.status_code == 200
+    assert "preload" not in response.content.decode()
 
 
 def normalize_css(sheet: str) -> str:

@@ -199,7 +199,7 @@ def test_unknown_table_is_not_found(pairs_path: str, lead: Any, client_for: Any)
         assert "is empty or doesn't exist" in response.text
     assert client.get(pairs_path, {"csv": ""}).status_code == 200
     assert client.get("/api/v1/projects/", {"csv": "pairs-title"}).headers["Content-Type"] == (
-        "application/json"
+        "application/problem+json"
     )
 
 

@@ -38,6 +38,8 @@ def test_webhook_from_creation_to_deletion(
             "id": created["id"],
             "project": project.pk,
             "url": receiver.url,
+            "format": "concord",
+            "language": "",
             "kinds": ["alert.opened"],
             "with_items": False,
             "paused": False,

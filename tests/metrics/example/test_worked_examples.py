@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from django.core.management import call_command
 
@@ -24,6 +25,12 @@ EXPECTED_HEADLINES = {
     "four grades, scored by gold": ("icc2", 0.7238666737741496, True),
     "ten critics, one painting": ("fleiss_kappa", -1 / 9, False),
     "two nurses, 5 mmHg apart": ("icc2", 0.9782822725430012, True),
+    "200 tweets, labelled at random": ("fleiss_kappa", -0.005511, True),
+    "100 X-rays, mostly normal": ("cohen_kappa", (0.85 - 0.78) / 0.22, True),
+    "strict and lenient examiners": ("fleiss_kappa", 1 / 3, True),
+    "3 of 10 ratings missing": ("fleiss_kappa", 0.756944, True),
+    "shares of 40, 35 and 25%": ("fleiss_kappa", (0.76 - 0.345) / 0.655, True),
+    "partial credit lowers kappa": ("cohen_kappa_linear", 1 - 0.25 / 0.46875, True),
 }
 
 
@@ -44,7 +51,7 @@ def test_each_example_shows_correct_headline_and_reason(
         page = client.get(f"/projects/{project.pk}/statistics/")
         headline = page.context["headline"]
         assert page.context["headline_name"] == coefficient, name
-        assert headline["value"] == pytest.approx(value), name
+        assert headline["value"] == pytest.approx(value, abs=1e-6), name
         assert (headline["low"] is not None) == has_interval, name
         assert str(page.context["why"]) in page.content.decode()
     nurses_result = Result.objects.get(
@@ -72,6 +79,32 @@ def test_each_example_shows_correct_headline_and_reason(
         values = {name: entry["value"] for name, entry in scored_answer["coefficients"].items()}
         assert values["cohen_kappa_custom"] == pytest.approx(values["lin_ccc"])
         assert (round(values["lin_ccc"], 4), round(values["icc2"], 4)) == (0.7213, 0.7239)
+
+
+def test_descriptions_of_examples_state_correct_values() -> None:
+    examples = {example.name.removeprefix("Worked: "): example for example in WORKED_EXAMPLES}
+
+    def get_report(name: str) -> dict[str, Any]:
+        return report(get_codes(name), len(examples[name].labels))
+
+    def get_codes(name: str) -> np.ndarray:
+        rows = examples[name].codes
+        return np.array([[-1 if code is None else code for code in row] for row in rows])
+
+    tweets = get_report("200 tweets, labelled at random")
+    assert tweets["fleiss_kappa.low"] < 0 < tweets["fleiss_kappa.high"]
+    assert get_report("100 X-rays, mostly normal")["gwet_ac1"] == pytest.approx(0.808, abs=5e-4)
+    examiners = get_codes("strict and lenient examiners")
+    assert examiners.sum(axis=0).tolist() == [75, 50, 25]
+    pairwise = [report(examiners[:, pair], 2)["cohen_kappa"] for pair in ([0, 1], [0, 2], [1, 2])]
+    assert sum(pairwise) / 3 == pytest.approx(0.4)
+    assert set((get_codes("3 of 10 ratings missing") < 0).sum(axis=1).tolist()) == {3}
+    assert np.bincount(get_codes("shares of 40, 35 and 25%").ravel()).tolist() == [40, 35, 25]
+    grades = get_report("partial credit lowers kappa")
+    assert [
+        round(grades[name], 2)
+        for name in ("fleiss_kappa", "fleiss_kappa_linear", "fleiss_kappa_quadratic")
+    ] == [0.62, 0.47, 0.33]  # as Cohen's, because both raters use each grade equally often
 
 
 def test_published_case_study_has_wrong_count() -> None:

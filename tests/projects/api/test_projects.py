@@ -248,7 +248,7 @@ def test_new_time_zone_moves_the_days_of_ratings(
         ({"time_zone": ""}, "time_zone"),
         ({"questions": []}, "questions"),
         ({"created_by": 1}, "created_by"),
-        ([{"name": "x"}], "non_field_errors"),
+        ([{"name": "x"}], "body"),
     ],
 )
 def test_invalid_patch_error_names_the_field(

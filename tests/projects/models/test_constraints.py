@@ -74,6 +74,8 @@ from ratings.models import (
     ExamRules,
     ImportFilePart,
     ImportRun,
+    LabelStudioConnection,
+    LabelStudioObject,
     RaterMessage,
     Rating,
     Revision,
@@ -212,8 +214,19 @@ VIOLATIONS: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "event_kind_not_empty": (Event, {"kind": ""}),
     "event_batch_unique": (EventBatch, {}),
     "webhook_pause_has_reason": (Webhook, {"paused_at": NOW}),
+    "webhook_format_valid": (Webhook, {"format": "odd"}),
+    "webhook_robot_secret_has_use": (Webhook, {"robot_secret": "SEC1"}),
     "data_folder_unique": (DataFolder, {}),
     "import_file_part_unique": (ImportFilePart, {}),
+    "label_studio_unique": (LabelStudioConnection, {}),
+    "label_studio_state_valid": (LabelStudioConnection, {"remote_project": 2, "state": "odd"}),
+    "label_studio_write_back_valid": (
+        LabelStudioConnection,
+        {"remote_project": 2, "write_back": "odd"},
+    ),
+    "label_studio_object_unique": (LabelStudioObject, {"task": 8}),
+    "label_studio_object_one_a_task": (LabelStudioObject, {"remote_id": 8}),
+    "label_studio_object_kind_valid": (LabelStudioObject, {"kind": "odd"}),
     "delivery_unique": (Delivery, {}),
     "delivery_pending_has_time": (Delivery, {"event": None, "next_at": None}),
     "exam_rules_pass_above_fail": (ExamRules, {"p_fail": 0.9}),
@@ -484,6 +497,13 @@ def existing_rows(project, lead, stranger):
             "next_at": NOW,
         },
         Webhook: {"project": project, "url": "https://example.org/", "created_at": NOW},
+        LabelStudioConnection: {
+            "project": project,
+            "address": "https://example.org",
+            "remote_project": 1,
+            "next_at": NOW,
+            "created_at": NOW,
+        },
     }
     count_models = (BacklogRange, PatternTally, PairTally, PeerTally, Result, RaterResult)
     requested_models = (Attribution, FilteredResult, Report)
@@ -529,6 +549,13 @@ def existing_rows(project, lead, stranger):
         "created_at": NOW,
     }
     Delivery.objects.create(**rows[Delivery])
+    rows[LabelStudioObject] = {
+        "connection": LabelStudioConnection.objects.create(**rows[LabelStudioConnection]),
+        "kind": "task",
+        "remote_id": 7,
+        "task": 7,
+    }
+    LabelStudioObject.objects.create(**rows[LabelStudioObject])
     rows[SecondOpinion]["decision"] = Decision.objects.get()
     SecondOpinion.objects.create(**rows[SecondOpinion])
     return rows, objects

@@ -19,7 +19,15 @@ from metrics.jobs.question_updates import update_question
 from metrics.models import RaterResult
 from projects.models import Deletion, Item, Member, Project, Rater
 from ratings.items import purge
-from ratings.models import CheckAnswer, ImportRun, RaterMessage, Rating, Revision
+from ratings.models import (
+    CheckAnswer,
+    ImportRun,
+    LabelStudioConnection,
+    LabelStudioObject,
+    RaterMessage,
+    Rating,
+    Revision,
+)
 from ratings.services.check_answers import record_check_answers
 from ratings.services.judgement import Judgement
 
@@ -53,6 +61,16 @@ def rated_question(project: Project, question: Any, rate: Any) -> Any:
         summary={"preview": [[1, "i0", "ann", "none", "", ""]], "rows": 8},
         mapping={"members": {"ann@example.org": Rater.objects.get(key="ann").user_id}},
     )
+    connection = LabelStudioConnection.objects.create(
+        project=project,
+        remote_project=1,
+        mapping={"members": {"ann": Rater.objects.get(key="ann").user_id}},
+        next_at="2026-01-01T00:00Z",
+        created_at="2026-01-01T00:00Z",
+    )
+    LabelStudioObject.objects.create(
+        connection=connection, kind="user", remote_id=7, rater=Rater.objects.get(key="ann")
+    )
     return question
 
 
@@ -73,6 +91,7 @@ def dump_rater_rows() -> str:
         Event,
         Deletion,
         ImportRun,
+        LabelStudioConnection,
     ]
     return str([list(model.objects.values()) for model in models])
 
@@ -95,6 +114,8 @@ def test_person_is_removed_and_ratings_are_kept(
     assert "'ann'" not in rows
     assert "said by ann" not in rows
     assert "said by ben" in rows
+    # What they annotate there from then on is ignored.
+    assert LabelStudioObject.objects.get(kind="user").rater is None
     update_question(rated_question.pk)
     assert not audit_question(rated_question.pk).differences
     assert RaterResult.objects.get(rater=rater).coefficients == before
@@ -138,6 +159,7 @@ def test_personal_data_is_only_for_leads(
     lines = [json.loads(line) for line in b"".join(response.streaming_content).splitlines()]
     assert (lines[0]["rater"], lines[0]["account"]) == ("ann", "annotator")
     assert lines.pop()["message"] == "said by ann?"
+    assert lines.pop() == {"label_studio": "/projects/1", "user": 7}
     assert [line["item"] for line in lines[1:]] == ["i0", "i1", "i2", "i3"] * 2
     assert (lines[5]["check"], lines[5]["label"]) == ("repeat", "minor")
     assert [revision["label"] for revision in lines[1]["history"]] == ["none", "major"]

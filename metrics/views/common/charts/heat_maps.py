@@ -17,18 +17,32 @@ from .vega_lite import (
     escape_title,
 )
 
-# Agreement on viridis from 0 (chance) to 1. Values below 0 look like 0; the tooltip shows them.
-AGREEMENT_SCALE = {"scheme": "viridis", "domain": [0, 1], "clamp": True}
-INK_PARAM = {"name": "inkOnGround", "value": "#1d2126"}  # set by the page (static/js/charts.js)
+# The page sets these for its color scheme (static/js/charts.js), and the hue of the cells. A number
+# on a cell darker than ``inkFlip`` of the scale has the other ink.
+PARAMS = [
+    {"name": "inkOnGround", "value": "#16181d"},
+    {"name": "inkOnFull", "value": "#ffffff"},
+    {"name": "inkFlip", "value": 0.66},
+    {"name": "diagonal", "value": "#f4f4f6"},
+]
+INK_ON_GROUND = {"expr": "inkOnGround"}
+MIN_SPAN = 0.3  # kappa values closer than this have similar colors
 MAX_LABELLED_RATERS = 12  # with more raters, names are vertical and cells have no numbers
 
 
-def build_pair_matrix(raters: list[str], undefined_pairs: Sequence[tuple[str, str]] = ()) -> Spec:
+def build_pair_matrix(
+    raters: list[str],
+    values: Sequence[float] = (),
+    undefined_pairs: Sequence[tuple[str, str]] = (),
+) -> Spec:
     """Return the heat map of rater pairs.
 
     rows: a, b, value, low, high, n_items, wide, url. Pairs with a wide interval are outlined.
-    ``undefined_pairs``: pairs without a value, which are struck through.
+    ``values``: all values, the range of the colors. ``undefined_pairs``: pairs without a value,
+    which are struck through.
     """
+    high = max(values, default=1.0)
+    low = min([*values, high - MIN_SPAN])
     is_large = len(raters) > MAX_LABELLED_RATERS
     axis = {**QUIET_AXIS, "labelLimit": 120, **({"labelFontSize": 9} if is_large else {})}
     x = build_field(
@@ -55,18 +69,14 @@ def build_pair_matrix(raters: list[str], undefined_pairs: Sequence[tuple[str, st
         build_count_field("n_items", _("items in common")),
     ]
     color = build_field(
-        "value", "quantitative", _("kappa"), scale=AGREEMENT_SCALE, legend=_build_legend()
+        "value", "quantitative", _("kappa"), scale=_build_scale(low, high), legend=_build_legend()
     )
     shape: Spec = {"type": "rect", "cursor": "pointer", "cornerRadius": 1}
     filled_cells = {"mark": {**shape, "style": "tile"}, "encoding": {"color": color}}
-    outline = {"filled": False, "fill": "transparent", "strokeWidth": 1.5 if is_large else 2.5}
-    outlined_cells = {
-        "mark": {**shape, **outline},
-        "encoding": {"stroke": {**color, "legend": None}},
-    }
+    outline = {"filled": False, "fill": "transparent", "style": "faint", "strokeDash": [3, 2]}
     layers: list[Spec] = [
         {"transform": [{"filter": "!datum.wide"}], **filled_cells},
-        {"transform": [{"filter": "datum.wide"}], **outlined_cells},
+        {"transform": [{"filter": "datum.wide"}], "mark": {**shape, **outline}},
     ]
     if undefined_pairs:
         stroke = {"type": "point", "shape": "M-1,1L1,-1", "strokeWidth": 1, "style": "faint"}
@@ -82,10 +92,10 @@ def build_pair_matrix(raters: list[str], undefined_pairs: Sequence[tuple[str, st
             _build_numbers_layer(
                 {
                     "condition": [
-                        {"test": "datum.wide", "value": {"expr": "inkOnGround"}},
-                        {"test": "datum.value > 0.45", "value": "#111418"},
+                        {"test": "datum.wide", "value": INK_ON_GROUND},
+                        _build_flip("value", low, high),
                     ],
-                    "value": "#ffffff",
+                    "value": INK_ON_GROUND,
                 },
                 "value",
                 ".2f",
@@ -95,10 +105,9 @@ def build_pair_matrix(raters: list[str], undefined_pairs: Sequence[tuple[str, st
     encoding = {"x": x, "y": y, "href": {"field": "url"}, "tooltip": tooltip}
     return build_chart(
         get_matrix_height(len(raters))[1],
-        params=[INK_PARAM],
+        params=PARAMS,
         encoding=encoding,
         layer=layers,
-        resolve={"legend": {"stroke": "independent"}},  # the outline has no legend
     )
 
 
@@ -110,6 +119,19 @@ def get_matrix_height(n_raters: int) -> tuple[str, int]:
     """
     sizes = [(4, "tiny", 300), (8, "small", 420), (12, "middle", 560), (24, "large", 660)]
     return next(((name, height) for most, name, height in sizes if n_raters <= most), ("huge", 800))
+
+
+def _build_scale(low: float, high: float) -> Spec:
+    """Return the scale of one hue, from light to dark on a light page."""
+    return {"domain": [low, high], "clamp": True, "interpolate": "lab"}
+
+
+def _build_flip(name: str, low: float, high: float) -> Spec:
+    """Return the condition under which a number has the ink of full cells."""
+    return {
+        "test": f"datum.{name} > {low:.4f} + inkFlip * {high - low:.4f}",
+        "value": {"expr": "inkOnFull"},
+    }
 
 
 def _build_legend() -> Spec:
@@ -132,11 +154,14 @@ def _build_numbers_layer(color: Spec, name: str, number_format: str) -> Spec:
     }
 
 
-def build_confusion_table(labels: list[str], *, rows_title: str, columns_title: str) -> Spec:
+def build_confusion_table(
+    labels: list[str], *, rows_title: str, columns_title: str, max_share: float = 1.0
+) -> Spec:
     """Return the heat map of a k x k table with its sums.
 
     rows: own, other, n, share (of the row), disagreement_share (0 on the diagonal). The color is
     the share of all disagreement, so that rare rows are not conspicuous; the diagonal is grey.
+    ``max_share``: the largest of these shares.
     """
     axis = {**QUIET_AXIS, "labelLimit": 140, "titlePadding": 10}
     own_title, other_title = escape_title(rows_title), escape_title(columns_title)
@@ -171,19 +196,19 @@ def build_confusion_table(labels: list[str], *, rows_title: str, columns_title: 
                 "disagreement_share",
                 "quantitative",
                 _("share of the disagreement"),
-                scale=AGREEMENT_SCALE,
+                scale=_build_scale(0, max_share),
                 legend={**_build_legend(), "format": ".0%"},
-                condition={"test": "datum.own === datum.other", "value": "#b9bcc0"},
+                condition={"test": "datum.own === datum.other", "value": {"expr": "diagonal"}},
             ),
         },
     }
     text = _build_numbers_layer(
         {
-            "condition": {
-                "test": "datum.own === datum.other || datum.disagreement_share > 0.45",
-                "value": "#111418",
-            },
-            "value": "#ffffff",
+            "condition": [
+                {"test": "datum.own === datum.other", "value": INK_ON_GROUND},
+                _build_flip("disagreement_share", 0, max_share),
+            ],
+            "value": INK_ON_GROUND,
         },
         "n",
         ",d",
@@ -194,7 +219,7 @@ def build_confusion_table(labels: list[str], *, rows_title: str, columns_title: 
     ]
     return build_chart(
         46 * len(labels) + 150 if len(labels) <= 8 else 526,
-        params=[INK_PARAM],
+        params=PARAMS,
         encoding={"x": x, "y": y, "tooltip": tooltip},
         layer=[rect, text, *sums],
     )
@@ -224,7 +249,7 @@ def _build_sums_layer(
         "aggregate": [{"op": "sum", "field": "n", "as": "n"}],
         "groupby": sorted(summed_by),
     }
-    numbers = _build_numbers_layer({"value": {"expr": "inkOnGround"}}, "n", ",d")
+    numbers = _build_numbers_layer({"value": INK_ON_GROUND}, "n", ",d")
     sum_tooltip = [part for part in tooltip if part["field"] in summed_by | {"n"}]
     return {
         "transform": [aggregate],

@@ -9,6 +9,7 @@ so Vega's interpreter runs them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+SMOOTH = {"interpolate": "monotone"}  # goes through every point and overshoots none
+MIN_SPAN = 0.3  # of the axis of a coefficient: small changes do not fill the chart
 QUIET_AXIS = {"domain": False, "ticks": False, "labelPadding": 6}
 
 Spec = dict[str, Any]
@@ -100,6 +103,7 @@ def build_time_axis(period: str) -> Spec:
         "grid": False,
         "labelOverlap": True,
         "labelSeparation": 10,
+        "tickCount": 8,
         "tickSize": 4,
         "tickMinStep": min_days * DAY_MS,  # closer ticks would have equal labels
     }
@@ -121,7 +125,7 @@ def build_trend_chart(
     target: float | None = None,
     annotations: Sequence[tuple[str, str]] = (),
 ) -> Spec:
-    """Return a line chart with the interval as a band, and the target as a line.
+    """Return a line chart with the interval as a band, and what reaches the target as a tint.
 
     Points based on few items are grey; the running total is dashed. Charts below each other share
     the time axis, so the labels at the left have a fixed width.
@@ -130,10 +134,11 @@ def build_trend_chart(
     ``annotations``: annotations (day, text).
     """
     x = build_time_axis(period)
+    domain = _compute_domain(rows, bias=bias, target=target)
     y: Spec = {
         "type": "quantitative",
-        "scale": {"domain": _compute_domain(rows, bias=bias), "zero": False, "nice": False},
-        "axis": {"minExtent": 40},
+        "scale": {"domain": domain, "zero": False, "nice": False},
+        "axis": {"minExtent": 40, "tickCount": 5},
     }
     tooltip = [
         build_field("start", "temporal", _("from"), format="%Y-%m-%d"),
@@ -146,6 +151,11 @@ def build_trend_chart(
     band = {"x": x, "y": {**y, "field": "low", "title": title}, "y2": {"field": "high"}}
     line = {"x": x, "y": {**y, "field": "value", "title": title}}
     layers = _build_annotation_layers(x, annotations)
+    if target is not None:
+        tint = {"type": "rect", "style": "accent", "opacity": 0.06}
+        layers.append(
+            {"mark": tint, "encoding": {"y": {**y, "datum": target}, "y2": {"datum": domain[1]}}}
+        )
     if bias or target is not None:
         datum = 0 if bias else target
         layers.append(
@@ -155,14 +165,14 @@ def build_trend_chart(
         mark = {"clip": True, "style": "accent"}
         # A band needs two points; a single one shows its interval as a rule.
         single = sum(row["enough_items"] for row in rows) == 1
-        shape: Spec = {"type": "rule", "strokeWidth": 2} if single else {"type": "area"}
+        shape: Spec = {"type": "rule", "strokeWidth": 2} if single else {"type": "area", **SMOOTH}
         layers.append(
-            {"transform": [firm], "mark": {**shape, "opacity": 0.16, **mark}, "encoding": band}
+            {"transform": [firm], "mark": {**shape, "opacity": 0.12, **mark}, "encoding": band}
         )
         layers.append(
             {
                 "transform": [firm],
-                "mark": {"type": "line", "strokeWidth": 2, **mark},
+                "mark": {"type": "line", "strokeWidth": 2, **SMOOTH, **mark},
                 "encoding": line,
             }
         )
@@ -178,8 +188,9 @@ def build_trend_chart(
             "type": "line",
             "clip": True,
             "strokeDash": [5, 4],
-            "strokeWidth": 1.5,
-            "style": "text",
+            "strokeWidth": 1.25,
+            "style": "faint",
+            **SMOOTH,
         }
         layers.append(
             {"mark": mark, "encoding": {"x": x, "y": {**y, "field": "cumulative", "title": title}}}
@@ -188,7 +199,7 @@ def build_trend_chart(
         mark = {
             "type": "point",
             "filled": True,
-            "size": 42,
+            "size": 36,
             "opacity": 1,
             "clip": True,
             "style": style,
@@ -212,7 +223,7 @@ def build_versions_chart(
         "field": "value",
         "type": "quantitative",
         "title": title,
-        "scale": {"domain": _compute_domain(rows, bias=False), "zero": False, "nice": False},
+        "scale": {"domain": _compute_domain(rows), "zero": False, "nice": False},
     }
     color = build_field(
         "version", "nominal", None, scale={"domain": list(names)}, legend={"orient": "top"}
@@ -239,35 +250,37 @@ def build_versions_chart(
 
 
 def _build_annotation_layers(x: Spec, annotations: Sequence[tuple[str, str]]) -> list[Spec]:
-    """Return a vertical rule with a text at the top for each annotation (day, text)."""
+    """Return a flag on a thin pole for each annotation (day, text)."""
     if not annotations:
         return []
     data = {"values": [{"start": day, "words": words} for day, words in annotations]}
-    words = {
-        "type": "text",
-        "align": "left",
-        "baseline": "top",
-        "dx": 4,
-        "dy": 2,
-        "fontSize": 11,
-        "style": "text",
+    tooltip = [build_field("start", "temporal", _("from"), format="%Y-%m-%d"), {"field": "words"}]
+    top: Spec = {"x": x, "y": {"value": 0}, "tooltip": tooltip}
+    words = {"type": "text", "align": "left", "baseline": "top", "dx": 11, "fontSize": 11}
+    # On a phone the texts would lie over each other; the tooltips have them.
+    words["opacity"] = {"expr": f"width < {110 * len(annotations)} ? 0 : 1"}
+    flag = {
+        "type": "point",
+        "filled": True,
+        "opacity": 1,
+        "size": 64,
+        "shape": "M0,0L2.4,0.9L0,1.8Z",
     }
     return [
+        {"data": data, "mark": {"type": "rule", "style": "faint"}, "encoding": {"x": x}},
+        {"data": data, "mark": {**flag, "style": "look"}, "encoding": top},
         {
             "data": data,
-            "mark": {"type": "rule", "strokeDash": [2, 3], "style": "text"},
-            "encoding": {"x": x},
-        },
-        {
-            "data": data,
-            "mark": words,
-            "encoding": {"x": x, "y": {"value": 0}, "text": {"field": "words"}},
+            "mark": {**words, "style": "text"},
+            "encoding": {**top, "text": {"field": "words"}},
         },
     ]
 
 
-def _compute_domain(rows: list[dict[str, Any]], *, bias: bool) -> list[float]:
-    """Return the range of the values with a margin.
+def _compute_domain(
+    rows: list[dict[str, Any]], *, bias: bool = False, target: float | None = None
+) -> list[float]:
+    """Return the range of the values and the target, out to the next tenth and within -1 to 1.
 
     Intervals of small samples are not included: they would flatten the line.
     """
@@ -286,4 +299,7 @@ def _compute_domain(rows: list[dict[str, Any]], *, bias: bool) -> list[float]:
     if bias:
         reach = max(0.1, *(abs(value) for value in values)) * 1.1
         return [-reach, reach]
-    return [max(-1.0, min(0.0, min(values) - 0.05)), 1]
+    values += [] if target is None else [target]
+    low = max(-1.0, math.floor(min(values) * 10 - 0.2) / 10)
+    high = min(1.0, math.ceil(max(values) * 10 + 0.2) / 10)
+    return [max(-1.0, min(low, round(high - MIN_SPAN, 1))), high]

@@ -21,6 +21,7 @@ from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.records import (
     GoldRecord,
     ItemRecord,
+    QuestionRecord,
     RaterRecord,
     RatingRecord,
     Record,
@@ -84,6 +85,7 @@ class LabelStudioSource(ToolSource):
         if not key:
             yield SkippedRecord(line, "no_content")
             return
+        key = mapping.key_prefix + key
         meta = fields.get("meta")
         attributes = build_attributes(meta) if isinstance(meta, dict) else {}
         yield ItemRecord(line, key, body or None, attributes or None)
@@ -263,6 +265,8 @@ class _LabelStudioReader(ToolReader):
 
     def iter_records(self) -> Iterator[Record]:
         answers: list[str] | None = None
+        for question, labels in self.mapping.declared_labels.items():
+            yield QuestionRecord(1, question, labels=labels)
         try:
             self.rows = open_records(self.path, self.mapping)
             for line, fields in self.rows:

@@ -1,0 +1,172 @@
+"""Send queued mails: each is claimed by one worker, composed, sent, and marked as sent.
+
+SMTP cannot say afterwards whether a message was accepted. A worker that is killed after the server
+accepted it and before that is stored, or a connection that breaks in between, leaves an attempt
+without an outcome. Such a mail is sent once more and never a third time, with the same Message-ID,
+by which many mail servers and programs drop the second one.
+"""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import smtplib
+import time
+from contextlib import suppress
+from typing import Any
+
+from django.core.mail import get_connection
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from agreement_site.models import NotificationSettings, QueuedMail
+from core.jobs.lease import build_unclaimed_filter, claim_lease, get_leased_rows
+
+from .mails import composition
+
+logger = logging.getLogger(__name__)
+
+Kind, State = QueuedMail.Kind, QueuedMail.State
+NEWS_INTERVAL = datetime.timedelta(minutes=15)  # between two mails about news of a project
+LEASE = datetime.timedelta(minutes=5)  # longer than a mail takes to be composed and sent
+RUN_SECONDS = 30.0
+BATCH_SIZE = 100
+# Pauses after an attempt that failed; after the last one there is no further attempt.
+RETRY_DELAYS = tuple(datetime.timedelta(minutes=n) for n in (5, 30, 120, 360, 720, 1440))
+MAX_UNCONFIRMED = 2  # attempts without an outcome
+KEEP_MAILS = datetime.timedelta(days=30)
+PERMANENT = range(500, 600)  # SMTP codes
+# The connection broke: perhaps after the server accepted the mail.
+AMBIGUOUS_ERRORS = (smtplib.SMTPServerDisconnected, TimeoutError, ConnectionError)
+
+
+def send_due_mails() -> int:
+    """Send the queued mails that are due, for some seconds; return how many were sent."""
+    due = QueuedMail.objects.filter(
+        build_unclaimed_filter(), state=State.PENDING, next_at__lte=timezone.now()
+    )
+    ids = list(due.order_by("next_at", "pk").values_list("pk", flat=True)[:BATCH_SIZE])
+    if not ids:
+        return 0
+    n_sent, started = 0, time.monotonic()
+    connection = get_connection()
+    try:
+        connection.open()
+        for mail_id in ids:
+            if time.monotonic() - started > RUN_SECONDS:
+                break
+            n_sent += _send_mail(mail_id, connection)
+    # The base of smtplib's errors: the server cannot be reached. No mail counts an attempt.
+    except OSError as error:
+        logger.warning("The mail server of SMTP_URL does not work: %s", error)
+    finally:
+        with suppress(OSError):
+            connection.close()
+    return n_sent
+
+
+def _send_mail(mail_id: int, connection: Any) -> bool:
+    """Send a mail unless another worker does; return whether the server accepted it.
+
+    Raises OSError where the connection cannot be opened again.
+    """
+    mail = _claim_mail(mail_id)
+    if mail is None:
+        return False
+    try:
+        message = composition.compose_message(mail)
+        if message is not None:
+            connection.send_messages([message])
+    except Exception as error:
+        is_ambiguous = isinstance(error, AMBIGUOUS_ERRORS)
+        _store_failure(mail, error, has_outcome=not is_ambiguous)
+        with suppress(OSError):
+            connection.close()
+        connection.open()
+        return False
+    _end(mail, State.SKIPPED if message is None else State.SENT)
+    logger.info("mail %s (%s) to user %s: %s", mail.pk, mail.kind, mail.user_id, mail.state)
+    return message is not None
+
+
+def _claim_mail(mail_id: int) -> QueuedMail | None:
+    """Claim a mail for an attempt; return None where another worker has it or it has to wait."""
+    unclaimed = QueuedMail.objects.filter(build_unclaimed_filter(), pk=mail_id, state=State.PENDING)
+    row = unclaimed.first()
+    if row is None:
+        return None
+    if (wait_until := _get_next_news_time(row)) is not None:
+        unclaimed.update(next_at=wait_until)
+        return None
+    lease = claim_lease(unclaimed, leased_until=timezone.now() + LEASE, attempts=F("attempts") + 1)
+    if lease is None:
+        return None
+    mail = QueuedMail.objects.select_related("user", "project", "by").get(pk=mail_id)
+    mail.lease = lease  # another worker may have claimed it since
+    if mail.attempts - mail.failures > MAX_UNCONFIRMED:
+        logger.error("mail %s was perhaps sent twice already; it is not tried again", mail.pk)
+        _end(mail, State.FAILED)
+        return None
+    return mail
+
+
+def _get_next_news_time(mail: QueuedMail) -> datetime.datetime | None:
+    """Return when the next news of the project may be mailed; None for now, or for other mail."""
+    if mail.kind != Kind.NEWS:
+        return None
+    sent = QueuedMail.objects.filter(
+        kind=Kind.NEWS,
+        state=State.SENT,
+        user=mail.user_id,
+        project=mail.project_id,
+        ended_at__gt=timezone.now() - NEWS_INTERVAL,
+    )
+    last = sent.order_by("-ended_at").values_list("ended_at", flat=True).first()
+    return None if last is None else last + NEWS_INTERVAL
+
+
+@transaction.atomic
+def _end(mail: QueuedMail, state: str) -> None:
+    """Store the outcome of a mail, unless its lease is lost."""
+    ended = get_leased_rows(mail).update(
+        state=state, next_at=None, leased_until=None, ended_at=timezone.now()
+    )
+    mail.state = state
+    if ended and mail.kind == Kind.DIGEST and state != State.FAILED:
+        # What a failed digest should have told is in the next one.
+        NotificationSettings.objects.filter(user=mail.user_id).update(digest_event=mail.until_event)
+
+
+def _store_failure(mail: QueuedMail, error: Exception, *, has_outcome: bool) -> None:
+    """Store that an attempt failed, and when the next one is; log why.
+
+    ``has_outcome``: the mail was certainly not accepted.
+    """
+    if isinstance(error, OSError):
+        logger.warning("mail %s to user %s failed: %s", mail.pk, mail.user_id, error)
+    else:
+        logger.exception("mail %s to user %s failed", mail.pk, mail.user_id)
+    if mail.attempts > len(RETRY_DELAYS) or _is_permanent(error):
+        _end(mail, State.FAILED)
+        return
+    get_leased_rows(mail).update(
+        failures=mail.failures + has_outcome,
+        next_at=timezone.now() + RETRY_DELAYS[mail.attempts - 1],
+        leased_until=None,
+    )
+
+
+def _is_permanent(error: Exception) -> bool:
+    """Return whether another attempt would fail as well, by the server's answer."""
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        return all(code in PERMANENT for code, _text in error.recipients.values())
+    if isinstance(error, smtplib.SMTPResponseException):
+        return error.smtp_code in PERMANENT
+    return isinstance(error, ValueError)  # an address that is none
+
+
+def delete_old_mails() -> int:
+    """Delete the rows of mails that are over for a month; return how many."""
+    old = QueuedMail.objects.filter(ended_at__lt=timezone.now() - KEEP_MAILS)
+    return old.delete()[0]

@@ -1,0 +1,116 @@
+"""A person's choice of mail: the stored one, or the default of their roles.
+
+Who leads a project or decides items has a weekly digest on Monday morning, and leads get a mail
+when a rater drifts: that is what leads asked for, and an alert that nobody reads helps nobody.
+Others have nothing to decide, so they get a digest only when they want one.
+"""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+
+from agreement_site.models import NotificationSettings, Preference
+from projects.models import Member
+
+from .news import DRIFT, get_feed_head
+
+Digest = NotificationSettings.Digest
+BATCH_SIZE = 500  # people in one transaction
+DECIDING_ROLES = (Member.Role.LEAD, Member.Role.ADJUDICATOR)
+
+
+def get_preferences(user: Any) -> NotificationSettings:
+    """Return the settings of a user, unsaved defaults where there are none yet."""
+    row = NotificationSettings.objects.filter(user=user.pk).first()
+    return row or _build_defaults([user.pk])[0]
+
+
+@transaction.atomic
+def save_preferences(*, user: Any, **changes: Any) -> NotificationSettings:
+    """Store a user's choice, and the time of the next digest.
+
+    A digest that was off before begins with what happens from now on.
+    """
+    row = NotificationSettings.objects.select_for_update().filter(user=user.pk).first()
+    is_new = row is None
+    row = row or _build_defaults([user.pk])[0]
+    was_off = is_new or row.digest == Digest.OFF
+    for name, value in changes.items():
+        setattr(row, name, value)
+    if row.digest == Digest.OFF:
+        row.next_digest_at = None
+    else:
+        row.next_digest_at = compute_next_digest(row, timezone.now())
+        if was_off:
+            row.digest_event = get_feed_head()
+    row.save()
+    return row
+
+
+def create_missing_settings() -> int:
+    """Store the default settings of people who decide something; return how many."""
+    deciding = Member.objects.filter(user=OuterRef("pk"), role__in=DECIDING_ROLES)
+    users = User.objects.filter(
+        Exists(deciding), is_active=True, notification_settings=None
+    ).exclude(email="")
+    n_created = 0
+    while ids := list(users.order_by("pk").values_list("pk", flat=True)[:BATCH_SIZE]):
+        # Another worker may be creating the same ones.
+        NotificationSettings.objects.bulk_create(_build_defaults(ids), ignore_conflicts=True)
+        n_created += len(ids)
+    return n_created
+
+
+def _build_defaults(user_ids: list[int]) -> list[NotificationSettings]:
+    """Return unsaved default settings of these users."""
+    memberships = Member.objects.filter(user__in=user_ids).order_by("pk")
+    roles: dict[int, set[str]] = {}
+    zones: dict[int, str] = {}
+    for user_id, role, zone in memberships.values_list("user", "role", "project__time_zone"):
+        roles.setdefault(user_id, set()).add(role)
+        zones.setdefault(user_id, zone)
+    rows, head, now = [], get_feed_head(), timezone.now()
+    for user_id in user_ids:
+        own_roles = roles.get(user_id, set())
+        row = NotificationSettings(
+            user_id=user_id,
+            at_once=[DRIFT] if Member.Role.LEAD in own_roles else [],
+            digest=Digest.WEEKLY if own_roles & set(DECIDING_ROLES) else Digest.OFF,
+            time_zone=zones.get(user_id, settings.TIME_ZONE),
+            digest_event=head,
+        )
+        if row.digest != Digest.OFF:
+            row.next_digest_at = compute_next_digest(row, now)
+        rows.append(row)
+    return rows
+
+
+def compute_next_digest(row: NotificationSettings, after: datetime.datetime) -> datetime.datetime:
+    """Return the first time after a moment at which a digest is due, in the person's time zone.
+
+    The hour is that of the wall clock, also when the clocks were changed in between.
+    """
+    zone = ZoneInfo(row.time_zone)
+    day = after.astimezone(zone).date()
+    while True:
+        due = datetime.datetime.combine(day, datetime.time(row.hour), tzinfo=zone)
+        due = due.astimezone(datetime.UTC)
+        if due > after and (row.digest == Digest.DAILY or day.weekday() == row.weekday):
+            return due
+        day += datetime.timedelta(days=1)
+
+
+def get_language(user: Any, row: NotificationSettings) -> str:
+    """Return the language of a person's mail: their choice, else that of their pages."""
+    if row.language:
+        return row.language
+    preference = Preference.objects.filter(user=user.pk).first()
+    return (preference.language if preference else "") or settings.LANGUAGE_CODE

@@ -1,0 +1,141 @@
+"""Texts of chat messages about events: a title, lines with names and figures, and a link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import reverse
+from django.utils.formats import number_format
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from core.web.site_address import build_absolute_url
+from events.models import Event
+
+MAX_NAME_LENGTH = 60  # characters of a name; a message stays below 2,048 bytes (WeCom)
+MAX_ITEMS = 3  # keys of items
+
+TITLES: dict[str, Promise] = {
+    "alert.opened": gettext_lazy("New alert"),
+    "question.fell": gettext_lazy("The agreement of a question fell"),
+    "rater.drifted": gettext_lazy("A rater drifts"),
+    "alert.acknowledged": gettext_lazy("An alert is being investigated"),
+    "alert.muted": gettext_lazy("An alert was muted"),
+    "alert.reopened": gettext_lazy("An alert is open again"),
+    "alert.resolved": gettext_lazy("An alert was resolved"),
+    "label.changed": gettext_lazy("Final labels changed"),
+    "item.reviewed": gettext_lazy("An item was decided"),
+    "question.complete": gettext_lazy("A question is complete"),
+    "gate.passed": gettext_lazy("A gate passes"),
+    "gate.failed": gettext_lazy("A gate fails"),
+    "gate.not_enough": gettext_lazy("A gate needs more data"),
+    "import.finished": gettext_lazy("An import ended"),
+    "guidelines.changed": gettext_lazy("The guidelines have a new version"),
+    "label_rules.changed": gettext_lazy("The rules of labels were changed"),
+    "exam_rules.changed": gettext_lazy("The rules of an exam were changed"),
+    "rater.paused": gettext_lazy("A rater was paused"),
+    "rater.resumed": gettext_lazy("A rater was resumed"),
+    "rater.messaged": gettext_lazy("A lead sent a message to a rater"),
+    "exam.started": gettext_lazy("A rater began an exam"),
+    "exam.passed": gettext_lazy("A rater passed an exam"),
+    "exam.failed": gettext_lazy("A rater did not pass an exam"),
+    "exam.waived": gettext_lazy("An exam was waived"),
+    "exam.retry_granted": gettext_lazy("Another attempt of an exam was granted"),
+    "gold.warn_proposed": gettext_lazy("A warning is proposed: wrong gold answers"),
+    "gold.warn_carried_out": gettext_lazy("A rater was warned: wrong gold answers"),
+    "gold.pause_proposed": gettext_lazy("A pause is proposed: wrong gold answers"),
+    "gold.pause_carried_out": gettext_lazy("A rater was paused: wrong gold answers"),
+    "gold.overridden": gettext_lazy("A warning or pause was overridden"),
+    "webhook.paused": gettext_lazy("A webhook was paused"),
+    "appeal.answered": gettext_lazy("An appeal was answered"),
+}
+# Kinds that a chat gets unless others are selected: news that somebody should read. `rater.drifted`
+# and `question.fell` are alerts, too, so `alert.opened` covers them.
+DEFAULT_KINDS = (
+    "alert.opened",
+    "alert.resolved",
+    "gate.passed",
+    "gate.failed",
+    "question.complete",
+    "import.finished",
+    "rater.paused",
+)
+NAMES: dict[str, Promise] = {
+    "question": gettext_lazy("Question"),
+    "rater": gettext_lazy("Rater"),
+    "other_rater": gettext_lazy("Other rater"),
+    "gate": gettext_lazy("Gate"),
+    "host": gettext_lazy("Host"),
+    "file": gettext_lazy("File"),
+}
+
+
+@dataclass(frozen=True)
+class ChatMessage:
+    """A message without markup; ``url`` is absolute."""
+
+    title: str
+    lines: tuple[str, ...]
+    url: str
+
+    def as_text(self) -> str:
+        return "\n".join([self.title, *self.lines, self.url])
+
+
+def describe_event(event: Event | None, project_id: int | None) -> ChatMessage:
+    """Return the message of an event, or a test message, in the active language.
+
+    ``project_id``: project of the webhook, None for one of the site.
+    """
+    if event is None:
+        path = reverse("dashboard", args=[project_id]) if project_id else reverse("projects")
+        text = _("This is a test. Events will be shown here.")
+        return ChatMessage(_("Concord: test"), (text,), build_absolute_url(path))
+    title = f"{_shorten(event.project.name)}: {TITLES[event.kind]}"
+    path = _get_path(event)
+    return ChatMessage(title, tuple(_iter_lines(event.data)), build_absolute_url(path))
+
+
+def _iter_lines(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield lines with the names and figures of an event."""
+    for key, label in NAMES.items():
+        if data.get(key):
+            yield f"{label}: {_shorten(str(data[key]))}"
+    if "evidence" in data and isinstance(data.get("size"), int | float):
+        yield _("Size: %(size)s (between %(low)s and %(high)s); since %(since)s") % {
+            **{name: _format_number(data[name]) for name in ("size", "low", "high")},
+            "since": data["since"],
+        }
+    for rule in data.get("rules", [])[:MAX_ITEMS]:
+        if rule.get("value") is not None:
+            yield f"{rule['measure']}: {_format_number(rule['value'])}"
+    if "changes" in data:
+        n = data["changes"]
+        yield ngettext("%(n)s label", "%(n)s labels", n) % {"n": n}
+    items = data.get("items")
+    if isinstance(items, list) and items:
+        more = ", …" if len(items) > MAX_ITEMS else ""
+        keys = ", ".join(_shorten(str(key)) for key in items[:MAX_ITEMS])
+        yield _("Items: %(items)s") % {"items": f"{keys}{more}"}
+
+
+def _get_path(event: Event) -> str:
+    """Return the path of the page about an event."""
+    if event.data.get("alert"):
+        return reverse("alert", args=[event.project_id, event.data["alert"]])
+    if event.kind.startswith("gate."):
+        return reverse("gates", args=[event.project_id])
+    return reverse("dashboard", args=[event.project_id])
+
+
+def _format_number(value: float | None) -> str:
+    return "–" if value is None else number_format(value, 2)
+
+
+def _shorten(name: str) -> str:
+    """Return a name in one line of limited length."""
+    line = " ".join(name.split())
+    return line if len(line) <= MAX_NAME_LENGTH else f"{line[: MAX_NAME_LENGTH - 1]}…"

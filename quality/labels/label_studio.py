@@ -1,0 +1,242 @@
+"""Write final labels to Label Studio, as predictions or as ground truth annotations.
+
+A task there has one object of ours at most. Its ID is stored here, and later labels change it. A
+worker that was killed between the request that creates it and the storing of the ID finds it there
+again, by its model version or by the IDs of its parts. Nothing that is written is ever read as a
+rating (ratings.label_studio.remote_tasks).
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+
+from core.jobs.lease import get_leased_rows, update_leased_row
+from projects.models import Question
+from quality.models import ItemLabel
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.readers.tables.cells import build_question_key
+from ratings.imports.readers.tools.base import Fields
+from ratings.label_normalization import parse_number
+from ratings.label_studio import remote_tasks
+from ratings.label_studio.client import PAGE_SIZE, Client
+from ratings.label_studio.errors import LabelStudioError
+from ratings.label_studio.recording import get_single_question
+from ratings.models import ImportRun, LabelStudioConnection, LabelStudioObject
+
+logger = logging.getLogger(__name__)
+
+Kind = LabelStudioObject.Kind
+WriteBack = LabelStudioConnection.WriteBack
+
+# Labels are stored this long after the time that they carry, at most.
+OVERLAP = datetime.timedelta(minutes=5)
+
+
+@dataclass(frozen=True)
+class Control:
+    """A control of the form there, by which an answer to a question is given."""
+
+    name: str
+    to_name: str
+    kind: str
+    labels: frozenset[str]
+
+    def build_part(self, label: str) -> Fields | None:
+        """Return the part of a result that says this label; None where it cannot be said."""
+        value: Fields | None = None
+        number = parse_number(label)
+        if self.kind == "choices" and label in self.labels:
+            value = {"choices": [label]}
+        elif self.kind == "pairwise":
+            value = {"selected": label}
+        elif self.kind in ("rating", "number") and number is not None:
+            value = {self.kind: int(number) if float(number).is_integer() else float(number)}
+        if value is None:
+            return None
+        return {
+            "id": f"{remote_tasks.WRITTEN_PREFIX}{self.name}",
+            "from_name": self.name,
+            "to_name": self.to_name,
+            "type": self.kind,
+            "value": value,
+        }
+
+
+def write_labels(connection: LabelStudioConnection, client: Client, deadline: float) -> bool:
+    """Write the labels that have changed; return False if the time was not enough."""
+    if connection.write_back == WriteBack.OFF:
+        return True
+    started = timezone.now()
+    tasks = LabelStudioObject.objects.filter(
+        Exists(_get_changed_labels(connection).filter(item=OuterRef("item"))),
+        connection=connection,
+        kind=Kind.TASK,
+    ).order_by("task")
+    if tasks.exists():
+        writer = _Writer(connection, client)
+        last_task = 0
+        while batch := list(tasks.filter(task__gt=last_task)[:PAGE_SIZE]):
+            for task, parts, score in writer.list_outdated(batch):
+                if time.monotonic() > deadline:
+                    return False
+                writer.write(task, parts, score)
+            last_task = batch[-1].task
+    update_leased_row(connection, get_leased_rows(connection), written_since=started - OVERLAP)
+    return True
+
+
+def _get_changed_labels(connection: LabelStudioConnection) -> Any:
+    labels = ItemLabel.objects.filter(question__project=connection.project)
+    if connection.written_since is not None:
+        labels = labels.filter(computed_at__gte=connection.written_since)
+    return labels
+
+
+class _Writer:
+    """Writes the labels of tasks of one connection."""
+
+    def __init__(self, connection: LabelStudioConnection, client: Client) -> None:
+        self.connection = connection
+        self.client = client
+        self.is_prediction = connection.write_back == WriteBack.PREDICTIONS
+        self.kind = Kind.WRITTEN_PREDICTION if self.is_prediction else Kind.WRITTEN_ANNOTATION
+        self.written: dict[int, LabelStudioObject] = {}  # by task
+        self.remote_ids: dict[int, int] = {}  # of objects that are there already, by task
+        questions = {question.key: question for question in connection.project.questions.all()}
+        self.controls = self._list_controls(questions)
+        self.label_of = {
+            (question.pk, category.code): category.label
+            for question in questions.values()
+            for category in question.categories.all()
+        }
+
+    def _list_controls(self, questions: Mapping[str, Question]) -> dict[int, Control]:
+        """Return the control of each question by its id."""
+        mapping = ImportMapping.from_run(ImportRun(mapping=self.connection.mapping))
+        single = get_single_question(mapping, questions)
+        single_key = single.key if single else None
+        controls = {}
+        project = self.client.get_project(self.connection.remote_project)
+        for name, fields in project.controls.items():
+            key = remote_tasks.resolve_question(
+                build_question_key(name), mapping, questions, single_key
+            )
+            to_name = fields.get("to_name")
+            to_name = to_name[0] if isinstance(to_name, list) and to_name else to_name
+            if key is not None and isinstance(to_name, str):
+                labels = fields.get("labels")
+                controls[questions[key].pk] = Control(
+                    name,
+                    to_name,
+                    str(fields.get("type")).lower(),
+                    frozenset(labels if isinstance(labels, list) else ()),
+                )
+        return controls
+
+    def list_outdated(
+        self, tasks: Sequence[LabelStudioObject]
+    ) -> list[tuple[LabelStudioObject, list[Fields], float | None]]:
+        """Return (task, parts, score) of those whose labels are not there as they are now."""
+        parts: dict[int, list[Fields]] = defaultdict(list)
+        scores: dict[int, list[float]] = defaultdict(list)
+        labels = ItemLabel.objects.filter(
+            item__in=[task.item_id for task in tasks],
+            question__in=list(self.controls),
+            code__isnull=False,
+        )
+        for label in labels.order_by("question"):
+            text = self.label_of[label.question_id, label.code or 0]
+            if part := self.controls[label.question_id].build_part(text):
+                parts[label.item_id].append(part)
+                if label.confidence is not None:
+                    scores[label.item_id].append(label.confidence)
+        written = LabelStudioObject.objects.filter(
+            connection=self.connection, kind=self.kind, task__in=[task.task for task in tasks]
+        )
+        self.written = {row.task: row for row in written}
+        outdated = []
+        for task in tasks:
+            row = self.written.get(task.task)
+            own_parts = parts[task.item_id or 0]
+            if (own_parts or row) and (row is None or row.digest != _compute_digest(own_parts)):
+                score = min(scores[task.item_id or 0], default=None)
+                outdated.append((task, own_parts, score))
+        self._find_unremembered(
+            [task.task for task, *_ in outdated if task.task not in self.written]
+        )
+        return outdated
+
+    def _find_unremembered(self, tasks: Sequence[int]) -> None:
+        """Find what was written to these tasks without its ID being stored here."""
+        self.remote_ids = {}
+        if not tasks:
+            return
+        page = self.client.list_tasks(self.connection.remote_project, only=tasks)
+        for task in page.tasks:
+            if self.is_prediction:
+                own = filter(remote_tasks.is_written_prediction, task["predictions"])
+            else:
+                own = filter(remote_tasks.is_written_annotation, task["annotations"])
+            for row in own:
+                self.remote_ids[task["id"]] = row["id"]
+
+    def write(self, task: LabelStudioObject, parts: list[Fields], score: float | None) -> None:
+        """Write the labels of one task, and store the ID of what has them there."""
+        content: Fields = {"result": parts}
+        if self.is_prediction:
+            content |= {"model_version": remote_tasks.WRITTEN_VERSION, "score": score}
+        else:
+            content |= {"ground_truth": bool(parts)}
+        row = self.written.get(task.task)
+        remote_id = row.remote_id if row else self.remote_ids.get(task.task)
+        try:
+            remote_id = self._send(task.task, remote_id, content)
+        except LabelStudioError as error:
+            if error.kind != "status":
+                raise
+            # This task alone, for example because it was deleted there, or its form has changed.
+            logger.warning("labels of task %s were not accepted: %s", task.task, error)
+            return
+        counts = self.connection.counts
+        with transaction.atomic():
+            update_leased_row(
+                self.connection,
+                get_leased_rows(self.connection),
+                counts={**counts, "written": counts.get("written", 0) + 1},
+            )
+            LabelStudioObject.objects.update_or_create(
+                connection=self.connection,
+                kind=self.kind,
+                task=task.task,
+                defaults={
+                    "remote_id": remote_id,
+                    "item_id": task.item_id,
+                    "digest": _compute_digest(parts),
+                },
+            )
+
+    def _send(self, task: int, remote_id: int | None, content: Fields) -> int:
+        """Change the object with this ID, or create one; return its ID."""
+        kind = "prediction" if self.is_prediction else "annotation"
+        if remote_id is not None and self.client.update_object(kind, remote_id, content):
+            return remote_id
+        if self.is_prediction:
+            return self.client.create_prediction(task, content)
+        return self.client.create_annotation(task, content)
+
+
+def _compute_digest(parts: Sequence[Fields]) -> str:
+    text = json.dumps(parts, sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

@@ -1,0 +1,1 @@
+"""Connections with Label Studio: its annotations are read every minute, final labels written."""

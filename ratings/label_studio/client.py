@@ -1,0 +1,316 @@
+"""Client of Label Studio's API, by checked requests (events.webhooks.http_client).
+
+A personal token is a JSON Web Token with which one gets access tokens that are valid for minutes; a
+legacy token is sent as it is.
+"""
+
+from __future__ import annotations
+
+import datetime
+import email.utils
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import quote
+
+from django.conf import settings
+from django.utils import timezone
+
+from events.webhooks import addresses, http_client
+from ratings.imports.readers.tools.base import Fields
+
+from .errors import LabelStudioError
+
+TIMEOUT_SECONDS = 30.0  # of one request
+MAX_BYTES = 64 * 1024 * 1024  # of one response
+PAGE_SIZE = 100  # tasks
+MAX_ID = 2**63 - 1
+MAX_RETRY_SECONDS = 3600
+
+
+@dataclass(frozen=True)
+class RemoteProject:
+    """A project: its title, its form as XML, and the controls of that (name -> description)."""
+
+    title: str
+    form: str
+    controls: Mapping[str, Fields]
+
+
+@dataclass(frozen=True)
+class TaskPage:
+    """Tasks in the order of their IDs, and whether no further ones follow."""
+
+    tasks: list[Fields]
+    is_last: bool
+
+
+class Client:
+    """Calls the API of one Label Studio server. Methods raise LabelStudioError.
+
+    ``before_request`` is called before each request; an exception of it ends the work. ``seconds``
+    is the limit of one request.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        token: str,
+        *,
+        before_request: Callable[[], None] = lambda: None,
+        seconds: float = TIMEOUT_SECONDS,
+    ) -> None:
+        self.address = address.rstrip("/")
+        self.token = token
+        self.before_request = before_request
+        self.seconds = seconds
+        self.access_token = ""
+        # The time there when the last response was sent; ours where it names none.
+        self.time_there = timezone.now()
+
+    # --- what is read
+
+    def get_project(self, project: int) -> RemoteProject:
+        fields = self._get_object(f"/api/projects/{project}/", missing="no_project")
+        controls = fields.get("parsed_label_config")
+        title = fields.get("title")
+        return RemoteProject(
+            title if isinstance(title, str) else "",
+            str(fields.get("label_config") or ""),
+            {name: value for name, value in controls.items() if isinstance(value, dict)}
+            if isinstance(controls, dict)
+            else {},
+        )
+
+    def list_tasks(
+        self,
+        project: int,
+        *,
+        after: int = 0,
+        since: datetime.datetime | None = None,
+        only: Sequence[int] = (),
+    ) -> TaskPage:
+        """Return the next tasks with annotations and predictions, in the order of their IDs.
+
+        ``after``: greatest ID that has been read; ``since``: only tasks that changed at this time
+        or later; ``only``: these tasks alone.
+        """
+        filters: list[tuple[str, str, str, int | str]] = [("id", "greater", "Number", after)]
+        if since is not None:
+            text = since.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+            filters.append(("updated_at", "greater_or_equal", "Datetime", text))
+        query: Fields = {
+            "filters": {
+                "conjunction": "and",
+                "items": [
+                    {
+                        "filter": f"filter:tasks:{name}",
+                        "operator": operator,
+                        "type": kind,
+                        "value": value,
+                    }
+                    for name, operator, kind, value in filters
+                ],
+            },
+            "ordering": ["tasks:id"],
+        }
+        if only:
+            query["selectedItems"] = {"all": False, "included": list(only)}
+        path = (
+            f"/api/tasks?project={project}&fields=all&resolve_uri=false&page=1"
+            f"&page_size={PAGE_SIZE}&query={quote(json.dumps(query))}"
+        )
+        fields = self._get_object(path, missing="no_project")
+        tasks = fields.get("tasks")
+        if not isinstance(tasks, list) or not all(_is_task(task) for task in tasks):
+            raise LabelStudioError("no_json")
+        ids = [task["id"] for task in tasks]
+        if ids != sorted(set(ids)) or (ids and ids[0] <= after):
+            raise LabelStudioError("no_json")  # it ignores the query: reading would never end
+        total = fields.get("total")
+        return TaskPage(tasks, not tasks or (isinstance(total, int) and total <= len(tasks)))
+
+    def iter_tasks(self, project: int) -> Iterator[Fields]:
+        """Yield all tasks."""
+        after, is_last = 0, False
+        while not is_last:
+            page = self.list_tasks(project, after=after)
+            yield from page.tasks
+            is_last = page.is_last
+            after = page.tasks[-1]["id"] if page.tasks else after
+
+    def list_users(self) -> dict[int, Fields]:
+        """Return the users by ID; none where the token may not list them."""
+        try:
+            status, users = self._call("GET", "/api/users/")
+        except LabelStudioError as error:
+            if error.kind == "forbidden":
+                return {}
+            raise
+        if status != 200 or not isinstance(users, list):
+            return {}
+        return {
+            user["id"]: user for user in users if isinstance(user, dict) and is_id(user.get("id"))
+        }
+
+    def has_object(self, kind: str, object_id: int) -> bool:
+        """Return whether there is a task, annotation or prediction with this ID."""
+        status, _body = self._call("GET", f"/api/{kind}s/{object_id}/")
+        if status not in (200, 404):
+            raise _build_status_error(status)
+        return status == 200
+
+    # --- what is written
+
+    def create_prediction(self, task: int, content: Fields) -> int:
+        return self._write("POST", "/api/predictions/", {"task": task, **content})
+
+    def create_annotation(self, task: int, content: Fields) -> int:
+        return self._write("POST", f"/api/tasks/{task}/annotations/", content)
+
+    def update_object(self, kind: str, object_id: int, content: Fields) -> bool:
+        """Change a prediction or annotation; return False if it was deleted there."""
+        status, _body = self._call("PATCH", f"/api/{kind}s/{object_id}/", content)
+        if status not in (200, 404):
+            raise _build_status_error(status)
+        return status == 200
+
+    def _write(self, method: str, path: str, content: Fields) -> int:
+        status, body = self._call(method, path, content)
+        if status not in (200, 201):
+            raise _build_status_error(status)
+        if not isinstance(body, dict) or not is_id(body.get("id")):
+            raise LabelStudioError("no_json")
+        return int(body["id"])
+
+    # --- requests
+
+    def _get_object(self, path: str, *, missing: str) -> Fields:
+        status, body = self._call("GET", path)
+        if status == 404:
+            raise LabelStudioError(missing)
+        if status != 200:
+            raise _build_status_error(status)
+        if not isinstance(body, dict):
+            raise LabelStudioError("no_json")
+        return body
+
+    def _call(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        """Return status and JSON of a response; renew the access token where it is needed."""
+        if self._has_refresh_token and not self.access_token:
+            self._renew_access_token()
+        status, content = self._request(method, path, body, self._build_authorization())
+        if status == 401 and self._has_refresh_token:
+            self._renew_access_token()
+            status, content = self._request(method, path, body, self._build_authorization())
+        if status == 401:
+            raise LabelStudioError("token")
+        return status, content
+
+    @property
+    def _has_refresh_token(self) -> bool:
+        return self.token.count(".") == 2  # a JSON Web Token; legacy tokens are hexadecimal
+
+    def _build_authorization(self) -> str:
+        return f"Bearer {self.access_token}" if self._has_refresh_token else f"Token {self.token}"
+
+    def _renew_access_token(self) -> None:
+        status, content = self._request("POST", "/api/token/refresh/", {"refresh": self.token})
+        access = content.get("access") if isinstance(content, dict) else None
+        if status != 200 or not isinstance(access, str) or not access.isascii():
+            raise LabelStudioError("token")
+        self.access_token = access
+
+    def _request(
+        self, method: str, path: str, body: Any = None, authorization: str = ""
+    ) -> tuple[int, Any]:
+        self.before_request()
+        target, ip = self._resolve()
+        headers = {"Accept": "application/json", "User-Agent": "Concord"}
+        if authorization:
+            headers["Authorization"] = authorization
+        encoded = None
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+            encoded = json.dumps(body).encode()
+        response = http_client.send(
+            method,
+            replace(target, path=f"{target.path.rstrip('/')}{path}"),
+            ip,
+            body=encoded,
+            headers=headers,
+            seconds=self.seconds,
+            max_bytes=MAX_BYTES,
+        )
+        if response.status is None or response.error:
+            raise LabelStudioError(response.error)
+        self._raise_for_status(response)
+        self.time_there = _parse_date(response.headers.get("date", "")) or timezone.now()
+        return response.status, _parse_body(response)
+
+    def _resolve(self) -> tuple[addresses.Target, str]:
+        allows_private = settings.CONNECTIONS_TO_PRIVATE_NETWORKS
+        try:
+            target = addresses.parse_url(self.address, allows_private=allows_private)
+            return target, addresses.resolve_host(target, allows_private=allows_private)
+        except addresses.InvalidUrl:
+            raise LabelStudioError("url") from None
+        except addresses.AddressNotFound:
+            raise LabelStudioError("not_found") from None
+        except addresses.AddressNotAllowed:
+            raise LabelStudioError("not_allowed") from None
+
+    def _raise_for_status(self, response: http_client.Response) -> None:
+        status = response.status or 0
+        if 300 <= status < 400:
+            raise LabelStudioError("redirect", location=response.headers.get("location", "")[:200])
+        if status == 403:
+            raise LabelStudioError("forbidden")
+        if status == 429 or status >= 500:
+            seconds = response.headers.get("retry-after", "")
+            retry = int(seconds) if seconds.isascii() and seconds.isdigit() else 0
+            raise LabelStudioError(
+                "busy", status=status, retry_seconds=min(retry, MAX_RETRY_SECONDS)
+            )
+
+
+def is_id(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_ID
+
+
+def _is_task(task: Any) -> bool:
+    return (
+        isinstance(task, dict)
+        and is_id(task.get("id"))
+        and all(
+            isinstance(task.get(name), list)
+            and all(isinstance(entry, dict) and is_id(entry.get("id")) for entry in task[name])
+            for name in ("annotations", "predictions")
+        )
+    )
+
+
+def _build_status_error(status: int) -> LabelStudioError:
+    return LabelStudioError("status", status=status)
+
+
+def _parse_body(response: http_client.Response) -> Any:
+    """Return the JSON of a response; None where there is none."""
+    if not response.content or response.status == 204:
+        return None
+    try:
+        # NaN and Infinity are no JSON, and nothing here may become one.
+        return json.loads(response.content, parse_constant=lambda _name: None)
+    except (ValueError, RecursionError):
+        if response.status in (200, 201):
+            raise LabelStudioError("no_json") from None
+        return None
+
+
+def _parse_date(text: str) -> datetime.datetime | None:
+    try:
+        moment = email.utils.parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)

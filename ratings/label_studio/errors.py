@@ -1,0 +1,83 @@
+"""Errors of a connection: stored as a kind with values, shown in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from ratings.imports.problems import describe_write_failure, format_problem
+from ratings.imports.readers.tools.base import Fields
+
+TEXTS = {
+    "url": gettext_lazy(
+        "The address isn't valid. Start it with https:// and the host of Label Studio."
+    ),
+    "not_found": gettext_lazy("The host has no IP address. Check the address."),
+    "not_allowed": gettext_lazy(
+        "The host is in a private network. The operator of this server can allow that by the "
+        "setting CONNECTIONS_TO_PRIVATE_NETWORKS."
+    ),
+    "certificate": gettext_lazy("The certificate of the server is invalid."),
+    "timeout": gettext_lazy("Label Studio did not respond in time."),
+    "connection": gettext_lazy("The connection to Label Studio failed."),
+    "too_large": gettext_lazy("A response of Label Studio is larger than this server reads."),
+    "no_json": gettext_lazy(
+        "The response is not that of Label Studio's API. Check that the address is the one that "
+        "you open in the browser."
+    ),
+    "redirect": gettext_lazy(
+        "The address leads to another one (%(location)s). Enter that address instead."
+    ),
+    "token": gettext_lazy("Label Studio rejected the token. Enter a new one."),
+    "token_key": gettext_lazy(
+        "The token can't be decrypted, because SECRET_KEY of this server changed. Enter it again."
+    ),
+    "forbidden": gettext_lazy("The user of the token has no access to the project."),
+    "no_project": gettext_lazy(
+        "Label Studio has no project with this number, or the user of the token doesn't see it."
+    ),
+    "status": gettext_lazy("Label Studio responded with the status %(status)s."),
+    "busy": gettext_lazy("Label Studio is busy (status %(status)s)."),
+    "no_tasks": gettext_lazy("The project in Label Studio has no tasks yet."),
+    "import_gone": gettext_lazy(
+        "The import was discarded before it was confirmed. Read the project again."
+    ),
+    "import_failed": gettext_lazy("The import failed. Read the project again."),
+    "archived": gettext_lazy("The project here is archived."),
+    "internal": gettext_lazy("An error of this server, which is in its log."),
+}
+
+
+class LabelStudioError(Exception):
+    """A connection cannot go on: ``kind`` is a key of TEXTS, or that of a problem of an import.
+
+    ``retry_seconds``: how long Label Studio wants to be left alone.
+    """
+
+    def __init__(self, kind: str, *, retry_seconds: int = 0, **values: Any) -> None:
+        super().__init__(f"{kind} {values}" if values else kind)
+        self.kind = kind
+        self.values = values
+        self.retry_seconds = retry_seconds
+
+    def to_json(self) -> Fields:
+        return {"kind": self.kind, "values": self.values}
+
+
+def format_error(error: Mapping[str, Any]) -> str:
+    """Return a stored error in the user's language, or an empty text for none."""
+    if not error:
+        return ""
+    kind, values = error["kind"], error["values"]
+    if kind == "problem":  # of a task, whose number is the line
+        problem = values["problem"]
+        text = format_problem(problem)
+        if problem["line"] is None:
+            return text
+        return _("Task %(task)s: %(problem)s") % {"task": problem["line"], "problem": text}
+    if kind == "stopped":
+        return str(describe_write_failure(values["reason"], values["value"]))
+    return str(TEXTS[kind]) % values

@@ -1,0 +1,60 @@
+"""Forms of connections; their rules are in ratings.label_studio.services."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from events.webhooks.addresses import MAX_URL_LENGTH
+from ratings.models import LabelStudioConnection
+
+MAX_TOKEN_LENGTH = 2_000
+
+
+def _build_token_field(*, required: bool, help_text: Any) -> forms.CharField:
+    return forms.CharField(
+        label=_("Token"),
+        required=required,
+        max_length=MAX_TOKEN_LENGTH,
+        help_text=help_text,
+        widget=forms.PasswordInput({"autocomplete": "off"}),
+    )
+
+
+class ConnectForm(forms.Form):
+    """A new connection."""
+
+    address = forms.CharField(
+        label=_("Address"),
+        max_length=MAX_URL_LENGTH,
+        help_text=_("Of Label Studio, or of the project's page as you see it in the browser."),
+        widget=forms.URLInput({"placeholder": "https://labels.example.org/projects/12"}),
+    )
+    remote_project = forms.IntegerField(
+        label=_("Project number"),
+        required=False,
+        min_value=1,
+        help_text=_("Leave empty if it is in the address."),
+    )
+    token = _build_token_field(
+        required=True,
+        help_text=_(
+            "A personal or legacy token of a user who sees the project: Account & Settings in "
+            "Label Studio. It is stored encrypted."
+        ),
+    )
+
+
+class ChangeForm(forms.Form):
+    """Changes of a connection."""
+
+    write_back = forms.ChoiceField(
+        label=_("Final labels"),
+        choices=LabelStudioConnection.WriteBack.choices,
+        help_text=_("What Concord writes is never read back."),
+    )
+    token = _build_token_field(
+        required=False, help_text=_("Leave empty to keep the current token.")
+    )

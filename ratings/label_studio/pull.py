@@ -1,0 +1,325 @@
+"""Read connections: the first time as an import that the lead confirms, then by a cursor.
+
+A worker claims a connection, reads pages of tasks, and stores each page with the cursor under its
+lease. Tasks that changed since the last pass are read every minute, with an overlap, because a
+change is committed there after its time was taken. Every night all IDs are compared: what is
+missing there is withdrawn here.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import logging
+import tempfile
+import time
+from typing import IO, Any
+from zoneinfo import ZoneInfo
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from core.encryption import UndecryptableError, decrypt_text
+from core.jobs.lease import (
+    LeaseLost,
+    build_unclaimed_filter,
+    claim_lease,
+    get_leased_rows,
+    release_lease,
+    update_leased_row,
+)
+from ratings.imports import services as imports
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.problems import UnreadableFileError
+from ratings.imports.readers.tools.base import Fields
+from ratings.models import ImportRun, LabelStudioConnection, LabelStudioObject
+from ratings.services.permissions import ProjectArchived
+
+from . import remote_tasks
+from .client import Client, TaskPage
+from .errors import LabelStudioError
+from .hooks import AFTER_PULL
+from .recording import LEASE_SECONDS, record_tasks
+
+logger = logging.getLogger(__name__)
+
+State = LabelStudioConnection.State
+Kind = LabelStudioObject.Kind
+WORKING_STATES = (State.READING, State.MAPPING, State.ACTIVE)
+
+PULL_INTERVAL = datetime.timedelta(seconds=60)
+CONFIRMATION_INTERVAL = datetime.timedelta(seconds=10)  # while the lead confirms the import
+OVERLAP = datetime.timedelta(seconds=120)  # more than one request there takes
+COMPARISON_HOUR = 2  # in the project's time zone
+MAX_RETRY_DELAY = datetime.timedelta(hours=1)
+# A worker works for a connection for this long, then others have their turn.
+RUN_SECONDS = 20.0
+MAX_MISSING_TASKS = 100  # whose objects are looked up there before the cursor moves on
+# What an import needs of a task.
+TASK_FIELDS = ("id", "data", "meta", "annotations", "predictions")
+
+
+def pull_due_connections() -> None:
+    """Read all connections that are due."""
+    due = LabelStudioConnection.objects.filter(
+        state__in=WORKING_STATES, next_at__lte=timezone.now()
+    )
+    for connection_id in list(due.values_list("pk", flat=True)):
+        pull_connection(connection_id)
+
+
+def pull_connection(connection_id: int) -> None:
+    """Read a connection if it is due, unless another worker does."""
+    unclaimed = LabelStudioConnection.objects.filter(
+        build_unclaimed_filter(),
+        pk=connection_id,
+        state__in=WORKING_STATES,
+        next_at__lte=timezone.now(),
+    )
+    lease = claim_lease(unclaimed, leased_until=_get_lease_end())
+    if lease is None:
+        return
+    connection = LabelStudioConnection.objects.select_related(
+        "project", "created_by", "import_run"
+    ).get(pk=connection_id)
+    connection.lease = lease  # another worker may have claimed it since
+    try:
+        _run(connection)
+    except LeaseLost:
+        logger.info("connection %s was claimed by another worker, or changed", connection_id)
+    finally:
+        release_lease(connection)
+
+
+def _get_lease_end() -> datetime.datetime:
+    return timezone.now() + datetime.timedelta(seconds=LEASE_SECONDS)
+
+
+def _run(connection: LabelStudioConnection) -> None:
+    """Do what the connection's state requires, and store the outcome."""
+    try:
+        delay = _do_work(connection)
+    except LeaseLost:
+        raise
+    except LabelStudioError as error:
+        _store_failure(connection, error)
+    except ProjectArchived:
+        _store_failure(connection, LabelStudioError("archived"))
+    except Exception:
+        logger.exception("connection %s failed; the sweep tries again", connection.pk)
+        _store_failure(connection, LabelStudioError("internal"))
+    else:
+        _finish(connection, delay, error={}, failures=0)
+
+
+def _store_failure(connection: LabelStudioConnection, error: LabelStudioError) -> None:
+    logger.warning("connection %s: %s", connection.pk, error)
+    failures = min(connection.failures + 1, 100)
+    delay = min(PULL_INTERVAL * 2 ** min(failures - 1, 10), MAX_RETRY_DELAY)
+    delay = max(delay, datetime.timedelta(seconds=error.retry_seconds))
+    _finish(connection, delay, error=error.to_json(), failures=failures)
+
+
+def _finish(connection: LabelStudioConnection, delay: datetime.timedelta, **columns: Any) -> None:
+    """Store the outcome of a run, and the time of the next one unless a person requested it."""
+    _update(connection, **columns)
+    unchanged = get_leased_rows(connection).filter(next_at=connection.next_at)
+    unchanged.update(next_at=timezone.now() + delay)
+
+
+def _update(connection: LabelStudioConnection, **columns: Any) -> None:
+    """Set columns. Raises LeaseLost, too when a person has changed the connection meanwhile."""
+    update_leased_row(connection, get_leased_rows(connection), **columns)
+
+
+def _do_work(connection: LabelStudioConnection) -> datetime.timedelta:
+    """Do the work that is due; return the pause after it. Raises LabelStudioError."""
+    if connection.state == State.MAPPING and not _activate_if_confirmed(connection):
+        return CONFIRMATION_INTERVAL
+    client = build_client(
+        connection, before_request=lambda: _update(connection, leased_until=_get_lease_end())
+    )
+    if connection.state == State.READING:
+        _start_import(connection, client)
+        return CONFIRMATION_INTERVAL
+    deadline = time.monotonic() + RUN_SECONDS
+    is_finished = _read_changes(connection, client, deadline)
+    is_finished = is_finished and _compare_all(connection, client, deadline)
+    _update(connection, pulled_at=timezone.now())
+    is_finished = is_finished and all(AFTER_PULL.call(connection, client, deadline))
+    return PULL_INTERVAL if is_finished else datetime.timedelta()
+
+
+def build_client(connection: LabelStudioConnection, **options: Any) -> Client:
+    """Return the client of a connection. Raises LabelStudioError."""
+    try:
+        return Client(connection.address, decrypt_text(connection.token), **options)
+    except UndecryptableError:
+        raise LabelStudioError("token_key") from None
+
+
+# --- the first time
+
+
+def _start_import(connection: LabelStudioConnection, client: Client) -> None:
+    """Read the whole project into a file, and start its check as an import."""
+    project = client.get_project(connection.remote_project)
+    with tempfile.TemporaryFile() as file:
+        _write_tasks(connection, client, file)
+        with transaction.atomic():
+            try:
+                run = imports.create_run(
+                    file=file,
+                    name=f"Label Studio {connection.remote_project}.json",
+                    project=connection.project,
+                    by=connection.created_by,
+                    source=remote_tasks.SOURCE_NAME,
+                )
+            except UnreadableFileError as error:
+                raise LabelStudioError("problem", problem=error.problem.to_json()) from None
+            mapping = ImportMapping.from_run(run)
+            mapping.declared_labels = remote_tasks.list_declared_labels(
+                project.form, project.controls
+            )
+            mapping.key_prefix = remote_tasks.build_key_prefix(connection.remote_project)
+            imports.start_check(run=run, mapping=mapping)
+            _update(connection, state=State.MAPPING, import_run=run, title=project.title[:200])
+
+
+def _write_tasks(connection: LabelStudioConnection, client: Client, file: IO[bytes]) -> None:
+    """Write all tasks as an export with details of the annotators."""
+    users: dict[int, Any] | None = None
+    n_tasks = 0
+    for task in client.iter_tasks(connection.remote_project):
+        if users is None:
+            users = client.list_users()
+        expanded = remote_tasks.expand_raters(remote_tasks.remove_written(task), users)
+        row = {name: expanded[name] for name in TASK_FIELDS if name in expanded}
+        file.write(b",\n" if n_tasks else b"[")
+        file.write(json.dumps(row, ensure_ascii=True).encode())
+        n_tasks += 1
+        if file.tell() > settings.IMPORT_MAX_BYTES:
+            raise LabelStudioError("too_large")
+    if not n_tasks:
+        raise LabelStudioError("no_tasks")
+    file.write(b"]")
+    file.seek(0)
+
+
+def _activate_if_confirmed(connection: LabelStudioConnection) -> bool:
+    """Take over the lead's decisions once the import is done; return whether it is."""
+    run = connection.import_run
+    if run is None:
+        raise LabelStudioError("import_gone")
+    if run.state == ImportRun.State.FAILED:
+        raise LabelStudioError("import_failed")
+    if run.state != ImportRun.State.DONE:
+        return False
+    mapping = ImportMapping.from_run(run)
+    if not mapping.use_file_questions and run.question is not None:
+        mapping.question_id = run.question.pk
+    _update(connection, state=State.ACTIVE, mapping=mapping.to_json())
+    return True
+
+
+# --- then
+
+
+def _read_changes(connection: LabelStudioConnection, client: Client, deadline: float) -> bool:
+    """Read the tasks that have changed; return False if the time was not enough."""
+    while True:
+        page = client.list_tasks(
+            connection.remote_project, after=connection.read_task, since=connection.read_since
+        )
+        started = connection.read_started_at or client.time_there
+        columns: Fields = {"read_started_at": started}
+        if page.is_last:
+            columns = {"read_started_at": None, "read_task": 0, "read_since": started - OVERLAP}
+            if connection.read_since is None:
+                columns["compared_at"] = timezone.now()
+        else:
+            columns["read_task"] = page.tasks[-1]["id"]
+        ids = {task["id"] for task in page.tasks}
+        missing = _list_missing(connection, page).filter(task__in=ids)
+        deleted_objects = _select_deleted(client, missing, ids)
+        record_tasks(
+            connection, page.tasks, deleted=deleted_objects, list_users=client.list_users, **columns
+        )
+        if page.is_last:
+            return True
+        if time.monotonic() > deadline:
+            return False
+
+
+def _compare_all(connection: LabelStudioConnection, client: Client, deadline: float) -> bool:
+    """Compare all IDs if it is time for it; return False if the time was not enough."""
+    if connection.compared_task is None:
+        if not _is_comparison_due(connection):
+            return True
+        _update(connection, compared_task=0)
+    while connection.compared_task is not None:
+        if time.monotonic() > deadline:
+            return False
+        after = connection.compared_task
+        page = client.list_tasks(connection.remote_project, after=after)
+        missing = _list_missing(connection, page).filter(task__gt=after)
+        last_id = None if page.is_last else page.tasks[-1]["id"]
+        if last_id is not None:
+            missing = missing.filter(task__lte=last_id)
+        # Where very many tasks are gone, the comparison continues after some of them.
+        tasks = missing.order_by("task").values_list("task", flat=True).distinct()
+        if len(first_tasks := list(tasks[: MAX_MISSING_TASKS + 1])) > MAX_MISSING_TASKS:
+            last_id = first_tasks[-2]
+            missing = missing.filter(task__lte=last_id)
+        present = [task for task in page.tasks if last_id is None or task["id"] <= last_id]
+        deleted_objects = _select_deleted(client, missing, {task["id"] for task in present})
+        columns: Fields = {"compared_task": last_id}
+        if last_id is None:
+            columns["compared_at"] = timezone.now()
+        record_tasks(
+            connection, present, deleted=deleted_objects, list_users=client.list_users, **columns
+        )
+    return True
+
+
+def _is_comparison_due(connection: LabelStudioConnection) -> bool:
+    """Return whether no comparison has finished since the last night began."""
+    if connection.compared_at is None:
+        return True
+    now = timezone.now().astimezone(ZoneInfo(connection.project.time_zone))
+    night = now.replace(hour=COMPARISON_HOUR, minute=0, second=0, microsecond=0)
+    if night > now:
+        night -= datetime.timedelta(days=1)
+    return connection.compared_at < night
+
+
+def _list_missing(connection: LabelStudioConnection, page: TaskPage) -> QuerySet[LabelStudioObject]:
+    """Return the known tasks, annotations and predictions that the page does not have."""
+    rows = LabelStudioObject.objects.filter(
+        connection=connection, kind__in=(Kind.TASK, Kind.ANNOTATION, Kind.PREDICTION)
+    )
+    for kind, ids in (
+        (Kind.TASK, [task["id"] for task in page.tasks]),
+        (Kind.ANNOTATION, [row["id"] for task in page.tasks for row in task["annotations"]]),
+        (Kind.PREDICTION, [row["id"] for task in page.tasks for row in task["predictions"]]),
+    ):
+        rows = rows.exclude(kind=kind, remote_id__in=ids)
+    return rows
+
+
+def _select_deleted(
+    client: Client, missing: QuerySet[LabelStudioObject], present_tasks: set[int]
+) -> list[LabelStudioObject]:
+    """Return those that are gone there, each looked up by its ID; those of a gone task with it."""
+    has_task = dict.fromkeys(present_tasks, True)
+    deleted_objects = []
+    for row in missing.select_related("rater").order_by("task", "pk"):
+        if row.kind == Kind.TASK or row.task not in has_task:
+            has_task[row.task] = row.task in present_tasks or client.has_object("task", row.task)
+        if not has_task[row.task] or (
+            row.kind != Kind.TASK and not client.has_object(row.kind, row.remote_id)
+        ):
+            deleted_objects.append(row)
+    return deleted_objects

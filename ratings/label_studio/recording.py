@@ -1,0 +1,362 @@
+"""Record what has changed in tasks of Label Studio, by the pipeline of imports.
+
+One transaction has the ratings, the IDs there and the cursor, so that a pull that was killed, or
+that reads tasks again, changes nothing. What has not changed there is not recorded again, so that a
+correction here stays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from core.db import bulk
+from core.jobs.lease import get_leased_rows, update_leased_row
+from projects.models import Question
+from projects.services.raters import pseudonyms
+from ratings.imports.mapping import matching
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.readers.tools.base import Fields
+from ratings.imports.records import Record
+from ratings.imports.staging.database import StagingDatabase
+from ratings.imports.staging.queries import StagedRows
+from ratings.imports.validation.file_validation import validate_file
+from ratings.imports.writing.items import ImportStopped
+from ratings.imports.writing.staged_rows import RatingGroup, RatingWriter, iter_batches
+from ratings.models import NO_CODE, ImportRun, LabelStudioConnection, LabelStudioObject, Revision
+from ratings.services.judgement import Judgement
+from ratings.services.record import record_ratings
+
+from . import remote_tasks
+from .errors import LabelStudioError
+from .remote_tasks import RecordsReader, RemoteAnswers, RemoteTask
+
+Kind = LabelStudioObject.Kind
+ObjectKey = tuple[str, int]  # kind and ID there
+ItemAndRater = tuple[int, int]  # ids here
+
+# Comment of a rating that is withdrawn because its annotation is gone or answers less.
+REASON_DELETED = "deleted in Label Studio"
+BATCH_SIZE = 500
+LEASE_SECONDS = 45  # longer than one request takes
+
+
+def record_tasks(
+    connection: LabelStudioConnection,
+    tasks: Sequence[Fields],
+    *,
+    deleted: Sequence[LabelStudioObject] = (),
+    list_users: Callable[[], Mapping[int, Fields]] = dict,
+    **columns: Any,
+) -> None:
+    """Record the tasks, withdraw the ratings of what is gone, and set the connection's columns.
+
+    ``tasks`` have all their annotations and predictions; ``deleted`` was deleted there. Raises
+    LabelStudioError, having changed nothing, if a task cannot be recorded, and LeaseLost.
+    """
+    recorder = _Recorder(connection, tasks, deleted, list_users)
+    with recorder.stage() as staged_rows, transaction.atomic():
+        update_leased_row(
+            connection,
+            get_leased_rows(connection),
+            leased_until=timezone.now() + datetime.timedelta(seconds=LEASE_SECONDS),
+            **columns,
+        )
+        counts = recorder.write(staged_rows)
+        if counts:
+            totals = {
+                name: connection.counts.get(name, 0) + counts.get(name, 0)
+                for name in (*connection.counts, *counts)
+            }
+            update_leased_row(connection, get_leased_rows(connection), counts=totals)
+
+
+def get_single_question(
+    mapping: ImportMapping, questions: Mapping[str, Question]
+) -> Question | None:
+    """Return the one question to which all answers belong, or None if they name theirs.
+
+    Raises LabelStudioError if the project does not have it any more.
+    """
+    if mapping.use_file_questions:
+        return None
+    for question in questions.values():
+        if question.pk == mapping.question_id:
+            return question
+    raise LabelStudioError("stopped", reason="question", value=mapping.question_key or "?")
+
+
+class _Recorder:
+    """Finds what has changed in some tasks, and records it."""
+
+    def __init__(
+        self,
+        connection: LabelStudioConnection,
+        tasks: Sequence[Fields],
+        deleted: Sequence[LabelStudioObject],
+        list_users: Callable[[], Mapping[int, Fields]],
+    ) -> None:
+        self.connection = connection
+        self.project = connection.project
+        self.by = connection.created_by
+        self.deleted = deleted
+        self.run = ImportRun(project=self.project, by=self.by, mapping=connection.mapping)
+        self.mapping = ImportMapping.from_run(self.run)
+        self.questions = {question.key: question for question in self.project.questions.all()}
+        self.question = get_single_question(self.mapping, self.questions)
+        rows = LabelStudioObject.objects.filter(
+            connection=connection, task__in=[task["id"] for task in tasks]
+        ).select_related("rater")
+        self.stored: dict[ObjectKey, LabelStudioObject] = {
+            (row.kind, row.remote_id): row for row in rows
+        }
+        self.users: dict[int, Fields] = {}
+        self.new_users: set[int] = set()
+        self.ignored_users: set[int] = set()
+        self._load_users(tasks, list_users)
+        self.tasks = [self._parse(task) for task in tasks if not self._is_ignored(task)]
+        self.changed_pairs = self._find_changed_pairs()
+
+    def _resolve_question(self, key: str) -> str | None:
+        """Return the project's key of a question there, or None if the project does not have it."""
+        single_key = self.question.key if self.question is not None else None
+        return remote_tasks.resolve_question(key, self.mapping, self.questions, single_key)
+
+    def _is_ignored(self, task: Fields) -> bool:
+        """Return whether the item of a task was deleted here for good."""
+        stored = self.stored.get((Kind.TASK, task["id"]))
+        return stored is not None and stored.item_id is None
+
+    # --- raters
+
+    def _load_users(
+        self, tasks: Sequence[Fields], list_users: Callable[[], Mapping[int, Fields]]
+    ) -> None:
+        """Load the rater of each annotator: that of earlier annotations, or one by e-mail."""
+        ids = {
+            user
+            for task in tasks
+            for row in task["annotations"]
+            if (user := remote_tasks.get_user(row))
+        }
+        stored = LabelStudioObject.objects.filter(
+            connection=self.connection, kind=Kind.USER, remote_id__in=ids
+        ).select_related("rater")
+        for row in stored:
+            if row.rater is None:
+                self.ignored_users.add(row.remote_id)  # deleted here for good
+            else:
+                self.users[row.remote_id] = {"id": row.remote_id, "email": row.rater.key}
+        self.new_users = ids - self.users.keys() - self.ignored_users
+        if not self.new_users:
+            return
+        details = list_users()
+        matches = matching.resolve_matches(self.project, self.mapping.members, by=self.by).raters
+        for user in self.new_users:
+            fields = details.get(user, {})
+            key = str(fields.get("email") or fields.get("username") or user).strip()
+            self.users[user] = {**fields, "id": user, "email": matches.get(key, key)}
+
+    def _parse(self, task: Fields) -> RemoteTask:
+        task = remote_tasks.remove_written(task)
+        annotations = []
+        for row in task["annotations"]:
+            stored = self.stored.get((Kind.ANNOTATION, row["id"]))
+            is_own = (Kind.WRITTEN_ANNOTATION, row["id"]) in self.stored
+            if is_own or remote_tasks.get_user(row) in self.ignored_users:
+                continue
+            rater = stored.rater if stored is not None else None
+            if rater is not None:  # also when its annotator was deleted there
+                user = {"id": remote_tasks.get_user(row), "email": rater.key}
+                annotations.append({**row, "completed_by": user})
+            else:
+                annotations.append(row)
+        expanded = remote_tasks.expand_raters({**task, "annotations": annotations}, self.users)
+        return remote_tasks.parse_task(expanded, self.mapping, self._resolve_question)
+
+    # --- what has changed
+
+    def _find_changed_pairs(self) -> set[tuple[int, str]]:
+        """Return (task, rater) of which any annotation is new, has changed or is gone."""
+        pairs = {(row.task, row.rater.key) for row in self.deleted if row.rater is not None}
+        for task in self.tasks:
+            for answers in task.answers:
+                stored = self.stored.get((answers.kind, answers.id))
+                if stored is not None and stored.digest == answers.digest:
+                    continue
+                pairs.add((task.id, answers.rater))
+                if stored is not None and stored.rater is not None:
+                    pairs.add((task.id, stored.rater.key))
+        return pairs
+
+    def _is_new_content(self, task: RemoteTask) -> bool:
+        stored = self.stored.get((Kind.TASK, task.id))
+        return stored is None or stored.digest != task.digest
+
+    def _iter_changed_answers(self) -> Iterator[tuple[RemoteTask, RemoteAnswers]]:
+        for task in self.tasks:
+            for answers in task.answers:
+                if (task.id, answers.rater) in self.changed_pairs:
+                    yield task, answers
+
+    def _build_records(self) -> list[Record]:
+        records: list[Record] = []
+        for task in self.tasks:
+            if self._is_new_content(task):
+                records += task.records
+        for _task, answers in self._iter_changed_answers():
+            records += answers.records
+        return records
+
+    @contextlib.contextmanager
+    def stage(self) -> Iterator[StagedRows | None]:
+        """Validate the records and yield the staged rows, or None if there are none.
+
+        Raises LabelStudioError for the first problem.
+        """
+        records = self._build_records()
+        if not records:
+            yield None
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            staging = StagingDatabase(Path(folder) / "rows", lambda: None)
+            with contextlib.closing(staging):
+                report = validate_file(
+                    RecordsReader(records),
+                    self.mapping,
+                    project=self.project,
+                    question=self.question,
+                    staging=staging,
+                    heartbeat=lambda: None,
+                    by=self.by,
+                )
+                if report.problems:
+                    raise LabelStudioError("problem", problem=report.problems.listed[0].to_json())
+                yield StagedRows(staging.db)
+
+    # --- writing
+
+    def write(self, staged_rows: StagedRows | None) -> dict[str, int]:
+        """Write the changes, in the caller's transaction; return numbers of ratings by outcome."""
+        counts: dict[str, int] = defaultdict(int)
+        ratings: list[RatingGroup] = []
+        if staged_rows is not None:
+            try:
+                ratings = self._write_staged_rows(staged_rows, counts)
+            except ImportStopped as error:
+                raise LabelStudioError("stopped", reason=error.kind, value=error.value) from None
+        item_ids = bulk.get_ids_by_key(
+            "projects_item", self.project.pk, [task.item for task in self.tasks]
+        )
+        keys = {answers.rater for _task, answers in self._iter_changed_answers()}
+        keys |= {str(self.users[user]["email"]) for user in self.new_users}
+        rater_ids = pseudonyms.get_rater_ids(self.project, keys)
+        answered: dict[ItemAndRater, set[int]] = defaultdict(set)
+        for group in ratings:
+            pair = (item_ids[group[0].item], rater_ids[group[0].rater])
+            answered[pair].add(self.questions[group[0].question].pk)
+        counts["withdrawn"] += self._withdraw_ratings(answered)
+        self._save_objects(item_ids, rater_ids)
+        return {name: count for name, count in counts.items() if count}
+
+    def _write_staged_rows(
+        self, staged_rows: StagedRows, counts: dict[str, int]
+    ) -> list[RatingGroup]:
+        """Write items, ratings and skips; return the groups of ratings."""
+        writer = RatingWriter(self.run, staged_rows)
+        for contents in staged_rows.iter_content(0, BATCH_SIZE):
+            writer.item_writer.write_items(contents)
+        known_pairs = {
+            (task.item, answers.rater)
+            for task, answers in self._iter_changed_answers()
+            if (answers.kind, answers.id) in self.stored
+        }
+        groups: list[RatingGroup] = []
+        for batch in iter_batches(staged_rows.iter_ratings(0), size=BATCH_SIZE):
+            # The earlier answers of a known annotation are in the history already.
+            current = [
+                self._select_current(group)
+                if (group[0].item, group[0].rater) in known_pairs
+                else group
+                for group in batch
+            ]
+            outcome = writer.write_ratings(current)
+            counts["created"] += outcome["created"]
+            counts["changed"] += outcome["changed"]
+            groups += batch
+        for skips in staged_rows.iter_skips(0, BATCH_SIZE):
+            writer.write_skips(skips)
+        return groups
+
+    def _select_current(self, group: RatingGroup) -> RatingGroup:
+        return group[-1:] if self.mapping.duplicate_policy == "last" else group[:1]
+
+    def _withdraw_ratings(self, answered: Mapping[ItemAndRater, set[int]]) -> int:
+        """Withdraw the ratings of changed pairs that no annotation has any more."""
+        questions = {question.pk: question for question in self.questions.values()}
+        judgements: dict[Question, list[Judgement]] = defaultdict(list)
+        previous: dict[ItemAndRater, set[int]] = defaultdict(set)
+        for row in (*self.stored.values(), *self.deleted):
+            if (
+                row.item_id is not None
+                and row.rater is not None
+                and (row.task, row.rater.key) in self.changed_pairs
+            ):
+                previous[row.item_id, row.rater.pk] |= set(row.questions)
+        for (item, rater), question_ids in previous.items():
+            for question in question_ids - answered.get((item, rater), set()):
+                if question in questions:
+                    judgements[questions[question]].append(
+                        Judgement(item, rater, NO_CODE, comment=REASON_DELETED)
+                    )
+        if not judgements:
+            return 0
+        return record_ratings(judgements, by=self.by, source=Revision.Source.IMPORT).withdrawn
+
+    def _save_objects(self, item_ids: Mapping[str, int], rater_ids: Mapping[str, int]) -> None:
+        """Save the IDs there with what has been recorded of them."""
+
+        def build_row(kind: str, remote_id: int, **columns: Any) -> LabelStudioObject:
+            return LabelStudioObject(
+                connection=self.connection, kind=kind, remote_id=remote_id, **columns
+            )
+
+        rows = [
+            build_row(
+                Kind.TASK, task.id, task=task.id, item_id=item_ids[task.item], digest=task.digest
+            )
+            for task in self.tasks
+            if self._is_new_content(task)
+        ]
+        for task, answers in self._iter_changed_answers():
+            rows.append(
+                build_row(
+                    answers.kind,
+                    answers.id,
+                    task=task.id,
+                    item_id=item_ids[task.item],
+                    rater_id=rater_ids.get(answers.rater),
+                    questions=[self.questions[key].pk for key in answers.questions],
+                    digest=answers.digest,
+                )
+            )
+        for user in self.new_users:
+            rater = rater_ids.get(str(self.users[user]["email"]))
+            if rater is not None:
+                rows.append(build_row(Kind.USER, user, rater_id=rater))
+        LabelStudioObject.objects.bulk_create(
+            rows,
+            batch_size=BATCH_SIZE,
+            update_conflicts=True,
+            unique_fields=["connection", "kind", "remote_id"],
+            update_fields=["task", "item", "rater", "questions", "digest"],
+        )
+        LabelStudioObject.objects.filter(pk__in=[row.pk for row in self.deleted]).delete()

@@ -1,0 +1,223 @@
+"""Tasks of Label Studio as records of an import, by the reader of its exports.
+
+Pure: no database, no requests. A pull reads each annotation by itself, so that it knows which of
+them has changed; the records are those that an import of the same tasks has.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from projects.services.question_validation import MAX_CATEGORIES
+from ratings.imports.mapping.import_mapping import ImportMapping
+from ratings.imports.readers.tables.cells import build_question_key
+from ratings.imports.readers.tools.base import Fields
+from ratings.imports.readers.tools.label_studio import LabelStudioSource
+from ratings.imports.records import (
+    GoldRecord,
+    ItemRecord,
+    RaterRecord,
+    RatingRecord,
+    Record,
+)
+from ratings.models import LabelStudioObject
+
+Kind = LabelStudioObject.Kind
+
+SOURCE_NAME = "label_studio"
+# Name of the model under which final labels are written as predictions, and the beginning of the
+# IDs of all parts of what Concord writes.
+WRITTEN_VERSION = "Concord"
+WRITTEN_PREFIX = "concord-"
+
+_SOURCE = LabelStudioSource()
+
+
+@dataclass(frozen=True)
+class RemoteAnswers:
+    """An annotation or prediction: its rater (a key, empty for none), records and question keys."""
+
+    kind: str
+    id: int
+    rater: str
+    user: int | None
+    records: tuple[Record, ...]
+    questions: tuple[str, ...]
+    digest: str
+
+
+@dataclass(frozen=True)
+class RemoteTask:
+    """A task: its item's key, the records of its content and gold answers, and its answers."""
+
+    id: int
+    item: str
+    records: tuple[Record, ...]
+    digest: str
+    answers: tuple[RemoteAnswers, ...]
+
+
+def build_key_prefix(remote_project: int) -> str:
+    """Return what stands before the task's ID in the key of an item."""
+    return f"ls:{remote_project}:"
+
+
+def list_declared_labels(form: str, controls: Mapping[str, Fields]) -> dict[str, list[str]]:
+    """Return {question key: labels} that a form offers, also those that nobody has given yet.
+
+    ``form`` is its XML, ``controls`` its description; controls whose answers are no labels are left
+    out.
+    """
+    declared = {}
+    for name, control in controls.items():
+        labels = control.get("labels")
+        if control.get("type") == "Rating":
+            tag = re.search(rf'<Rating\b[^>]*\bname="{re.escape(name)}"[^>]*', form)
+            most = re.search(r'\bmaxRating="([0-9]{1,2})"', tag[0]) if tag else None
+            labels = [str(number) for number in range(1, int(most[1] if most else 5) + 1)]
+        elif control.get("type") != "Choices" or not isinstance(labels, list):
+            continue
+        if 2 <= len(labels) <= MAX_CATEGORIES:
+            declared[build_question_key(name)] = [str(label) for label in labels]
+    return declared
+
+
+def resolve_question(
+    key: str, mapping: ImportMapping, project_keys: Collection[str], single_key: str | None
+) -> str | None:
+    """Return the project's key of a question there, or None if the project does not have it.
+
+    ``single_key``: that of the one question to which all answers belong, if there is one.
+    """
+    if single_key is not None:
+        return single_key if key in ("", single_key) else None
+    key = key or "label"
+    key = mapping.questions.get(key, key)
+    return key if key in project_keys else None
+
+
+def expand_raters(task: Fields, raters: Mapping[int, Fields]) -> Fields:
+    """Return the task with its annotators' details, as exports with details have them.
+
+    ``raters``: ID of a user -> details.
+    """
+    annotations = [
+        {**annotation, "completed_by": raters.get(get_user(annotation), annotation["completed_by"])}
+        if get_user(annotation)
+        else annotation
+        for annotation in task["annotations"]
+    ]
+    return {**task, "annotations": annotations}
+
+
+def get_user(annotation: Fields) -> int:
+    """Return the ID of the annotator, 0 where there is none."""
+    user = annotation.get("completed_by")
+    user = user.get("id") if isinstance(user, dict) else user
+    return user if isinstance(user, int) and not isinstance(user, bool) and user > 0 else 0
+
+
+def is_written_prediction(prediction: Fields) -> bool:
+    """Return whether Concord wrote a prediction."""
+    return prediction.get("model_version") == WRITTEN_VERSION
+
+
+def is_written_annotation(annotation: Fields) -> bool:
+    """Return whether Concord wrote an annotation.
+
+    One that a person made of such an annotation or prediction has a parent.
+    """
+    result = annotation.get("result")
+    return (
+        isinstance(result, list)
+        and bool(result)
+        and not (annotation.get("parent_prediction") or annotation.get("parent_annotation"))
+        and all(
+            isinstance(part, dict) and str(part.get("id")).startswith(WRITTEN_PREFIX)
+            for part in result
+        )
+    )
+
+
+def remove_written(task: Fields) -> Fields:
+    """Return the task without what Concord wrote, which is never read."""
+    return {
+        **task,
+        "annotations": [row for row in task["annotations"] if not is_written_annotation(row)],
+        "predictions": [row for row in task["predictions"] if not is_written_prediction(row)],
+    }
+
+
+def parse_task(
+    task: Fields, mapping: ImportMapping, resolve_question: Callable[[str], str | None]
+) -> RemoteTask:
+    """Return the records of a task whose annotators are expanded.
+
+    ``resolve_question`` maps the key of a question there to the project's; None: the project does
+    not have it, and its answers are left out.
+    """
+    line = task["id"]
+    content = {name: task.get(name) for name in ("id", "data", "meta")}
+    item_records = [
+        record
+        for record in _SOURCE.parse_record(line, content, mapping)
+        if isinstance(record, ItemRecord)
+    ]
+    item = item_records[0].key
+    answers, gold_records = [], []
+    for kind, name in ((Kind.ANNOTATION, "annotations"), (Kind.PREDICTION, "predictions")):
+        for row in task[name]:
+            records: list[Record] = []
+            questions: dict[str, None] = {}
+            for record in _SOURCE.parse_record(line, {"id": task["id"], name: [row]}, mapping):
+                if isinstance(record, RatingRecord | GoldRecord) and record.label is not None:
+                    question = resolve_question(record.question)
+                    if question is None:
+                        continue
+                    if isinstance(record, GoldRecord):
+                        gold_records.append(record)
+                        continue
+                    questions[question] = None
+                if isinstance(record, RatingRecord):
+                    # An empty comment: that of an earlier withdrawal must not stay.
+                    records.append(record._replace(comment=""))
+                elif isinstance(record, RaterRecord):
+                    records.append(record)
+            ratings = [record for record in records if isinstance(record, RatingRecord)]
+            rater = ratings[0].rater if ratings else ""
+            user = get_user(row) if kind == Kind.ANNOTATION else None
+            digest = _compute_digest(rater, ratings)
+            answers.append(
+                RemoteAnswers(
+                    kind, row["id"], rater, user, tuple(records), tuple(questions), digest
+                )
+            )
+    task_records: list[Record] = [*item_records, *gold_records]
+    return RemoteTask(
+        task["id"], item, tuple(task_records), _compute_digest(item, task_records), tuple(answers)
+    )
+
+
+def _compute_digest(name: str, records: Sequence[Record]) -> str:
+    text = repr((name, [tuple(record) for record in records]))
+    return hashlib.blake2b(text.encode(errors="replace"), digest_size=16).hexdigest()
+
+
+class RecordsReader:
+    """Gives records to the validation of imports (see `ratings.imports.readers.protocols`)."""
+
+    columns: Mapping[str, str] = _SOURCE.columns
+    bytes_read = 0
+
+    def __init__(self, records: list[Record]) -> None:
+        self.records = records
+
+    def iter_records(self) -> Iterator[Record]:
+        return iter(self.records)
+
+    def find_final_problem(self, _labels: Any, *, is_usable: bool) -> None:
+        return None

@@ -1,0 +1,234 @@
+"""Connect a project with Label Studio, change, pause and end the connection.
+
+Every change is in the audit log, with the host of the address alone.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import secrets
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import Http404
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+from django.utils.translation import gettext as _
+
+from core import security_log
+from core.encryption import encrypt_text
+from core.jobs.dispatch import start_task
+from core.jobs.lease import generate_lease
+from projects.models import Member, Project
+from projects.permissions import get_project
+from ratings.imports.readers.tools.base import Fields
+from ratings.models import LabelStudioConnection
+
+from .client import MAX_ID, Client
+from .errors import LabelStudioError, format_error
+
+State = LabelStudioConnection.State
+
+MAX_CONNECTIONS = 10  # of a project
+FORM_SECONDS = 10.0  # for which a person waits for Label Studio
+# Pause between a hint and the pull, so that many hints are one.
+HINT_INTERVAL = datetime.timedelta(seconds=5)
+# The address of a page of a project, as it is in the browser.
+PROJECT_PAGE = re.compile(r"(https?://.+?)/projects/([0-9]{1,18})(?:[/?#].*)?")
+
+
+class InvalidConnection(ValueError):
+    """A connection is not acceptable: ``fields`` maps names to what is wrong."""
+
+    def __init__(self, **fields: str) -> None:
+        super().__init__(str(fields))
+        self.fields = fields
+
+
+def list_connections(project: Project) -> QuerySet[LabelStudioConnection]:
+    return LabelStudioConnection.objects.filter(project=project).select_related("import_run")
+
+
+def get_connection(user: Any, project_id: int, connection_id: int) -> LabelStudioConnection:
+    """Return a connection that the user may manage, with its project and the user's role in it.
+
+    Raises Http404 or PermissionDenied.
+    """
+    project = get_project(user, project_id, role=Member.Role.LEAD)
+    connection = list_connections(project).filter(pk=connection_id).first()
+    if connection is None:
+        raise Http404(_("No such connection."))
+    connection.project = project
+    return connection
+
+
+def create_connection(
+    *, project: Project, address: str, remote_project: int | None, token: str, by: Any
+) -> LabelStudioConnection:
+    """Connect with a project of Label Studio; a worker then reads it as an import.
+
+    ``address`` may be that of a page of the project, which has its number. Raises
+    InvalidConnection, having stored nothing, if the token has no access to the project.
+    """
+    address, remote_project = split_address(address, remote_project)
+    if remote_project is None or not 0 < remote_project <= MAX_ID:
+        raise InvalidConnection(
+            remote_project=_("Enter the number of the project. It is in the address of its page.")
+        )
+    _validate_state(project, address, remote_project)
+    title = _test_access(address, remote_project, token)
+    with transaction.atomic():
+        Project.objects.select_for_update().get(pk=project.pk)
+        _validate_state(project, address, remote_project)
+        now = timezone.now()
+        connection = LabelStudioConnection.objects.create(
+            project=project,
+            address=address,
+            remote_project=remote_project,
+            title=title,
+            token=encrypt_text(token),
+            hint_secret=secrets.token_urlsafe(32),
+            next_at=now,
+            created_by=by,
+            created_at=now,
+        )
+        _log_change("connection_created", connection, by, after=_build_log_values(connection))
+        start_pull_on_commit(connection)
+    return connection
+
+
+def split_address(address: str, remote_project: int | None) -> tuple[str, int | None]:
+    """Return (address of the server, number of the project) of what a person entered."""
+    address = address.strip().rstrip("/")
+    if match := PROJECT_PAGE.fullmatch(address):
+        return match[1], remote_project or int(match[2])
+    return address, remote_project
+
+
+def _validate_state(project: Project, address: str, remote_project: int) -> None:
+    if project.archived_at is not None:
+        raise InvalidConnection(address=_("The project is archived."))
+    connections = list_connections(project)
+    if connections.filter(address=address, remote_project=remote_project).exists():
+        raise InvalidConnection(remote_project=_("This project is connected already."))
+    if connections.count() >= MAX_CONNECTIONS:
+        raise InvalidConnection(
+            address=_("You can have at most %(n)s connections. Disconnect one first.")
+            % {"n": MAX_CONNECTIONS}
+        )
+
+
+def _test_access(address: str, remote_project: int, token: str) -> str:
+    """Return the title of the project there. Raises InvalidConnection."""
+    if not token.isascii() or not token.isprintable() or not token:
+        raise InvalidConnection(token=_("Enter the token as Label Studio shows it."))
+    try:
+        client = Client(address, token, seconds=FORM_SECONDS)
+        return client.get_project(remote_project).title[:200]
+    except LabelStudioError as error:
+        field = {"token": "token", "forbidden": "token", "no_project": "remote_project"}.get(
+            error.kind, "address"
+        )
+        raise InvalidConnection(**{field: format_error(error.to_json())}) from None
+
+
+def change_connection(
+    *, connection: LabelStudioConnection, token: str, write_back: str, by: Any
+) -> None:
+    """Set a new token, unless it is empty, and what is written back. Raises InvalidConnection."""
+    if token:
+        _test_access(connection.address, connection.remote_project, token)
+    columns: Fields = {"token": encrypt_text(token)} if token else {}
+    if write_back != connection.write_back:
+        columns |= {"write_back": write_back, "written_since": None}
+    if columns:
+        _change_state(connection, by=by, next_at=timezone.now(), **columns)
+
+
+def pause_connection(*, connection: LabelStudioConnection, by: Any) -> None:
+    """Stop reading and writing; a worker that does so writes nothing more."""
+    if connection.state == State.ACTIVE:
+        _change_state(connection, by=by, state=State.PAUSED)
+
+
+def resume_connection(*, connection: LabelStudioConnection, by: Any) -> None:
+    """Read and write again, from where the connection was paused."""
+    if connection.state == State.PAUSED:
+        _change_state(connection, by=by, state=State.ACTIVE, error={}, failures=0)
+        request_pull(connection)
+
+
+def restart_connection(*, connection: LabelStudioConnection, by: Any) -> None:
+    """Read the project again for the lead's confirmation, where that import is gone or failed."""
+    if connection.state in (State.READING, State.MAPPING):
+        _change_state(connection, by=by, state=State.READING, import_run=None, error={}, failures=0)
+        request_pull(connection)
+
+
+@transaction.atomic
+def _change_state(connection: LabelStudioConnection, *, by: Any, **columns: Any) -> None:
+    """Set columns with another lease, so that a worker stops, and record the change."""
+    before = _build_log_values(connection)
+    columns |= {"lease": generate_lease(), "leased_until": None}
+    LabelStudioConnection.objects.filter(pk=connection.pk).update(**columns)
+    for name, value in columns.items():
+        setattr(connection, name, value)
+    after = _build_log_values(connection)
+    _log_change("connection_changed", connection, by, before=before, after=after)
+
+
+@transaction.atomic
+def delete_connection(*, connection: LabelStudioConnection, by: Any) -> None:
+    """End the connection; items and ratings stay."""
+    _log_change("connection_deleted", connection, by, before=_build_log_values(connection))
+    connection.delete()
+
+
+def request_pull(connection: LabelStudioConnection) -> None:
+    """Let a worker read the connection now."""
+    LabelStudioConnection.objects.filter(pk=connection.pk).update(next_at=timezone.now())
+    start_pull_on_commit(connection)
+
+
+def receive_hint(connection_id: int, secret: str) -> bool:
+    """Let a worker read the connection soon; return False if the secret is not that of one.
+
+    A hint has no other effect. All those within HINT_INTERVAL are one; a sweep then finds that the
+    connection is due.
+    """
+    connection = LabelStudioConnection.objects.filter(pk=connection_id).first()
+    if connection is None or not constant_time_compare(connection.hint_secret, secret):
+        return False
+    now = timezone.now()
+    waiting = LabelStudioConnection.objects.filter(
+        pk=connection.pk, state=State.ACTIVE, failures=0, next_at__gt=now + HINT_INTERVAL
+    )
+    waiting.update(next_at=now + HINT_INTERVAL)
+    return True
+
+
+def start_pull_on_commit(connection: LabelStudioConnection) -> None:
+    """Start the task that reads the connection, after the commit; a sweep does without it."""
+    connection_id = connection.pk
+    transaction.on_commit(
+        lambda: start_task("ratings.tasks.pull_connection", connection_id), robust=True
+    )
+
+
+def _build_log_values(connection: LabelStudioConnection) -> Fields:
+    return {"state": str(connection.state), "write_back": str(connection.write_back)}
+
+
+def _log_change(action: str, connection: LabelStudioConnection, by: Any, **fields: Any) -> None:
+    security_log.log_event(
+        action,
+        project_id=connection.project_id,
+        by=None if by is None else by.pk,
+        connection=connection.pk,
+        host=urlsplit(connection.address).hostname or "",
+        remote_project=connection.remote_project,
+        **fields,
+    )
