@@ -214,7 +214,7 @@ def test_statistics_count_missing_ratings(
     Item.objects.create(project=project, key="unrated")
     text = get_page_text(client_for(lead), f"/projects/{project.pk}/statistics/")
     assert "1 of 5 items have 3 ratings" in text
-    assert "ratings on 3 items with at least two" in text
+    assert "based on 3 items with at least two ratings" in text
     assert "use the 1 item with one rating only" in text
     assert "?ratings=0" in text
 
