@@ -59,7 +59,7 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
     """Return the page for status 400."""
     # Only our own exceptions have messages for users.
     own_message = str(exception) if type(exception) is BadRequest else ""
-    message = own_message or _("This request couldn't be read.")
+    message = own_message or _("Invalid request.")
     return render_error(request, 400, message, project=_find_project(request))
 
 
@@ -83,17 +83,15 @@ def _build_contact_hints(request: HttpRequest, project: Project) -> list[str]:
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Return the page for a failed CSRF check."""
-    message = _(
-        "This form has expired or was sent from another site. Reload the page and try again."
-    )
+    message = _("This form expired or came from another site. Reload the page and try again.")
     signed_in = request.user.is_authenticated
-    hints = [] if signed_in else [_("You're not signed in. Your session may have expired.")]
+    hints = [] if signed_in else [_("You're not signed in, or your session expired.")]
     return render_error(request, 403, message, hints)
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """Return the page for status 404."""
-    mistyped = _("Check the address. The page may have been renamed or deleted.")
+    mistyped = _("Check the address.")
     if project := _find_project(request):
         hint, list_url_name = (getattr(exception, name, "") for name in ("hint", "list_url_name"))
         hints = [hint] if hint else []
@@ -134,8 +132,8 @@ def _render_unavailable(request: HttpRequest) -> HttpResponse:
         # The database must not be queried here, so neither user nor preferences are known.
         with translation.override(translation.get_language_from_request(request)):
             text = _(
-                "The database isn't available. Your last change wasn't saved, but "
-                "earlier work is safe. Try again in a minute."
+                "The database isn't available and your last change wasn't saved. Try again in "
+                "a minute."
             )
             page = render_to_string("error.html", {"status": 503, "message": text})
         response = HttpResponse(page, status=503)

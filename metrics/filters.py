@@ -77,15 +77,11 @@ class RatingFilter:
             if name.startswith(ITEM_PREFIX) and (value := query.get(name) or "")
         )
         if len(attributes) > MAX_ATTRIBUTES:
-            raise BadRequest(
-                _("At most %(n)s attributes of items can be chosen at once.")
-                % {"n": MAX_ATTRIBUTES}
-            )
+            raise BadRequest(_("Choose at most %(n)s item attributes.") % {"n": MAX_ATTRIBUTES})
         for name, value in attributes:
             if not is_filterable_attribute(name) or len(value) > MAX_VALUE_LENGTH or "\0" in value:
                 raise BadRequest(
-                    _("Items cannot be chosen by “%(name)s”.")
-                    % {"name": f"{name[:40]}={value[:40]}"}
+                    _("“%(name)s” can't filter items.") % {"name": f"{name[:40]}={value[:40]}"}
                 )
         group, content_version, excluded_raters = (
             _parse_text(query, "group"),
@@ -239,7 +235,9 @@ def build_invalid_value_error(name: str, value: str, allowed: Any) -> BadRequest
         " …" if len(values) > MAX_LISTED_VALUES else ""
     )
     parameters = {"name": name, "value": value[:60], "allowed": listed or _("nothing yet")}
-    return BadRequest(_("“%(name)s” cannot be “%(value)s”; there is: %(allowed)s.") % parameters)
+    return BadRequest(
+        _("“%(value)s” isn't valid for “%(name)s”. Use one of %(allowed)s.") % parameters
+    )
 
 
 def _parse_text(query: QueryDict, name: str) -> str:
@@ -257,11 +255,9 @@ def _parse_excluded_raters(query: QueryDict) -> tuple[str, ...]:
         line = []
     keys = tuple(sorted({key.strip() for key in line} - {""}))
     if text and not keys:
-        raise BadRequest(_("“exclude” names raters by their keys, with commas between them."))
+        raise BadRequest(_("“exclude” takes rater IDs, separated by commas."))
     if len(keys) > MAX_EXCLUDED_RATERS:
-        raise BadRequest(
-            _("At most %(n)s raters can be left out at once.") % {"n": MAX_EXCLUDED_RATERS}
-        )
+        raise BadRequest(_("Exclude at most %(n)s raters.") % {"n": MAX_EXCLUDED_RATERS})
     return keys
 
 
@@ -300,5 +296,5 @@ def _parse_date(query: QueryDict, name: str) -> datetime.date | None:
     try:
         return datetime.date.fromisoformat(text) if text else None
     except ValueError:
-        problem = _("“%(name)s” must be a day, written like 2026-03-02; not “%(text)s”.")
+        problem = _("“%(name)s” must be a date like 2026-03-02, not “%(text)s”.")
         raise BadRequest(problem % {"name": name, "text": text[:40]}) from None

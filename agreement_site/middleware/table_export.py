@@ -40,7 +40,7 @@ def _build_csv_response(
     request: HttpRequest, name: str, table: tables.Table | None
 ) -> HttpResponse:
     if table is None:
-        message = _("This table doesn't exist or is empty.")
+        message = _("This table is empty or doesn't exist.")
         return HttpResponseNotFound(f"{message}\n", content_type="text/plain; charset=utf-8")
     rows = table.build_rows()
     security_log.log_event("export", exported=f"table {name}", kind="csv")

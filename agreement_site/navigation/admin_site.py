@@ -18,11 +18,11 @@ PRIMARY_MODEL_NAMES = {
 }
 # Display names of apps whose own names mean nothing to staff.
 APP_NAMES = {
-    "agreement_site": gettext_lazy("What was done"),
+    "agreement_site": gettext_lazy("Activity"),
     "mfa": gettext_lazy("Second factors"),
     "quality": gettext_lazy("Labels, gold answers and alerts"),
     "ratings": gettext_lazy("Ratings"),
-    "projects": gettext_lazy("What projects consist of"),
+    "projects": gettext_lazy("Project contents"),
     "socialaccount": gettext_lazy("Other ways to sign in"),
     "usersessions": gettext_lazy("Sessions"),
 }
@@ -33,7 +33,7 @@ class ConcordAdminSite(admin.AdminSite):
     """Django's admin site with our own order and names on the index."""
 
     site_header = site_title = gettext_lazy("Concord: administration")
-    index_title = gettext_lazy("What the pages of projects do not offer")
+    index_title = gettext_lazy("Administration beyond the project pages")
 
     def get_app_list(
         self, request: HttpRequest, app_label: str | None = None

@@ -43,9 +43,9 @@ def search_page(request: HttpRequest) -> HttpResponse:
     project_text = request.GET.get("project", "")
     project_id = parse_id(project_text)
     if len(text) > search.MAX_QUERY_LENGTH:
-        raise BadRequest(_("Search for a shorter text."))
+        raise BadRequest(_("Use a shorter search."))
     if project_text and project_id is None:
-        raise BadRequest(_("project is the number of a project."))
+        raise BadRequest(_("project must be a project number."))
     project = None if project_id is None else get_project(request.user, project_id)
     context: dict[str, Any] = {
         "text": text,

@@ -95,11 +95,9 @@ def list_problems(status: dict[str, Any]) -> list[str]:
         sentences.append(_("The broker responds but rejects writes"))
     last_sweep = min(status["workers"].values(), default=None)
     if last_sweep is None:
-        sentences.append(_("No worker has checked for work in the last hour"))
+        sentences.append(_("No worker active in the last hour"))
     elif last_sweep > heartbeat.LATE_SECONDS:
-        sentences.append(
-            _("No worker has checked for work for %(seconds)d s") % {"seconds": round(last_sweep)}
-        )
+        sentences.append(_("No worker active for %(seconds)d s") % {"seconds": round(last_sweep)})
     oldest = status["oldest_uncounted_seconds"]
     if oldest is not None and oldest > heartbeat.LATE_SECONDS:
         template = _("A rating has been uncounted for %(seconds)d s")

@@ -60,16 +60,16 @@ def _iter_rows(status: Mapping[str, Any], now: datetime.datetime) -> Iterator[tu
     yield _("Count audit"), _describe_audit(status["audit"], now)
     broker = {
         "answers": _("responding"),
-        "none": _("none (workers check for work on their own, a little later)"),
+        "none": _("none (workers find work themselves, a little later)"),
     }
     yield _("Broker"), broker.get(status["broker"], status["broker"])
     yield _("Free disk space"), filesizeformat(status["disk_free_bytes"])
     for name, seconds in status["workers"].items():
         moment = _format_past_time(now, seconds)
-        text = _("checked for work %(moment)s") % {"moment": moment}
+        text = _("active %(moment)s") % {"moment": moment}
         yield f"{_('Worker')} {name}", mark_safe(text)  # noqa: S308 (a translation and a time)
     if not status["workers"]:
-        yield _("Worker"), _("none has checked for work in the last hour")
+        yield _("Worker"), _("none active in the last hour")
 
 
 def _describe_uncounted(status: Mapping[str, Any], now: datetime.datetime) -> str:

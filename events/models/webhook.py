@@ -23,7 +23,7 @@ class Webhook(Leased):
 
     class PauseReason(models.TextChoices):
         PERSON = "person", _("paused")
-        GONE = "gone", _("paused: the address answered that it is gone (410)")
+        GONE = "gone", _("paused: the address is gone (410)")
         FAILING = "failing", _("paused: it failed for five days")
 
     class Format(models.TextChoices):

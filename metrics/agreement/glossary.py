@@ -17,20 +17,20 @@ MEAN_TEXTS: dict[str, tuple[str, str]] = {
     "mean_pairwise_kappa": (
         _("Mean pairwise kappa"),
         _(
-            "The plain mean of Cohen’s kappas of all pairs: a pair with one shared item counts as "
+            "The mean of Cohen’s kappas of all pairs: a pair with one shared item counts as "
             "much as one with a thousand."
         ),
     ),
     "mean_pairwise_kappa_by_items": (
         _("Mean pairwise kappa by shared items"),
         _(
-            "The mean of Cohen’s kappas of all pairs, weighted by the items that both rated. It "
-            "describes these raters; Fleiss’ kappa describes any raters."
+            "The mean of Cohen’s kappas of all pairs, weighted by shared items. It describes "
+            "these raters; Fleiss’ kappa describes any raters."
         ),
     ),
     "mean_difference": (
         _("Mean difference"),
-        _("How much higher the first of two raters answers, on average."),
+        _("How much higher the first rater answers than the second, on average."),
     ),
 }
 # Labels of forms of coefficients that have a name of their own.
@@ -44,62 +44,62 @@ TERMS: dict[str, tuple[str, str]] = {
     "interval": (
         _("95% interval"),
         _(
-            "In brackets: the range that contained the true value in 97 of 100 simulated studies, "
-            "and in 90 where items are few and a category is rare. If the intervals of two values "
+            "In brackets: the range that contained the true value in 97 of 100 simulated "
+            "studies, and in 90 if items are few and a category is rare. If two intervals "
             "overlap a lot, the values may be the same."
         ),
     ),
     "band": (
         _("Label"),
         _(
-            "A conventional name for a range of values; each project chooses a scheme. Labels made "
-            "for kappa fit other coefficients only roughly, and none fits every purpose."
+            "A conventional name for a range of values, by the project’s scheme. Labels for "
+            "kappa fit other coefficients only roughly, and none fits every purpose."
         ),
     ),
     "bar": (
         _("Target"),
         _(
-            "What this project wants to reach, such as 0.667 or 0.8 (Krippendorff) or 0.75 "
-            "(Fleiss). It counts as reached when the whole interval lies above it."
+            "The value this project aims for, such as 0.667 or 0.8 (Krippendorff) or 0.75 "
+            "(Fleiss). It is reached when the whole interval is above it."
         ),
     ),
     "observed": (
         _("Observed"),
-        _("The share of pairs of ratings that agree; with weights, near misses count in part."),
+        _("The share of rating pairs that agree; with weights, near misses get partial credit."),
     ),
     "expected": (
         _("By chance"),
         _(
-            "The agreement that raters would reach without looking at the items. Coefficients "
+            "The agreement raters would reach without looking at the items. Coefficients "
             "define it differently: kappa = (observed - chance) / (1 - chance)."
         ),
     ),
     "rests_on": (
         _("Based on"),
         _(
-            "The number of items or pairs of raters behind the value. An item with a single rating "
-            "has nothing to compare."
+            "The number of items or rater pairs behind the value. An item with one rating has "
+            "nothing to compare."
         ),
     ),
     "weights": (
         _("Weights"),
         _(
-            "How much two different answers still agree: none (not at all), linear (less with each "
-            "step), quadratic (near misses cost little), or custom."
+            "How far two different answers still agree: none (not at all), linear (less with "
+            "each step), quadratic (near misses cost little), or custom."
         ),
     ),
     "p": (
         _("p"),
         _(
-            "The probability of such a difference if there were none. A small p means that the "
-            "difference is hardly chance, not that it is large."
+            "The probability of a difference this large if there were none. A small p means "
+            "that the difference is hardly chance, not that it is large."
         ),
     ),
     "policies": (
         _("Missing ratings"),
         _(
-            "What to do with items that not everybody rated: take what there is, count each item "
-            "once, drop incomplete items, or take only items with two ratings."
+            "How to treat items that not everybody rated: use all ratings, count each item "
+            "once, drop incomplete items, or use only items with two ratings."
         ),
     ),
     "scores": (
@@ -113,22 +113,22 @@ TERMS: dict[str, tuple[str, str]] = {
     "trend": (
         _("Trend"),
         _(
-            "The coefficient of the items of each period; dashed, of all items until then. An item "
+            "The coefficient of the items of each period; dashed: of all items so far. An item "
             "belongs to the day of its second rating by the raters shown."
         ),
     ),
     "pairs": (
         _("Rater pairs"),
         _(
-            "Cohen’s kappa of every two raters on the items that both rated. Outlined: uncertain, "
+            "Cohen’s kappa of each pair of raters on their shared items. Outlined: uncertain, "
             "based on few items."
         ),
     ),
     "confusions": (
         _("Most confused answers"),
         _(
-            "Of all pairs of ratings of an item that differ, the share between two categories. "
-            "Frequent categories are confused more often by chance alone."
+            "The share of differing rating pairs that is between two categories. Frequent "
+            "categories are confused more often by chance alone."
         ),
     ),
     "sensitivity": (
@@ -140,13 +140,13 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "groups": (
         _("People and models"),
-        _("The same coefficient among people, among models, and between the two."),
+        _("The same coefficient among people, among models, and between both."),
     ),
     "impact": (
         _("Impact"),
         _(
-            "The number of ratings times the distance of the rater’s kappa below the median: how "
-            "many ratings would have to be better, and by how much."
+            "The number of ratings times the gap between the rater’s kappa and the median: how "
+            "many ratings need to improve, and by how much."
         ),
     ),
     "seconds": (_("Seconds per item"), _("The median time of a rater’s newest timed ratings.")),

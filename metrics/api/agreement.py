@@ -322,5 +322,5 @@ def get_rater(project: Project, key: str) -> Rater:
     if "\x00" not in key:
         rater = Rater.objects.filter(project=project, key=key).first()
     if rater is None:
-        raise Http404(_("No such rater."))
+        raise Http404(_("Rater not found."))
     return rater

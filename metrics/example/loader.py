@@ -130,8 +130,7 @@ def _load_fleiss(owner: Any) -> Project:
         by=owner,
         name=FLEISS_PROJECT,
         description=_(
-            "30 patients, 6 diagnoses each; "
-            "the example of the paper that introduced Fleiss' kappa (0.430)."
+            "30 patients, 6 diagnoses each, from the paper that introduced Fleiss' kappa (0.430)."
         ),
         overlap=6,
         questions=[question],
@@ -210,8 +209,7 @@ def _load_translations(owner: Any) -> Project:
         by=owner,
         name=TRANSLATIONS_PROJECT,
         description=_(
-            "A simulated project with a story: eight people and a model rate 1,200 "
-            "translations over ten weeks."
+            "A simulated project: eight people and a model rate 1,200 translations over ten weeks."
         ),
         guidelines=GUIDELINES,
         questions=[question],
@@ -258,7 +256,7 @@ def _set_gold(
     project: Project, owner: Any, items: Sequence[Item], simulated: simulation.Simulation
 ) -> None:
     """Set the gold answers of the simulation."""
-    explanation = _("The error that the simulation put into the translation.")
+    explanation = _("The error the simulation put into the translation.")
     answers = [
         gold.NewGoldAnswer(items[index].pk, [category], explanation)
         for index, category in simulated.list_gold_answers()

@@ -150,8 +150,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: two raters, five items",
         _(
-            "Two raters put five items in two categories. Cohen’s kappa is 0.615, as printed; "
-            "with five items its interval says how little that is worth."
+            "Two raters put five items in two categories. Cohen’s kappa is 0.615, as "
+            "published, but its interval on five items is wide."
         ),
         _("Which category?"),
         ("1", "2"),
@@ -160,8 +160,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: weighted kappa, five items",
         _(
-            "Two raters, three grades, quadratic weights: 9/14 = 0.643. The table that is printed "
-            "with it has six entries for five items; with it one would get 0.647."
+            "Two raters, three grades, quadratic weights: 9/14 = 0.643. The published table "
+            "has six entries for five items and would give 0.647."
         ),
         _("Which grade?"),
         ("1", "2", "3"),
@@ -171,7 +171,7 @@ WORKED_EXAMPLES = (
     ),
     WorkedExample(
         "Worked: ten labels, from code",
-        _("Two annotators label ten items with 0 or 1. The program prints kappa 0.400."),
+        _("Two annotators label ten items with 0 or 1. Kappa is 0.400."),
         _("Which label?"),
         ("0", "1"),
         _parse_answers("0000111111", "0100101110"),
@@ -179,8 +179,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: ten labels, a case study",
         _(
-            "Kappa is 0.4. Printed is 0.2, from a table that was counted wrongly: of these answers "
-            "seven of ten agree, not six."
+            "Kappa is 0.4. The published 0.2 comes from a miscounted table: seven of ten "
+            "answers agree, not six."
         ),
         _("Which label?"),
         ("1", "0"),
@@ -189,8 +189,9 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: four grades, own weights",
         _(
-            "80 cases in four grades; a grade more or less counts half. Under these weights kappa "
-            "is 0.64, without weights 0.51 and with quadratic ones 0.77: say which you use."
+            "80 cases in four grades. Kappa is 0.64 with weights that count one grade apart as "
+            "half, 0.51 without weights and 0.77 with quadratic ones: always report the "
+            "weights."
         ),
         _("How severe is it?"),
         GRADES,
@@ -202,9 +203,9 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: four grades, scored by gold",
         _(
-            "The same 80 cases. The score of each grade is the mean gold severity of its items. "
-            "On these scores kappa with quadratic weights is Lin’s concordance, 0.721, and not "
-            "ICC(A,1), as is printed: that is 0.724, nearly the same."
+            "The same 80 cases, scored by the mean gold severity of each grade. With quadratic "
+            "weights on these scores, kappa is Lin’s concordance, 0.721, not ICC(A,1) as "
+            "published: that is 0.724."
         ),
         _("How severe is it?"),
         GRADES,
@@ -216,8 +217,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: ten critics, one painting",
         _(
-            "Seven of ten critics say Impressionist: 24 of 45 pairs agree. One painting cannot "
-            "tell agreement from chance: Fleiss’ kappa is -0.11, and there is no interval."
+            "Seven of ten critics choose Impressionist: 24 of 45 pairs agree. One painting "
+            "cannot tell agreement from chance: Fleiss’ kappa is -0.11, without an interval."
         ),
         _("Which style?"),
         ("Baroque", "Impressionist", "Modern"),
@@ -226,9 +227,9 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: two nurses, 5 mmHg apart",
         _(
-            "One nurse always reads 5 more. They never agree exactly, yet ICC(A,1) is 0.98: 5 is "
-            "little beside the differences of patients. Consistency, ICC(C,1), is 1. That every "
-            "index of agreement must be low here is not true."
+            "One nurse always reads 5 more. They never agree exactly, yet ICC(A,1) is 0.98, "
+            "because 5 is small compared with the differences between patients. ICC(C,1) is 1. "
+            "So agreement indices need not be low here."
         ),
         _("Which blood pressure?"),
         _NURSE_LABELS,
@@ -289,7 +290,7 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: partial credit lowers kappa",
         _(
-            "80 cases in three grades. Whoever differs, differs by two grades, so partial credit "
+            "80 cases in three grades. Disagreements are two grades apart, so partial credit "
             "rewards chance alone: kappa is 0.62 without weights, 0.47 with linear and 0.33 with "
             "quadratic ones."
         ),

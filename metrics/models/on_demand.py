@@ -65,7 +65,7 @@ class FilteredResult(OnDemandResult):
         RATER = "rater", _("rater")
         PAIR = "pair", _("pair")
         COEFFICIENTS = "coefficients", _("every coefficient")
-        ITEM_ORDER = "item_order", _("order of the items")
+        ITEM_ORDER = "item_order", _("item order")
 
     question = models.ForeignKey(
         Question, models.CASCADE, related_name="filtered_results", db_index=False

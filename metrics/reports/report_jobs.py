@@ -32,7 +32,7 @@ def get_or_request_report(
     """
     now = timezone.now()
     if as_of is not None and as_of > now:
-        raise ReportDateInFuture(_("This moment is yet to come."))
+        raise ReportDateInFuture(_("This time is in the future."))
     row, _is_new = REPORT_JOB.get_or_start(
         question=question, as_of=as_of or now, defaults={"created_by": by}
     )

@@ -85,9 +85,9 @@ def list_saved_views(project: Any) -> list[SavedView]:
 def create_saved_view(*, project: Project, page: str, name: str, query: str, by: Any) -> SavedView:
     """Save a view. Raises InvalidSavedView."""
     if page not in QUERY_PARAMETERS:
-        raise InvalidSavedView(name=_("This page cannot be kept under a name."))
+        raise InvalidSavedView(name=_("This page can't be saved as a view."))
     if len(query) > MAX_QUERY_LENGTH or has_control_character(query):
-        raise InvalidSavedView(name=_("This view says too much to be kept: choose less."))
+        raise InvalidSavedView(name=_("This view has too many filters to save."))
     try:
         RatingFilter.from_query(QueryDict(query if page == ViewPage.DASHBOARD else ""))
     except BadRequest as problem:
@@ -95,7 +95,7 @@ def create_saved_view(*, project: Project, page: str, name: str, query: str, by:
     Project.objects.select_for_update().get(pk=project.pk)
     if SavedView.objects.filter(project=project).count() >= MAX_VIEWS:
         raise InvalidSavedView(
-            name=_("A project has at most %(n)s views: delete one first.") % {"n": MAX_VIEWS}
+            name=_("A project can have at most %(n)s views. Delete one first.") % {"n": MAX_VIEWS}
         )
     name = _validate_name(project, name)
     view = SavedView.objects.create(
@@ -133,10 +133,10 @@ def _validate_name(project: Project, name: str, *, exclude_id: int | None = None
     name = name.strip()
     if not name or len(name) > MAX_NAME_LENGTH or has_control_character(name):
         raise InvalidSavedView(
-            name=_("A name of 1 to %(n)s signs is needed.") % {"n": MAX_NAME_LENGTH}
+            name=_("Enter a name of 1 to %(n)s characters.") % {"n": MAX_NAME_LENGTH}
         )
     if SavedView.objects.filter(project=project, name=name).exclude(pk=exclude_id or 0).exists():
-        raise InvalidSavedView(name=_("There is a view of this name already."))
+        raise InvalidSavedView(name=_("A view with this name already exists."))
     return name
 
 
@@ -154,26 +154,22 @@ def create_share_link(
     InvalidSavedView.
     """
     if not settings.SHARE_LINKS:
-        raise InvalidSavedView(until=_("This site allows no links to views: SHARE_LINKS is off."))
+        raise InvalidSavedView(until=_("Links to views are turned off on this site (SHARE_LINKS)."))
     if view.page not in SHAREABLE_PAGES:
         raise InvalidSavedView(
-            until=_(
-                "A list of items tells what others answered: who still rates must not see it. It "
-                "has no link."
-            )
+            until=_("Item lists can't be shared because they show the answers of others.")
         )
     if not shows_names and QueryDict(view.query).get("search"):
         raise InvalidSavedView(
             until=_(
-                "This view searches for raters, which shows their names: save it without a search, "
-                "or show the names."
+                "This view searches rater names. Save it without the search, or show the names."
             )
         )
     zone = ZoneInfo(view.project.time_zone)
     today = timezone.localdate(timezone=zone)
     if not today <= until <= today + datetime.timedelta(days=MAX_LINK_DAYS):
         raise InvalidSavedView(
-            until=_("A day from today to %(n)s days ahead is needed.") % {"n": MAX_LINK_DAYS}
+            until=_("Choose a date from today to %(n)s days ahead.") % {"n": MAX_LINK_DAYS}
         )
     ends = datetime.datetime.combine(until + datetime.timedelta(days=1), datetime.time.min, zone)
     secret = secrets.token_urlsafe(32)

@@ -142,7 +142,7 @@ def band_badge(estimate: Estimate | None, scheme: str) -> SafeString:
     if bands.is_inconclusive(
         estimate.get("n_items"), estimate.get("low"), estimate.get("high"), scheme
     ):
-        return span(_("too early to say"), "muted small")
+        return span(_("not enough data yet"), "muted small")
     all_bands = bands.get_bands(scheme)
     step = round(all_bands.index(band) / (len(all_bands) - 1) * BAND_STEPS)
     return span(display_names.get_band_name(band), f"band band--{step}")

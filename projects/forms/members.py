@@ -72,9 +72,7 @@ class TokenForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         user: Any = self.request.user
         if not user.has_usable_password() and not _has_recent_login(self.request):
-            raise forms.ValidationError(
-                _("You signed in too long ago. Sign out, sign in again and retry.")
-            )
+            raise forms.ValidationError(_("Your sign-in is too old. Sign in again and retry."))
         unrevoked = ApiToken.objects.filter(user=user.pk, revoked_at=None)
         if unrevoked.exclude(expires_at__lte=timezone.now()).count() >= MAX_TOKENS:
             message = _("You have %(most)s tokens, the maximum. Revoke one first.")
@@ -129,7 +127,7 @@ class InviteForm(forms.Form):
         max_length=MAX_INVITATIONS * 160,
         widget=forms.Textarea({"rows": 5}),
         help_text=_(
-            "Each person gets an invitation link. People from your other projects join immediately."
+            "Each person gets an invitation link. People in your other projects join immediately."
         ),
     )
     role = forms.ChoiceField(
@@ -178,13 +176,13 @@ class RaterForm(forms.Form):
         label=_("Prompt version"),
         max_length=MAX_VERSION_LENGTH,
         required=False,
-        help_text=_("Only for models. A new version becomes a new rater with its own trends."),
+        help_text=_("For models only. A new version becomes a new rater."),
     )
     group = forms.CharField(
         label=_("Group"),
         max_length=MAX_GROUP_LENGTH,
         required=False,
-        help_text=_("A team or vendor. You can filter statistics by group."),
+        help_text=_("A team or vendor, to filter by."),
     )
     user = forms.TypedChoiceField(
         label=_("Linked account"), coerce=int, empty_value=None, required=False

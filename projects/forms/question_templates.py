@@ -57,10 +57,7 @@ QUESTION_TEMPLATES = {
         scale=Scale.ORDINAL,
         labels=(_("negative"), _("neutral"), _("positive")),
         guideline_lines=(
-            _(
-                "Rate the tone of the words, not the topic. If praise and criticism "
-                "balance, choose neutral."
-            ),
+            _("Rate the tone, not the topic. If praise and criticism balance, choose neutral."),
         ),
     ),
     "severity": QuestionTemplate(
@@ -80,9 +77,7 @@ QUESTION_TEMPLATES = {
         question=_("Which one is better?"),
         scale=Scale.ORDINAL,
         labels=(_("the first"), _("equally good"), _("the second")),
-        guideline_lines=(
-            _("Each item has two parts, the first and the second. Their sources are hidden."),
-        ),
+        guideline_lines=(_("Each item has two parts. Their sources are hidden."),),
     ),
     "grades": QuestionTemplate(
         name=_("Score from 1 to 5"),

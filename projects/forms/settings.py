@@ -32,9 +32,7 @@ class GuidelinesForm(forms.Form):
         required=False,
         strip=False,
         widget=forms.Textarea({"rows": 18}),
-        help_text=_(
-            "Raters see this before and while they rate. Markdown: # heading, **bold**, - list."
-        ),
+        help_text=_("Raters can always see this. Markdown: # heading, **bold**, - list."),
     )
 
     def clean_guidelines(self) -> str:
@@ -63,7 +61,7 @@ class GeneralForm(forms.Form):
         initial="UTC",
         max_length=64,
         widget=forms.TextInput({"list": "time-zones", "autocomplete": "off"}),
-        help_text=_("Used for daily and weekly charts, such as Europe/Berlin."),
+        help_text=_("For daily and weekly charts, such as Europe/Berlin."),
     )
 
     def clean_time_zone(self) -> str:
@@ -83,16 +81,15 @@ class GeneralSettingsForm(GeneralForm):
         max_length=MAX_ATTRIBUTE_LENGTH,
         widget=forms.TextInput({"list": "item-attributes", "autocomplete": "off"}),
         help_text=_(
-            "For items of one document, conversation or patient. Intervals account for "
-            "their similarity. Leave blank if items are independent."
+            "Attribute shared by items of one document, conversation or patient; intervals "
+            "account for it. Leave blank if items are independent."
         ),
     )
     queue_order = forms.ChoiceField(
         label=_("Order of items"),
         choices=QueueOrder.choices,
         help_text=_(
-            "In a planned order, agreement is lower than on random items. One item in "
-            "ten is still random."
+            "Planned orders select items that lower agreement. One item in ten stays random."
         ),
     )
     allows_corrections = forms.BooleanField(

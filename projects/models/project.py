@@ -15,12 +15,12 @@ from projects.querysets import ProjectQuerySet
 class QueueOrder(models.TextChoices):
     """The order in which items are given to raters."""
 
-    FIXED = "fixed", _("in the order they were added")
+    FIXED = "fixed", _("order added")
     RANDOM = "random", _("random, different for each rater")
-    PLANNED_LABELS = "plan_labels", _("planned: certain labels soonest")
+    PLANNED_LABELS = "plan_labels", _("planned: reach certain labels soonest")
     PLANNED_INTERVAL = (
         "plan_interval",
-        _("planned: narrow kappa interval soonest"),
+        _("planned: narrow the kappa interval soonest"),
     )
 
     @property

@@ -174,7 +174,7 @@ class Category(models.Model):
     label = models.CharField(max_length=200)
     position = models.PositiveSmallIntegerField()
     value = models.FloatField(
-        null=True, blank=True, help_text=_("Its number on an interval or ratio scale")
+        null=True, blank=True, help_text=_("Value on an interval or ratio scale")
     )
     hotkey = models.CharField(max_length=1, blank=True)
     # A removed category keeps its row, because the history refers to it.

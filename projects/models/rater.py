@@ -36,7 +36,7 @@ class Rater(models.Model):
     model = models.CharField(max_length=150, blank=True, default="", db_default="")
     prompt_version = models.CharField(max_length=100, blank=True, default="", db_default="")
     group = models.CharField(
-        max_length=64, blank=True, db_default="", help_text=_("A team or vendor, to filter by")
+        max_length=64, blank=True, db_default="", help_text=_("A team or vendor, to filter by.")
     )
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="raters"

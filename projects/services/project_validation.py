@@ -24,9 +24,7 @@ BOUNDS = {
 }
 
 
-_NEEDS_RANDOM = _lazy(
-    "A fixed order reveals the test items. Choose the random order or set this to 0."
-)
+_NEEDS_RANDOM = _lazy("A fixed order reveals test items. Choose random order or enter 0.")
 
 
 class InvalidProjectChange(ValueError):
@@ -79,10 +77,10 @@ def find_project_problems(
     """Return {field: message}, empty when all are valid. ``numbers`` are the settings in BOUNDS."""
     problems = {}
     if not name.strip() or len(name) > 200 or not name.isprintable():
-        problems["name"] = _("Enter a name of 1 to 200 characters, without control characters.")
+        problems["name"] = _("Use 1 to 200 characters, without control characters.")
     for field, text in (("description", description), ("guidelines", guidelines)):
         if has_nul(text) or len(text) > MAX_TEXT_LENGTH:
-            problems[field] = _("Enter at most %(most)s characters, without NUL.") % {
+            problems[field] = _("Use at most %(most)s characters, without NUL.") % {
                 "most": MAX_TEXT_LENGTH
             }
     if not 1 <= overlap <= MAX_OVERLAP:

@@ -91,7 +91,7 @@ def find_category_problems(
     if len(categories) < 2:
         return _("A question needs at least two categories.")
     if len(categories) > MAX_CATEGORIES:
-        return _("A question can have at most %(most)s categories, but this one has %(found)s.") % {
+        return _("A question can have at most %(most)s categories, not %(found)s.") % {
             "most": MAX_CATEGORIES,
             "found": len(categories),
         }
@@ -135,7 +135,7 @@ def _find_single_category_problems(category: NewCategory, scale: str) -> dict[st
         problems["hotkey"] = _("A hotkey must be one visible character.")
     elif category.hotkey and is_reserved_hotkey(category.hotkey):
         problems["hotkey"] = _(
-            "“%(key)s” is reserved (U, S, C, F, G, ?). Choose another hotkey or none."
+            "“%(key)s” is reserved (U, S, C, F, G, ?). Choose another hotkey."
         ) % {"key": category.hotkey}
     if category.value is None:
         if scale in NUMERIC_SCALES:
@@ -145,7 +145,7 @@ def _find_single_category_problems(category: NewCategory, scale: str) -> dict[st
     elif not math.isfinite(category.value):
         problems["value"] = _("Enter a finite number.")
     elif scale in NON_NEGATIVE_SCALES and category.value < 0:
-        problems["value"] = _("Values on a ratio scale can't be negative.")
+        problems["value"] = _("Ratio scale values can't be negative.")
     return problems
 
 

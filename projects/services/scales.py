@@ -90,11 +90,7 @@ def change_weights(
         raise InvalidProjectChange({"weights": _describe_invalid_choice(weights, Weights.values)})
     if matrix is None and weights == Weights.CUSTOM:
         raise InvalidProjectChange(
-            {
-                "weight_matrix": _(
-                    "Custom weights need a matrix with a row and a column for each category."
-                )
-            }
+            {"weight_matrix": _("Custom weights need a row and a column for each category.")}
         )
     if matrix is not None and (
         matrix_problem := weight_matrix.find_matrix_problem(matrix, len(labels), labels)
@@ -115,9 +111,7 @@ def change_headline(
     of the coefficient. Raises InvalidProjectChange; then nothing has changed.
     """
     if headline and not note.strip():
-        raise InvalidProjectChange(
-            {"note": _("Explain in one sentence why another coefficient is the headline.")}
-        )
+        raise InvalidProjectChange({"note": _("Explain why another coefficient is the headline.")})
     note = _clean_line("note", note)
     question = _lock_question(question, None, by=by)
     fields: dict[str, Any] = {
@@ -147,8 +141,7 @@ def _lock_question(
         raise InvalidProjectChange(
             {
                 "__all__": _(
-                    "Someone else changed this scale. Check the current version, then "
-                    "make your change again."
+                    "Someone else changed this scale. Reload it, then make your change again."
                 )
             }
         )
@@ -211,10 +204,10 @@ def _reject_used_categories(question: Question, removed: Sequence[Category]) -> 
     uses = hooks.count_category_uses(question.pk, [category.code for category in removed])
     messages = [
         ngettext(
-            "“%(label)s” can't be removed because %(count)s rating or gold answer uses "
-            "it. Change that first, or rename the category.",
-            "“%(label)s” can't be removed because %(count)s ratings or gold answers use "
-            "it. Change those first, or rename the category.",
+            "“%(label)s” can't be removed: %(count)s rating or gold answer uses it. Change "
+            "that first, or rename the category.",
+            "“%(label)s” can't be removed: %(count)s ratings or gold answers use it. Change "
+            "those first, or rename the category.",
             uses[category.code],
         )
         % {"label": category.label, "count": uses[category.code]}

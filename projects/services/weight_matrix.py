@@ -54,13 +54,7 @@ def _find_cell_problem(matrix: Any, i: int, j: int, labels: Sequence[str]) -> st
     if not _is_weight(cell):
         return _("The weight in %(place)s is %(found)s. Enter a number from 0 to 1.") % values
     if i == j and cell != 1:
-        return (
-            _(
-                "The weight in %(place)s is %(found)s. The diagonal must be 1 because "
-                "equal answers agree fully."
-            )
-            % values
-        )
+        return _("The weight in %(place)s is %(found)s. The diagonal must be 1.") % values
     if j < i and cell != mirror:
         return _(
             "The matrix isn't symmetric: %(place)s is %(found)s, but %(mirror)s is %(other)s."
@@ -110,8 +104,8 @@ def find_order_violation(matrix: Sequence[Sequence[float]], labels: Sequence[str
         ]:
             if matrix[i][farther] > matrix[i][nearer]:
                 return _(
-                    "“%(one)s” agrees more with “%(farther)s” than with “%(nearer)s”, "
-                    "which lies between them. Is this intended?"
+                    "“%(one)s” agrees more with “%(farther)s” than with “%(nearer)s”, which is "
+                    "between them. Is this intended?"
                 ) % {"one": labels[i], "farther": labels[farther], "nearer": labels[nearer]}
     return None
 

@@ -86,7 +86,7 @@ def invite_members(request: HttpRequest, project_id: int) -> HttpResponse:
                 if member.user_id not in linkable_ids
             ]
             if known_usernames:
-                message = _("Added with existing accounts: %(names)s.")
+                message = _("Added from existing accounts: %(names)s.")
                 messages.success(request, message % {"names": ", ".join(known_usernames)})
             links = [
                 (member.user.get_username(), _build_invitation_link(request, member))
@@ -104,9 +104,7 @@ def create_member_link(request: HttpRequest, project_id: int, member_id: int) ->
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     member = get_object_or_404(project.members.select_related("user"), pk=member_id)
     if member.user_id not in membership.get_linkable_user_ids(project=project, by=request.user):
-        messages.error(
-            request, _("This account already has a password or also belongs to other leads.")
-        )
+        messages.error(request, _("This account already has a password or another lead."))
         return redirect("people", project.pk)
     membership.repeat_invitation(member=member, by=request.user)
     return render_people_page(

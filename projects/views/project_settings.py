@@ -165,7 +165,7 @@ def archive_project(request: HttpRequest, project_id: int) -> HttpResponse:
         return redirect(next_url)
     projects.archive_project(project=project, archived=archived, by=request.user)
     if archived:
-        messages.success(request, _("Project archived. It no longer accepts ratings."))
+        messages.success(request, _("Project archived."))
     else:
         messages.success(request, _("Project restored."))
     return redirect(next_url)

@@ -235,7 +235,7 @@ def _redirect_saved(
     if changed:
         messages.success(request, _("Saved. Statistics update within seconds."))
     else:
-        messages.info(request, _("Nothing to save: nothing has changed."))
+        messages.info(request, _("Nothing has changed."))
     return redirect("question", project.pk, changed_question.key)
 
 

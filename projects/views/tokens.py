@@ -52,5 +52,5 @@ def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
     """Revoke one of the user's own tokens."""
     if not authentication.revoke_tokens(ApiToken.objects.filter(pk=token_id, user=request.user.pk)):
         raise Http404
-    messages.success(request, _("Token revoked. It no longer works."))
+    messages.success(request, _("Token revoked."))
     return redirect("tokens")

@@ -62,16 +62,16 @@ class AlertKindDefinition:
     from_start: bool = False
 
 
-_CLOSED_HINT = _("You won’t be alerted again for the same cause.")
+_CLOSED_HINT = _("You won’t be alerted again for this cause.")
 
 _rater_kind = partial(
     AlertKindDefinition,
     link=links.get_rater_link,
     error_rate=error_rates.describe_lifetime_error_rate,
     causes=RATER_CAUSES,
-    hint=_("Until this alert is resolved, no other kind of alert is raised for this rater."),
+    hint=_("While this alert is open, no other kind is raised for this rater."),
     sections=frozenset({DEVIATING_RATINGS}),
-    chart=_("Dots: days of this rater (larger: more items). Line: their mean."),
+    chart=_("Dots: days of this rater (larger: more items). Line: mean."),
     about=ABOUT_RATER,
     from_start=True,
 )
@@ -99,14 +99,13 @@ KINDS: dict[str, AlertKindDefinition] = {
         error_rate=error_rates.describe_rater_error_rate,
         causes=RATER_CAUSES,
         hint=_(
-            "Confirm: this is the rater’s new level, and the ratings since then aren’t used"
-            " to compare others. Dismiss: they are used again."
+            "Confirm: this is the rater’s new level; ratings since then aren’t used to compare "
+            "others. Dismiss: they are used again."
         ),
         sections=frozenset({DEVIATING_RATINGS, CATEGORY_USE}),
         chart=_(
-            "Dots: this rater’s daily mean score, adjusted for the others’ levels (larger:"
-            " more items). Lines: level before and since. Shaded: when it began (95%"
-            " interval)."
+            "Dots: daily mean score, adjusted for the others’ levels (larger: more items). "
+            "Lines: level before and since. Shaded: when it began (95% interval)."
         ),
         about=ABOUT_RATER,
     ),
@@ -145,8 +144,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         causes=OTHER_CAUSES,
         hint=_CLOSED_HINT,
         chart=_(
-            "Dots: how much more than expected the two agreed on a day (larger: more items)."
-            " Line: their mean."
+            "Dots: daily agreement of the two above expectation (larger: more items). Line: mean."
         ),
         about=ABOUT_PAIR,
         from_start=True,

@@ -27,29 +27,27 @@ class LabelRulesForm(forms.Form):
     )
     certain_from = forms.FloatField(
         label=_lazy("Certainty threshold"),
-        help_text=_lazy(
-            "Probability of the label, or its share of the votes with a majority method."
-        ),
+        help_text=_lazy("The label's probability, or its share of votes with a majority method."),
         widget=forms.NumberInput({"step": "any"}),
     )
     max_ratings = forms.IntegerField(
         label=_lazy("Maximum ratings per item"),
-        help_text=_lazy("Including the planned ones. After that, the item goes to review."),
+        help_text=_lazy("Including planned ones. Then the item goes to review."),
     )
     budget = forms.IntegerField(
         label=_lazy("Maximum extra ratings in total"),
-        help_text=_lazy("When they are used up, uncertain items go to review."),
+        help_text=_lazy("Then uncertain items go to review."),
     )
     second_opinion_share = forms.FloatField(
-        label=_lazy("Share of decided items for a second adjudicator"),
+        label=_lazy("Share of decisions for a second adjudicator"),
         help_text=_lazy(
-            "From 0 (none) to 1. The second adjudicator decides blind; nobody"
-            " sees which items these are."
+            "From 0 to 1. The second adjudicator doesn't see the first decision; nobody sees "
+            "which items these are."
         ),
         widget=forms.NumberInput({"step": "any"}),
     )
     show_to_raters = forms.BooleanField(
-        label=_lazy("Show raters the decisions on items they rated"), required=False
+        label=_lazy("Show raters decisions on their items"), required=False
     )
     show_after_days = forms.IntegerField(label=_lazy("Delay in days"))
 

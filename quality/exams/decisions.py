@@ -29,7 +29,7 @@ def grant_try(*, question: Question, rater: Rater, by: Any, reason: str) -> Exam
     try:
         exam = exams.get_or_start_exam(question=question, rater=rater, by=by, reason=reason)
     except exams.ExamNotAvailable:
-        message = _("An exam needs at least %(n)s gold items that are new to this rater.")
+        message = _("An exam needs at least %(n)s gold items new to this rater.")
         raise InvalidExamDecision(
             message % {"n": exams.compute_min_correct_answers(question)}
         ) from None
@@ -54,7 +54,7 @@ def _validate_decision(question: Question, rater: Rater, reason: str) -> str:
         raise InvalidExamDecision(problem)
     final_states = (Exam.State.PASSED, Exam.State.WAIVED)
     if Exam.objects.filter(question=question, rater=rater, state__in=final_states).exists():
-        raise InvalidExamDecision(_("This rater no longer needs an exam."))
+        raise InvalidExamDecision(_("This rater doesn't need an exam any more."))
     return reason
 
 

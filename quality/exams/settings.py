@@ -144,9 +144,7 @@ def _validate(values: dict[str, Any]) -> dict[str, str]:
     if not _is_finite(high) or not 0.1 <= high <= 0.99:
         errors["p_pass"] = _("Enter a number from 0.1 to 0.99.")
     elif "p_fail" not in errors and high - low < 0.05:
-        errors["p_pass"] = _(
-            "Must be at least 0.05 above the other share, or no exam can tell them apart."
-        )
+        errors["p_pass"] = _("Must be at least 0.05 above the other share.")
     for name in ("alpha", "beta"):
         if not _is_finite(values[name]) or not 0.001 <= values[name] <= 0.3:
             errors[name] = _("Enter a number from 0.001 to 0.3.")

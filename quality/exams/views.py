@@ -41,22 +41,20 @@ FINISHED_STATES = (Exam.State.PASSED, Exam.State.FAILED, Exam.State.WAIVED)
 class ExamRulesForm(forms.Form):
     """Form of the exam's rules; bounds are checked in quality.exams.settings."""
 
-    required = forms.BooleanField(
-        label=_lazy("Require an exam before the first item"), required=False
-    )
+    required = forms.BooleanField(label=_lazy("Require an exam before rating"), required=False)
     preset = forms.ChoiceField(
         label=_lazy("Difficulty"), required=False, widget=forms.RadioSelect, choices=()
     )
     everybody = forms.BooleanField(
-        label=_lazy("Include raters who have already rated this question"), required=False
+        label=_lazy("Include raters who already rated this question"), required=False
     )
     p_fail = forms.FloatField(
-        label=_lazy("Too low: share of right answers"),
+        label=_lazy("Too low: share right"),
         help_text=_lazy("Usually 0.6."),
         widget=forms.NumberInput({"step": "any"}),
     )
     p_pass = forms.FloatField(
-        label=_lazy("Good enough: share of right answers"),
+        label=_lazy("Good enough: share right"),
         help_text=_lazy("Usually 0.8."),
         widget=forms.NumberInput({"step": "any"}),
     )
@@ -72,11 +70,11 @@ class ExamRulesForm(forms.Form):
     )
     max_answers = forms.IntegerField(
         label=_lazy("Maximum items"),
-        help_text=_lazy("At the maximum, the stronger evidence decides."),
+        help_text=_lazy("Then the stronger evidence decides."),
     )
     max_attempts = forms.IntegerField(
         label=_lazy("Attempts"),
-        help_text=_lazy("Each attempt uses items that are new to the rater."),
+        help_text=_lazy("Each attempt uses new items."),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -94,9 +92,7 @@ class ExamRulesForm(forms.Form):
             return cleaned
         typed = set(numbers) & set(self.changed_data)
         if any(cleaned.get(name) != numbers[name] for name in typed):
-            self.add_error(
-                "preset", _("Choose a difficulty or enter numbers under Advanced, not both.")
-            )
+            self.add_error("preset", _("Choose a difficulty or enter advanced numbers, not both."))
         return cleaned | numbers
 
 

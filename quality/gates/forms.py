@@ -25,7 +25,7 @@ class GateForm(forms.Form):
     name = forms.CharField(
         label=_("Name"),
         max_length=MAX_GATE_NAME_LENGTH,
-        help_text=_("Part of its address, such as v2."),
+        help_text=_("Used in its URL, such as v2."),
     )
 
 

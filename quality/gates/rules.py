@@ -64,7 +64,7 @@ class Rule:
 def validate_rules(rules: Any, question: Question) -> list[StoredRule]:
     """Return the rules as they are stored. Raises InvalidRules, which names every error."""
     if not isinstance(rules, list) or not rules:
-        raise InvalidRules(_("A gate needs a list of at least one rule."))
+        raise InvalidRules(_("A gate needs at least one rule."))
     if len(rules) > MAX_RULES:
         raise InvalidRules(_("A gate can have at most %(n)s rules.") % {"n": MAX_RULES})
     scale = QuestionScale.for_question(question)

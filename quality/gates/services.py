@@ -42,7 +42,7 @@ def get_gate(project: Project, name: str) -> Gate:
     """Return a gate of the project, or raise Http404."""
     gate = list_gates(project).filter(name=name).first() if "\0" not in name else None
     if gate is None:
-        raise Http404(_("There is no such gate."))
+        raise Http404(_("Gate not found."))
     return gate
 
 
@@ -127,7 +127,7 @@ def _validate(
     if not name or len(name) > MAX_GATE_NAME_LENGTH:
         errors["name"] = _("Between 1 and %(n)s characters.") % {"n": MAX_GATE_NAME_LENGTH}
     elif "/" in name or name in (".", "..") or _has_unprintable(name):
-        errors["name"] = _("A name has no slash and no control character.")
+        errors["name"] = _("A name can't contain slashes or control characters.")
     else:
         others = Gate.objects.filter(project=project, name=name)
         if (others.exclude(pk=gate.pk) if gate else others).exists():

@@ -26,7 +26,7 @@ BADGE_STYLES = {
 }
 _REASONS: dict[str, Promise] = {
     "no_items": gettext_lazy("there is no item"),
-    "no_confidence": gettext_lazy("the method of the labels gives no certainty"),
+    "no_confidence": gettext_lazy("the label method gives no certainty"),
 }
 
 
@@ -126,7 +126,7 @@ def _iter_sentences(rule: Mapping[str, Any]) -> Any:
     estimate, measure = rule["estimate"], get_measure(rule["measure"])
     if rule["measure"] == OPEN_ALERTS:
         parameters = {"n": format_count(estimate["value"]), "most": format_count(rule["at_most"])}
-        yield _("%(n)s open; at most %(most)s may be.") % parameters
+        yield _("%(n)s open; the limit is %(most)s.") % parameters
         return
     if estimate["value"] is None:
         reason = estimate["reason"]

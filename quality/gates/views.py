@@ -35,7 +35,7 @@ def list_gates(request: HttpRequest, project_id: int) -> HttpResponse:
     project = get_project(request.user, project_id, role=LEAD if is_post else VIEWER)
     selection = find_selection(request, project)
     if selection is None:
-        raise Http404(_("This project has no question yet."))
+        raise Http404(_("This project has no questions yet."))
     form = GateForm(request.POST or None)
     rule_forms = build_rule_forms(selection.scale, data=request.POST or None)
     if is_post and form.is_valid() and rule_forms.is_valid():

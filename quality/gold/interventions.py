@@ -92,7 +92,7 @@ def carry_out_intervention(*, intervention: GoldIntervention, by: Any) -> GoldIn
     """Carry out a proposed intervention. Raises InvalidIntervention."""
     row = _lock_intervention(intervention)
     if row.state != State.PROPOSED:
-        raise InvalidIntervention(_("This was already decided."))
+        raise InvalidIntervention(_("Already decided."))
     _carry_out(row, by=by)
     return row
 
@@ -110,7 +110,7 @@ def override_intervention(
         raise InvalidIntervention(problem)
     row = _lock_intervention(intervention)
     if row.state == State.OVERRIDDEN:
-        raise InvalidIntervention(_("This was already decided."))
+        raise InvalidIntervention(_("Already decided."))
     _override(row, reason=reason, by=by)
     return row
 

@@ -42,7 +42,7 @@ def show_inbox(request: HttpRequest) -> HttpResponse:
     paginator.count = size.n_rows  # else it would count them again
     number = get_page_number(request)
     if number > paginator.num_pages:
-        raise Http404(_("No such page."))
+        raise Http404(_("Page not found."))
     page = paginator.page(number)
     shown_rows = rows.describe_rows(list(page.object_list))
     shown_projects = {row.project.pk for row in shown_rows}
@@ -96,5 +96,9 @@ def _describe_action(action: str, number: int) -> str:
             "%(n)s alert snoozed for a week.", "%(n)s alerts snoozed for a week.", number
         )
     else:
-        text = ngettext("You investigate %(n)s alert.", "You investigate %(n)s alerts.", number)
+        text = ngettext(
+            "%(n)s alert is now yours to investigate.",
+            "%(n)s alerts are now yours to investigate.",
+            number,
+        )
     return text % {"n": format_count(number)}

@@ -65,7 +65,7 @@ class Escalation(models.Model):
 
         MAX_RATINGS = "max_ratings", _("maximum ratings reached")
         BUDGET = "budget", _("budget used up")
-        NO_RATER = "no_rater", _("no rater left who has not rated it")
+        NO_RATER = "no_rater", _("no rater left for it")
         DISABLED = "disabled", _("extra ratings switched off")
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)

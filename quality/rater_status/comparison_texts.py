@@ -22,9 +22,7 @@ def describe_agreement(
     if result is None:
         return ""
     if not result.has_enough_items or comparison.middle is None:
-        return _("Not enough data yet: %(n)s items that others rated too.") % {
-            "n": format_count(result.n_items)
-        }
+        return _("Not enough data yet: %(n)s shared items.") % {"n": format_count(result.n_items)}
     params = {"value": format_number(result.value), "middle": format_number(comparison.middle)}
     if is_outlier:
         params["place"] = format_count(_get_impact_rank(comparison, rater))
@@ -78,7 +76,7 @@ def describe_funnel_distance(comparison: comparison.RaterComparison, rater: int)
     if result is None or result.high is None or funnel is None or not result.has_enough_items:
         return ""
     low, _high = funnel.compute_limits(np.array([result.n_items]))
-    return _("not by chance alone") if result.high < low[0] else ""
+    return _("beyond chance") if result.high < low[0] else ""
 
 
 def _get_impact_rank(comparison: comparison.RaterComparison, rater: int) -> int:

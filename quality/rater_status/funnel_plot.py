@@ -120,7 +120,7 @@ def build_spec(*, title: str) -> vega_lite.Spec:
     x: vega_lite.Spec = {
         "field": "n",
         "type": "quantitative",
-        "title": _("items that others rated too"),
+        "title": _("shared items"),
         "scale": {"type": "log", "nice": False},
         "axis": {"grid": False, "format": "~s", "tickCount": 6},
     }

@@ -110,5 +110,5 @@ def _suggest_alerts(question: Question) -> list[NextAction]:
         return []
     url = reverse("alert", args=[question.project_id, alert.pk])
     return [
-        NextAction(ActionKind.ALERTS, _("Resolve an alert"), KINDS[alert.kind].sentence(alert), url)
+        NextAction(ActionKind.ALERTS, _("Resolve alert"), KINDS[alert.kind].sentence(alert), url)
     ]

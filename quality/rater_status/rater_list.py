@@ -98,7 +98,7 @@ class RaterFilter:
             )
         search = (query.get("search") or "").strip()
         if len(search) > MAX_SEARCH_LENGTH:
-            raise BadRequest(_("Enter a shorter search text."))
+            raise BadRequest(_("Use a shorter search."))
         return cls(flag, int(text), search)
 
     def matches(self, rater: RaterListEntry) -> bool:
@@ -299,4 +299,4 @@ def parse_rater_ids(texts: Sequence[str]) -> list[int]:
 
 def build_selection_error() -> BadRequest:
     """Return the error for a selection of raters that is too large or of another project."""
-    return BadRequest(_("Select up to %(most)s raters of this project.") % {"most": MAX_SELECTED})
+    return BadRequest(_("Select up to %(most)s raters.") % {"most": MAX_SELECTED})

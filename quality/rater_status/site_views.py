@@ -25,7 +25,7 @@ def show_all_raters(request: HttpRequest) -> HttpResponse:
     """Show the people who rate in projects that the user leads, worst status first."""
     search = (request.GET.get("search") or "").strip()
     if "\0" in search or len(search) > MAX_SEARCH_LENGTH:
-        raise BadRequest(_("Search for a shorter text."))
+        raise BadRequest(_("Use a shorter search."))
     choices = [*site_raters.SORT_KEYS, *(f"-{name}" for name in site_raters.SORT_KEYS)]
     sort = get_choice(request.GET, "sort", choices) or "status"
     results = site_raters.query_results(request.user, search)
@@ -33,7 +33,7 @@ def show_all_raters(request: HttpRequest) -> HttpResponse:
     paginator = Paginator(people, get_page_size(RATERS_PER_PAGE))
     number = get_page_number(request)
     if number > paginator.num_pages:
-        raise Http404(_("No such page."))
+        raise Http404(_("Page not found."))
     page = paginator.page(number)
     shown_people = list(page.object_list)
     site_raters.add_question_results(shown_people, results)

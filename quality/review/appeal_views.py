@@ -86,7 +86,7 @@ def submit_gold_appeal(request: HttpRequest, project_id: int, item_id: int) -> H
     except appealing.InvalidAppeal as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, _("Appeal sent. The lead’s answer will appear here."))
+        messages.success(request, _("Appeal sent. The answer will appear here."))
     has_exams = rater.exams.exists()
     return redirect("own_exam" if has_exams else "decisions", project_id)
 
@@ -110,7 +110,7 @@ def submit_appeal(request: HttpRequest, project_id: int, item_id: int) -> HttpRe
     except appealing.InvalidAppeal as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, _("Appeal sent. The lead’s answer will appear here."))
+        messages.success(request, _("Appeal sent. The answer will appear here."))
     return redirect("own_decisions", project_id)
 
 

@@ -95,9 +95,7 @@ def create_decision(
 
 def _validate_not_archived(question: Question) -> None:
     if Project.objects.filter(pk=question.project_id, archived_at__isnull=False).exists():
-        raise InvalidDecision(
-            "item", _("this project is archived; restore it before you decide its items")
-        )
+        raise InvalidDecision("item", _("this project is archived; restore it first"))
 
 
 @transaction.atomic

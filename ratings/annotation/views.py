@@ -51,7 +51,7 @@ ERROR_RESPONSES = {
     submission.ExamItemNotSkippable: (409, _lazy("You can't skip items in an exam.")),
     permissions.CorrectionsClosed: (
         403,
-        _lazy("Ratings in this project can no longer be changed. Your earlier answer is kept."),
+        _lazy("Ratings in this project can't be changed any more. Your earlier answer is kept."),
     ),
     permissions.ProjectArchived: (
         403,

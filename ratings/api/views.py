@@ -40,15 +40,13 @@ ERROR_MESSAGES = {
     permissions.ProjectArchived: _("This project is archived and no longer accepts ratings."),
     permissions.RaterPaused: _("Your lead paused your rating. Your ratings are kept."),
     permissions.RaterPausedForGold: _(
-        "Your rating is paused. Too many of your answers to test items were wrong. Your "
-        "lead decides what happens next."
+        "Your rating is paused: too many of your answers to test items were wrong. Your lead "
+        "will decide."
     ),
-    permissions.ExamRequired: _(
-        "Pass the exam first. Its items are on the rating page and at GET .../next/."
-    ),
+    permissions.ExamRequired: _("Pass the exam first, on the rating page or at GET .../next/."),
     permissions.ExamAnswersFinal: _("Exam answers can't be changed."),
     permissions.CorrectionsClosed: _(
-        "Ratings in this project can no longer be changed. Your earlier answer is kept."
+        "Ratings in this project can't be changed any more. Your earlier answer is kept."
     ),
 }
 FILTERS = ("item", "rater", "question", "label", "since", "withdrawn")

@@ -149,9 +149,7 @@ def _iter_valid_uploads(files: Sequence[Any], errors: dict[str, Any]) -> Iterato
                 "This isn't a supported image, audio or video file."
             )
         elif find_key_problem(key, max_length=upsert.MAX_KEY_LENGTH):
-            errors[clean_upload_name(file.name or "")] = _(
-                "This file name can't be used as an item ID."
-            )
+            errors[clean_upload_name(file.name or "")] = _("This file name can't be an item ID.")
         else:
             yield MediaUpload(file, key, extension)
 

@@ -23,8 +23,8 @@ def has_parquet() -> bool:
 def build_missing_response() -> HttpResponse:
     """Return the response to a request for a Parquet file where pyarrow is not installed."""
     message = _(
-        "Parquet needs pyarrow on the server. Run pip install -r requirements-extra.txt "
-        "and restart the server."
+        "Parquet needs pyarrow. Run pip install -r requirements-extra.txt on the server and "
+        "restart it."
     )
     return HttpResponse(message, status=501, content_type="text/plain; charset=utf-8")
 

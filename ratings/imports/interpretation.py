@@ -157,25 +157,22 @@ class FileInterpretation:
         """Return the lines of text in the user's language."""
         lines = [str(SOURCES[self.source].name)]
         if self.sheets:
-            lines.append(
-                _("sheets that are read: %(sheets)s") % {"sheets": _join_first_names(self.sheets)}
-            )
+            lines.append(_("sheets read: %(sheets)s") % {"sheets": _join_first_names(self.sheets)})
         if self.layout:
             lines.append(str(LAYOUT_TEXTS[self.layout]))
         lines += [column.format() for column in self.columns]
         if self.rows_are_items:
             lines.append(
-                _("no column of raters: rows are raters, numbered from 1")
+                _("no rater column: rows are raters, numbered from 1")
                 if self.layout == "raters"
-                else _("no column of items: rows are items, numbered from 1")
+                else _("no item column: rows are items, numbered from 1")
             )
         if self.default_rater:
             lines.append(
-                _("no column of raters: all ratings are by %(rater)s")
-                % {"rater": self.default_rater}
+                _("no rater column: all ratings are by %(rater)s") % {"rater": self.default_rater}
             )
         if self.zone:
-            lines.append(_("times without a zone are times of %(zone)s") % {"zone": self.zone})
+            lines.append(_("times without a zone are read as %(zone)s") % {"zone": self.zone})
         lines += [_format_question(key, question) for key, question in self.questions.items()]
         if self.counts:
             lines.append(
@@ -280,7 +277,7 @@ def _format_repeats(repeats: Repeats) -> str:
 def _format_question(key: str, question: InterpretedQuestion) -> str:
     return _("question %(key)s: %(scale)s; labels in this order: %(labels)s") % {
         "key": key,
-        "scale": question.scale or _("the scale of the project"),
+        "scale": question.scale or _("the project's scale"),
         "labels": ", ".join(question.order or question.labels),
     }
 

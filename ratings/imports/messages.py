@@ -6,198 +6,171 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 ALLOWED_FORMATS = _(
-    "A table (CSV, Excel workbook, JSON) or another tool's export is needed, plain, packed with "
-    "gzip, or in a ZIP archive with the files that it names."
+    "Use a table (CSV, Excel, JSON) or another tool's export, optionally as gzip, or as ZIP "
+    "with its media files."
 )
 
 # Problem kind -> message
 MESSAGES: dict[str, str | Promise] = {
     # The file as a whole
-    "empty": _(
-        "The file is empty. A line of column names and at least one rating or item are needed."
-    ),
-    "too_large": _("The file has more than %(limit)s bytes when unpacked, which is the limit."),
+    "empty": _("The file is empty. It needs a header row and at least one rating or item."),
+    "too_large": _("Unpacked, the file exceeds the limit of %(limit)s bytes."),
     # ZIP archives
     "zip": _(
-        "This ZIP archive has no manifest. One table (CSV, Excel workbook, JSON) or export of "
-        "another tool is needed beside the images, audio and video that it names."
+        "This ZIP archive has no manifest. Besides media, it needs one table (CSV, Excel, "
+        "JSON) or export that lists them."
     ),
-    "zip_manifests": _(
-        "This ZIP archive has more than one table; keep only the manifest: %(found)s."
-    ),
-    "zip_broken": _("The ZIP archive cannot be unpacked: '%(value)s' is damaged or cut off."),
-    "zip_cut": _("The ZIP archive or Excel workbook cannot be read: it is damaged or cut off."),
-    "zip_many": _("The ZIP archive contains too many files; at most %(limit)s are allowed."),
-    "zip_name": _("'%(value)s' points outside the ZIP archive, or is not a file name."),
+    "zip_manifests": _("This ZIP archive has several tables. Keep only the manifest: %(found)s."),
+    "zip_broken": _("The ZIP archive can't be unpacked: '%(value)s' is damaged or cut off."),
+    "zip_cut": _("The ZIP archive or Excel workbook is damaged or cut off."),
+    "zip_many": _("The ZIP archive has too many files. The limit is %(limit)s."),
+    "zip_name": _("'%(value)s' points outside the ZIP archive or isn't a file name."),
     "zip_duplicate_name": _("'%(value)s' occurs twice in the ZIP archive."),
     "zip_locked": _("'%(value)s' in the ZIP archive is protected by a password."),
     "zip_kind": _(
-        "'%(value)s' in the ZIP archive is not an image, audio or video file that can be shown. "
-        "Remove it."
+        "'%(value)s' in the ZIP archive isn't a supported image, audio or video file. Remove it."
     ),
-    "zip_large": _(
-        "'%(value)s' in the ZIP archive has %(found)s bytes; %(limit)s at most are allowed."
-    ),
-    "image_missing": _("The ZIP archive has no image '%(value)s', and none was uploaded before."),
+    "zip_large": _("'%(value)s' in the ZIP archive has %(found)s bytes. The limit is %(limit)s."),
+    "image_missing": _("Image '%(value)s' is not in the ZIP archive and wasn't uploaded before."),
     "audio_missing": _(
-        "The ZIP archive has no audio file '%(value)s', and none was uploaded before."
+        "Audio file '%(value)s' is not in the ZIP archive and wasn't uploaded before."
     ),
-    "video_missing": _("The ZIP archive has no video '%(value)s', and none was uploaded before."),
-    "pdf": _("This is a PDF document. %(allowed)s"),
+    "video_missing": _("Video '%(value)s' is not in the ZIP archive and wasn't uploaded before."),
+    "pdf": _("This is a PDF. %(allowed)s"),
     "html": _("This is an HTML or XML page. %(allowed)s"),
     "binary": _("This is not a text file. %(allowed)s"),
     "conll": _(
-        "This is a CoNLL file: it labels single words, but an answer is about a whole item. "
-        "Import one label for each text."
+        "CoNLL files label single words, but ratings are about whole items. Import one label "
+        "per text."
     ),
     # JSON
-    "json": _(
-        "This is not valid JSON: %(why)s. A list of objects, or one object a line, is needed."
-    ),
-    "json_cut": _("The JSON ends in the middle of a record: the file is cut off."),
-    "json_object": _(
-        "%(found)s was found instead of an object, {...}, with the fields of a record."
-    ),
-    "json_deep": _("The record is nested too deeply; %(limit)s levels at most are allowed."),
-    "json_long": _("The record has more than %(limit)s characters, the most that is allowed."),
-    "columns_differ": _("No record has the fields that the first ones have."),
+    "json": _("Invalid JSON: %(why)s. Use a list of objects, or one object per line."),
+    "json_cut": _("The JSON is cut off in the middle of a record."),
+    "json_object": _("Expected an object {...} with the fields of a record, not %(found)s."),
+    "json_deep": _("The record is nested too deeply. The limit is %(limit)s levels."),
+    "json_long": _("The record exceeds the limit of %(limit)s characters."),
+    "columns_differ": _("No record has the fields of the first ones."),
     # Workbooks and XML
-    "xlsx": _("The Excel workbook cannot be read: it is damaged, or protected by a password."),
-    "xlsx_large": _("The workbook unpacks to more than %(limit)s bytes, the most that is allowed."),
+    "xlsx": _("The Excel workbook is damaged or protected by a password."),
+    "xlsx_large": _("Unpacked, the workbook exceeds the limit of %(limit)s bytes."),
     "xlsx_rows": _(
-        "A row of the sheet has the number %(found)s; %(limit)s is the last one that is "
-        "allowed. Save the workbook once more with your spreadsheet program."
+        "A row has number %(found)s, above the limit of %(limit)s. Save the workbook again "
+        "with your spreadsheet program."
     ),
     "xlsx_gap": _(
-        "There are more than %(limit)s empty rows above this row. Delete them, or save "
-        "the sheet as CSV."
+        "More than %(limit)s empty rows above this row. Delete them, or save the sheet as CSV."
     ),
     "xlsx_formula": _(
-        "The cell has a formula whose value is not stored in the workbook. Open and save the "
-        "workbook in a spreadsheet program, or paste values."
+        "The value of this formula isn't stored in the workbook. Open and save it in a "
+        "spreadsheet program, or paste values."
     ),
     "xlsx_error": _("The cell has the spreadsheet error '%(value)s'. Enter a value instead."),
-    "parquet": _("The Parquet file cannot be read further: it is damaged."),
-    "parquet_missing": _(
-        "This site cannot read Parquet files. Ask an administrator to install pyarrow."
-    ),
-    "xml": _("This is not valid XML: %(why)s."),
-    "xml_entities": _("The XML declares a document type or entities, which are not allowed."),
-    "gzip": _("The gzip archive cannot be unpacked: it is damaged or cut off."),
-    "file_missing": _("The uploaded file is not there any more. Upload it again."),
+    "parquet": _("The Parquet file is damaged."),
+    "parquet_missing": _("This site can't read Parquet. Ask an administrator to install pyarrow."),
+    "xml": _("Invalid XML: %(why)s."),
+    "xml_entities": _("XML with a document type or entities isn't allowed."),
+    "gzip": _("The gzip archive is damaged or cut off."),
+    "file_missing": _("The uploaded file is gone. Upload it again."),
     # Text and lines
-    "bytes": _(
-        "Byte %(byte)s is not valid in %(encoding)s. Choose the encoding that the file was saved "
-        "in."
-    ),
-    "nul": _("There is a NUL character, which text cannot contain."),
-    "line_long": _("The line has more than %(limit)s characters, the most that is allowed."),
-    "cell_long": _("A cell has more than %(limit)s characters, the most that is allowed."),
+    "bytes": _("Byte %(byte)s isn't valid in %(encoding)s. Choose the file's encoding."),
+    "nul": _("Text can't contain NUL characters."),
+    "line_long": _("The line exceeds the limit of %(limit)s characters."),
+    "cell_long": _("A cell exceeds the limit of %(limit)s characters."),
     "quote_open": _(
-        "The cell that begins with a quotation mark here is never closed. Double quotation "
-        "marks that belong to the cell."
+        "A quotation mark opens this cell but nothing closes it. Double quotation marks inside "
+        "cells."
     ),
     "invalid_quote": _(
-        "A closing quotation mark must be followed by a delimiter or the end of the line. "
-        "Double quotation marks that belong to the cell."
+        "After a closing quotation mark, a delimiter or line end is needed. Double quotation "
+        "marks inside cells."
     ),
-    "columns_many": _("%(found)s columns; %(limit)s at most are allowed."),
+    "columns_many": _("%(found)s columns exceed the limit of %(limit)s."),
     # Header line
-    "one_column": _(
-        "There is only one column. Separate columns by a comma, a semicolon, a tab or a "
-        "vertical bar."
-    ),
-    "name_empty": _("Column %(place)s has no name. The first line names every column."),
+    "one_column": _("Only one column. Separate columns by comma, semicolon, tab or vertical bar."),
+    "name_empty": _("Column %(place)s has no name in the header row."),
     "duplicate_column_name": _(
-        "Column %(first)s and column %(second)s are both named '%(name)s'. Give each column a name "
-        "of its own; if the first line has ratings, add a line of column names above it."
+        "Columns %(first)s and %(second)s are both named '%(name)s'. Use different names; if "
+        "the first line has ratings, add a header row."
     ),
     "no_names": _(
-        "The column of labels is named '%(name)s', which is a label itself: "
-        "the line of column names seems to be missing."
+        "The label column is named '%(name)s', which is a label: the header row seems to be "
+        "missing."
     ),
-    "only_names": _("There is a line of column names, but there are no ratings below it."),
+    "only_names": _("There are no ratings below the header row."),
     # Rows
-    "cells": _("%(found)s cells, but the line of column names has %(wanted)s."),
-    "key_empty": _("The cell is empty. Each row needs an item, a rater and a label."),
-    "key_long": _("'%(value)s…' has %(found)s characters; %(limit)s at most are allowed."),
-    "surrogate": _("'%(value)s' holds half of a character (a lone surrogate), which is no text."),
-    "nul_text": _("A text has a NUL character, which is not allowed."),
-    "invalid_item": _("The item cannot be stored: %(why)s."),
+    "cells": _("%(found)s cells, but the header row has %(wanted)s."),
+    "key_empty": _("The cell is empty. Rows need an item, a rater and a label."),
+    "key_long": _("'%(value)s…' has %(found)s characters. The limit is %(limit)s."),
+    "surrogate": _("'%(value)s' contains half a character (a lone surrogate)."),
+    "nul_text": _("Text can't contain NUL characters."),
+    "invalid_item": _("The item can't be saved: %(why)s."),
     "conflicting_item": _(
-        "Item '%(value)s' has '%(found)s' as its '%(field)s', but another content in line "
-        "%(other)s: '%(wanted)s'. An item has one content."
+        "Item '%(value)s' has '%(found)s' in '%(field)s', but '%(wanted)s' in line %(other)s. "
+        "An item has one content."
     ),
     "question_key": _(
-        "'%(value)s' cannot be the ID of a question. Use up to 64 letters, digits, '_', "
-        "'.' and '-'."
+        "'%(value)s' can't be a question ID. Use up to 64 letters, digits, '_', '.' and '-'."
     ),
-    "questions_many": _("A project can have %(limit)s questions, and '%(value)s' is one more."),
-    "key_control": _(
-        "'%(value)s' contains a control character, such as a line break, which is not allowed."
-    ),
-    "label_unknown": _("'%(value)s' is not a label of this question. Allowed: %(allowed)s."),
+    "questions_many": _("'%(value)s' exceeds the limit of %(limit)s questions per project."),
+    "key_control": _("'%(value)s' contains a control character, such as a line break."),
+    "label_unknown": _("'%(value)s' isn't a label of this question. Allowed: %(allowed)s."),
     "labels_many": _(
-        "%(found)s different labels; a question may have %(limit)s. If these are scores or "
-        "measurements, `manage.py agreement FILE --scale interval` computes their agreement; "
-        "else choose another column of labels."
+        "%(found)s different labels exceed the limit of %(limit)s. For scores or measurements, "
+        "use `manage.py agreement FILE --scale interval`; otherwise, choose another label "
+        "column."
     ),
-    "item_unknown": _("'%(value)s' is not an item of this project, and new items are not allowed."),
-    "rater_unknown": _(
-        "'%(value)s' is not a rater of this project, and new raters are not allowed."
-    ),
+    "item_unknown": _("'%(value)s' isn't an item of this project, and new items aren't allowed."),
+    "rater_unknown": _("'%(value)s' isn't a rater of this project, and new raters aren't allowed."),
     "time": _("%(reason)s."),
     "guidelines": _(
-        "'%(value)s' is not a version of the guidelines. Use a whole number from 1 to %(limit)s, "
-        "or leave the cell empty."
+        "'%(value)s' isn't a guidelines version. Use a whole number from 1 to %(limit)s, or "
+        "leave the cell empty."
     ),
     "repeats_many": _("Rater '%(rater)s' rates item '%(item)s' more than %(limit)s times."),
-    "nothing_usable": _("Nothing in the file can be imported. It contains %(reasons)s."),
-    "field_missing": _("The record has no '%(field)s'; it is needed in a file of this kind."),
-    "count": _(
-        "'%(value)s' is not a number of ratings or items. Use a whole number from 0 to %(limit)s."
-    ),
+    "nothing_usable": _("The file has nothing to import, only %(reasons)s."),
+    "field_missing": _("The record lacks '%(field)s', which this kind of file needs."),
+    "count": _("'%(value)s' isn't a count. Use a whole number from 0 to %(limit)s."),
     "merged_labels": _(
-        "The file has labels that were merged from several raters, and no rater's own answers. "
-        "Import the answers of the single workers, such as the worker responses of the job."
+        "The file has labels merged from several raters. Import the answers of single workers, "
+        "such as the job's worker responses."
     ),
     "prolific": _(
-        "This is Prolific's list of participants, which has no ratings. Import the file with "
-        "the answers, and map the column of the participant's ID as the rater."
+        "This is Prolific's list of participants, without ratings. Import the file with the "
+        "answers, and choose the participant ID as the rater."
     ),
-    "question_missing": _("No row is of the question '%(question)s'; the file has %(found)s."),
+    "question_missing": _("No row is about question '%(question)s'; the file has %(found)s."),
 }
 
 # Problem kind, or the value "step" of a problem -> (what to do, options of the commands that do
 # it); for problems whose message does not say it.
 NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
     "choose_item": (
-        _("Choose '%(field)s' as the item ID, or leave this column out."),
+        _("Choose '%(field)s' as the item ID, or don't import it."),
         "--map item=%(field)s, or --map ignore=%(field)s",
     ),
     "leave_out": (
-        _("Leave the column '%(field)s' out, or choose another column as the item ID."),
+        _("Don't import '%(field)s', or choose another item ID."),
         "--map ignore=%(field)s, or --map item=COLUMN",
     ),
     "label_unknown": (
-        _("Correct it, add it to the categories, or make it a code for a missing value."),
+        _("Correct it, add it to the categories, or make it a missing value code."),
         "--missing %(value)s",
     ),
     "key_empty": (
-        _("Fill the cells in, delete these rows, or choose another column."),
+        _("Fill in the cells, delete these rows, or choose another column."),
         "--map ROLE=COLUMN",
     ),
     "key_long": (_("Choose another column."), "--map ROLE=COLUMN"),
     "key_control": (_("Choose another column."), "--map ROLE=COLUMN"),
-    "cells": (_("Put a cell that contains the delimiter into quotation marks."), ""),
-    "no_names": (_("Add a first line with the names of the columns."), ""),
+    "cells": (_("Put cells that contain the delimiter into quotation marks."), ""),
+    "no_names": (_("Add a header row with column names."), ""),
     "guidelines": (
-        _("Leave the version of the guidelines out by choosing no column for it."),
+        _("To leave out guidelines versions, choose no column for them."),
         "--map guidelines=",
     ),
     "repeats_many": (_("Choose another column as the item ID."), "--map item=COLUMN"),
     "nothing_usable": (
-        _("Choose the columns of the item, the rater and the label."),
+        _("Choose the item, rater and label columns."),
         "--map item=COLUMN rater=COLUMN label=COLUMN",
     ),
     "question_missing": (_("Choose one of these questions."), "--question KEY"),

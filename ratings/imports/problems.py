@@ -74,12 +74,11 @@ def _format_time_error(values: Mapping[str, Any]) -> str:
         return reason
     if has_ambiguous_date_order(values["time"]):
         return gettext(
-            "'%(time)s' can be a day and month or a month and day. Choose which comes first"
-            " (--dates dmy or --dates mdy)"
+            "'%(time)s' is ambiguous. Choose whether day or month comes first (--dates dmy or "
+            "--dates mdy)"
         ) % {"time": values["time"]}
     return gettext(
-        "%(reason)s. Choose no column as the time of the rating to leave the times away (--map"
-        " rated_at=)"
+        "%(reason)s. To leave times out, choose no column for them (--map rated_at=)"
     ) % {"reason": reason}
 
 
@@ -88,7 +87,7 @@ def _format_skipped_records(skipped_records: dict[str, Any]) -> str:
     parts = []
     for reason, skipped in skipped_records.items():
         parts.append(f"{SKIPPED_RECORD_REASONS[reason]} ({skipped['count']})")
-    return "; ".join(parts) or gettext("no item and no rating")
+    return "; ".join(parts) or gettext("no item or rating")
 
 
 def build_error_group(error: UnreadableFileError) -> ProblemGroup:
@@ -106,16 +105,14 @@ def describe_write_failure(kind: str, value: str) -> str:
     """Return why a validated file could not be written, in the user's language."""
     messages = {
         "categories": gettext(
-            "The question's categories were changed since the check; the file says '%(value)s'."
+            "The question's categories changed after the check; the file has '%(value)s'."
         ),
-        "question": gettext("Question '%(value)s' was removed since the check."),
-        "items": gettext("Item '%(value)s' was removed since the check."),
-        "raters": gettext("Rater '%(value)s' was removed since the check."),
-        "archived": gettext("The project '%(value)s' is archived: nobody rates in it."),
-        "file_missing": gettext("The checked file is not there any more."),
-        "error": gettext(
-            "The import failed several times for a reason of the server, which is in its log."
-        ),
+        "question": gettext("Question '%(value)s' was removed after the check."),
+        "items": gettext("Item '%(value)s' was removed after the check."),
+        "raters": gettext("Rater '%(value)s' was removed after the check."),
+        "archived": gettext("Project '%(value)s' is archived and accepts no ratings."),
+        "file_missing": gettext("The checked file is gone."),
+        "error": gettext("The import failed several times. The server log shows why."),
     }
     return messages[kind] % {"value": value}
 

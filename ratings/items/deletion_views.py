@@ -47,7 +47,7 @@ def delete_rater(request: HttpRequest, project_id: int, rater_id: int) -> HttpRe
         pseudonymized = personal_data.pseudonymize_rater(
             rater=rater, by=request.user, comments="comments" in request.POST
         )
-        message = _("Only the ratings are kept, under the name %(key)s.")
+        message = _("Only the ratings are kept, under %(key)s.")
         messages.success(request, message % {"key": pseudonymized.key})
         return redirect("people", project.pk)
     return _confirm_deletion(request, project, Kind.RATER, rater, name=rater.key, back="people")
@@ -90,7 +90,7 @@ def delete_items(request: HttpRequest, project_id: int) -> HttpResponse:
         purge.start_item_deletions(items=items, by=request.user)
         messages.success(
             request,
-            _("Deletion started. Settings shows a record of it."),
+            _("Deletion started. It will be recorded in Settings."),
         )
         return redirect("items", project.pk)
     context = {
@@ -124,7 +124,7 @@ def _confirm_deletion(
         purge.start_deletion(kind=kind, target=target, by=request.user)
         messages.success(
             request,
-            _("Deletion started. Settings shows a record of it."),
+            _("Deletion started. It will be recorded in Settings."),
         )
         return redirect("projects") if kind == Kind.PROJECT else redirect(back, project.pk)
     context = {

@@ -49,7 +49,7 @@ class Assignment(models.Model):
     closed_at = models.DateTimeField(null=True, blank=True)
     skip_reason = models.CharField(max_length=300, blank=True)
     flagged = models.BooleanField(
-        default=False, db_default=False, help_text=_("The rater asks the lead to look at it")
+        default=False, db_default=False, help_text=_("Flagged for the lead")
     )
 
     objects = AssignmentQuerySet.as_manager()

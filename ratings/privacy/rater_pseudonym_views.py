@@ -31,7 +31,7 @@ class DisclosureForm(forms.Form):
     reason = forms.CharField(
         label=gettext_lazy("Reason"),
         max_length=500,
-        help_text=gettext_lazy("Recorded in the audit log with your name."),
+        help_text=gettext_lazy("Recorded with your name and the time."),
     )
 
 

@@ -29,14 +29,14 @@ def test_forbidden_page_names_the_leads(project, client_for, annotator, lead, st
 
 
 UNKNOWN_ADDRESSES = [
-    ("items/no-such/", "This project has no item with the key “no-such”.", "items/"),
-    ("raters/nobody/", "This project has no rater with the key “nobody”.", "raters/"),
-    ("pairs/?a=nobody&b=ann", "This project has no rater with the key “nobody”.", "raters/"),
-    ("pairs/?a=ann&b=ann", "A pair is two different raters.", "pairs/"),
-    ("?question=odd", "This project has no question with the key “odd”.", "questions/"),
-    ("?coefficient=odd", "coefficient is one of ", ""),
-    ("no-such-page/", "renamed or deleted", ""),
-    ("settings/questions/odd/", "renamed or deleted", "settings/"),
+    ("items/no-such/", "Item “no-such” not found.", "items/"),
+    ("raters/nobody/", "Rater “nobody” not found.", "raters/"),
+    ("pairs/?a=nobody&b=ann", "Rater “nobody” not found.", "raters/"),
+    ("pairs/?a=ann&b=ann", "Choose two different raters.", "pairs/"),
+    ("?question=odd", "Question “odd” not found.", "questions/"),
+    ("?coefficient=odd", "coefficient must be one of ", ""),
+    ("no-such-page/", "Check the address.", ""),
+    ("settings/questions/odd/", "Check the address.", "settings/"),
     ("items/?attribute=odd", "Enter an attribute as name and value", "items/"),
 ]
 
@@ -95,10 +95,10 @@ def test_form_of_an_ended_session_reports_it(client_for, lead):
     rejected = csrf_client.post("/projects/new/", {"name": "x"})
     assert rejected.status_code == 403
     assert "Reload the page" in rejected.content.decode()
-    assert "Your session may have expired" not in rejected.content.decode()
+    assert "your session expired" not in rejected.content.decode()
     ended = Client(enforce_csrf_checks=True).post("/projects/new/", {"name": "x"})
     assert ended.status_code == 403
-    assert "Your session may have expired" in ended.content.decode()
+    assert "your session expired" in ended.content.decode()
 
 
 def test_admin_index_lists_people_first_and_internals_last(client_for, admin):

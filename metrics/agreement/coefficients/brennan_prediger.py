@@ -44,8 +44,8 @@ BRENNAN_PREDIGER = Coefficient(
     name="brennan_prediger",
     label=_("Brennan-Prediger"),
     description=_(
-        "Agreement beyond chance where chance gives every category equally often, whatever the "
-        "raters’ habits are."
+        "Agreement beyond chance if chance gives every category equally often, whatever the "
+        "raters’ habits."
     ),
     formula="(P_o - P_e) / (1 - P_e),   P_e = T_w / k^2",
     low=None,

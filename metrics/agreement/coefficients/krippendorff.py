@@ -233,7 +233,7 @@ KRIPPENDORFF_NOMINAL = Coefficient(
     label=_("Krippendorff’s alpha, nominal"),
     description=_(
         "Agreement beyond chance of any raters with any ratings missing, corrected for few "
-        "items. Categories are the same or not. 0.8 and more is customary, 0.667 the least."
+        "items. Categories are the same or not. Customary: 0.8 or more, at least 0.667."
     ),
     formula=_ALPHA_FORMULA + "d_cl = [c != l]",
     low=None,
@@ -249,8 +249,8 @@ KRIPPENDORFF_ORDINAL = Coefficient(
     name="krippendorff_alpha_ordinal",
     label=_("Krippendorff’s alpha, ordinal"),
     description=_(
-        "Krippendorff’s alpha where categories have an order: a disagreement weighs more, the "
-        "more ratings lie between the two categories."
+        "Krippendorff’s alpha for ordered categories: a disagreement weighs more if more "
+        "ratings lie between the two categories."
     ),
     formula=_ALPHA_FORMULA + "d_cl = (sum of n_g over g = c..l - (n_c + n_l) / 2)^2",
     low=None,
@@ -267,8 +267,7 @@ KRIPPENDORFF_INTERVAL = Coefficient(
     name="krippendorff_alpha_interval",
     label=_("Krippendorff’s alpha, interval"),
     description=_(
-        "Krippendorff’s alpha where categories are numbers: a disagreement weighs as its "
-        "squared difference."
+        "Krippendorff’s alpha for numbers: a disagreement weighs as its squared difference."
     ),
     formula=_ALPHA_FORMULA + "d_cl = (v_c - v_l)^2",
     low=None,
@@ -287,8 +286,8 @@ KRIPPENDORFF_RATIO = Coefficient(
     name="krippendorff_alpha_ratio",
     label=_("Krippendorff’s alpha, ratio"),
     description=_(
-        "Krippendorff’s alpha where numbers have a true zero: a difference weighs in "
-        "proportion to the size of the numbers."
+        "Krippendorff’s alpha for numbers with a true zero: a difference weighs in proportion "
+        "to the size of the numbers."
     ),
     formula=_ALPHA_FORMULA + "d_cl = ((v_c - v_l) / (v_c + v_l))^2, 0 where v_c + v_l = 0",
     low=None,

@@ -180,8 +180,8 @@ SCOTT_PI = Coefficient(
     name="scott_pi",
     label=_("Scott’s pi"),
     description=_(
-        "Like Cohen’s kappa, but chance follows from how often the two together use each category. "
-        "If they use the categories unequally often, it is lower than Cohen’s."
+        "Like Cohen’s kappa, but chance is based on how often the two raters together use each "
+        "category. It is lower than Cohen’s kappa if they use the categories differently often."
     ),
     formula="(P_o - P_e) / (1 - P_e),   P_e = sum pi_j^2,   pi = (r + c) / 2",
     low=-1,
@@ -202,8 +202,8 @@ PABAK = Coefficient(
     name="pabak",
     label=_("PABAK, adjusted for prevalence and bias"),
     description=_(
-        "Kappa as if both used all categories equally often. It depends on the percent "
-        "agreement only."
+        "Kappa as if both raters used all categories equally often. It depends only on percent "
+        "agreement."
     ),
     formula="(k P_o - 1) / (k - 1)",
     low=-1,
@@ -222,8 +222,8 @@ PREVALENCE_INDEX = Coefficient(
     name="prevalence_index",
     label=_("Prevalence index"),
     description=_(
-        "How unequally often the two categories occur, from -1 to 1. Far from 0 kappa is low "
-        "even when most answers agree."
+        "How unequally often the two categories occur, from -1 to 1. Far from 0, kappa is low "
+        "even if most answers agree."
     ),
     formula="(a - d) / n of the table [[a, b], [c, d]]",
     low=-1,
@@ -246,8 +246,8 @@ BIAS_INDEX = Coefficient(
     name="bias_index",
     label=_("Bias index"),
     description=_(
-        "How much more often one of the two gives the first category than the other does, from "
-        "-1 to 1; 0 is no difference."
+        "How much more often one rater chooses the first category than the other rater, from "
+        "-1 to 1."
     ),
     formula="(b - c) / n of the table [[a, b], [c, d]]",
     low=-1,

@@ -37,7 +37,7 @@ def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation
         name = names[undefined]
         why = display_names.get_undefined_reason(side["reason"])
         return [
-            _("There is no change to explain: agreement in %(period)s is undefined, %(why)s.")
+            _("No change to explain: agreement in %(period)s is undefined, %(why)s.")
             % {"period": name, "why": why}
         ]
     numbers = {
@@ -58,9 +58,9 @@ def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation
     elif not explanation.is_clear:
         lines.append(
             _(
-                "If the items are assigned to the two periods at random, agreement changes as much "
-                "in more than 5 of 100 cases. The change may be chance, and so may its apparent "
-                "causes."
+                "If items are assigned to the two periods at random, agreement changes this "
+                "much in more than 5 of 100 cases. The change and its apparent causes may be "
+                "chance."
             )
         )
     else:
@@ -75,23 +75,23 @@ def _describe_no_clear_change(comparison: PeriodComparison) -> str:
     """Return that the last two periods are shown because there is no clear change."""
     if comparison.n_changes == 0:
         return _(
-            "One of the two periods has few items. The change may be chance, and so may its "
-            "apparent causes."
+            "One of the two periods has few items. The change and its apparent causes may be "
+            "chance."
         )
     if comparison.n_changes == 1:
         return _(
-            "This is the only change between consecutive periods with enough items. It may be "
-            "chance, and so may its apparent causes."
+            "This is the only change between consecutive periods with enough items. It and its "
+            "apparent causes may be chance."
         )
     if comparison.span == PeriodUnit.MONTH:
         template = _(
-            "None of the last %(n)s changes from month to month is beyond chance. These are the "
-            "last two months; the apparent causes of their difference may be chance."
+            "None of the last %(n)s monthly changes is beyond chance. The last two months are "
+            "shown; the apparent causes may be chance."
         )
     else:
         template = _(
-            "None of the last %(n)s changes from week to week is beyond chance. These are the "
-            "last two weeks; the apparent causes of their difference may be chance."
+            "None of the last %(n)s weekly changes is beyond chance. The last two weeks are "
+            "shown; the apparent causes may be chance."
         )
     return template % {"n": format_count(comparison.n_changes)}
 
@@ -105,7 +105,7 @@ def _describe_shift(shift: Mapping[str, Any]) -> str:
     }
     return (
         _(
-            "The mean difference between %(a)s and %(b)s on the items that both rated changed from "
+            "The mean difference between %(a)s and %(b)s on shared items changed from "
             "%(before)s to %(after)s."
         )
         % params

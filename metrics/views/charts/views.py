@@ -63,7 +63,7 @@ def build_chart_response(
     if selection is not None and name in TABLES and form == "csv":
         return _build_table_response(selection, name)
     if selection is None or name not in CHARTS or form not in ("json", "csv"):
-        raise Http404(_("No such chart."))
+        raise Http404(_("Chart not found."))
     spec, rows = CHARTS[name](request, selection)
     if form == "csv":
         return _build_csv_response(rows, f"{project.pk}-{selection.question.key}-{name}")
@@ -74,7 +74,7 @@ def _build_table_response(selection: Selection, name: str) -> HttpResponse:
     source = get_sources(selection).for_project()
     if source.pending:
         return HttpResponse(
-            _("These numbers are being computed. Try again in a moment."),
+            _("Computing … Try again in a moment."),
             status=202,
             content_type="text/plain; charset=utf-8",
             headers={"Retry-After": "1"},
@@ -268,7 +268,7 @@ def _build_change_chart(request: HttpRequest, selection: Selection) -> ChartData
     rows = contributions.build_chart_rows(explanation)
     # Pale where the page shows the last two periods because there is no clear change.
     is_clear = explanation is not None and explanation.is_clear and not request.GET.get("pale")
-    title, max_bars = _("part of the move"), contributions.MAX_BARS
+    title, max_bars = _("contribution"), contributions.MAX_BARS
     return bar_chart.build_bar_chart(rows, title=title, max_bars=max_bars, is_clear=is_clear), rows
 
 

@@ -31,18 +31,18 @@ class HeadlineForm(forms.Form):
         label=gettext_lazy("Why"),
         max_length=MAX_NOTE_LENGTH,
         required=False,
-        help_text=gettext_lazy("Shown under the number, where you choose one yourself."),
+        help_text=gettext_lazy("Shown with the headline if you choose it yourself."),
     )
-    pooled = forms.BooleanField(
-        label=gettext_lazy("Count people and models together in it"), required=False
-    )
+    pooled = forms.BooleanField(label=gettext_lazy("Pool people and models"), required=False)
     band_scheme = forms.ChoiceField(
-        label=gettext_lazy("Words for values (whole project)"), choices=BandScheme.choices
+        label=gettext_lazy("Labels for values (whole project)"), choices=BandScheme.choices
     )
     target_agreement = forms.FloatField(
-        label=gettext_lazy("Bar to reach (whole project)"),
+        label=gettext_lazy("Target (whole project)"),
         required=False,
-        help_text=gettext_lazy("Such as 0.667 or 0.8 (Krippendorff), 0.75 (Fleiss). Empty: none."),
+        help_text=gettext_lazy(
+            "Such as 0.667 or 0.8 (Krippendorff), 0.75 (Fleiss). Leave blank for none."
+        ),
         widget=forms.NumberInput({"step": "any", "min": 0, "max": 1}),
     )
 
@@ -53,7 +53,7 @@ class HeadlineForm(forms.Form):
             scale.kind, values=scale.values, custom=scale.matrix is not None
         )
         field = self.fields["headline"]
-        default_label = _("what scale, raters and weights give")
+        default_label = _("automatic (by scale, raters and weights)")
         if isinstance(field, forms.ChoiceField):
             field.choices = [
                 ("", default_label),
@@ -82,7 +82,7 @@ def headline_settings(request: HttpRequest, project_id: int) -> HttpResponse:
             for name, message in error.fields.items():
                 form.add_error(name if name in form.fields else None, message)
         else:
-            messages.success(request, _("Saved. The numbers follow within seconds."))
+            messages.success(request, _("Saved. Statistics update within seconds."))
             return redirect(f"{request.path}?question={question.key}")
     context = {"project": project, "selection": selection, "form": form}
     return render(

@@ -76,26 +76,28 @@ def list_purposes(facts: HeadlineFacts, *, n_models: int) -> list[CoefficientPur
     kappa = get_weighted_name(headline_rules.COHEN, facts.weighting)
     suggestions = [
         CoefficientPurpose(
-            _("Nearly all answers are the same, and kappa looks too low"), "gwet_ac1"
+            _("Nearly all answers are the same, so kappa looks too low"), "gwet_ac1"
         ),
         CoefficientPurpose(_("Many ratings are missing"), facts.alpha_name),
         CoefficientPurpose(_("Which category is unclear"), "fleiss_kappa_category"),
     ]
     if facts.n_raters > 2:
         mean_kappa = get_weighted_name(MEAN_BY_ITEMS, facts.weighting)
-        suggestions.append(CoefficientPurpose(_("These very raters, not any raters"), mean_kappa))
-        suggestions.append(CoefficientPurpose(_("Two of them with each other"), kappa, PAIR))
+        suggestions.append(CoefficientPurpose(_("These raters only, not any raters"), mean_kappa))
+        suggestions.append(CoefficientPurpose(_("Two raters with each other"), kappa, PAIR))
     suggestions.append(CoefficientPurpose(_("One rater with all others"), "vs_peers", RATERS))
     if facts.scale_type.numeric:
         suggestions += [
-            CoefficientPurpose(_("The mean of all raters will be used, not one rating"), "icc2k"),
-            CoefficientPurpose(_("The level does not matter, only the distances"), "icc3"),
+            CoefficientPurpose(_("You use the mean of all raters, not one rating"), "icc2k"),
+            CoefficientPurpose(_("Only distances matter, not the level"), "icc3"),
         ]
     if facts.scale_type.ordered:
-        suggestions.append(CoefficientPurpose(_("The same order is enough"), "kendall_w"))
+        suggestions.append(CoefficientPurpose(_("Only the order matters"), "kendall_w"))
     suggestions.append(
-        CoefficientPurpose(_("Do two raters use the categories alike?"), "stuart_maxwell", PAIR)
+        CoefficientPurpose(_("Whether two raters use the categories alike"), "stuart_maxwell", PAIR)
     )
     if n_models:
-        suggestions.append(CoefficientPurpose(_("Can a model replace people?"), "groups", RATERS))
+        suggestions.append(
+            CoefficientPurpose(_("Whether a model can replace people"), "groups", RATERS)
+        )
     return suggestions

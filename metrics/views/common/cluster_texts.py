@@ -29,18 +29,14 @@ def format_cluster_note(cluster: Mapping[str, Any] | None) -> str:
     params = {"attribute": cluster["attribute"]}
     if cluster["n_clusters"] is None:
         return (
-            _(
-                "The intervals do not treat items with the same “%(attribute)s” as clusters yet; "
-                "this is being computed."
-            )
-            % params
+            _("Intervals don't account for clusters by “%(attribute)s” yet; computing …") % params
         )
     if not cluster["n_items"]:
         return ""
     if cluster["n_clusters"] < 2:
         return (
             _(
-                "All compared items have the same “%(attribute)s”. They do not show how much "
+                "All compared items have the same “%(attribute)s”. They don't show how "
                 "agreement varies between clusters, so there is no interval."
             )
             % params

@@ -30,86 +30,86 @@ class CoefficientAdvice:
 
 _ALPHA = CoefficientAdvice(
     _(
-        "Disagreement among ratings of the same item, against disagreement among all ratings. An"
-        " item with one rating does not count."
+        "Disagreement among ratings of the same item, compared with disagreement among all "
+        "ratings. Items with one rating don't count."
     ),
     _(
-        "Where nearly all ratings are in one category, with few items that have two ratings, and"
-        " where a few raters gave most of them."
+        "If nearly all ratings are in one category, few items have two ratings, or a few "
+        "raters gave most ratings."
     ),
 )
 _ICC = CoefficientAdvice(
     _(
-        "How much items differ, compared with how much ratings of one item differ. If items are"
-        " alike, it is low however well raters agree."
+        "How much items differ compared with ratings of one item. If items are alike, it is "
+        "low however well raters agree."
     ),
-    _("With few raters or few items, and to compare samples whose items do not vary equally."),
+    _("With few raters or items, or to compare samples whose items vary differently."),
 )
 _MEAN_PAIRWISE = CoefficientAdvice(
-    _("The kappas of all pairs of raters: one rater far from all others pulls many of them down."),
+    _("The kappas of all rater pairs: one rater far from all others lowers many of them."),
     _(
-        "With many pairs that share few items. Pairs share raters, so an interval that ignores this"
-        " would be too narrow."
+        "If many pairs share few items. Pairs share raters, so an interval that ignores this "
+        "would be too narrow."
     ),
 )
 ADVICE: dict[str, CoefficientAdvice] = {
     "percent_agreement": CoefficientAdvice(
         _(
-            "Only how often two ratings of an item are the same. It is higher with fewer"
-            " categories, and where one of them prevails."
+            "Only how often two ratings of an item are the same. It is higher with fewer "
+            "categories and if one prevails."
         ),
         _(
-            "On its own: if two raters give one category to 95 of 100 items without looking, they"
-            " agree on about 90."
+            "On its own: if two raters give 95 of 100 items the same category without looking, "
+            "they agree on about 90."
         ),
         _("never the same"),
     ),
     "fleiss_kappa": CoefficientAdvice(
         _(
-            "How often ratings of the same item agree, and how unequally categories are used: it"
-            " falls where one category prevails, though raters do nothing worse."
+            "How often ratings of an item agree and how unequally categories are used: it "
+            "falls if one category prevails, though raters do nothing worse."
         ),
         _(
-            "Where nearly all ratings are in one category (compare Gwet’s AC1), where "
-            "harder items got more ratings, and with fewer than 30 items."
+            "If nearly all ratings are in one category (compare Gwet’s AC1), if harder items "
+            "got more ratings, and with fewer than 30 items."
         ),
     ),
     "cohen_kappa": CoefficientAdvice(
         _(
-            "How often the two agree, and how unequally they use the categories: the same share of"
-            " agreement gives a lower kappa where one category prevails."
+            "How often the two raters agree and how unequally they use the categories: at "
+            "equal agreement, kappa is lower if one category prevails."
         ),
         _(
-            "With few shared items, where nearly all answers are in one category, and where the two"
-            " use the categories differently, which makes kappa higher at the same agreement."
+            "With few shared items, if nearly all answers are in one category, or if the two "
+            "raters use categories differently: that raises kappa at the same agreement."
         ),
     ),
     "weighted_kappa": CoefficientAdvice(
         _(
-            "How far answers lie apart, not only whether they differ: under quadratic weights a few"
-            " that are far apart cost more than many near misses."
+            "How far apart answers are: with quadratic weights, a few large differences cost "
+            "more than many near misses."
         ),
         _(
-            "With few shared items, where steps between categories are not alike, and where near"
-            " misses matter: see kappa without weights, too."
+            "With few shared items, if steps between categories are unequal, or if near misses "
+            "matter: also check kappa without weights."
         ),
     ),
     "gwet_ac1": CoefficientAdvice(
         _(
-            "Mostly how often two ratings of an item agree: it takes little for chance, and hardly"
-            " falls where one category prevails."
+            "Mostly how often two ratings of an item agree: it assumes little chance and "
+            "hardly falls if one category prevails."
         ),
         _(
-            "Where it alone is high. If kappa and alpha are far below it, raters may not agree on"
-            " the rare categories, which are often those that matter."
+            "If it alone is high. If kappa and alpha are far below it, raters may disagree on "
+            "rare categories, which often matter most."
         ),
     ),
     "vs_peers": CoefficientAdvice(
         _(
-            "How often the rater gives the same answer as other raters for the same "
-            "items. The others’ mistakes affect it, too."
+            "How often the rater answers like other raters of the same items. The others’ "
+            "mistakes affect it, too."
         ),
-        _("With fewer than 30 shared items, and where many others make the same mistake."),
+        _("With fewer than 30 shared items, or if many others make the same mistake."),
     ),
     "mean_pairwise_kappa": _MEAN_PAIRWISE,
     "mean_pairwise_kappa_by_items": _MEAN_PAIRWISE,
@@ -123,14 +123,14 @@ ADVICE: dict[str, CoefficientAdvice] = {
 
 WEIGHTING_ADVICE: dict[str, Promise] = {
     "linear": _(
-        "Linear weights: a miss costs by its steps. Of four categories one step off counts as 0.67"
-        " agreed, two as 0.33, the far end as nothing."
+        "Linear weights: with four categories, one step apart counts as 0.67 agreed, two as "
+        "0.33, three as 0."
     ),
     "quadratic": _(
-        "Quadratic weights: a miss costs the square of its steps. Of four categories one step off"
-        " counts as 0.89 agreed, two as 0.56, the far end as nothing."
+        "Quadratic weights: with four categories, one step apart counts as 0.89 agreed, two as "
+        "0.56, three as 0."
     ),
-    "custom": _("Custom weights: the question defines how much two answers agree."),
+    "custom": _("Custom weights: set by the question."),
 }
 
 

@@ -20,11 +20,11 @@ WEIGHTING_NAMES: dict[str, Promise] = {
 PERIOD_NAMES: dict[str, Promise] = {"day": _("day"), "week": _("week"), "month": _("month")}
 
 UNDEFINED_REASONS: dict[str, Promise] = {
-    "not_counted": _("no rating of it has been counted"),
+    "not_counted": _("no ratings counted yet"),
     "single_category": _(
-        "all ratings are in one category, so there is nothing beyond chance to measure"
+        "all ratings are in one category, so there is no agreement beyond chance to measure"
     ),
-    "no_pairable_items": _("no item has two ratings that could be compared"),
+    "no_pairable_items": _("no item has two comparable ratings"),
     "too_few_items": _("too few items"),
     "needs_two_raters": _("two raters are needed"),
     "needs_2x2": _("only defined for two categories"),
@@ -39,7 +39,7 @@ UNDEFINED_REASONS: dict[str, Promise] = {
     "no_repeats": _("nothing was rated twice"),
     "too_short": _("too few compared items before any onset"),
     "no_peers": _("nobody else rated the same items"),
-    "cannot_tell_who": _("two raters only: the data cannot tell which one changed"),
+    "cannot_tell_who": _("only two raters: the data cannot show which one changed"),
     "tied": _("tied"),
     "no_scores": _("no item or category has such a number"),
     "equal_scores": _("all categories have the same score"),
@@ -89,15 +89,13 @@ def get_undefined_reason(name: str | None) -> str | Promise:
 
 # Why a coefficient is the headline (metrics.agreement.headline).
 _HEADLINE_REASONS: dict[str, Promise] = {
-    "two_raters": _("Two raters: agreement between these two, beyond what their own habits give."),
-    "two_raters_weighted": _(
-        "Two raters and categories in an order: near misses count as partly agreed."
-    ),
-    "nominal": _("Categories without an order and any raters: the same category or not."),
-    "weighted": _("With the agreement weights that were declared for this question."),
-    "ordinal": _("Categories in an order: near misses count as partly agreed."),
-    "complete": _("Numbers, and everybody rated every item: agreement on the value itself."),
-    "incomplete": _("Numbers, and not everybody rated every item: alpha takes what there is."),
+    "two_raters": _("Two raters: agreement beyond their own habits."),
+    "two_raters_weighted": _("Two raters, ordered categories: near misses get partial credit."),
+    "nominal": _("Unordered categories, any raters: the same category or not."),
+    "weighted": _("Uses the weights of this question."),
+    "ordinal": _("Ordered categories: near misses get partial credit."),
+    "complete": _("Numbers, all items rated by everybody: agreement on the value itself."),
+    "incomplete": _("Numbers, not all items rated by everybody: alpha uses all ratings."),
 }
 
 
@@ -188,8 +186,8 @@ def _is_chance_corrected(name: str) -> bool:
 
 # Policies for missing ratings (metrics.agreement.explain.missing_ratings).
 MISSING_POLICY_NAMES: dict[str, Promise] = {
-    "available": _("Available ratings, all of them in what chance gives"),
-    "by_item": _("Available ratings, each item once in what chance gives"),
+    "available": _("All ratings, each counted for chance"),
+    "by_item": _("All ratings, each item counted once for chance"),
     "complete": _("Complete items only"),
     "paired": _("Items with two ratings or more"),
 }

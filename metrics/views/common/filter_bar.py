@@ -37,8 +37,8 @@ PRESET_DAYS = (7, 30)  # lengths of the preset periods in days
 MAX_NAMED_RATERS = 5  # excluded raters that get a chip each; more share one
 _FILTER_PARAMETERS = ("from", "to", "kind", "group", "content_version", "exclude", "sample")
 _SAMPLE_LABELS = {
-    RANDOM_SAMPLE: gettext_lazy("drawn at random"),
-    ALL_RATINGS: gettext_lazy("all, however chosen"),
+    RANDOM_SAMPLE: gettext_lazy("random sample"),
+    ALL_RATINGS: gettext_lazy("all, including targeted ratings"),
 }
 TRANSIENT_PARAMETERS = ("page", "sort")  # parameters that are dropped when the filter changes
 
@@ -148,18 +148,16 @@ def describe_empty_selection(selection: Selection) -> str:
     date_filter = RatingFilter(
         from_date=selection.filter.from_date, to_date=selection.filter.to_date
     )
-    message = _("No rating is of this choice.")
+    message = _("No ratings match the filter.")
     if selection.filter == date_filter and date_filter.to_date is None:
         message = _describe_empty_period(selection.project, date_filter.from_date)
     elif selection.filter == date_filter:
-        message = _("No ratings in these days.")
+        message = _("No ratings on these dates.")
     newest_days = rater_periods.get_newest_days([selection.question.pk])
     newest = newest_days.get(selection.question.pk)
     if newest is None:
         return message
-    return (
-        f"{message} {_('The newest of all ratings is of %(day)s.') % {'day': newest.isoformat()}}"
-    )
+    return f"{message} {_('The newest rating is from %(day)s.') % {'day': newest.isoformat()}}"
 
 
 def _describe_empty_period(project: Project, first: datetime.date | None) -> str:
@@ -257,8 +255,8 @@ def format_filter_part(name: str, value: str) -> str:
 
 def _format_content_version(value: str) -> str:
     if value == CURRENT_VERSION:
-        return _("of today's content of items")
-    return _("of version %(n)s of items") % {"n": value}
+        return _("of the current content")
+    return _("of item version %(n)s") % {"n": value}
 
 
 def _build_fields(selection: Selection, choices: dict[str, Any]) -> list[FilterField]:

@@ -76,7 +76,7 @@ def build_steps(
             _("Guidelines"),
             version,
             has_guidelines,
-            _("Write them"),
+            _("Write guidelines"),
             build_url("guidelines_settings"),
         ),
         SetupStep(
@@ -90,7 +90,7 @@ def build_steps(
             _("Ratings per item"),
             format_count(project.overlap),
             has_overlap,
-            _("Raise it"),
+            _("Increase"),
             build_url("project_settings"),
         ),
         SetupStep(

@@ -94,15 +94,15 @@ def build_outlier_sentences(keys: list[str], project: int, query: str) -> list[S
     )
     if len(keys) > 3:
         template = _(
-            "{n} raters agree less with the others than these do with each other on the same "
-            "items, among them {names}."
+            "{n} raters agree less with the others than the others do with each other on the "
+            "same items, among them {names}."
         )
         page, question = reverse("raters", args=[project]), query.partition("&")[0]
         count_link = render_link(page, format_count(len(keys)), query=question)
         return [format_html(template, n=count_link, names=names)]
     template_few = ngettext(
-        "{names} agrees less with the others than these do with each other on the same items.",
-        "{names} agree less with the others than these do with each other on the same items.",
+        "{names} agrees less with the others than the others do with each other on the same items.",
+        "{names} agree less with the others than the others do with each other on the same items.",
         len(keys),
     )
     return [format_html(template_few, names=names)] if keys else []
@@ -120,9 +120,9 @@ def _describe_prevalence_paradox(
     values: dict[str, Any], labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "Raters agree in %(observed)s of all %(n)s comparisons, but %(share)s of the ratings "
-        "are “%(label)s”, so much of that agreement is expected by chance: kappa is "
-        "%(kappa)s, AC1 is %(ac1)s. Read both."
+        "Raters agree in %(observed)s of %(n)s comparisons, but %(share)s of the ratings are "
+        "“%(label)s”, so much of this is expected by chance: kappa is %(kappa)s, AC1 is "
+        "%(ac1)s. Consider both."
     ) % {
         "n": format_count(values["comparisons"]),
         "observed": format_percent(values["percent_agreement"]),
@@ -169,8 +169,8 @@ def _describe_little_overlap(
     values: dict[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "Only %(shared)s of %(rated)s rated items have two or more ratings. All agreement"
-        " statistics are based on these."
+        "Only %(shared)s of %(rated)s rated items have two or more ratings. Agreement is based "
+        "on these."
     ) % {
         "shared": format_count(values["shared_items"]),
         "rated": format_count(values["rated_items"]),
@@ -182,8 +182,8 @@ def _describe_confused_categories(
 ) -> str:
     return _(
         "%(share)s of all disagreement (%(n)s comparisons) is between “%(one)s” and "
-        "“%(other)s”, where their frequencies alone would give %(expected)s. Check whether the "
-        "guidelines distinguish them clearly."
+        "“%(other)s”; their frequencies alone would give %(expected)s. Clarify the difference "
+        "in the guidelines."
     ) % {
         "share": format_percent(values["share"]),
         "expected": format_percent(values["expected_share"]),
@@ -197,9 +197,9 @@ def _describe_rater_bias(values: dict[str, Any], labels: list[str], names: dict[
     a, b = names.get(values["rater_a"], "?"), names.get(values["rater_b"], "?")
     more, less = (a, b) if values["difference"] > 0 else (b, a)
     return _(
-        "%(differing)s of %(tested)s pairs of raters differ in how often they use the "
-        "categories. Clearest: %(more)s chooses “%(label)s” more often than %(less)s, by "
-        "%(difference)s of the %(n)s items that both rated."
+        "%(differing)s of %(tested)s rater pairs use the categories differently often. "
+        "Clearest: %(more)s chooses “%(label)s” more often than %(less)s, by %(difference)s of "
+        "their %(n)s shared items."
     ) % {
         "n": format_count(values["shared_items"]),
         "differing": format_count(values["differing_pairs"]),
@@ -215,9 +215,8 @@ def _describe_consistency_only(
     values: dict[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "Raters put items in nearly the same order (mean correlation %(r)s), but on different "
-        "levels or with different spreads (mean quadratic kappa %(kappa)s). They are consistent "
-        "but do not agree."
+        "Raters order items nearly alike (mean correlation %(r)s) but differ in level or "
+        "spread (mean quadratic kappa %(kappa)s): consistent, but not in agreement."
     ) % {
         "r": format_number(values["mean_pearson"]),
         "kappa": format_number(values["mean_quadratic_kappa"]),
@@ -227,9 +226,8 @@ def _describe_consistency_only(
 def _describe_few_items(values: dict[str, Any], _labels: list[str], _names: dict[int, str]) -> str:
     shared = values["shared_items"]
     return ngettext(
-        "Based on %(n)s item with two or more ratings. With fewer than 30, the value is uncertain.",
-        "Based on %(n)s items with two or more ratings. With fewer than 30, the value is "
-        "uncertain.",
+        "Uncertain: only %(n)s item with two or more ratings, fewer than 30.",
+        "Uncertain: only %(n)s items with two or more ratings, fewer than 30.",
         shared,
     ) % {"n": format_count(shared)}
 
@@ -247,13 +245,13 @@ def _describe_weightings(values: dict[str, Any], _labels: list[str], _names: dic
     }
     if low is high:
         template = _(
-            "The conclusion does not depend on the weights: %(name)s is %(low)s to "
-            "%(high)s under any of them, always “%(low_word)s”."
+            "Weights hardly matter: %(name)s is %(low)s to %(high)s with any of them, always "
+            "“%(low_word)s”."
         )
     else:
         template = _(
-            "The conclusion depends on the weights: %(name)s is %(low)s (“%(low_word)s”) with "
-            "weights “%(lowest)s” and %(high)s (“%(high_word)s”) with weights “%(highest)s”."
+            "Weights matter: %(name)s is %(low)s (“%(low_word)s”) with weights “%(lowest)s” "
+            "and %(high)s (“%(high_word)s”) with weights “%(highest)s”."
         )
     return template % params
 
@@ -262,9 +260,9 @@ def _describe_fleiss_and_pairs(
     values: dict[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "Fleiss’ kappa is %(fleiss)s, the mean over pairs %(pairs)s. Fleiss’ kappa weights items "
-        "equally and takes chance from all ratings; the mean weights pairs by their shared items "
-        "and takes chance from the two raters."
+        "Fleiss’ kappa is %(fleiss)s, the mean over pairs %(pairs)s. Fleiss’ kappa weights "
+        "items equally and bases chance on all ratings; the mean weights pairs by shared items "
+        "and bases chance on the two raters."
     ) % {"fleiss": format_number(values["fleiss"]), "pairs": format_number(values["pairs"])}
 
 
@@ -273,7 +271,7 @@ def _describe_consistency_without_agreement(
 ) -> str:
     return _(
         "Raters are consistent but on different levels: ICC(C,1) is %(consistency)s, ICC(A,1) "
-        "%(agreement)s, and their means differ by up to %(apart)s. If levels do not matter, use "
+        "%(agreement)s, and their means differ by up to %(apart)s. If levels don't matter, use "
         "ICC(C,1)."
     ) % {
         "consistency": format_number(values["consistency"]),
@@ -301,10 +299,10 @@ def _describe_rare_category(
 ) -> str:
     n = values["rare_items"]
     return ngettext(
-        "Only %(n)s of %(shared)s items has another answer than “%(label)s”: too few to show how "
-        "well raters agree on such items.",
-        "Only %(n)s of %(shared)s items have another answer than “%(label)s”: too few to show how "
-        "well raters agree on such items.",
+        "Only %(n)s of %(shared)s items has an answer other than “%(label)s”: too few to show "
+        "how well raters agree on such items.",
+        "Only %(n)s of %(shared)s items have an answer other than “%(label)s”: too few to show "
+        "how well raters agree on such items.",
         n,
     ) % {
         "n": format_count(n),

@@ -127,7 +127,7 @@ def find_selection(
     key = request.GET.get("question")
     question = next((q for q in questions if q.key == key), None) if key else questions[0]
     if question is None:
-        message = _("This project has no question with the key “%(key)s”.")
+        message = _("Question “%(key)s” not found.")
         raise UnknownSelectionError(
             message % {"key": str(key)[:MAX_SHOWN_KEY_LENGTH]}, list_url_name="questions"
         )
@@ -167,7 +167,7 @@ def get_selection(request: HttpRequest, project: Project, *, filtered: bool = Fa
     """
     selection = find_selection(request, project, filtered=filtered)
     if selection is None:
-        raise Http404(_("This project has no question yet."))
+        raise Http404(_("This project has no questions yet."))
     return selection
 
 
@@ -178,7 +178,7 @@ def get_choice(parameters: QueryDict, name: str, allowed: Collection[str]) -> st
     """
     value = parameters.get(name) or None
     if value is not None and value not in allowed:
-        message = _("%(name)s is one of %(allowed)s.") % {
+        message = _("%(name)s must be one of %(allowed)s.") % {
             "name": name,
             "allowed": ", ".join(allowed),
         }
@@ -196,10 +196,10 @@ def get_by_key(model: type[KeyedModel], project: Project, key: str) -> KeyedMode
     )
     if instance is None:
         if model is Item:
-            message, list_url_name = _("This project has no item with the key “%(key)s”."), "items"
+            message, list_url_name = _("Item “%(key)s” not found."), "items"
         else:
             message, list_url_name = (
-                _("This project has no rater with the key “%(key)s”."),
+                _("Rater “%(key)s” not found."),
                 "raters",
             )
         raise UnknownSelectionError(
@@ -215,7 +215,7 @@ def get_after_id(parameters: QueryDict) -> int:
     """
     after_id = parse_id(parameters.get("after") or "0")
     if after_id is None:
-        raise Http404(_("No such page."))
+        raise Http404(_("Page not found."))
     return after_id
 
 
@@ -223,5 +223,5 @@ def get_page_number(request: HttpRequest) -> int:
     """Return the requested page number, from 1. Raises Http404 when it is not a page number."""
     text = request.GET.get("page") or "1"
     if not (text.isascii() and text.isdigit() and len(text) <= 6 and int(text) >= 1):
-        raise Http404(_("No such page."))
+        raise Http404(_("Page not found."))
     return int(text)

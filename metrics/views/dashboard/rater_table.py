@@ -84,7 +84,7 @@ def build_rater_table(
     paginator = Paginator(raters, RATERS_PER_PAGE)
     number = get_page_number(request)
     if number > paginator.num_pages:
-        raise Http404(_("No such page."))
+        raise Http404(_("Page not found."))
     page = paginator.page(number)
     rows = source.build_rater_rows(list(page.object_list))
     columns = [column for column in COLUMNS if column.is_applicable(selection, rows)]

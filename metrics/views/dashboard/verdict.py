@@ -99,8 +99,9 @@ def _describe_doubt(source: ProjectSource, name: str, headline: Mapping[str, Any
     if (values := figures.get("rare_category")) is not None:
         n_items = values["rare_items"]
         return ngettext(
-            "Not enough data yet: only %(n)s item has another answer than the most frequent one.",
-            "Not enough data yet: only %(n)s items have another answer than the most frequent one.",
+            "Not enough data yet: only %(n)s item has an answer other than the most frequent one.",
+            "Not enough data yet: only %(n)s items have an answer other than the most frequent "
+            "one.",
             n_items,
         ) % {"n": number_formats.format_count(n_items)}
     return ""
@@ -116,7 +117,7 @@ def is_inconclusive(selection: Selection, headline: Mapping[str, Any]) -> bool:
 def _describe_too_early(headline: Mapping[str, Any]) -> str:
     n_items = headline["n_items"]
     if n_items == 1:
-        return _("Not enough data yet: one item shows nothing about others.")
+        return _("Not enough data yet: only one item.")
     params = {"n": number_formats.format_count(n_items)}
     if bands.has_zero_width(headline.get("low"), headline.get("high")):
         # An interval without width would claim certainty.
@@ -161,7 +162,7 @@ def _suggest_raters(selection: Selection, source: ProjectSource) -> list[NextAct
         NextAction(
             ActionKind.RATERS,
             _("Check %(raters)s") % {"raters": ", ".join(keys[:MAX_NAMED_RATERS])},
-            _("agreement below the others in these ratings"),
+            _("lower agreement than the others in these ratings"),
             f"{reverse('rater', args=[selection.project.pk, keys[0]])}?{selection.query}",
         )
     ]
@@ -172,7 +173,7 @@ def _suggest_planning(selection: Selection, headline: Mapping[str, Any]) -> list
     if project.role != Member.Role.LEAD:
         return []
     reason = ngettext(
-        "%(n)s item is too few for a verdict", "%(n)s items are too few for a verdict",
+        "%(n)s item is too few for a result", "%(n)s items are too few for a result",
         headline["n_items"],
     ) % {"n": number_formats.format_count(headline["n_items"])}  # fmt: skip
     url = _build_question_url("plan", selection)

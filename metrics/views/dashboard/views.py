@@ -40,14 +40,14 @@ def projects(request: HttpRequest) -> HttpResponse:
         return redirect("sign_in")
     search = (request.GET.get("search") or "").strip()
     if "\0" in search or len(search) > listing.MAX_SEARCH_LENGTH:
-        raise BadRequest(_("Search for a shorter text."))
+        raise BadRequest(_("Use a shorter search."))
     group = get_choice(request.GET, "group", ProjectGroup.values) or ""
     sort = get_choice(request.GET, "sort", list(listing.SORTS)) or "need"
     listed = listing.list_projects(request.user, search=search, sort=sort, group=group)
     paginator = Paginator(listed.rows, get_page_size(listing.PROJECTS_PER_PAGE))
     number = get_page_number(request)
     if number > paginator.num_pages:
-        raise Http404(_("No such page."))
+        raise Http404(_("Page not found."))
     page = paginator.page(number)
     listing.load_page_details(list(page.object_list), request.user)
     annotated_projects = [

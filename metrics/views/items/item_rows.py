@@ -59,10 +59,10 @@ def build_rows(
 def list_sort_orders() -> list[tuple[str, str]]:
     """Return (value, label) of the sort orders."""
     return [
-        ("", _("in the order they were added")),
+        ("", _("order added")),
         ("disagreement", _("most disagreement first")),
         ("ratings", _("most ratings first")),
-        ("rated", _("rated last first")),
+        ("rated", _("last rated first")),
     ]
 
 
@@ -82,9 +82,9 @@ def list_states(*, with_gold: bool) -> list[tuple[str, str]]:
 def list_answer_filters() -> list[tuple[str, str]]:
     """Return (value, label) of the filters by answers."""
     return [
-        ("", _("Any answers")),
+        ("", _("Any")),
         ("differ", _("answers differ")),
-        ("same", _("all say the same")),
+        ("same", _("all agree")),
     ]
 
 

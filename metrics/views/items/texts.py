@@ -13,12 +13,13 @@ def describe_match_count(number: ItemCount, n_items: int) -> str:
     """Return how many of the project's items match."""
     params = {"fit": format_count(number.items), "all": format_count(n_items)}
     if number.more:
-        return _("More than %(fit)s of %(all)s items fit") % params
+        return _("Over %(fit)s of %(all)s items match") % params
     if number.n_scanned:
         params["looked_at"] = format_count(number.n_scanned)
-        return _("Of the first %(looked_at)s items %(fit)s fit; there are %(all)s") % params
+        return _("%(fit)s of the first %(looked_at)s items match; %(all)s in total") % params
     return (
-        ngettext("1 of %(all)s items fits", "%(fit)s of %(all)s items fit", number.items) % params
+        ngettext("1 of %(all)s items matches", "%(fit)s of %(all)s items match", number.items)
+        % params
     )
 
 
@@ -43,6 +44,6 @@ def describe_page_range(
 def describe_skip_count(number: int, max_counted: int) -> str:
     """Return how often items were skipped or flagged."""
     if number >= max_counted:
-        return _("skipped or flagged %(n)s times and more") % {"n": format_count(number)}
+        return _("skipped or flagged %(n)s or more times") % {"n": format_count(number)}
     template = ngettext("skipped or flagged once", "skipped or flagged %(n)s times", number)
     return template % {"n": format_count(number)}

@@ -74,10 +74,12 @@ def describe_drift(a: Rater, b: Rater, points: list[TrendPoint]) -> str:
     }
     if shift.change < 0:
         text = _(
-            "From %(day)s on, %(a)s answers %(size)s lower against %(b)s than before, on average."
+            "Since %(day)s, %(a)s has answered %(size)s lower relative to %(b)s than before, "
+            "on average."
         )
     else:
         text = _(
-            "From %(day)s on, %(a)s answers %(size)s higher against %(b)s than before, on average."
+            "Since %(day)s, %(a)s has answered %(size)s higher relative to %(b)s than before, "
+            "on average."
         )
     return text % params

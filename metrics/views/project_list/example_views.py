@@ -28,13 +28,13 @@ def load_example(request: HttpRequest) -> HttpResponse:
     require_can_create_projects(request.user)
     if "worked" in request.POST:
         loader.load_examples(owner=request.user, count=False, worked=True)
-        messages.success(request, _("Here are the worked examples; each says what it shows."))
+        messages.success(request, _("Textbook examples added."))
         return redirect("projects")
     loader.load_examples(owner=request.user, count=False)
     project = loader.find_example(request.user)
     if project is None:  # the user left the project meanwhile
         return redirect("projects")
-    messages.success(request, _("Here is the example; its numbers fill in within seconds."))
+    messages.success(request, _("Sample project added. Its statistics appear within seconds."))
     return redirect("dashboard", project.pk)
 
 

@@ -118,7 +118,7 @@ def pair(request: HttpRequest, project_id: int) -> HttpResponse:
     a = get_by_key(Rater, selection.project, request.GET.get("a", ""))
     b = get_by_key(Rater, selection.project, request.GET.get("b", ""))
     if a == b:
-        raise UnknownSelectionError(_("A pair is two different raters."), list_url_name="pair")
+        raise UnknownSelectionError(_("Choose two different raters."), list_url_name="pair")
     source = get_sources(selection).for_pair(a, b)
     unchanged = live_updates.get_unchanged_response(
         request, selection.project, source.freshness, pair_context.LIVE
@@ -168,7 +168,7 @@ def _render_pair_list(request: HttpRequest, selection: Selection) -> HttpRespons
     paginator = Paginator(source.list_pair_refs(sort), get_page_size(PAIRS_PER_PAGE))
     number = get_page_number(request)
     if number > paginator.num_pages:
-        raise Http404(_("No such page."))
+        raise Http404(_("Page not found."))
     page = paginator.page(number)
     page_pairs = source.load_pairs(list(page.object_list))
     context = {

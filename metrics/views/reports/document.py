@@ -69,9 +69,7 @@ def build_sections(facts: Facts, zone: str) -> list[ReportSection]:
         _build_coverage(facts),
         _build_other_statistics(facts),
         _build_groups(facts),
-        ReportSection(
-            _("What must not be claimed from it"), points=reports_texts.list_cautions(facts)
-        ),
+        ReportSection(_("What this does not show"), points=reports_texts.list_cautions(facts)),
         ReportSection(_("For a methods section"), paragraphs=reports_texts.build_methods(facts)),
         ReportSection(_("References"), points=reports_texts.list_references(facts)),
         _build_hash(facts),
@@ -135,21 +133,18 @@ def _describe_bands(facts: Facts) -> str:
         "scheme": BandScheme(scheme).label,
     }
     if value["low"] is None:
-        return _("In the words of %(scheme)s: %(band)s.") % params
+        return _("%(scheme)s: %(band)s.") % params
     params["low"] = display_names.get_band_name(bands.find_band(value["low"], scheme))
     params["high"] = display_names.get_band_name(bands.find_band(value["high"], scheme))
     if params["low"] == params["high"]:
-        return _("In the words of %(scheme)s: %(band)s, at both ends of the interval.") % params
-    return (
-        _("In the words of %(scheme)s: %(band)s; the interval reaches from %(low)s to %(high)s.")
-        % params
-    )
+        return _("%(scheme)s: %(band)s, at both ends of the interval.") % params
+    return _("%(scheme)s: %(band)s; the interval reaches from %(low)s to %(high)s.") % params
 
 
 def _describe_target(facts: Facts) -> str:
     if facts["bar"] is None:
         return ""
-    return _("The project’s bar: %(bar)s.") % {"bar": format_number(facts["bar"])}
+    return _("Target: %(bar)s.") % {"bar": format_number(facts["bar"])}
 
 
 def _build_basis(facts: Facts, zone: ZoneInfo) -> ReportSection:
@@ -160,7 +155,7 @@ def _build_basis(facts: Facts, zone: ZoneInfo) -> ReportSection:
         (_("Project"), facts["project"]["name"]),
         (_("As of"), format_time(facts["as_of"], zone)),
         (_("Ratings"), format_count(facts["n_ratings"])),
-        (_("Rated from, to"), " – ".join(dict.fromkeys(rated_from_to))),
+        (_("Dates rated"), " – ".join(dict.fromkeys(rated_from_to))),
         (_("People"), format_count(facts["n_people"])),
         (_("Models"), ", ".join(facts["models"]) or format_count(0)),
         (_("Based on"), _describe_basis(value)),
@@ -172,7 +167,7 @@ def _build_basis(facts: Facts, zone: ZoneInfo) -> ReportSection:
 
 
 def _format_version(number: int) -> str:
-    return _("version %(number)s") % {"number": number} if number else _("none written")
+    return _("version %(number)s") % {"number": number} if number else _("none")
 
 
 def _describe_basis(value: dict[str, Any]) -> str:
@@ -194,17 +189,17 @@ def _build_coverage(facts: Facts) -> ReportSection:
     coverage_text = _("Each item has two or more ratings.")
     if n_not_comparable:
         coverage_text = ngettext(
-            "%(n)s item has fewer than two ratings and is in no comparison.",
-            "%(n)s items have fewer than two ratings and are in no comparison.",
+            "%(n)s item has fewer than two ratings and isn't compared.",
+            "%(n)s items have fewer than two ratings and aren't compared.",
             n_not_comparable,
         ) % {"n": format_count(n_not_comparable)}
     kappa_note = ""
     if by_ratings.get(1) and facts["headline"]["name"].startswith("fleiss_kappa"):
-        kappa_note = _("Items with one rating count in what is expected by chance.")
+        kappa_note = _("Items with one rating count towards chance.")
     return ReportSection(
         _("Coverage"),
         paragraphs=_build_paragraphs(coverage_text, kappa_note),
-        head=(_("Ratings of an item"), _("Items")),
+        head=(_("Ratings per item"), _("Items")),
         rows=rows,
     )
 
@@ -235,17 +230,17 @@ def _build_groups(facts: Facts) -> ReportSection:
         for name in ("people", "between", "models", "all")
         if name in headline
     ]
-    head = (_("Whose"), _("Value"), _("Items"))
+    head = (_("Population"), _("Value"), _("Items"))
     return ReportSection(_("People and models"), head=head, rows=rows)
 
 
 def _build_hash(facts: Facts) -> ReportSection:
     explanation = _(
-        "SHA-256 of the ratings as they stood then: one JSON list of item, rater and category’s "
-        "code a line, in the order of the bytes of item and rater. The same moment gives the same."
+        "SHA-256 of the ratings at that time: one JSON list of item, rater and category code "
+        "per line, in byte order of item and rater. The same moment gives the same hash."
     )
     return ReportSection(
-        _("Ratings behind it"), paragraphs=_build_paragraphs(facts["hash"], explanation)
+        _("Hash of the ratings"), paragraphs=_build_paragraphs(facts["hash"], explanation)
     )
 
 

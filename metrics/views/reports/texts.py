@@ -63,7 +63,7 @@ def list_cautions(facts: Facts) -> list[str]:
         *_list_rater_cautions(facts),
         *_list_item_cautions(facts),
         *_list_choice_cautions(facts),
-        _("That the answers are right: raters can agree on a wrong one. Gold answers show that."),
+        _("That answers are right: raters can agree on a wrong one. Gold answers show that."),
     ]
 
 
@@ -71,13 +71,14 @@ def _list_size_cautions(facts: Facts) -> list[str]:
     name, value = facts["headline"]["name"], facts["headline"]["value"]
     scheme, caution_texts = facts["band_scheme"], []
     if value["low"] is None:
-        caution_texts.append(_("Its uncertainty: there is no interval."))
+        caution_texts.append(_("How certain the value is: there is no interval."))
     elif value["n_items"] < MIN_ITEMS:
         caution_texts.append(
             ngettext(
-                "That the interval is exact: it is based on %(n)s item and needs about %(enough)s.",
-                "That the interval is exact: it is based on %(n)s items and needs about "
-                "%(enough)s.",
+                "That the interval is exact: it is based on %(n)s item; about %(enough)s are "
+                "needed.",
+                "That the interval is exact: it is based on %(n)s items; about %(enough)s are "
+                "needed.",
                 value["n_items"],
             )
             % {"n": format_count(value["n_items"]), "enough": MIN_ITEMS}
@@ -149,7 +150,7 @@ def _list_item_cautions(facts: Facts) -> list[str]:
     if facts["headline"]["name"].startswith("icc"):
         caution_texts.append(
             _(
-                "That it holds for other items: an intraclass correlation is higher where items "
+                "That it holds for other items: an intraclass correlation is higher if items "
                 "differ more."
             )
         )
@@ -166,9 +167,7 @@ def _list_item_cautions(facts: Facts) -> list[str]:
 def _list_choice_cautions(facts: Facts) -> list[str]:
     if facts["headline"]["why"] != LEAD_CHOICE:
         return []
-    return [
-        _("That the coefficient was chosen before the ratings, unless it was: a lead chose it.")
-    ]
+    return [_("That the coefficient was chosen before the ratings: a lead chose it.")]
 
 
 # --- methods section
@@ -320,9 +319,9 @@ def _describe_rater_effects(name: str) -> str:
     """Return whether raters are fixed or random in the coefficient and its interval."""
     if name.startswith("icc"):
         if name.startswith("icc3"):
-            return _("Raters were taken as fixed, items as a random sample.")
-        return _("Raters and items were taken as random samples.")
-    return _("Raters were taken as fixed: the interval is for other items rated by them.")
+            return _("Raters were treated as fixed, items as a random sample.")
+        return _("Raters and items were treated as random samples.")
+    return _("Raters were treated as fixed: the interval is for other items rated by them.")
 
 
 def _describe_software(facts: Facts) -> str:

@@ -33,7 +33,7 @@ class ReportForm(forms.Form):
     as_of = forms.DateTimeField(
         label=gettext_lazy("As of"),
         required=False,
-        help_text=gettext_lazy("In the project’s time zone. Empty: now."),
+        help_text=gettext_lazy("In the project’s time zone. Leave blank to use the current time."),
         widget=forms.DateTimeInput({"type": "datetime-local", "step": 1}),
     )
 
@@ -49,7 +49,7 @@ def reports(request: HttpRequest, project_id: int) -> HttpResponse:
     project = get_project(request.user, project_id, role=role)
     selection = find_selection(request, project)
     if selection is None:
-        raise Http404(_("This project has no question yet."))
+        raise Http404(_("This project has no questions yet."))
     with timezone.override(ZoneInfo(project.time_zone)):
         form = ReportForm(request.POST if request.method == "POST" else None)
         is_valid = form.is_valid()
@@ -98,7 +98,7 @@ def report_file(request: HttpRequest, project_id: int, number: int, form: str) -
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     row = _get_report(project, number)
     if row.facts is None or form not in ("md", "json"):
-        raise Http404(_("There is no such file."))
+        raise Http404(_("File not found."))
     response: HttpResponse
     if form == "json":
         response = JsonResponse(texts.build_json(row.facts))
@@ -114,5 +114,5 @@ def _get_report(project: Project, number: int) -> Report:
     rows = Report.objects.filter(question__project=project).select_related("question", "created_by")
     row = rows.filter(pk=number).first() if number < 2**63 else None
     if row is None:
-        raise Http404(_("There is no such report."))
+        raise Http404(_("Report not found."))
     return row

@@ -186,12 +186,7 @@ def _reject_last_lead(member: Member) -> None:
     leads = Member.objects.filter(project=member.project_id, role=Member.Role.LEAD)
     if list(leads.values_list("pk", flat=True)[:2]) == [member.pk]:
         raise InvalidProjectChange(
-            {
-                "role": _(
-                    "A project needs a lead, and this is the only one. Make another "
-                    "member a lead first."
-                )
-            }
+            {"role": _("This is the only lead. Make another member a lead first.")}
         )
 
 

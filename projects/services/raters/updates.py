@@ -107,13 +107,13 @@ def change_rater(
         raise InvalidProjectChange({"kind": _("A rater must be human or model.")})
     if len(name) > MAX_NAME_LENGTH or not name.isprintable():
         raise InvalidProjectChange(
-            {"name": _("Enter a name of at most 200 characters, without control characters.")}
+            {"name": _("Use at most 200 characters, without control characters.")}
         )
     _validate_model_field(kind, "model", model, max_length=MAX_MODEL_LENGTH)
     _validate_model_field(kind, "prompt_version", prompt_version, max_length=MAX_VERSION_LENGTH)
     if not is_valid_group(group):
         raise InvalidProjectChange(
-            {"group": _("Enter a group of at most 64 characters, without control characters.")}
+            {"group": _("Use at most 64 characters, without control characters.")}
         )
     if user_id is not None:
         if not Member.objects.filter(project=rater.project_id, user=user_id).exists():

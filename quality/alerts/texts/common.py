@@ -62,8 +62,8 @@ def list_timing_sentences(alert: Alert) -> list[str]:
     """Return sentences on the interval of the change and on when it began."""
     sentences = [
         _(
-            "Average change until then: between %(low)s and %(high)s (95%% interval); larger"
-            " now if it is still growing."
+            "Average change until then: %(low)s to %(high)s (95%% interval). It is larger now "
+            "if still growing."
         )
     ]
     if alert.since_earliest != alert.since_latest:

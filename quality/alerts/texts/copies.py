@@ -26,12 +26,12 @@ def build_brief_text(alert: Alert, rater: int) -> str:
 
 def list_basis(alert: Alert) -> list[str]:
     texts = [
-        _("Based on %(n)s items that both rated, up to %(noticed)s."),
+        _("Based on %(n)s shared items, up to %(noticed)s."),
         _(
-            "Expected from each rater’s agreement with all others. Difference: between"
-            " %(low)s and %(high)s (95%% interval)."
+            "Expected from each rater’s agreement with all others. Difference: %(low)s to "
+            "%(high)s (95%% interval)."
         ),
-        _("The data do not show who copied from whom."),
+        _("The data don't show who copied from whom."),
     ]
     return [text % _build_params(alert) for text in texts]
 
@@ -39,12 +39,9 @@ def list_basis(alert: Alert) -> list[str]:
 def list_explanations(_alert: Alert) -> list[str]:
     return [
         _("They discuss their items, or share an account or a program."),
-        _(
-            "They had the same training and nobody else did. Compare items where both differ"
-            " from all others."
-        ),
-        _("Ruled out: skill. Good raters also agree often with everyone else."),
-        _("Ruled out where a third rater rated too: easy items."),
+        _("Only they had the same training. Compare items where both differ from all others."),
+        _("Ruled out: skill. Good raters agree often with everyone else, too."),
+        _("Ruled out if a third rater rated too: easy items."),
     ]
 
 

@@ -11,9 +11,7 @@ from .common import build_text_params
 
 
 def build_overlap_sentence(alert: Alert) -> str:
-    text = _(
-        "%(n)s items were started over two weeks ago and still have fewer than %(wanted)s ratings."
-    )
+    text = _("%(n)s items were started over two weeks ago and have fewer than %(wanted)s ratings.")
     return text % {**build_text_params(alert), "wanted": format_count(alert.facts.get("wanted"))}
 
 
@@ -24,7 +22,7 @@ def list_overlap_basis(alert: Alert) -> list[str]:
 
 def list_overlap_explanations(alert: Alert) -> list[str]:
     return [
-        _("There are too few active raters for this many ratings per item."),
+        _("Too few active raters for this many ratings per item."),
         _("Raters can’t see these items, or skip them."),
     ]
 
@@ -36,15 +34,12 @@ def build_gold_sentence(alert: Alert) -> str:
 
 
 def list_gold_basis(alert: Alert) -> list[str]:
-    text = _("People gave %(people)s answers to these items.")
+    text = _("People answered these items %(people)s times.")
     return [text % {"people": format_count(alert.facts.get("people"))}]
 
 
 def list_gold_explanations(alert: Alert) -> list[str]:
     return [
-        _(
-            "All raters understand the guidelines differently from the person who set the gold"
-            " answer."
-        ),
-        _("Some items have more than one right answer. A gold answer can allow several."),
+        _("All raters understand the guidelines differently from the author of the gold answer."),
+        _("Some items have several right answers. A gold answer can allow them."),
     ]

@@ -12,8 +12,8 @@ from .common import build_text_params, list_guideline_changes, list_timing_sente
 def build_sentence(alert: Alert) -> str:
     if alert.other_rater_id is not None:
         text = _(
-            "%(rater)s and %(other)s have diverged by about %(size)s on average since"
-            " %(since)s. The data do not show which of them changed."
+            "%(rater)s and %(other)s have diverged by about %(size)s on average since "
+            "%(since)s. The data don't show who changed."
         )
     elif alert.measure == AlertMeasure.AGREEMENT:
         text = _(
@@ -34,19 +34,16 @@ def build_brief_text(alert: Alert, rater: int) -> str:
         text = _("has diverged from %(name)s by about %(size)s since %(since)s")
         return text % {**build_text_params(alert), "name": other_rater}
     if alert.measure == AlertMeasure.AGREEMENT:
-        text = _("agrees about %(size)s less since %(since)s")
+        text = _("has agreed about %(size)s less since %(since)s")
     elif alert.size < 0:
-        text = _("rates about %(size)s lower since %(since)s")
+        text = _("has rated about %(size)s lower since %(since)s")
     else:
-        text = _("rates about %(size)s higher since %(since)s")
+        text = _("has rated about %(size)s higher since %(since)s")
     return text % build_text_params(alert)
 
 
 def list_basis(alert: Alert) -> list[str]:
-    text = _(
-        "Based on %(n)s items that others rated too, up to %(noticed)s, and on %(before)s"
-        " before the change."
-    )
+    text = _("Based on %(n)s shared items up to %(noticed)s, and on %(before)s before the change.")
     return [
         text % build_text_params(alert),
         *list_timing_sentences(alert),
@@ -66,13 +63,8 @@ def _list_common_changes(alert: Alert) -> list[str]:
         detected_on__gte=alert.since,
     )
     if falls.exists():
-        return [
-            _(
-                "The agreement of all others fell at that time too, but this rater’s fell"
-                " further than that explains."
-            )
-        ]
-    return [_("The others’ agreement on the same days and items does not explain it.")]
+        return [_("All others’ agreement fell at that time too, but not as far.")]
+    return [_("Not explained by the others’ agreement on the same days and items.")]
 
 
 def _describe_other_drifts(alert: Alert) -> str:
@@ -89,8 +81,8 @@ def _describe_other_drifts(alert: Alert) -> str:
         if drift.rater_id != alert.rater_id
     ]
     if not names:
-        return _("There is no such alert about another rater at that time.")
-    return _("There are such alerts about other raters at that time: %(names)s.") % {
+        return _("No such alert about another rater at that time.")
+    return _("Such alerts about other raters at that time: %(names)s.") % {
         "names": ", ".join(sorted(names))
     }
 
@@ -98,7 +90,7 @@ def _describe_other_drifts(alert: Alert) -> str:
 def list_explanations(alert: Alert) -> list[str]:
     return [
         *list_guideline_changes(alert),
-        _("Different kinds of items than before: see the items below."),
+        _("Different items than before: see below."),
         _("One category used differently: see the shares."),
-        _("Ruled out: other raters who joined, left or differ. Levels are adjusted for."),
+        _("Ruled out: raters who joined, left or differ. Levels are adjusted for."),
     ]

@@ -29,21 +29,26 @@ def describe_rater_error_rate(alert: Alert) -> str:
 
 def describe_lifetime_error_rate(alert: Alert) -> str:
     """Return the share of unaffected raters for whom such an alert is ever raised."""
-    text = _("Sampling noise ever flags at most one in %(level)s raters without this problem.")
+    text = _(
+        "At most one in %(level)s raters without this problem is ever flagged by sampling noise."
+    )
     return text % build_text_params(alert)
 
 
 def describe_newcomer_error_rate(alert: Alert) -> str:
     """Return the share of newcomers at the bound who are ever named."""
-    text = _("Sampling noise ever flags at most one in %(chance)s newcomers at or above the bound.")
+    text = _(
+        "At most one in %(chance)s newcomers at or above the bound is ever flagged by "
+        "sampling noise."
+    )
     return text % _build_chance_params(alert)
 
 
 def describe_copies_error_rate(alert: Alert) -> str:
     """Return the share of questions without copies in which such an alert is ever raised."""
     text = _(
-        "Sampling noise ever raises such an alert in at most one in %(chance)s questions"
-        " whose raters work independently."
+        "At most one in %(chance)s questions with independent raters ever gets such an alert "
+        "by sampling noise."
     )
     return text % _build_chance_params(alert)
 

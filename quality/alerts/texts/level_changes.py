@@ -11,23 +11,22 @@ from .common import build_text_params, list_guideline_changes, list_timing_sente
 
 def build_question_sentence(alert: Alert) -> str:
     text = _(
-        "Raters agree less with each other on this question since %(since)s: about %(size)s"
-        " lower in kappa."
+        "Raters have agreed less on this question since %(since)s: about %(size)s lower in kappa."
     )
     return text % build_text_params(alert)
 
 
 def build_pair_sentence(alert: Alert) -> str:
     text = _(
-        "%(rater)s and %(other)s agree less with each other since %(since)s: about %(size)s"
-        " lower in kappa. The agreement of other pairs did not fall as much."
+        "%(rater)s and %(other)s have agreed less with each other since %(since)s: about %(size)s "
+        "lower in kappa. Other pairs fell less."
     )
     return text % build_text_params(alert)
 
 
 def build_pair_brief_text(alert: Alert, rater: int) -> str:
     other_rater = alert.other_rater if alert.rater_id == rater else alert.rater
-    text = _("agrees about %(size)s less with %(name)s since %(since)s")
+    text = _("has agreed about %(size)s less with %(name)s since %(since)s")
     return text % {**build_text_params(alert), "name": other_rater}
 
 
@@ -39,8 +38,8 @@ def build_category_sentence(alert: Alert) -> str:
         )
     else:
         text = _(
-            "“%(category)s” is no longer used consistently: where one rater chooses it,"
-            " others do in %(is)s of cases since %(since)s, %(was)s before."
+            "“%(category)s” is no longer used consistently: if one rater chooses it, others do "
+            "in %(is)s of cases since %(since)s, %(was)s before."
         )
     return text % build_text_params(alert)
 
@@ -50,7 +49,7 @@ def list_basis(alert: Alert) -> list[str]:
         "Based on %(n)s items or comparisons up to %(noticed)s, and on %(before)s"
         " before the change."
     )
-    exclusion = _("Ratings of raters with a drift alert are excluded from the start of the drift.")
+    exclusion = _("Excludes ratings of raters with a drift alert since their drift began.")
     return [
         text % build_text_params(alert),
         *list_timing_sentences(alert),
@@ -75,14 +74,14 @@ def _list_other_falling_raters(alert: Alert) -> list[str]:
     )
     names = sorted({str(drift.rater) for drift in drifts.select_related("rater").defer("chart")})
     if not names:
-        return [_("No alert names a single rater at that time.")]
-    text = _("The agreement of these raters fell further than that of the others: %(names)s.")
+        return [_("No alert about a single rater at that time.")]
+    text = _("Agreement fell further for these raters: %(names)s.")
     return [text % {"names": ", ".join(names)}]
 
 
 def list_explanations(alert: Alert) -> list[str]:
     return [
         *list_guideline_changes(alert),
-        _("Different kinds of items than before: see the new ones."),
-        _("Ruled out: a single drifting rater. That raises its own alert."),
+        _("Different items than before: see the new ones."),
+        _("Ruled out: a single drifting rater, who has an own alert."),
     ]

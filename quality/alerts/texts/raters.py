@@ -12,14 +12,14 @@ from .common import build_text_params
 
 def build_same_answer_sentence(alert: Alert) -> str:
     text = _(
-        "%(rater)s almost always answers “%(category)s”: on all but %(left)s of %(n)s items"
-        " where most others chose something else."
+        "%(rater)s almost always answers “%(category)s”: on all but %(left)s of %(n)s items "
+        "where most others disagreed."
     )
     n_exceptions = round(alert.size * alert.n)
     if n_exceptions == 0:
         text = _(
-            "%(rater)s almost always answers “%(category)s”: even on all %(n)s items where"
-            " most others chose something else."
+            "%(rater)s almost always answers “%(category)s”: even on all %(n)s items where "
+            "most others disagreed."
         )
     return text % {**build_text_params(alert), "left": format_count(n_exceptions)}
 
@@ -31,10 +31,10 @@ def build_same_answer_brief_text(alert: Alert, _rater: int) -> str:
 def list_same_answer_basis(alert: Alert) -> list[str]:
     texts = [
         _("“%(category)s” is %(share)s of this rater’s comparable answers."),
-        _("On such items, the others choose another answer in %(others)s of cases."),
+        _("On such items, the others answer differently in %(others)s of cases."),
         _(
-            "The alert is raised below a quarter of that share. The evidence was first"
-            " sufficient on %(noticed)s."
+            "An alert is raised below a quarter of that share. The evidence first sufficed on "
+            "%(noticed)s."
         ),
     ]
     return [text % build_text_params(alert) for text in texts]
@@ -74,7 +74,7 @@ def _build_pace_params(alert: Alert) -> dict[str, str]:
 
 def list_fast_basis(alert: Alert) -> list[str]:
     texts = [
-        _("Based on %(n)s items timed for this rater and for others, up to %(noticed)s."),
+        _("Based on %(n)s items timed for this rater and others, up to %(noticed)s."),
         _("Only %(slow)s of them took more than 1/%(times)s of the others’ time."),
         _("The alert is raised when far less than half of them do."),
     ]
@@ -83,7 +83,7 @@ def list_fast_basis(alert: Alert) -> list[str]:
 
 def list_fast_explanations(alert: Alert) -> list[str]:
     return [
-        _("They know these items well. Check whether their answers agree with the others’."),
+        _("They know these items well. Check whether they agree with the others."),
         _("Another program measures the times differently."),
         _("Ruled out: shorter items. Times are compared item by item."),
     ]
@@ -103,14 +103,14 @@ def build_outlier_brief_text(_alert: Alert, _rater: int) -> str:
 
 def list_outlier_basis(alert: Alert) -> list[str]:
     texts = [
-        _("Based on %(n)s items of this rater that others rated too, up to %(noticed)s."),
+        _("Based on %(n)s shared items up to %(noticed)s."),
         # With the others' levels removed it is no longer a coefficient and has no lower bound.
         _(
             "Mean agreement score, adjusted for the others’ levels: %(at)s (median rater:"
             " %(middle)s). 1 is full agreement, 0 is chance; it can be below −1."
         ),
         _("The score is between %(low)s and %(high)s (95%% interval)."),
-        _("Raters as varied as these reach down to %(bound)s. Nobody above that is flagged."),
+        _("Raters who vary this much score %(bound)s or more. Nobody above that is flagged."),
     ]
     params = {
         **build_text_params(alert),
@@ -124,15 +124,15 @@ def list_outlier_basis(alert: Alert) -> list[str]:
 def list_outlier_explanations(alert: Alert) -> list[str]:
     return [
         _("They understand the guidelines differently. Ask before you judge."),
-        _("Harder items than the others’: see the items below."),
+        _("Harder items than the others’: see below."),
         _("Ruled out: other outliers. Levels are adjusted for."),
     ]
 
 
 def build_newcomer_sentence(alert: Alert) -> str:
     text = _(
-        "%(rater)s is new and agrees less with the others than the team does on the first"
-        " %(n)s items."
+        "%(rater)s is new and agrees less with the others than the team does, on the first "
+        "%(n)s items."
     )
     return text % build_text_params(alert)
 
@@ -144,15 +144,15 @@ def build_newcomer_brief_text(_alert: Alert, _rater: int) -> str:
 def list_newcomer_basis(alert: Alert) -> list[str]:
     texts = [
         _(
-            "Based on the first %(n)s items that others rated too, up to %(noticed)s. The"
-            " first 30 to 300 items are tested."
+            "Based on the first %(n)s shared items up to %(noticed)s. The first 30 to 300 "
+            "items are tested."
         ),
         _(
             "Mean agreement score, adjusted for the others’ levels and the same days: %(at)s"
             " (median rater: %(middle)s)."
         ),
         _("The score is between %(low)s and %(high)s (95%% interval)."),
-        _("Newcomers at %(bound)s or above are not expected to be flagged."),
+        _("Newcomers at or above %(bound)s aren't expected to be flagged."),
     ]
     params = {
         **build_text_params(alert),
@@ -165,7 +165,7 @@ def list_newcomer_basis(alert: Alert) -> list[str]:
 
 def list_newcomer_explanations(_alert: Alert) -> list[str]:
     return [
-        _("The guidelines are new to this rater. Discuss the items below and check again later."),
-        _("Harder items than the others’: see the items below."),
-        _("Ruled out: a hard period for everyone. It is adjusted for."),
+        _("New to the guidelines. Discuss the items below and check again later."),
+        _("Harder items than the others’: see below."),
+        _("Ruled out: a hard period for everyone, which is adjusted for."),
     ]

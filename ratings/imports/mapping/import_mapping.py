@@ -15,23 +15,23 @@ OWN_SOURCE = "concord"  # the source of this program's own exports as JSON Lines
 
 # Policy for an item that a rater rated more than once: which row becomes the current rating.
 DUPLICATE_POLICIES = {
-    "last": gettext_lazy("keep the last row of the file"),
-    "first": gettext_lazy("keep the first row of the file"),
+    "last": gettext_lazy("keep the last row"),
+    "first": gettext_lazy("keep the first row"),
     "repeat": gettext_lazy(
-        "keep the first row, and store the second as a repeat, which measures self-agreement"
+        "keep the first row, save the second as a repeat (measures self-agreement)"
     ),
 }
 # Which of the sheets of a workbook with the same columns are read, and what each of them is.
 SHEETS_ARE_RATERS, SHEETS_ARE_ROWS, FIRST_SHEET = "raters", "rows", "first"
 SHEET_CHOICES = {
-    SHEETS_ARE_RATERS: gettext_lazy("all sheets; each has the ratings of one rater"),
-    SHEETS_ARE_ROWS: gettext_lazy("all sheets, one after another"),
+    SHEETS_ARE_RATERS: gettext_lazy("all sheets; each is one rater"),
+    SHEETS_ARE_ROWS: gettext_lazy("all sheets, combined"),
     FIRST_SHEET: gettext_lazy("the first sheet with a table"),
 }
 # An additional policy, offered when the project already has ratings of the same items and raters.
 KEEP_EXISTING_POLICY = (
     "again",
-    gettext_lazy("keep existing ratings, and store those of the file as repeats"),
+    gettext_lazy("keep existing ratings, save those of the file as repeats"),
 )
 
 

@@ -26,21 +26,21 @@ NO_ORDER = "no_order"
 UNDECIDED_KINDS = (MAYBE_MISSING, SIMILAR)
 
 NOTE_TEXTS: dict[str, str | Promise] = {
-    MISSING: _("Read as missing values, not as labels: %(labels)s. Ratings left out: %(count)s."),
+    MISSING: _("Read as missing values: %(labels)s. Ratings left out: %(count)s."),
     MAYBE_MISSING: _("These may be missing values or labels: %(labels)s. Ratings: %(count)s."),
-    EQUAL: _("Spellings of one label are joined: %(labels)s."),
-    DECIMAL_COMMAS: _("Commas are read as decimal commas: %(labels)s."),
+    EQUAL: _("Joined spellings of one label: %(labels)s."),
+    DECIMAL_COMMAS: _("Commas read as decimal commas: %(labels)s."),
     SIMILAR: _(
-        "Labels may be one, because they differ only in capital letters, blanks, or as yes, y and "
-        "1 do: %(labels)s."
+        "These labels may be the same; they differ only in case, spaces, or like yes, y and 1: "
+        "%(labels)s."
     ),
-    JOINED: _("Labels that seem to be one are joined: %(labels)s."),
+    JOINED: _("Joined similar labels: %(labels)s."),
     SEVERAL_LABELS: _(
-        "Cells have several labels: %(labels)s. Ratings: %(count)s. Each combination is one "
-        "category, whatever the order of its labels."
+        "Some cells have several labels: %(labels)s. Ratings: %(count)s. Each combination is "
+        "one category, in any order."
     ),
     BESIDE_NUMBERS: _("Most labels are numbers; these are not: %(labels)s. Ratings: %(count)s."),
-    NO_ORDER: _("No order is known for the labels; they are in alphabetical order: %(labels)s."),
+    NO_ORDER: _("Labels in alphabetical order, as no other order is known: %(labels)s."),
 }
 # The next step on the command line; the wizard has fields for it.
 COMMAND_HINTS = {

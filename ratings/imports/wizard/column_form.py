@@ -66,96 +66,87 @@ class ColumnsForm(FileForm):
     )
     item = _build_column_field(
         gettext_lazy("Item"),
-        gettext_lazy("ID of the item. Without this column, IDs are derived from the content."),
+        gettext_lazy("If none, IDs are derived from the content."),
     )
     key_columns = _build_columns_field(
-        gettext_lazy("Further columns of the item ID"),
-        gettext_lazy("Where several columns identify an item, such as document and sentence."),
+        gettext_lazy("More item ID columns"),
+        gettext_lazy("If several columns identify an item, such as document and sentence."),
     )
     text = _build_column_field(gettext_lazy("Text"))
     html = _build_column_field("HTML")
     image = _build_column_field(
         gettext_lazy("Image"),
-        gettext_lazy("An address, or the name of a file uploaded under Data."),
+        gettext_lazy("A URL, or the name of an uploaded file."),
     )
     audio = _build_column_field(gettext_lazy("Audio"))
     video = _build_column_field(gettext_lazy("Video"))
     content_columns = _build_columns_field(
-        gettext_lazy("Further content"),
-        gettext_lazy("Shown to raters under the column's name, such as source and translation."),
+        gettext_lazy("Other content"),
+        gettext_lazy("Shown to raters under the column name."),
     )
     attribute_columns = _build_columns_field(
         gettext_lazy("Attributes"),
-        gettext_lazy("Kept to filter by, and never shown to raters."),
+        gettext_lazy("For filters. Hidden from raters."),
     )
-    gold = _build_column_field(
-        gettext_lazy("Gold answer"), gettext_lazy("The label that is known to be right.")
-    )
+    gold = _build_column_field(gettext_lazy("Gold answer"), gettext_lazy("The known right answer."))
     rater = _build_column_field(gettext_lazy("Rater"))
     label = _build_column_field(gettext_lazy("Label"))
     label_columns = _build_columns_field(
-        gettext_lazy("Several columns of labels"),
-        gettext_lazy("Each is a question of its own. For one question, choose the label above."),
+        gettext_lazy("Several label columns"),
+        gettext_lazy("Each is a separate question."),
     )
     rated_at = _build_column_field(
-        gettext_lazy("Time of the rating"),
-        gettext_lazy(
-            "Without the column, all count as given at the import: the trend shows one point."
-        ),
+        gettext_lazy("Rating time"),
+        gettext_lazy("If none, all ratings count from the import, so the trend has one point."),
     )
     zone = forms.CharField(
-        label=gettext_lazy("Zone of times that name none"),
+        label=gettext_lazy("Zone of times without one"),
         max_length=64,
         required=False,
         widget=forms.TextInput({"list": "time-zones", "autocomplete": "off"}),
-        help_text=gettext_lazy("Empty: the time zone of the project."),
+        help_text=gettext_lazy("Leave blank for the project's time zone."),
     )
     date_order = forms.ChoiceField(
-        label=gettext_lazy("Dates such as 03/04/2026"),
+        label=gettext_lazy("Dates like 03/04/2026"),
         required=False,
         choices=[
-            ("", gettext_lazy("the file has none")),
+            ("", gettext_lazy("not in the file")),
             (DAY_FIRST, gettext_lazy("day first")),
             (MONTH_FIRST, gettext_lazy("month first")),
         ],
     )
     rows_are_items = forms.BooleanField(
-        label=gettext_lazy("Each row is an item: number them"),
+        label=gettext_lazy("Each row is an item"),
         required=False,
-        help_text=gettext_lazy("For a table without a column of items and without content."),
+        help_text=gettext_lazy("For tables without item IDs or content. Rows are numbered."),
     )
     comment = _build_column_field(gettext_lazy("Comment"))
     seconds = _build_column_field(gettext_lazy("Seconds spent"))
     guidelines = _build_column_field(
-        gettext_lazy("Version of the guidelines"),
-        gettext_lazy("Version under which the item was rated, in files exported by Concord."),
+        gettext_lazy("Guidelines version"),
+        gettext_lazy("In Concord exports."),
     )
     question = _build_column_field(
-        gettext_lazy("Question key"),
-        gettext_lazy(
-            "In a file with several questions: only the rows of the question below are imported, "
-            "or all."
-        ),
+        gettext_lazy("Question ID"),
+        gettext_lazy("For files with several questions."),
     )
     model = _build_column_field(
-        gettext_lazy("Name of the model"),
-        gettext_lazy("Where it is filled, the rater is a model; in files that Concord wrote."),
+        gettext_lazy("Model name"),
+        gettext_lazy("If filled in, the rater is a model. In Concord exports."),
     )
-    prompt_version = _build_column_field(gettext_lazy("Version of the model’s prompt"))
-    count = _build_column_field(gettext_lazy("Number of items like this row"))
+    prompt_version = _build_column_field(gettext_lazy("Prompt version"))
+    count = _build_column_field(gettext_lazy("Number of identical items"))
     excluded_columns = _build_columns_field(
-        gettext_lazy("Columns that are not imported"),
-        gettext_lazy("Every other column without a meaning has labels."),
+        gettext_lazy("Columns not imported"),
+        gettext_lazy("All remaining columns are labels."),
     )
-    target = forms.ChoiceField(label=gettext_lazy("The labels answer"))
+    target = forms.ChoiceField(label=gettext_lazy("Question of the labels"))
     question_text = forms.CharField(label=gettext_lazy("Question"), max_length=500, required=False)
     question_key = forms.CharField(
-        label=gettext_lazy("Its key"),
+        label=gettext_lazy("Question ID"),
         max_length=64,
         required=False,
-        help_text=gettext_lazy(
-            "Short name in files and in the API: letters, digits, '_', '.' and '-'."
-        ),
+        help_text=gettext_lazy("Letters, digits, '_', '.' and '-'."),
     )
 
     def __init__(
@@ -180,7 +171,7 @@ class ColumnsForm(FileForm):
         existing_choices = [(str(question.pk), question.text) for question in questions]
         other_choices = [
             (NEW_QUESTION, _("a new question")),
-            (EVERY_QUESTION, _("the questions that the file names")),
+            (EVERY_QUESTION, _("the questions in the file")),
         ]
         self.fields["target"].choices = [*existing_choices, *other_choices]  # type: ignore[attr-defined]
 
@@ -190,7 +181,7 @@ class ColumnsForm(FileForm):
         zone = normalize_time_zone(cleaned_data.get("zone") or "")
         cleaned_data["zone"] = zone
         if zone and zone not in list_time_zones():
-            self.add_error("zone", _("There is no such time zone; choose one of the list."))
+            self.add_error("zone", _("Choose a time zone from the list."))
         if cleaned_data.get("target") == NEW_QUESTION and cleaned_data.get("layout") != "items":
             self._check_new_question(cleaned_data)
         has_questions = len(cleaned_data.get("label_columns") or ()) > 1 or any(
@@ -201,7 +192,7 @@ class ColumnsForm(FileForm):
             and cleaned_data.get("question") is None
             and not has_questions
         ):
-            self.add_error("target", _("Choose the column of the question's key for this."))
+            self.add_error("target", _("Choose the question ID column."))
         return cleaned_data
 
     def _check_columns(self, cleaned_data: dict[str, Any]) -> None:
@@ -216,7 +207,7 @@ class ColumnsForm(FileForm):
             if other_role is not None and not (other_role == "item" and role in CONTENT_ROLES):
                 self.add_error(
                     role,
-                    _("This column is chosen as '%(role)s' already.")
+                    _("This column is already '%(role)s'.")
                     % {"role": self.fields[other_role].label},
                 )
             else:
@@ -227,19 +218,19 @@ class ColumnsForm(FileForm):
         has_keys = cleaned_data.get("item") is not None or has_content
         has_keys = has_keys or cleaned_data.get("rows_are_items") or layout in KEYLESS_LAYOUTS
         if not has_keys and "item" not in self.errors:
-            self.add_error("item", _("Choose the column of this."))
+            self.add_error("item", _("Choose a column."))
         labels = cleaned_data.get("label_columns") or []
         if layout == "combinations" and cleaned_data.get("count") is None:
-            self.add_error("count", _("Choose the column of this."))
+            self.add_error("count", _("Choose a column."))
         if layout == "long" and cleaned_data.get("label") is None and len(labels) < 2:
-            self.add_error("label", _("Choose the column of this."))
+            self.add_error("label", _("Choose a column."))
         if (
             layout == "long"
             and cleaned_data.get("rater") is None
             and not cleaned_data.get("default_rater")
             and not self.mapping.key_separator
         ):
-            self.add_error("rater", _("Choose the column of this."))
+            self.add_error("rater", _("Choose a column."))
         if layout in VALUE_LAYOUTS:
             self._check_raters(cleaned_data, used)
 
@@ -252,14 +243,14 @@ class ColumnsForm(FileForm):
             *(cleaned_data.get("attribute_columns") or ()),
         }
         if n_columns <= len(other_columns | set(cleaned_data.get("excluded_columns") or ())):
-            self.add_error("excluded_columns", _("No column is left that has labels."))
+            self.add_error("excluded_columns", _("No label column is left."))
 
     def _check_new_question(self, cleaned_data: dict[str, Any]) -> None:
         key = cleaned_data.get("question_key", "")
         if not question_validation.KEY_PATTERN.fullmatch(key):
             self.add_error(
                 "question_key",
-                _("Letters, digits, '_', '.' and '-', beginning with a letter or a digit."),
+                _("Use letters, digits, '_', '.' and '-', starting with a letter or digit."),
             )
         elif self.project and self.project.questions.filter(key=key).exists():
             self.add_error(
@@ -267,7 +258,7 @@ class ColumnsForm(FileForm):
                 _("This project already has a question with this ID. Select it above."),
             )
         if not cleaned_data.get("question_text", "").strip():
-            self.add_error("question_text", _("A new question needs a text."))
+            self.add_error("question_text", _("Enter the question."))
 
     def get_mapping(self) -> ImportMapping:
         """Return the mapping with the lead's decisions."""

@@ -41,18 +41,18 @@ class UploadForm(forms.Form):
         required=False,
     )
     pasted = forms.CharField(
-        label=gettext_lazy("Or paste it"),
+        label=gettext_lazy("Or paste data"),
         max_length=MAX_PASTED_LENGTH,
         required=False,
         widget=forms.Textarea({"rows": 6}),
     )
     pasted_format = forms.ChoiceField(
-        label=gettext_lazy("What is pasted"),
+        label=gettext_lazy("Paste as"),
         required=False,
         initial=LINES,
         choices=[
-            (LINES, gettext_lazy("one text a line, each to be rated")),
-            (TABLE, gettext_lazy("a table with a line of names, as in a file")),
+            (LINES, gettext_lazy("one item per line")),
+            (TABLE, gettext_lazy("table with a header row")),
         ],
         widget=forms.RadioSelect,
     )
@@ -66,9 +66,9 @@ class UploadForm(forms.Form):
         if "file" in self.errors or "pasted" in self.errors:
             return cleaned_data
         if cleaned_data.get("file") is not None and cleaned_data.get("pasted"):
-            self.add_error("pasted", _("A file or what is pasted: one of them at a time."))
+            self.add_error("pasted", _("Choose a file or paste data, not both."))
         elif cleaned_data.get("file") is None and not cleaned_data.get("pasted"):
-            self.add_error("file", _("Choose a file, or paste what it would hold."))
+            self.add_error("file", _("Choose a file, or paste data."))
         return cleaned_data
 
     def get_content(self) -> tuple[IO[bytes], str]:
@@ -90,11 +90,9 @@ class ReadingForm(forms.Form):
     The source decides which of the fields there are.
     """
 
-    source = forms.ChoiceField(label=gettext_lazy("Kind of file"), required=False)
+    source = forms.ChoiceField(label=gettext_lazy("File type"), required=False)
     encoding = forms.ChoiceField(label=gettext_lazy("Encoding"))
-    delimiter = forms.ChoiceField(
-        label=gettext_lazy("Columns are separated by"), choices=DELIMITER_CHOICES
-    )
+    delimiter = forms.ChoiceField(label=gettext_lazy("Column separator"), choices=DELIMITER_CHOICES)
 
     sheets = forms.ChoiceField(label=gettext_lazy("Sheets"), choices=list(SHEET_CHOICES.items()))
 
@@ -134,19 +132,17 @@ class FileForm(forms.Form):
         max_length=64,
         required=False,
         widget=forms.TextInput({"list": "time-zones", "autocomplete": "off"}),
-        help_text=gettext_lazy(
-            "Days and weeks of the trend are those of this zone, such as Europe/Berlin."
-        ),
+        help_text=gettext_lazy("For daily and weekly charts, such as Europe/Berlin."),
     )
     default_rater = forms.CharField(
-        label=gettext_lazy("Rater of answers that name nobody"),
+        label=gettext_lazy("Rater for rows without one"),
         max_length=fields.MAX_KEY_LENGTH,
         required=False,
     )
     create_missing = forms.BooleanField(
-        label=gettext_lazy("Make the items and raters that the project does not know"),
+        label=gettext_lazy("Create new items and raters as needed"),
         required=False,
-        help_text=gettext_lazy("Otherwise each unknown one is a problem."),
+        help_text=gettext_lazy("Otherwise, unknown ones are problems."),
     )
 
     def __init__(
@@ -180,7 +176,7 @@ class FileForm(forms.Form):
                 self.add_error("project_name" if name == "name" else name, message)
         default_rater = cleaned_data.get("default_rater", "")
         if default_rater and classify_key_problem(default_rater, max_length=fields.MAX_KEY_LENGTH):
-            self.add_error("default_rater", _("A name without line ends is needed."))
+            self.add_error("default_rater", _("Enter a name without line breaks."))
         return cleaned_data
 
     def get_mapping(self) -> ImportMapping:

@@ -24,16 +24,13 @@ class LabelsForm(forms.Form):
         max_length=2000,
         required=False,
         widget=forms.TextInput({"class": "mono", "autocomplete": "off"}),
-        help_text=gettext_lazy(
-            "Separated by commas. Ratings with these labels are left out; remove a text to keep it "
-            "as a label."
-        ),
+        help_text=gettext_lazy("Separated by commas. Ratings with these labels are left out."),
     )
     similar = forms.ChoiceField(
-        label=gettext_lazy("Labels that may be one"),
+        label=gettext_lazy("Labels that may be the same"),
         choices=[
-            (JOIN, gettext_lazy("are one label")),
-            (KEEP, gettext_lazy("are different labels")),
+            (JOIN, gettext_lazy("the same label")),
+            (KEEP, gettext_lazy("different labels")),
         ],
         widget=forms.RadioSelect,
     )
@@ -70,7 +67,7 @@ class LabelsForm(forms.Form):
             return parse_label_list(self.cleaned_data["missing"])
         except ValueError:
             raise forms.ValidationError(
-                _("A quotation mark is not closed. Enclose texts with commas in double quotes.")
+                _("A quotation mark isn't closed. Put texts with commas in double quotes.")
             ) from None
 
     def get_mapping(self, mapping: ImportMapping) -> ImportMapping:

@@ -49,7 +49,7 @@ class MatchingForm(forms.Form):
             widget=forms.TextInput({"list": "question-keys", "class": "mono"}),
             error_messages={
                 "invalid": _(
-                    "Letters, digits, '_', '.' and '-', beginning with a letter or a digit."
+                    "Use letters, digits, '_', '.' and '-', starting with a letter or digit."
                 )
             },
         )
@@ -59,7 +59,7 @@ class MatchingForm(forms.Form):
         choices = [(user.pk, _format_user(user)) for user in users]
         self.fields[name] = forms.TypedChoiceField(
             label=key,
-            choices=[("", _("nobody of the members")), *choices],
+            choices=[("", _("not a member")), *choices],
             coerce=int,
             empty_value=None,
             required=False,

@@ -47,7 +47,7 @@ def get_run(request: HttpRequest, run_id: int, project_id: int | None) -> Import
         project = None
         run = runs.filter(project=None, by_id=request.user.pk, pk=run_id).first()
     if run is None:
-        raise Http404(_("No such import."))
+        raise Http404(_("Import not found."))
     run.project = project  # carries the user's role
     return run
 
@@ -168,7 +168,7 @@ def _discard_run(request: HttpRequest, run: ImportRun) -> HttpResponse:
     if not services.discard_run(run=run):
         warn_if_not_applied(request, False)
         return redirect(get_run_url(run))
-    messages.success(request, _("The file is discarded; nothing was imported."))
+    messages.success(request, _("File discarded. Nothing was imported."))
     return redirect("data", run.project_id) if run.project_id else redirect("/")
 
 

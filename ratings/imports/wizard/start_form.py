@@ -27,19 +27,17 @@ FIRST_QUESTION_KEY = "label"  # key of the first question when a file has only i
 
 
 GUESSED_ORDER_HELP = gettext_lazy(
-    "A guess: the answers look as if they had an order. If they have none, choose nominal; else"
-    " near misses count as partly agreed."
+    "These answers seem to be ordered, so near misses get partial credit. If they aren't, "
+    "choose nominal."
 )
 NO_ORDER_HELP = gettext_lazy(
-    "No order is known for these labels: they are listed alphabetically. If they have an order, "
-    "put them into it."
+    "These labels are in alphabetical order. If they have another order, arrange them."
 )
 
 
 OPEN_SCALE_HELP = gettext_lazy(
-    "The labels are numbers. With an order (ordinal), near misses count as partly agreed; with"
-    " equal distances (interval), by their difference; without an order (nominal), each"
-    " difference counts the same."
+    "The labels are numbers. Ordinal: near misses get partial credit. Interval: by difference. "
+    "Nominal: all differences count the same."
 )
 
 
@@ -56,7 +54,7 @@ class StartForm(forms.Form):
     """
 
     duplicate_policy = forms.ChoiceField(
-        label=gettext_lazy("Where a rater has rated an item more than once"),
+        label=gettext_lazy("If a rater has several ratings of an item"),
         choices=[*DUPLICATE_POLICIES.items(), KEEP_EXISTING_POLICY],
         widget=forms.RadioSelect,
     )
@@ -81,15 +79,12 @@ class StartForm(forms.Form):
 
     def _add_question(self, index: int, key: str) -> None:
         order, scale, basis = guess_order(self.questions[key]["labels"])
-        categories_help = _(
-            "From lowest to highest where they have an order. Categories that the file lacks "
-            "may be added."
-        )
+        categories_help = _("From lowest to highest if ordered. You can add categories.")
         if basis == ALPHABET and len(order) > 2:
             categories_help = f"{NO_ORDER_HELP} {categories_help}"
         is_one_of_several = len(self.new_keys) > 1
         self.fields[_get_field_name("text", index)] = forms.CharField(
-            label=_("Words of %(question)s") % {"question": key}
+            label=_("Text of %(question)s") % {"question": key}
             if is_one_of_several
             else _("Question"),
             max_length=500,
@@ -106,9 +101,9 @@ class StartForm(forms.Form):
             help_text=_get_scale_help(scale, is_open=is_open),
         )
         self.fields[_get_field_name("categories", index)] = forms.CharField(
-            label=_("Categories of %(question)s, one a line, in their order") % {"question": key}
+            label=_("Categories of %(question)s, one per line, in order") % {"question": key}
             if is_one_of_several
-            else _("Categories, one a line, in their order"),
+            else _("Categories, one per line, in order"),
             widget=forms.Textarea({"rows": 6, "class": "mono"}),
             initial="\n".join(order),
             help_text=categories_help,
@@ -117,16 +112,16 @@ class StartForm(forms.Form):
     def _add_first_question(self) -> None:
         """Add optional fields for a question of a project that has only items."""
         self.fields["question_text"] = forms.CharField(
-            label=_("What is asked about each item"), max_length=500, required=False
+            label=_("Question about each item"), max_length=500, required=False
         )
         self.fields["scale"] = forms.ChoiceField(
             label=_("Scale"), choices=Scale.choices, required=False, initial=Scale.NOMINAL
         )
         self.fields["categories"] = forms.CharField(
-            label=_("Categories, one a line, in their order"),
+            label=_("Categories, one per line, in order"),
             widget=forms.Textarea({"rows": 4, "class": "mono"}),
             required=False,
-            help_text=_("Optional. You can create questions later in Settings."),
+            help_text=_("Optional. You can add questions later."),
         )
 
     def get_question_blocks(self) -> list[tuple[str, list[Any]]]:
@@ -144,7 +139,7 @@ class StartForm(forms.Form):
         cleaned_data = super().clean() or {}
         if self.has_undecided_labels:
             raise forms.ValidationError(
-                _("Decide first what the labels mean, and check the file again.")
+                _("Confirm what the labels mean, then check the file again.")
             )
         for index, key in enumerate(self.new_keys):
             name = _get_field_name("categories", index)
@@ -153,13 +148,12 @@ class StartForm(forms.Form):
             if missing and name in cleaned_data:
                 self.add_error(
                     name,
-                    _("The file has labels that are not listed: %(labels)s.")
-                    % {"labels": ", ".join(missing)},
+                    _("Unlisted labels in the file: %(labels)s.") % {"labels": ", ".join(missing)},
                 )
         if self.has_only_items and bool(cleaned_data.get("categories")) != bool(
             cleaned_data.get("question_text")
         ):
-            self.add_error("categories", _("A question needs both, its text and its categories."))
+            self.add_error("categories", _("Enter both a question and its categories."))
         return cleaned_data
 
     def get_new_scales(self) -> dict[str, NewQuestionScale]:

@@ -71,7 +71,7 @@ def _process_upload_form(request: HttpRequest, project: Project | None) -> HttpR
     form = UploadForm(request.POST, request.FILES) if request.method == "POST" else UploadForm()
     if request.method == "POST" and _count_unfinished(request) >= MAX_UNFINISHED_RUNS:
         template = _(
-            "You have %(most)s imports that are not finished. Finish or discard one first."
+            "You can have at most %(most)s unfinished imports. Finish or discard one first."
         )
         form.add_error("file", template % {"most": MAX_UNFINISHED_RUNS})
     if request.method == "POST" and form.is_valid():
@@ -84,7 +84,7 @@ def _process_upload_form(request: HttpRequest, project: Project | None) -> HttpR
             logger.exception("an upload was not stored")
             form.add_error(
                 "file",
-                _("The server could not store the file; its disc may be full. Try again later."),
+                _("The server couldn't save the file. Its disk may be full. Try again later."),
             )
         else:
             return redirect(get_run_url(run))

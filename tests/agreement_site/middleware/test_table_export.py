@@ -196,7 +196,7 @@ def test_unknown_table_is_not_found(pairs_path: str, lead: Any, client_for: Any)
         response = client.get(pairs_path, {"csv": name})
         assert response.status_code == 404
         assert response["Content-Type"].startswith("text/plain")
-        assert "doesn't exist or is empty" in response.text
+        assert "is empty or doesn't exist" in response.text
     assert client.get(pairs_path, {"csv": ""}).status_code == 200
     assert client.get("/api/v1/projects/", {"csv": "pairs-title"}).headers["Content-Type"] == (
         "application/problem+json"

@@ -45,7 +45,7 @@ def test_page_advances_by_itself(open_page: Any, project: Any, question: Any) ->
     run_worker()
     expect(page.get_by_text("No problems found")).to_be_visible()
     check_accessibility(page)
-    page.get_by_label("keep the first row of the file").check()
+    page.get_by_label("keep the first row").check()
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.get_by_role("heading", name="Importing")).to_be_visible()
     run_worker()
@@ -68,7 +68,7 @@ def test_problems_are_shown_on_any_screen(open_page: Any, project: Any, width: i
     run_worker()
     expect(
         page.get_by_text(
-            "'mjor' is not a label of this question. Allowed: none, minor, major, critical."
+            "'mjor' isn't a label of this question. Allowed: none, minor, major, critical."
         )
     ).to_be_visible()
     check_accessibility(page)
@@ -92,13 +92,13 @@ def test_only_the_fields_of_the_layout_are_shown(open_page: Any, project: Any) -
     page = open_page(f"/projects/{project.pk}/data/import/")
     upload(page, ROWS)
     expect(page.get_by_label("Comment")).to_be_visible()
-    expect(page.get_by_label("Columns that are not imported")).to_be_hidden()
-    page.get_by_label("one row for each item: a column for each rater").check()
+    expect(page.get_by_label("Columns not imported")).to_be_hidden()
+    page.get_by_label("one row per item, one column per rater").check()
     expect(page.get_by_label("Comment")).to_be_hidden()
-    expect(page.get_by_label("Columns that are not imported")).to_be_visible()
+    expect(page.get_by_label("Columns not imported")).to_be_visible()
     heading = page.get_by_role("heading", name="Destination")
     expect(heading).to_be_visible()
-    page.get_by_label("one row for each item, without ratings").check()
+    page.get_by_label("one row per item, without ratings").check()
     expect(heading).to_be_hidden()  # there is nothing under it
 
 

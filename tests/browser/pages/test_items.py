@@ -17,7 +17,7 @@ def test_items_are_navigated_by_keyboard(project: Any, open_page: Any, rated_que
     names = [row.locator("[data-open]").inner_text() for row in rows.all()[:3]]
     page.keyboard.press("?")
     keys = page.get_by_role("dialog", name="Keyboard shortcuts")
-    expect(keys).to_contain_text("tick the item")
+    expect(keys).to_contain_text("select the item")
     expect(keys).to_contain_text("Overview")
     page.keyboard.press("Escape")
     page.keyboard.press("j")

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 CONTROLS = "button:not(.switcher), select, input, textarea, .button, .chart__tools, summary:not(.fold > *), .filters, .pager"
 LINK_TEXTS = (
     "Change",
-    "Which coefficient?",
+    "Choice of coefficient",
     "All coefficients",
     "All pairs",
     "Raters to check",

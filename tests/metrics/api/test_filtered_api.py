@@ -116,8 +116,8 @@ def test_pages_filter_by_item_version(
     client.get(f"{address}?content_version=current")
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
     page = get_page_text(client.get(f"{address}?content_version=current"))
-    assert "of today's content of items" in page
-    assert "of version 2 of items" in page
+    assert "of the current content" in page
+    assert "of item version 2" in page
     assert client.get(f"{address}?content_version=3").status_code == 400
     assert client.get(f"{address}?content_version=none").status_code == 400
 
@@ -150,9 +150,9 @@ def test_attribution_of_a_change(get: Any, rated_question: Question) -> None:
 @pytest.mark.parametrize(
     ("tail", "field", "message"),
     [
-        ("?kind=robot", "filter", "“kind” cannot be “robot”"),
-        ("?content_version=latest", "filter", "“content_version” cannot be “latest”"),
-        ("?from=2026", "filter", "must be a day"),
+        ("?kind=robot", "filter", "“robot” isn't valid for “kind”"),
+        ("?content_version=latest", "filter", "“latest” isn't valid for “content_version”"),
+        ("?from=2026", "filter", "must be a date"),
         ("pairs/?nonsense=1", "nonsense", "unknown parameter"),
         ("trend/?coefficient=none", "coefficient", "one of"),
         ("change/?to=2026-03-09", "from", "the first day of a week with ratings is needed; 2026-"),

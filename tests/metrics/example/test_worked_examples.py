@@ -109,7 +109,7 @@ def test_descriptions_of_examples_state_correct_values() -> None:
 
 def test_published_case_study_has_wrong_count() -> None:
     study = next(example for example in WORKED_EXAMPLES if "case study" in example.name)
-    statistics = report(study.codes, 2)
+    statistics = report(np.array(study.codes), 2)
     assert statistics["cohen_kappa"] == pytest.approx(0.4)
     assert statistics["percent_agreement"] == pytest.approx(0.7)
 

@@ -102,7 +102,7 @@ def test_page_reports_outlier_and_confused_categories(
     query = urlencode({"question": question.key, **params})
     link = f'<a href="/projects/{project.pk}/raters/c/?{escape(query)}">c</a>'
     assert findings[0] == (
-        f"{link} agrees less with the others than these do with each other on the same items."
+        f"{link} agrees less with the others than the others do with each other on the same items."
     )
     assert any(
         text.startswith(
@@ -189,7 +189,7 @@ def test_filtered_results_match_library_report(
     assert body["n_ratings"] == (codes >= 0).sum()
     if not codes.size:
         assert body["coefficients"]["fleiss_kappa"]["value"] is None
-        assert page["nothing"].startswith("No ratings since 2027-01-01. The newest of all")
+        assert page["nothing"].startswith("No ratings since 2027-01-01. The newest rating")
         return
     estimates = page["reading"].coefficients
     expected = report(codes, len(LABELS), values=[0, 1, 2, 3])
@@ -333,9 +333,9 @@ INVALID_FILTERS: list[tuple[dict[str, str], str]] = [
     ({"item.id": "i1"}, "language, long"),
     ({"item.1": "x"}, "1=x"),
     ({"item.language": "x" * 201}, "language"),
-    ({"exclude": "a,nobody"}, "“nobody”; there is: a,"),
-    ({"exclude": ", ,"}, "by their keys"),
-    ({"exclude": '"a'}, "by their keys"),
+    ({"exclude": "a,nobody"}, "“nobody” isn't valid for “exclude”. Use one of a,"),
+    ({"exclude": ", ,"}, "takes rater IDs"),
+    ({"exclude": '"a'}, "takes rater IDs"),
     ({"exclude": ",".join(f"r{n}" for n in range(101))}, "At most 100 raters"),
     ({"group": "\0"}, "group"),
     ({"item.a": "1", "item.b": "1", "item.c": "1", "item.d": "1"}, "At most 3"),
@@ -458,7 +458,7 @@ def test_live_update_brings_new_filtered_results(
     }
     client = client_for(lead)
     outdated_page = client.get(address, headers=headers)
-    assert "adding new ratings" in outdated_page.content.decode()
+    assert "counting new ratings" in outdated_page.content.decode()
     assert 'id="headline"' not in outdated_page.content.decode()
     FilteredResult.objects.update(paused_until=None)
     client.get(address, headers=headers)
@@ -688,9 +688,7 @@ def test_drift_between_two_raters_is_reported(question: Any, utc: Any, open_page
     record_ratings({question: ratings}, by=None, source="import")
     update_question(question.pk)
     page = open_page({"period": "week"}, "pairs/?a=sinking&b=steady")
-    sentence = (
-        "From 2026-03-09 on, sinking answers 0.75 lower against steady than before, on average."
-    )
+    sentence = "Since 2026-03-09, sinking has answered 0.75 lower relative to steady than before, on average."
     assert sentence in page.content.decode()
 
 

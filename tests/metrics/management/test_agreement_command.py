@@ -120,31 +120,31 @@ def test_rows_of_one_question(write_file, capsys):
     rows = [(*row, "one") for row in ROWS] + [("a", "ann", "other", "two")]
     path = write_file("\ufeff" + format_csv(rows, "Item,Rater,Label,Question"))
     assert json.loads(run_command(capsys, path, "--question", "one", "--json"))["n_ratings"] == 5
-    with pytest.raises(CommandError, match="No row is of question 'three'"):
+    with pytest.raises(CommandError, match="No row is about question 'three'"):
         run_command(capsys, path, "--question", "three")
 
 
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("", [], "Line 1: There is only one column"),
-        ("item,rater\na,b", [], "No column of labels was found.*columns are item, rater"),
-        ("item,rater,label,label\n", [], "Line 1: Column 3 and column 4 are both named 'label'"),
+        ("", [], "Line 1: Only one column"),
+        ("item,rater\na,b", [], "No label column found.*columns are item, rater"),
+        ("item,rater,label,label\n", [], "Line 1: Columns 3 and 4 are both named 'label'"),
         (
             "item,rater,label\n",
             [],
-            "Line 1: There is a line of column names, but there are no ratings below",
+            "Line 1: There are no ratings below the header row",
         ),
         (
             "item,rater,label\na,b,x\nc,d\n",
             [],
-            "Line 3: 2 cells, but the line of column names has 3",
+            "Line 3: 2 cells, but the header row has 3",
         ),
         ("item,rater,label\na,b,\n", [], "Every label in the file stands for a missing value"),
         (
             "item,rater,label\na,b,x\na,c,mjor\n",
             ["--order", "x,y"],
-            "Line 3: 'mjor' is not a label of this question. Allowed: x, y",
+            "Line 3: 'mjor' isn't a label of this question. Allowed: x, y",
         ),
         ("item,rater,label\na,b,x\n", ["--order", "x,y,x"], "The order names 'x' twice"),
         ("item,rater,label\na,b,x\n", [], "at least two categories, not 1"),
@@ -153,8 +153,8 @@ def test_rows_of_one_question(write_file, capsys):
             [],
             "Line 2: 'yesterday' isn't an ISO 8601 time",
         ),
-        ('item,rater,label\na,b,"x\n', [], "Line 2: The cell that begins with a quotation mark"),
-        ("item,rater,label\na,b,x\0\n", [], "Line 2: There is a NUL character"),
+        ('item,rater,label\na,b,"x\n', [], "Line 2: A quotation mark opens this cell"),
+        ("item,rater,label\na,b,x\0\n", [], "Line 2: Text can't contain NUL"),
         (
             format_csv(ROWS),
             ["--values", "1,b,3"],
@@ -175,7 +175,7 @@ def test_invalid_file_is_refused_with_its_line(write_file, text, options, messag
 
 
 def test_another_encoding_is_refused(write_file):
-    with pytest.raises(CommandError, match="Line 2: Byte 0xE9 is not valid in UTF-8"):
+    with pytest.raises(CommandError, match="Line 2: Byte 0xE9 isn't valid in UTF-8"):
         call_command("agreement", write_file("item,rater,label\na,b,r\u00e9sum\u00e9\n", "latin-1"))
 
 

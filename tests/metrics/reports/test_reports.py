@@ -176,7 +176,7 @@ def test_sweep_computes_report_without_task(rated_question: Any, lead: Any) -> N
 def test_command_writes_markdown_or_json(rated_question: Any) -> None:
     project = str(rated_question.project_id)
     text = run_report_command(project)
-    assert "## What must not be claimed from it" in text
+    assert "## What this does not show" in text
     assert "3 human raters gave 121 ratings of 41 items" in text
     assert "3 名人工标注者对 41 个条目" in text
     moment = timezone.now().isoformat()

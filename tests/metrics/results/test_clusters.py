@@ -203,7 +203,7 @@ def test_pages_say_what_intervals_take_into_account(
     statistics = f"{page}statistics/"
     assert "design effect" not in client.get(statistics).content.decode()
     declare(sweep=False)
-    assert "this is being computed" in client.get(statistics).content.decode()
+    assert "yet; computing …" in client.get(statistics).content.decode()
     deferred_results.refresh_deferred_results()
     response = client.get(statistics)
     assert (

@@ -214,7 +214,7 @@ def test_statistics_count_missing_ratings(
     Item.objects.create(project=project, key="unrated")
     text = get_page_text(client_for(lead), f"/projects/{project.pk}/statistics/")
     assert "1 of 5 items have 3 ratings" in text
-    assert "ratings on 3 items with at least two" in text
+    assert "based on 3 items with at least two ratings" in text
     assert "use the 1 item with one rating only" in text
     assert "?ratings=0" in text
 
@@ -236,7 +236,7 @@ def test_dashboard_explains_that_nothing_can_be_compared(
 ) -> None:
     rate(question, "i1", "a", "minor")
     update_question(question.pk)
-    assert "Undefined: no item has two ratings" in get_page_text(
+    assert "Undefined: no item has two comparable ratings" in get_page_text(
         client_for(lead), f"/projects/{project.pk}/"
     )
 
@@ -343,7 +343,7 @@ def test_rater_without_value_is_no_outlier(
     address = f"/projects/{project.pk}/statistics/"
     insights = [insight.text for insight in client_for(lead).get(address).context["insights"]]
     rater_address = f"/projects/{project.pk}/raters/d/?question={question.key}"
-    sentence = "agrees less with the others than these do with each other on the same items."
+    sentence = "agrees less with the others than the others do with each other on the same items."
     assert insights[0] == f'<a href="{rater_address}">d</a> {sentence}'
     project.questions.create(key="tone", text="Which tone?", position=1)
     for overview in ("/", f"/projects/{project.pk}/"):  # both overviews link to the rater
@@ -578,7 +578,7 @@ def test_pair_page_shows_tests_and_differences(
     project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
     text = get_page_text(client_for(lead), f"/projects/{project.pk}/pairs/?a=b&b=a")
-    assert "3 items in common, 2 rated alike" in text
+    assert "3 shared items, 2 rated alike" in text
     assert "Stuart-Maxwell" in text
     differing = text[text.index('id="differing-title"') :]
     assert "i3" in differing
@@ -735,7 +735,7 @@ def test_unknown_coefficient_is_refused_with_valid_ones(
     response = client_for(lead).get(f"/projects/{project.pk}/?coefficient=odd")
     text = response.content.decode()
     assert response.status_code == 404
-    assert "coefficient is one of fleiss_kappa" in text
+    assert "coefficient must be one of fleiss_kappa" in text
     assert "Check the address." not in text
 
 
@@ -773,6 +773,6 @@ def test_no_insight_is_shown_before_findings_are_computed(
     for item, rater, label in RATINGS:
         cast.rate(question, item, rater, label)
     update_question_for_seconds(question.pk)
-    assert "Insights are being computed." in get_findings()
+    assert "Computing …" in get_findings()
     deferred_results.recompute_deferred_results(question.pk)
-    assert "being worked out" not in get_findings()
+    assert "Computing …" not in get_findings()

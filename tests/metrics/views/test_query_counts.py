@@ -206,7 +206,7 @@ def test_pair_list_contains_pairs_with_most_items(
     assert list_shown_pairs(client, f"{address}?sort=items") == largest_pairs[::-1]
     # the best of these pairs, not of those with one common item
     assert sorted(list_shown_pairs(client, f"{address}?sort=kappa")) == largest_pairs
-    assert "The 3 pairs with the most items in common" in client.get(address).content.decode()
+    assert "The 3 pairs with the most shared items" in client.get(address).content.decode()
 
 
 def test_complete_pair_list_has_no_cut_off_note(
@@ -223,7 +223,7 @@ def test_complete_pair_list_has_no_cut_off_note(
         pair.kappa["value"] for pair in client.get(f"{address}?sort=-kappa").context["pairs"]
     ]
     assert descending_values[: len(defined_values)] == defined_values[::-1]
-    assert "are listed here" not in client.get(address).content.decode()
+    assert "pairs with the most shared items" not in client.get(address).content.decode()
 
 
 def test_items_by_ratings_are_searched_in_parts(
@@ -237,7 +237,7 @@ def test_items_by_ratings_are_searched_in_parts(
     client, address = client_for(lead), f"/projects/{project.pk}/items/"
     first = client.get(f"{address}?ratings=2")
     assert first.context["rows"] == []
-    assert "No match among the first 2 items." in first.content.decode()
+    assert "No match in the first 2 items." in first.content.decode()
     second = client.get(f"{address}?ratings=2&after={first.context['next_after']}")
     assert [row.item.key for row in second.context["rows"]] == ["i3"]
     assert second.context["next_after"] is None

@@ -162,7 +162,7 @@ def test_bulk_invitation_adds_known_accounts_directly(post_people, project, lead
     form_data = {"several-names": "amy\nstranger\nfresh", "several-role": "annotator"}
     text = get_text(post_people("invite/", form_data))
     assert re.findall(r"(\w+)\thttp", text) == ["amy", "fresh"]  # "fresh" has no password yet
-    assert "Added with existing accounts: stranger." in text
+    assert "Added from existing accounts: stranger." in text
     assert set(project.raters.values_list("key", flat=True)) == {"ann", "amy", "stranger", "fresh"}
     second_text = get_text(post_people("invite/", {**form_data, "several-names": "zoe\nstranger"}))
     assert "Line 2, stranger: “stranger” is already a member of this project." in second_text
@@ -190,13 +190,13 @@ def test_no_new_link_for_an_account_shared_with_other_leads(
         project=other_project, user=User.objects.get(username="newcomer"), role="viewer"
     )
     response = post_people(f"members/{get_member(project, 'newcomer').pk}/link/", follow=True)
-    assert "also belongs to other leads" in get_text(response)
+    assert "or another lead" in get_text(response)
 
 
 def test_last_lead_cannot_be_removed(post_people, project):
     selection = [get_selection_value(project, name) for name in ("annotator", "lead")]
     for data in ({"do": "remove"}, {"do": "role", "role": "viewer"}):
-        assert "needs a lead" in get_text(
+        assert "the only lead" in get_text(
             post_people("action/", data | {"person": selection}, follow=True)
         )
     assert get_member(project, "lead").role == "lead"
@@ -427,7 +427,7 @@ def test_people_list_shows_stored_results_of_raters(client_for, lead, project, q
     assert "first question" not in page.text
     Question.objects.create(project=project, key="second", text="And this?", position=1)
     page_text = client_for(lead).get(f"/projects/{project.pk}/people/").text
-    assert f"are of the first question: {question.text}" in page_text
+    assert f"are for the first question: {question.text}" in page_text
 
 
 def test_rater_gets_a_name_and_an_account(post_people, project, viewer):

@@ -288,7 +288,7 @@ def test_labels_are_calibrated_on_gold_answers(
     assert (before.model["gold_items"], before.expected_errors < 6) == (0, True)
     html = client_for(lead).get(page).text
     assert "Without gold answers for 30 items" in html
-    assert "If raters err independently:" in html
+    assert "Assuming independent errors:" in html
     categories = list(question.categories.order_by("position"))
     for number in range(30):
         item = Item.objects.get(key=f"i{number:02}")
@@ -305,4 +305,4 @@ def test_labels_are_calibrated_on_gold_answers(
     assert confidence < 0.95
     html = client_for(lead).get(page).text
     assert "gold answers of 30 items; valid" in html
-    assert "If raters err independently:" not in html
+    assert "Assuming independent errors:" not in html

@@ -144,7 +144,7 @@ def test_exam_is_explained_before_it_begins(
     for address in (get_rate_url(project), f"/projects/{project.pk}/exam/"):
         page = annotator_client.get(address).text
         assert "up to 24 items with known answers, often fewer." in page
-        assert "11 right answers from the start pass" in page
+        assert "The first 11 answers right: you pass" in page
         assert "You have 2 attempts, each with different items." in page
         assert "too few items may remain for another" in page  # 24 at most, and 11 at least
         assert guidelines in page
@@ -165,7 +165,7 @@ def test_lead_sees_rater_with_too_few_new_gold_items(
     assert notice not in lead_client.get(f"/projects/{project.pk}/exams/").text
     for item in items[: GOLD - 10]:
         rate(question, item.key, "ann", "minor")
-    assert "too few items with known answers" in annotator_client.get(get_rate_url(project)).text
+    assert "Too few items with known answers" in annotator_client.get(get_rate_url(project)).text
     assert notice in lead_client.get(f"/projects/{project.pk}/exams/").text
 
 
@@ -193,7 +193,7 @@ def test_exam_answers_are_listed_separately_and_read_only(
     assert len(page.context["rows"]) == 11 and "Change</a>" not in page.text
     item = page.context["rows"][0]["item"]
     item_page = annotator_client.get(get_rate_url(project, item)).text
-    assert "You answered this item in an exam, so it can't be changed." in item_page
+    assert "This is an exam answer, so it can't be changed." in item_page
     assert '<p class="said__answer">minor</p>' in item_page
     assert 'type="radio"' not in item_page and "Store the change" not in item_page
 
@@ -232,7 +232,7 @@ def test_failed_rater_sees_answers_and_has_limited_tries(
     first, second = Exam.objects.order_by("number")
     assert not {pk for pk, *_ in first.answers} & set(second.items)
     page = annotator_client.get(get_rate_url(project))
-    assert "Your lead can give you another one" in page.text
+    assert "Your lead can give you another" in page.text
     assert " more</span>" not in page.text and 'href="/">My projects</a>' in page.text
     annotator_client.post(f"/projects/{project.pk}/exam/")
     assert Exam.objects.count() == 2
@@ -327,7 +327,7 @@ def test_exam_skips_retired_and_suspected_gold(
     exam.refresh_from_db()
     assert exam.state == "failed"
     page = annotator_client.get(get_rate_url(project)).text
-    assert "too few items with known answers" in page
+    assert "Too few items with known answers" in page
     with pytest.raises(exams.ExamNotAvailable):
         exams.get_or_start_exam(question=question, rater=Rater.objects.get(key="ann"))
 

@@ -190,10 +190,10 @@ def test_headline_uses_only_randomly_sampled_ratings(
     }
     assert api_headline["pooled"]["value"] == pytest.approx(with_all["headline"]["value"])
     for page in ("/", f"{home}questions/"):
-        assert "of what was drawn at random" in client.get(page).content.decode()
+        assert "of the random sample" in client.get(page).content.decode()
     facts = report_facts.compute_report_facts(rated_question, timezone.now())
     assert facts["headline"]["value"]["value"] == pytest.approx(before["value"])
-    assert "because their items were uncertain are left out" in str(texts.build_methods(facts))
+    assert "requested for uncertain items" in str(texts.build_methods(facts))
     assert f"{len(planned)} ratings were requested because" in data_card.build_data_card(
         rated_question
     )

@@ -45,7 +45,7 @@ def make_comparison(middle: float | None = 0.7, **changes: Any) -> RaterComparis
         # The value is the same, but no alert says that it is more than chance.
         (make_comparison(), False, "Below the team’s median: 0.50 (median 0.70)."),
         (make_comparison(value=0.7), False, "Not below the team’s median: 0.70 (median 0.70)."),
-        (make_comparison(n_items=29), True, "Not enough data yet: 29 items that others rated too."),
+        (make_comparison(n_items=29), True, "Not enough data yet: 29 shared items."),
         (make_comparison(middle=None), True, "Not enough data yet: 80 items"),
     ],
 )
@@ -70,7 +70,7 @@ def test_agreement_is_called_low_only_with_an_alert(
 )
 def test_a_rater_below_the_funnel_is_remarked(changes: dict[str, Any], is_remarked: bool) -> None:
     remark = comparison_texts.describe_funnel_distance(make_comparison(**changes), 1)
-    assert (remark == "not by chance alone") == is_remarked
+    assert (remark == "beyond chance") == is_remarked
 
 
 @pytest.mark.parametrize(

@@ -119,8 +119,8 @@ def test_raters_of_few_items_come_last_in_either_order(
         assert standing_by_rater["few"].value is not None
         assert list_rater_keys(rising)[-1] == list_rater_keys(falling)[-1] == "few"
         assert list_rater_keys(rising)[:-1] != list_rater_keys(falling)[:-1]
-        assert "fewer than 30 comparable items are listed last" in rising.text
-    assert "are listed last" not in client.get(f"{base_url}raters/").text
+        assert "fewer than 30 shared items come last" in rising.text
+    assert "come last" not in client.get(f"{base_url}raters/").text
 
 
 def test_rater_below_the_funnel_is_not_shown_as_ok(
@@ -135,7 +135,7 @@ def test_rater_below_the_funnel_is_not_shown_as_ok(
     standings = page.context["rater_list"].comparison
     rows = {row.listed.key: row for row in page.context["rows"]}
     assert (rows["gus"].status, rows["gus"].card.status) == ("Below the others", "ok")
-    assert rows["gus"].reasons == ["not by chance alone"]
+    assert rows["gus"].reasons == ["beyond chance"]
     for key, row in rows.items():
         if not row.listed.result.has_enough_items:
             assert row.status == "Not enough data"
@@ -184,10 +184,10 @@ def test_constant_rater_is_listed_while_the_alert_is_current(
 def test_page_says_when_numbers_are_being_computed(
     rated_question: Question, base_url: str, client: Client
 ) -> None:
-    assert "are being computed" in client.get(f"{base_url}raters/").text
+    assert "Computing …" in client.get(f"{base_url}raters/").text
     assert tasks.sweep_raters() == 1
     assert tasks.sweep_raters() == 0, "nothing moved"
-    assert "are being computed" not in client.get(f"{base_url}raters/").text
+    assert "Computing …" not in client.get(f"{base_url}raters/").text
 
 
 def test_comparison_without_raters_equals_the_filtered_headline(
@@ -340,7 +340,7 @@ def test_page_reloads_when_the_numbers_are_ready(
         for rater in ("ann", "ben"):
             rate(question, item, rater, "minor")
     update_question(question.pk)
-    notice = "These numbers are being computed. They appear here by themselves."
+    notice = "Computing … The page updates itself."
     assert notice in client.get(page).text
     assert client.get(page, headers=poll_headers).status_code == 204
     tasks.sweep_raters()

@@ -98,8 +98,8 @@ def test_page_says_when_nothing_is_left(annotator_client, project, items, questi
     assert "<dt>Total rated</dt><dd>4</dd>" in page
 
 
-NO_FREE_SLOT_TEXT = "Every item is rated or being rated by others."
-ALL_RATED_TEXT = "You've rated or skipped every item available to you."
+NO_FREE_SLOT_TEXT = "All items are rated or being rated by others."
+ALL_RATED_TEXT = "You've rated or skipped all items available to you."
 
 
 def test_finished_rater_is_not_told_that_others_are_finished(
@@ -406,7 +406,7 @@ def test_skipped_item_is_not_offered_once_others_filled_it(
     Project.objects.filter(pk=project.pk).update(overlap=2)
     assert f'href="{item_url}"' not in annotator_client.get(list_url).text
     page = annotator_client.get(item_url).text
-    assert "it needs no more answers" in page
+    assert "It needs no more answers" in page
     assert 'id="answers"' not in page
 
 

@@ -165,7 +165,7 @@ def test_wizard_guesses_as_the_command(name: str, lead: Any, client_for: Any) ->
 
 
 DOUBTFUL_FILES = {
-    "table_of_counts.csv": ("counts", "add up to the same sum", "--layout counts"),
+    "table_of_counts.csv": ("counts", "have the same sum", "--layout counts"),
     "item_in_two_rows_wide.csv": (
         "repeated_rows",
         "1 (lines 2 and 8), 2 (lines 3 and 9)",
@@ -288,8 +288,8 @@ def test_text_output_has_a_line_for_each_column(lead: Any) -> None:
         stderr=errors,
     )
     lines = errors.getvalue().splitlines()
-    assert "  id: item ID (by its name)" in lines
-    assert any(line.startswith("  majority_vote: not imported (its name") for line in lines)
+    assert "  id: item ID (column name)" in lines
+    assert any(line.startswith("  majority_vote: not imported (") for line in lines)
     assert "  items: 12; raters: 3; ratings: 36" in lines
     assert not Project.objects.exists()
 
@@ -298,8 +298,8 @@ def test_columns_page_shows_doubt_and_reasons(lead: Any, client_for: Any) -> Non
     wizard = WizardClient(client_for(lead))
     wizard.upload((FILES / "table_of_counts.csv").read_bytes(), "counts.csv")
     page = get_page_text(wizard.get_page())
-    assert "add up to the same sum in every row" in page
-    assert "number of ratings with the label" in page
+    assert "have the same sum in every row" in page
+    assert "number of ratings with label" in page
 
 
 def test_items_without_a_key_name_the_column_that_can_be_one(tmp_path: Path, lead: Any) -> None:
@@ -314,9 +314,9 @@ def test_items_without_a_key_name_the_column_that_can_be_one(tmp_path: Path, lea
     (problem,) = report["problems"]
     assert (status, problem["count"], problem["lines"]) == (1, 2, [3, 5])
     assert problem["message"] == (
-        "Lines 3, 5 (2 times): Item 'Hi' has '2' as its 'post', but another content in line 2: "
-        "'1'. An item has one content. Likewise 'Bye'. Choose 'post' as the item ID, or leave this "
-        "column out (--map item=post, or --map ignore=post)."
+        "Lines 3, 5 (2 times): Item 'Hi' has '2' in 'post', but '1' in line 2. An item has "
+        "one content. Likewise 'Bye'. Choose 'post' as the item ID, or don't import it "
+        "(--map item=post, or --map ignore=post)."
     )
     for advised in ("item=post", "ignore=post"):
         assert run_import_command(path, **options | {"map": [*roles[:3], advised]})[0] == 0
@@ -337,8 +337,8 @@ def test_each_kind_of_fault_is_one_sentence_of_both_commands(tmp_path: Path, lea
     messages = [problem["message"] for problem in report["problems"]]
     assert str(refused.value) == f"{path}: " + "\n".join(messages)
     assert messages[1] == (
-        "Lines 5, 9, 13, 17, 21, … (9 times): 1 cells, but the line of column names has 3. Put a "
-        "cell that contains the delimiter into quotation marks."
+        "Lines 5, 9, 13, 17, 21, … (9 times): 1 cells, but the header row has 3. Put "
+        "cells that contain the delimiter into quotation marks."
     )
 
 

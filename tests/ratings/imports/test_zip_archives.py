@@ -133,7 +133,7 @@ def build_zip_with_announced_count(count: int) -> bytes:
 
 INVALID_ARCHIVES = {
     "no manifest": (build_zip({"1.png": PNG}), "has no manifest"),
-    "two manifests": (build_zip({"a.csv": TABLE, "b.csv": TABLE}), "more than one table"),
+    "two manifests": (build_zip({"a.csv": TABLE, "b.csv": TABLE}), "several tables"),
     "dots": (
         build_zip({"m.csv": TABLE, "../1.png": PNG}),
         "'../1.png' points outside the ZIP archive",
@@ -144,11 +144,11 @@ INVALID_ARCHIVES = {
     "no picture": (build_zip({"m.csv": TABLE, "x/page.svg": "<svg/>"}), "'x/page.svg' in the ZIP"),
     "zip inside": (
         build_zip({"m.csv": TABLE, "in.zip": build_bomb()}),
-        "'in.zip' in the ZIP archive is not",
+        "'in.zip' in the ZIP archive isn't",
     ),
     "locked": (build_encrypted_zip(), "'1.png' in the ZIP archive is protected by a password"),
-    "many files": (build_zip_with_announced_count(30_000), "too many files; at most 20000"),
-    "cut off": (build_zip(VALID_ARCHIVE)[:-30], "ZIP archive or Excel workbook cannot be read"),
+    "many files": (build_zip_with_announced_count(30_000), "too many files. The limit is 20000"),
+    "cut off": (build_zip(VALID_ARCHIVE)[:-30], "ZIP archive or Excel workbook is damaged"),
     "manifest is none": (build_zip({"m.csv": b"\x89PNG" + bytes(99)}), "not a text file"),
 }
 
@@ -168,7 +168,7 @@ def test_large_files_are_refused_by_their_announced_size(
     wizard: WizardClient, assert_unchanged: None, settings: Any
 ) -> None:
     settings.MEDIA_MAX_BYTES = 1_000_000
-    assert "'1.png' in the ZIP archive has 3000048 bytes; 1000000" in get_page_text(
+    assert "'1.png' in the ZIP archive has 3000048 bytes. The limit is 1000000" in get_page_text(
         wizard.upload(build_bomb())
     )
     settings.MEDIA_MAX_BYTES, settings.IMPORT_MAX_BYTES = 9_000_000, 1_000_000
@@ -195,7 +195,7 @@ def test_files_named_by_the_manifest_must_exist(wizard: WizardClient) -> None:
         (3, "none.png"),
         (4, "y.wav"),
     ]
-    assert "The ZIP archive has no audio file 'y.wav'" in get_page_text(wizard.get_page())
+    assert "Audio file 'y.wav' is not in the ZIP archive" in get_page_text(wizard.get_page())
     assert not Item.objects.exists()
     wizard.client.post(wizard.run_url, {"action": "discard"})
     assert not list_stored_files()

@@ -172,7 +172,7 @@ def test_lead_sees_items_that_wait_for_content(lead_client: Any, project: Projec
     page = get_text(lead_client.get(f"/projects/{project.pk}/items/"))
     assert "1 without content" in page
     assert list_item_keys(lead_client, project, "?state=empty") == ["a"]
-    assert "it is not assigned" in get_text(lead_client.get(f"/projects/{project.pk}/items/a/"))
+    assert "it isn't assigned" in get_text(lead_client.get(f"/projects/{project.pk}/items/a/"))
 
 
 def test_list_is_filtered_and_sorted(

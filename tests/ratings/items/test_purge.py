@@ -253,7 +253,7 @@ def test_import_into_an_archived_project_fails_with_the_reason(
     wizard.start_import()
     run = wizard.run_worker()
     assert run.state == "failed"
-    assert "The project 'Reviews' is archived: nobody rates in it." in get_page_text(
+    assert "Project 'Reviews' is archived and accepts no ratings." in get_page_text(
         wizard.get_page()
     )
     assert not Rating.objects.exists()

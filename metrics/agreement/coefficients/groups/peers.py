@@ -161,17 +161,17 @@ PEER_FORMULAS = {
 PEER_TEXTS: dict[str, tuple[str, str]] = {
     "vs_peers": (
         _("Kappa with peers"),
-        _("Agreement beyond chance of one rater with everybody else on the same items."),
+        _("Agreement beyond chance of one rater with all others on the same items."),
     ),
     "vs_peers_percent": (
         _("Percent agreement with peers"),
-        _("How often a rater’s answer is that of another rater of the item."),
+        _("How often a rater gives the same answer as another rater of the item."),
     ),
     "vs_peers_bias": (
         _("Bias against peers"),
         _(
-            "How much higher or lower a rater answers than the others on the same items, in steps "
-            "of the scale or in its numbers."
+            "How much higher or lower a rater answers than the others on the same items, in "
+            "steps or values of the scale."
         ),
     ),
 }

@@ -225,9 +225,9 @@ ICCS = (
         "(MSR - MSW) / (MSR + (R - 1) MSW)",
         label=_("ICC(1,1), one-way"),
         description=_(
-            "How much of the differences among ratings are differences among items, where each "
-            "item may have other raters. It needs no complete items: with fewer than two, all "
-            "items count."
+            "The share of the differences among ratings that are differences among items; each "
+            "item may have other raters. It is based on complete items, or on all items if "
+            "fewer than two are complete."
         ),
     ),
     _declare_icc(
@@ -236,8 +236,8 @@ ICCS = (
         "(MSR - MSE) / (MSR + (R - 1) MSE + R (MSC - MSE) / n)",
         label=_("ICC(A,1), absolute agreement"),
         description=_(
-            "Absolute agreement of one rater with another on the number itself: a rater who is "
-            "always 5 higher makes it smaller. The one to report for numbers."
+            "Absolute agreement of raters on the number itself: a rater who is always 5 higher "
+            "lowers it. Report this one for numbers."
         ),
     ),
     _declare_icc(
@@ -246,8 +246,8 @@ ICCS = (
         "(MSR - MSE) / (MSR + (R - 1) MSE)",
         label=_("ICC(C,1), consistency"),
         description=_(
-            "Consistency: whether raters keep the same distances between items. A rater who is "
-            "always 5 higher does not make it smaller."
+            "Whether raters keep the same distances between items. A rater who is always 5 "
+            "higher does not lower it."
         ),
     ),
     _declare_icc(
@@ -255,7 +255,7 @@ ICCS = (
         "0.44",
         "(MSR - MSW) / MSR",
         label=_("ICC(1,k), mean of the raters"),
-        description=_("ICC(1,1) of the mean of all raters instead of a single one."),
+        description=_("ICC(1,1) of the mean of all raters instead of one rating."),
     ),
     _declare_icc(
         "icc2k",
@@ -263,7 +263,7 @@ ICCS = (
         "(MSR - MSE) / (MSR + (MSC - MSE) / n)",
         label=_("ICC(A,k), mean of the raters"),
         description=_(
-            "ICC(A,1) of the mean of all raters: for when you use the mean, not one rating."
+            "ICC(A,1) of the mean of all raters, if you use the mean and not one rating."
         ),
     ),
     _declare_icc(

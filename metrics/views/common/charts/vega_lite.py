@@ -183,7 +183,7 @@ def build_trend_chart(
         mark = {"type": "rule", "clip": True, "style": "faint", "strokeWidth": 1.5}
         layers.append({"transform": [few], "mark": mark, "encoding": band})
     if any(row.get("cumulative") is not None for row in rows):
-        tooltip.append(build_decimal_field("cumulative", _("all until then")))
+        tooltip.append(build_decimal_field("cumulative", _("cumulative")))
         mark = {
             "type": "line",
             "clip": True,

@@ -196,17 +196,14 @@ def _build_requested_comparison(
             start = datetime.date.fromisoformat(text)
         except ValueError:
             error = _(
-                "“%(name)s” must be the first day of a period, written like 2026-03-02; not "
-                "“%(text)s”."
+                "“%(name)s” must be the first day of a period, like 2026-03-02, not “%(text)s”."
             )
             return PeriodComparison(
                 span, span_periods, error=error % {"name": name, "text": text[:40]}
             )
         period = next((period for period in span_periods if period.start == start), None)
         if period is None:
-            error = _(
-                "“%(name)s”: no %(span)s with ratings begins on %(date)s. Choose one of the list."
-            )
+            error = _("“%(name)s”: no %(span)s with ratings starts on %(date)s.")
             params = {
                 "name": name,
                 "span": display_names.PERIOD_NAMES[span],
@@ -217,7 +214,7 @@ def _build_requested_comparison(
     before, after = selected
     if before.start >= after.start:
         return PeriodComparison(
-            span, span_periods, error=_("The first period must be earlier than the second one.")
+            span, span_periods, error=_("The first period must be before the second.")
         )
     return PeriodComparison(span, span_periods, before, after)
 

@@ -71,7 +71,7 @@ def _build_change(selection: Selection, name: str, figures: Mapping[str, Any]) -
     }
     if not is_clear:
         text = (
-            _("%(name)s was %(before)s, and is %(after)s in %(period)s: this may be chance.")
+            _("%(name)s went from %(before)s to %(after)s in %(period)s; this may be chance.")
             % params
         )
     elif after < before:

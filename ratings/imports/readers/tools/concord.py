@@ -28,7 +28,7 @@ MODEL_FIELDS = ("model", "prompt_version")
 class ConcordSource(ToolSource):
     """Source of Concord's own exports."""
 
-    name = _("Concord's own export")
+    name = _("Concord export")
     extensions = (".jsonl",)
     columns = {name: name for name in (*RATING_FIELDS, "comment", "guidelines", *MODEL_FIELDS)}
 

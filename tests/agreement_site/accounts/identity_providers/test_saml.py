@@ -471,7 +471,7 @@ def test_number_of_recorded_failures_is_limited(
 def test_unknown_user_is_not_signed_in(provider: FakeSamlProvider) -> None:
     client, page = sign_in_by_provider(provider)
     assert (page.status_code, is_signed_in(client)) == (200, False)
-    assert "No account found" in page.content.decode()
+    assert "No account" in page.content.decode()
     assert not User.objects.exists()
 
 

@@ -124,12 +124,12 @@ def test_version_without_ratings_is_not_compared(
     create_version(project, 2, 1)
     rate_days(question, range(3, 6), error_rate=0.3, seed=4)
     update_question(question.pk)
-    assert "There is nothing to compare yet" in show_page(client_for(lead), project)
+    assert "Nothing to compare yet" in show_page(client_for(lead), project)
 
 
 def test_project_without_guidelines_says_so(question: Question, lead: Any, client_for: Any) -> None:
     page = client_for(lead).get(f"/projects/{question.project_id}/guidelines/effect/")
-    assert page.status_code == 200 and "have no versions yet" in page.text
+    assert page.status_code == 200 and "There are no guidelines yet" in page.text
 
 
 def test_annotators_may_not_open_it(question: Question, annotator: Any, client_for: Any) -> None:

@@ -50,7 +50,7 @@ def test_ordinal_question_uses_quadratic_weights(
     assert page.context["headline_name"] == "fleiss_kappa_quadratic"
     assert page.context["headline"]["value"] == estimate["value"]
     statistics = client.get(f"/projects/{project.pk}/statistics/").text
-    assert "near misses count as partly agreed" in statistics
+    assert "near misses get partial credit" in statistics
     # the trend, the pairs and the raters use the same weights
     assert page.context["selection"].coefficient == "fleiss_kappa_quadratic"
     assert page.context["selection"].weights == "quadratic"
@@ -74,7 +74,7 @@ def test_lead_selects_another_headline_with_note(
     assert client.get("/").context["rows"][0].name == "gwet_ac1"
     client.post(address, {"headline": "", "note": "", "band_scheme": "altman"})
     tasks.sweep_all()
-    assert "near misses count as partly agreed" in get_statistics(client, project)
+    assert "near misses get partial credit" in get_statistics(client, project)
 
 
 def test_bands_of_another_coefficient_are_marked_everywhere(

@@ -125,7 +125,7 @@ def test_expected_count_is_a_whole_number(value: float | None, text: str) -> Non
 
 
 def test_undefined_estimate_shows_reason() -> None:
-    assert "no item has two ratings" in results.render_estimate(
+    assert "no item has two comparable ratings" in results.render_estimate(
         {"value": None, "reason": "no_pairable_items"}
     )
 
@@ -139,8 +139,8 @@ def test_estimate_without_interval_has_no_brackets() -> None:
     [
         (0.35, 0.49, "moderate"),
         (None, None, "moderate"),
-        (0.1, 0.7, "too early to say"),  # from slight to substantial
-        (-0.51, 0.52, "too early to say"),
+        (0.1, 0.7, "not enough data yet"),  # from slight to substantial
+        (-0.51, 0.52, "not enough data yet"),
     ],
 )
 def test_band_respects_the_interval(low: float | None, high: float | None, expected: str) -> None:
@@ -271,7 +271,7 @@ def test_panel_omits_unknown_parts(
 def test_panel_of_weighted_kappa_explains_weights() -> None:
     text = render_panel("cohen_kappa_quadratic", ESTIMATE, Project())
     assert "<strong>Cohen’s kappa, quadratic weights</strong>" in text
-    assert "one step off counts as 0.89 agreed" in text
+    assert "one step apart counts as 0.89 agreed" in text
     assert "/glossary/#weighted_kappa" in text
     assert "counts as 0.67" in render_panel("fleiss_kappa_linear", ESTIMATE, Project())
 

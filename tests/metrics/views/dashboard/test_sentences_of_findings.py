@@ -138,7 +138,7 @@ def rate_items_alike_by_number(rng: random.Random) -> Rows:
 CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[..., Rows]]] = {
     # name: text, labels, scale, ratings where it is true, ratings where it is false but tempting
     "prevalence paradox": (
-        "so much of that agreement is expected by chance", YES_NO, "nominal",
+        "so much of this is expected by chance", YES_NO, "nominal",
         rate_rarely_yes, rate_hard_items_often,
     ),
     "single ratings": (
@@ -149,20 +149,20 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_rare_items_often, rate_any_items_often,
     ),
     "few items": (
-        "With fewer than 30, the value is uncertain", YES_NO, "nominal",
+        "items with two or more ratings, fewer than 30", YES_NO, "nominal",
         lambda rng: rate_alike(rng, 29), lambda rng: rate_alike(rng, 30),
     ),
     "little overlap": (
-        "All agreement statistics are based on these", YES_NO, "nominal",
+        "Agreement is based on these", YES_NO, "nominal",
         lambda rng: [*rate_alike(rng, 40), *([["yes", None, None], ["no", None, None]] * 21)],
         lambda rng: [*rate_alike(rng, 40), *([["yes", None, None], ["no", None, None]] * 20)],
     ),
     "rater bias": (
-        "differ in how often they use the categories", YES_NO, "nominal",
+        "rater pairs use the categories differently often", YES_NO, "nominal",
         rate_with_a_yes_sayer, rate_with_a_careless_rater,
     ),
     "consistent without agreeing": (
-        "They are consistent but do not agree", GRADES, "ordinal",
+        "consistent, but not in agreement", GRADES, "ordinal",
         rate_one_grade_higher, rate_with_noise,
     ),
     "consistent but apart": (
@@ -170,15 +170,15 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_apart, rate_few_items_apart_by_chance,
     ),
     "pairs and all raters": (
-        "takes chance from the two raters.", YES_NO, "nominal",
+        "bases chance on the two raters.", YES_NO, "nominal",
         rate_by_habit, rate_three_alike,
     ),
     "depends on the weights": (
-        "The conclusion depends on the weights", GRADES, "ordinal",
+        "Weights matter", GRADES, "ordinal",
         rate_near_misses, rate_nearly_the_same,
     ),
     "does not depend on the weights": (
-        "The conclusion does not depend on the weights", GRADES, "ordinal",
+        "Weights hardly matter", GRADES, "ordinal",
         rate_nearly_the_same, rate_near_misses,
     ),
     "definitions": (

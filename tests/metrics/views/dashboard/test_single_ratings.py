@@ -60,7 +60,7 @@ def test_category_without_comparable_ratings_has_no_value(
         (row,) = (row for row in section.split("<tr>") if ">critical</th>" in row)
         return row
 
-    assert "no item has two ratings that could be compared" in get_row()
+    assert "no item has two comparable ratings" in get_row()
     assert "1.00" not in get_row()
     assert "<svg" not in get_row()
     rate(question, "single", "bea", "critical")
@@ -78,7 +78,7 @@ def test_project_list_counts_stored_ratings(
     client = client_for(lead)
     (row,) = client.get("/").context["rows"]
     assert (row.n_ratings, row.questions[0].n_ratings, row.n_items) == (7, 7, 7)
-    assert row.attention[0] == "No item has two ratings yet, so agreement cannot be measured."
+    assert row.attention[0] == "No item has two ratings yet, so agreement can't be measured."
     assert "No ratings yet." not in row.attention
 
 

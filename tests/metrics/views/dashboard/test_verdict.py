@@ -186,7 +186,7 @@ def test_two_raters_page_uses_cohens_kappa_everywhere(
     assert dict(page.context["sensitivity"])["quadratic"]["low"] == pytest.approx(headline["low"])
     assert not [name for name, _value in page.context["beside"] if name.startswith("mean_")]
     insights = [insight.text for insight in page.context["insights"]]
-    [insight] = [text for text in insights if text.startswith("The conclusion")]
+    [insight] = [text for text in insights if text.startswith("Weights ")]
     assert f"Cohen’s kappa is {expected['none']:.2f}" in insight
 
 
@@ -234,13 +234,13 @@ def test_uncertain_items_and_alerts_are_actions_of_those_who_may(
     assert list(actions) == [
         "Clarify none vs. minor",
         "Review 7 uncertain items",
-        "Resolve an alert",
+        "Resolve alert",
     ]
     _reason, url = actions["Review 7 uncertain items"]
     assert client_for(lead).get(url).status_code == 200
     assert list(get_actions(client_for(viewer), project)) == [
         "Clarify none vs. minor",
-        "Resolve an alert",
+        "Resolve alert",
     ]
 
 
@@ -259,7 +259,7 @@ def test_wide_interval_gets_no_verbal_rating(
     assert insights
     assert not [insight for insight in insights if "weights" in insight]
     [(label, (reason, url))] = get_actions(client_for(lead), project).items()
-    assert (label, reason) == ("Plan more items", "4 items are too few for a verdict")
+    assert (label, reason) == ("Plan more items", "4 items are too few for a result")
     assert url.startswith(f"/projects/{project.pk}/plan/")
 
 
@@ -389,10 +389,10 @@ def test_single_item_gets_no_verbal_rating(
     for index, rater in enumerate("abcdefghij"):
         rate(question, "painting", rater, "none" if index < 7 else "major")
     update_question(question.pk)
-    assert "one item shows nothing about others" in get_caveat(client_for(lead), project)
+    assert "Not enough data yet: only one item" in get_caveat(client_for(lead), project)
     page = client_for(lead).get(f"/projects/{project.pk}/").content.decode()
     headline = page.split('id="headline"')[1].split("</section>")[0]
-    assert "too early to say" in headline
+    assert "not enough data yet" in headline
     assert "band--" not in headline
 
 

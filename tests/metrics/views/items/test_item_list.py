@@ -45,16 +45,16 @@ def get_page(client_for: Any, lead: Any, project: Any, items: Any) -> Any:
 @pytest.mark.parametrize(
     ("query", "text"),
     [
-        ("?answers=differ", "5 of 70 items fit"),
-        ("?answers=differ&search=Text+04", "1 of 70 items fits"),
-        ("?search=nothing+like+it", "0 of 70 items fit"),
-        ("?state=withdrawn", "0 of 70 items fit"),
-        ("?rater=r2", "10 of 70 items fit"),
-        ("?rater=r2&answers=same", "5 of 70 items fit"),
-        ("?rater=r2&search=Text+0", "10 of 70 items fit"),
-        ("?answers=differ&sort=disagreement", "5 of 70 items fit"),
-        ("?ratings=1&sort=rated", "60 of 70 items fit"),
-        ("?ratings=0&sort=ratings", "0 of 70 items fit"),
+        ("?answers=differ", "5 of 70 items match"),
+        ("?answers=differ&search=Text+04", "1 of 70 items matches"),
+        ("?search=nothing+like+it", "0 of 70 items match"),
+        ("?state=withdrawn", "0 of 70 items match"),
+        ("?rater=r2", "10 of 70 items match"),
+        ("?rater=r2&answers=same", "5 of 70 items match"),
+        ("?rater=r2&search=Text+0", "10 of 70 items match"),
+        ("?answers=differ&sort=disagreement", "5 of 70 items match"),
+        ("?ratings=1&sort=rated", "60 of 70 items match"),
+        ("?ratings=0&sort=ratings", "0 of 70 items match"),
     ],
 )
 def test_filter_shows_number_of_matching_items(get_page: Any, query: str, text: str) -> None:
@@ -63,25 +63,25 @@ def test_filter_shows_number_of_matching_items(get_page: Any, query: str, text: 
 
 def test_sorted_list_counts_only_rated_items(get_page: Any, project: Any) -> None:
     Item.objects.create(project=project, key="unrated", body={"text": "Text"})
-    assert "71 of 71 items fit" in get_page("?state=active")
-    assert "70 of 71 items fit" in get_page("?state=active&sort=ratings")
+    assert "71 of 71 items match" in get_page("?state=active")
+    assert "70 of 71 items match" in get_page("?state=active&sort=ratings")
 
 
 def test_unfiltered_list_shows_no_match_count(get_page: Any) -> None:
-    assert "items fit" not in get_page()
+    assert "items match" not in get_page()
 
 
 def test_match_count_above_limit_is_shown_as_more(get_page: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(item_search, "MAX_COUNTED", 55)
-    assert "More than 55 of 70 items fit" in get_page("?ratings=1")
+    assert "Over 55 of 70 items match" in get_page("?ratings=1")
     assert "1 to 50 of more than 55" in get_page("?ratings=1")
     monkeypatch.setattr(item_search, "MAX_COUNTED_TEXTS", 52)
-    assert "More than 52 of 70 items fit" in get_page("?search=Text")
+    assert "Over 52 of 70 items match" in get_page("?search=Text")
 
 
 def test_large_project_searches_first_items_only(get_page: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(item_search, "MAX_ITEMS_SCANNED", 40)
-    assert "Of the first 40 items 30 fit; there are 70" in get_page("?ratings=1")
+    assert "30 of the first 40 items match; 70 in total" in get_page("?ratings=1")
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_page_without_known_position_shows_no_range(get_page: Any, items: Any) -
 
 @pytest.mark.parametrize("rater", ["r1", "Ann Lee", "ann lee", "R1"])
 def test_rater_filter_accepts_key_and_name(get_page: Any, rater: str) -> None:
-    assert "70 of 70 items fit" in get_page(f"?rater={rater}")
+    assert "70 of 70 items match" in get_page(f"?rater={rater}")
 
 
 def test_ambiguous_rater_name_requires_key(get_page: Any, project: Any) -> None:
@@ -154,7 +154,7 @@ def test_count_of_items_set_aside_is_limited(get_page: Any, items: Any, monkeypa
     assert ">skipped or flagged once</a>" in get_page()
     set_item_aside(items[1], state="skipped")
     monkeypatch.setattr("ratings.annotation.skipped_and_flagged.MAX_COUNTED", 2)
-    assert ">skipped or flagged 2 times and more</a>" in get_page()
+    assert ">skipped or flagged 2 or more times</a>" in get_page()
 
 
 def test_decided_and_gold_items_are_marked(

@@ -41,7 +41,7 @@ def test_complete_unweighted_ratings_cite_fleiss_alone(make_project: Any, rate: 
     assert "Cuzick" not in paragraph
     assert "Gwet 2021" not in paragraph
     assert "single rating" not in paragraph
-    assert "Raters were taken as fixed" in paragraph
+    assert "Raters were treated as fixed" in paragraph
     assert not any("Cuzick" in reference for reference in references)
 
 
@@ -90,7 +90,7 @@ def test_cautions_are_those_of_the_ratings(make_project: Any, rate: Any) -> None
         ("Anything about the 5 items with fewer than two ratings", False),
         ("That it is in one band: the interval reaches from", None),
         ("That these raters are better or worse than those of a study", True),
-        ("That the answers are right", True),
+        ("That answers are right", True),
     ):
         assert text in claims["few"], text
         if is_of_many is not None:
@@ -125,7 +125,7 @@ CAUTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "Any degree of agreement: the value is undefined": (
         {"value": {"value": None, "reason": "single_category"}}, {"value": {"value": 0.0}},
     ),
-    "Its uncertainty: there is no interval.": (
+    "How certain the value is: there is no interval.": (
         {"value": {"low": None, "high": None}}, {"value": {"low": -1.0, "high": 1.0}},
     ),
     "That the interval is exact: it is based on 29 items": (
@@ -160,7 +160,7 @@ CAUTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "Anything about the 7 items with fewer than two ratings": (
         {"details": {"by_ratings": {"3": 93, "1": 5}}}, {"details": {"by_ratings": {"3": 93, "2": 7}}},
     ),
-    "an intraclass correlation is higher where items differ more": (
+    "an intraclass correlation is higher if items differ more": (
         {"headline": {"name": "icc2"}}, {},
     ),
     "the value depends on how common each category is": (

@@ -38,13 +38,13 @@ def test_report_is_computed_by_worker_and_shared(
     address = request_report(client_for(lead), rated_question)
     client = client_for(viewer)
     pending_page = client.get(address)
-    assert "appears here automatically" in pending_page.content.decode()
+    assert "The page updates itself" in pending_page.content.decode()
     assert client.get(address, headers={"X-Shown-Version": "pending"}).status_code == 204
     assert client.get(f"{address[:-1]}.json").status_code == 404
     tasks.sweep_all()
     assert client.get(address, headers={"X-Shown-Version": "pending"})["HX-Refresh"] == "true"
     text = client.get(address).content.decode()
-    for heading in ("What must not be claimed from it", "For a methods section", "Fleiss 1971"):
+    for heading in ("What this does not show", "For a methods section", "Fleiss 1971"):
         assert heading in text
     assert "it is based on 12 items" in text
     facts = Report.objects.get().facts
@@ -80,7 +80,7 @@ def test_past_moment_is_in_time_zone_of_project(
         f"/projects/{rated_question.project_id}/reports/", {"as_of": "2999-01-01T00:00"}
     )
     assert refused_response.status_code == 400
-    assert "yet to come" in refused_response.content.decode()
+    assert "in the future" in refused_response.content.decode()
     assert (
         'datetime="2020-01-02T08:00:00+08:00"'
         in client.get(refused_response.request["PATH_INFO"]).content.decode()

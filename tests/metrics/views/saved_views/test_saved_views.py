@@ -138,12 +138,12 @@ def test_viewer_cannot_change_saved_views(
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"name": "  "}, "A name of 1 to 80 signs is needed."),
-        ({"name": "x" * 81}, "A name of 1 to 80 signs is needed."),
-        ({"page": "setup"}, "This page cannot be kept under a name."),
-        ({"query": "search=" + "x" * 1000}, "This view says too much to be kept"),
-        ({"query": "from=tomorrow"}, "must be a day"),
-        ({"name": "Twice"}, "There is a view of this name already."),
+        ({"name": "  "}, "Enter a name of 1 to 80 characters."),
+        ({"name": "x" * 81}, "Enter a name of 1 to 80 characters."),
+        ({"page": "setup"}, "be saved as a view."),
+        ({"query": "search=" + "x" * 1000}, "This view has too many filters"),
+        ({"query": "from=tomorrow"}, "must be a date"),
+        ({"name": "Twice"}, "A view with this name already exists."),
     ],
 )
 def test_invalid_view_is_refused_with_reason(
@@ -288,7 +288,7 @@ def test_item_list_cannot_be_shared(rated_question: Any, lead: Any, client_for: 
         client, SavedView.objects.get(), do="share", until=format_day_from_today(3)
     )
     assert response.status_code == 400
-    assert "who still rates must not see it" in response.content.decode()
+    assert "show the answers of others" in response.content.decode()
 
 
 @pytest.mark.parametrize("day", ["", "soon", format_day_from_today(-1), format_day_from_today(400)])
@@ -328,7 +328,7 @@ def test_link_shows_chosen_end_day(
             "2026-12-31</time>"
         )
         assert f"Link until {day}" in response.content.decode()
-        assert f", to be read until {day}" in Client().get(view_link).content.decode()
+        assert f", available until {day}" in Client().get(view_link).content.decode()
     with time_machine.travel("2026-12-31T16:00:00Z", tick=False):
         client = client_for(lead)
         list_page = client.get(f"/projects/{project.pk}/views/").content.decode()
@@ -596,7 +596,7 @@ def test_view_that_searches_for_raters_has_no_link_without_names(
     view = SavedView.objects.get()
     response = change_view(client, view, do="share", until=format_day_from_today(3))
     assert response.status_code == 400
-    assert "shows their names" in response.content.decode()
+    assert "searches rater names" in response.content.decode()
     assert not ShareLink.objects.exists()
     response = change_view(
         client, view, do="share", until=format_day_from_today(3), shows_names="on"

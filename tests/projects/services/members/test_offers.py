@@ -163,7 +163,7 @@ def test_changed_or_withdrawn_offer_cannot_be_accepted(
     offer_role("stranger", "lead")
     client = client_for(stranger)
     response = client.post(f"/offers/{offer.pk}/", {"do": "accept", "role": "viewer"}, follow=True)
-    assert "invitation was withdrawn or changed" in get_text(response)
+    assert "invitation was changed or withdrawn" in get_text(response)
     assert not Member.objects.filter(user=stranger).exists()
     assert client_for(lead).post(f"{people_path}offers/{offer.pk}/withdraw/").status_code == 302
     assert client.post(f"/offers/{offer.pk}/", {"do": "accept", "role": "lead"}).status_code == 404

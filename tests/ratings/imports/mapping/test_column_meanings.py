@@ -67,7 +67,7 @@ WIDE = {
     "the gold answer is named like the raters": Wide(
         write_table("id,label_anna,label_ben,label_gold", "{}", A, B, B), "anna ben", gold=10
     ),
-    "a reference with the labels of the raters is gold": Wide(
+    "a reference with the labels of raters is gold": Wide(
         write_table("id,Anna,Ben,Reference", "{}", A, B, A), "Anna Ben", gold=10
     ),
     "an expected answer in other words is no label": Wide(
@@ -387,7 +387,10 @@ def test_numbers_of_items_are_whole(tmp_path: Path, lead: Any) -> None:
     status, report = run_import_command(
         path, name="N", owner=lead.username, layout="crossed", json=True
     )
-    assert status == 1 and "Lines 2, 3 (2 times): 'x' is not" in report["problems"][0]["message"]
+    assert (
+        status == 1
+        and "Lines 2, 3 (2 times): 'x' isn't a count" in report["problems"][0]["message"]
+    )
 
 
 def test_combinations_need_a_column_of_numbers(tmp_path: Path, lead: Any) -> None:

@@ -180,57 +180,57 @@ def test_every_rating_is_read(name: str, tmp_path: Path, lead: Any) -> None:
 REFUSED = {
     "counts of most of the raters": (
         "Unit,a,b,c\n1,4,0,0\n2,0,3,1\n3,0,4,0\n4,1,0,3\n5,0,3,0\n6,2,2,0\n",
-        "add up to the same sum in all or most rows: they look like counts",
+        "have the same sum in all or most rows, so they may be counts",
         "--layout counts",
     ),
     "two raters crossed": (
         "Ratings,Ectopic,AIU,NIU\nEctopic,13,0,0\nAIU,0,20,7\nNIU,0,4,56\n",
-        "a table of two raters",
+        "a cross table of two raters",
         "--layout crossed, or --layout wide",
     ),
     "two raters crossed, with totals": (
         "rater2,no,yes,All\nno,20,5,25\nyes,10,15,25\nAll,30,20,50\n",
-        "a table of two raters",
+        "a cross table of two raters",
         "--layout wide",
     ),
     "numbers of rows": (
         "rater1,rater2,Freq\nno,no,20\nyes,no,5\nno,yes,10\nyes,yes,15\n",
-        "Freq seems to say how often each row occurs",
+        "Freq seems to show how often each row occurs",
         "--layout combinations, or --layout wide",
     ),
     "no names, long": (
         "a\t1\tstat\na\t2\tireq\nb\t1\tstat\nb\t2\tstat\nc\t1\tireq\nc\t2\tireq\n",
-        "the line of column names seems to be missing",
+        "the header row seems to be missing",
         "--layout long",
     ),
     "no names, wide": (
         "1,2,3\n2,2,2\n3,3,3\n1,1,2\n2,3,3\n",
-        "the line of column names seems to be missing",
+        "the header row seems to be missing",
         "--layout wide",
     ),
     "results": (
         "Code,File,Kappa,Agreement (%)\nTrust,I1,0.8,95\nFear,I1,0.5,90\nHope,I1,0.7,92\n",
-        "agreement that was computed already: Kappa",
+        "agreement already computed: Kappa",
         "--layout long",
     ),
     "a column without common values": (
         "Item,Anna,Ben,Topic\n1,a,a,x\n2,b,a,y\n3,a,b,z\n",
-        "no value that another one has: Anna, Ben, Topic",
+        "no values in common: Anna, Ben, Topic",
         "--map rater=Anna rater=Ben rater=Topic",
     ),
     "two columns that are named like labels": (
         "item,rater,category,severity\n1,a,F,minor\n1,b,none,none\n2,a,A,major\n2,b,A,minor\n",
-        "Several columns can hold labels: category, severity",
+        "Several columns can be labels: category, severity",
         "--map label=category label=severity",
     ),
     "yes and y": (
         "id,rater_1,rater_2\n1,Yes,Y\n2,No,N\n3,Yes,Y\n4,No,Y\n",
-        "Labels may be one, because",
+        "These labels may be the same",
         "--similar=join",
     ),
     "true and 1": (
         "id,rater_1,rater_2\n1,TRUE,1\n2,FALSE,0\n3,TRUE,1\n4,FALSE,1\n",
-        "Labels may be one, because",
+        "These labels may be the same",
         "--similar=join",
     ),
     "phrases for no answer": (

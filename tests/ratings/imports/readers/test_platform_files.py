@@ -254,7 +254,7 @@ def test_lists_in_a_table(import_text: Any) -> None:
 
 def test_participants_of_prolific_are_refused_with_the_next_step(import_text: Any) -> None:
     status, result = import_text("Submission id,Participant id,Status,Age\ns1,p1,APPROVED,30\n")
-    assert status == 1 and "map the column of the participant" in result["problems"][0]["message"]
+    assert status == 1 and "choose the participant ID" in result["problems"][0]["message"]
 
 
 def test_content_of_label_studio_after_an_id_of_its_own(import_text: Any) -> None:

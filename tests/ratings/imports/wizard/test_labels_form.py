@@ -26,12 +26,12 @@ def test_labels_are_decided_before_the_import(new_project_wizard: WizardClient) 
     page = wizard.get_page()
     assert page.context["labels_form"]["missing"].value() == "n/a"
     assert (
-        "Labels may be one, because they differ only in capital letters, blanks, or as yes, y and 1 do: 'Yes / yes'"
+        "These labels may be the same; they differ only in case, spaces, or like yes, y and 1: 'Yes / yes'"
         in get_page_text(page)
     )
     # Nothing starts before the decision.
     response = wizard.start_import()
-    assert response.status_code == 400 and "Decide first" in get_page_text(response)
+    assert response.status_code == 400 and "Confirm what the labels mean" in get_page_text(response)
     assert not Project.objects.exists()
     # A decision is required for both.
     response = wizard.client.post(wizard.run_url, {"action": "labels", "missing": "n/a"})
@@ -59,7 +59,7 @@ def test_a_code_can_be_kept_as_a_label(new_project_wizard: WizardClient) -> None
     assert run.mapping["not_missing"] == ["n/a"] and "missing" not in run.summary["skipped_records"]
     response = wizard.client.post(wizard.run_url, {"action": "labels", "missing": '"n/a'})
     assert response.status_code == 400
-    assert "quotation mark is not closed" in get_page_text(response)
+    assert "quotation mark isn't closed" in get_page_text(response)
 
 
 def test_a_number_that_may_be_missing_is_asked_about(new_project_wizard: WizardClient) -> None:
@@ -78,4 +78,4 @@ def test_a_number_that_may_be_missing_is_asked_about(new_project_wizard: WizardC
 def test_alphabetical_order_is_stated(new_project_wizard: WizardClient) -> None:
     wizard = new_project_wizard
     wizard.upload_and_validate(b"item,rater,label\n1,a,cat\n1,b,dog\n2,a,bird\n2,b,bird\n")
-    assert "No order is known for these labels" in get_page_text(wizard.get_page())
+    assert "These labels are in alphabetical order" in get_page_text(wizard.get_page())

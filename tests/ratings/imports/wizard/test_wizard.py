@@ -91,7 +91,7 @@ def test_pasted_table_is_read_as_a_file(wizard: WizardClient, question: Any) -> 
 def test_upload_takes_either_a_file_or_pasted_text(wizard: WizardClient, project: Project) -> None:
     file_data = {"file": SimpleUploadedFile("a.csv", LONG_FILE)}
     rejected_uploads = (
-        (wizard.paste("a text", **file_data), "one of them at a time"),
+        (wizard.paste("a text", **file_data), "not both"),
         (wizard.paste(" \n "), "Choose a file, or paste"),
         (wizard.paste("a", pasted_format="odd"), "odd is not one of the available choices"),
     )
@@ -177,9 +177,7 @@ def test_guessed_order_is_labeled_as_a_guess(
 ) -> None:
     rows = [f"i{number},ann,{label}" for number, label in enumerate(labels)]
     new_project_wizard.upload_and_validate("\n".join(["item,rater,label", *rows]).encode())
-    has_hint = (
-        "A guess: the answers look as if they had an order" in new_project_wizard.get_page().text
-    )
+    has_hint = "These answers seem to be ordered" in new_project_wizard.get_page().text
     assert has_hint is is_guess
 
 
@@ -188,7 +186,7 @@ def test_scale_of_bare_numbers_is_a_required_choice(new_project_wizard: WizardCl
     new_project_wizard.upload_and_validate("\n".join(["item,rater,label", *rows]).encode())
     response = new_project_wizard.start_import()
     assert response.status_code == 400 and not Project.objects.exists()
-    assert "near misses count as partly agreed" in get_page_text(response)
+    assert "near misses get partial credit" in get_page_text(response)
     assert new_project_wizard.start_import(scale="ordinal").status_code == 302
     assert Project.objects.get().questions.get().scale == "ordinal"
 
@@ -278,13 +276,13 @@ def test_columns_page_shows_the_first_rows_and_guesses(wizard: WizardClient) -> 
 
 def test_missing_column_is_reported(wizard: WizardClient) -> None:
     wizard.upload(b"x,y,z\na,b,c\n")
-    assert "No column name was recognized. The first line is: x, y, z." in get_page_text(
+    assert "No column name was recognized in the first line: x, y, z." in get_page_text(
         wizard.get_page()
     )
     response = wizard.choose_columns(item="0", rater="1", label="", layout="long")
 
     assert response.status_code == 400
-    assert "Choose the column of this." in get_page_text(response)
+    assert "Choose a column." in get_page_text(response)
     assert wizard.run.state == "mapping"
 
 
@@ -293,7 +291,7 @@ def test_column_cannot_have_two_roles(wizard: WizardClient) -> None:
     response = wizard.choose_columns(rater="0")
 
     assert response.status_code == 400
-    assert "chosen as 'Item' already" in get_page_text(response)
+    assert "already 'Item'" in get_page_text(response)
 
 
 def test_wide_file_without_raters_is_refused(wizard: WizardClient) -> None:
@@ -301,7 +299,7 @@ def test_wide_file_without_raters_is_refused(wizard: WizardClient) -> None:
     response = wizard.choose_columns(excluded_columns=["1", "2", "3"])
 
     assert response.status_code == 400
-    assert "No column is left" in get_page_text(response)
+    assert "No label column is left" in get_page_text(response)
 
 
 def test_delimiter_can_be_chosen(wizard: WizardClient, question: Any) -> None:
@@ -468,7 +466,7 @@ def test_unknown_items_and_raters_are_errors_unless_created(
         ("item_unknown", 4, "i2"),
         ("rater_unknown", 3, "ben"),
     ]
-    assert "'i2' is not an item of this project" in get_page_text(wizard.get_page())
+    assert "'i2' isn't an item of this project" in get_page_text(wizard.get_page())
     assert snapshot_import_tables() == before
 
 
@@ -680,7 +678,7 @@ def test_oversized_body_is_refused_without_reading_it(wizard: WizardClient, sett
 def test_upload_without_a_file_is_refused(wizard: WizardClient) -> None:
     response = wizard.client.post(wizard.upload_url, {})
     assert response.status_code == 400
-    assert "Choose a file, or paste what it would hold." in get_page_text(response)
+    assert "Choose a file, or paste data." in get_page_text(response)
 
 
 def test_number_of_unfinished_imports_is_limited(
@@ -692,7 +690,7 @@ def test_number_of_unfinished_imports_is_limited(
         data = {"file": SimpleUploadedFile("a.csv", LONG_FILE)}
         response = wizard.client.post(wizard.upload_url, data)
         assert response.status_code == expected
-    assert "2 imports that are not finished" in get_page_text(response)
+    assert "2 unfinished imports" in get_page_text(response)
     assert ImportRun.objects.count() == 2
     ImportRun.objects.update(state=ImportRun.State.FAILED)
     data = {"file": SimpleUploadedFile("a.csv", LONG_FILE)}
@@ -712,10 +710,8 @@ def test_old_files_are_deleted(wizard: WizardClient, utc: Any) -> None:
 
 def test_file_without_times_gets_a_hint(wizard: WizardClient, question: Any) -> None:
     """The trend of such a file is a single point, and the page says why."""
-    no_times_hint = (
-        "The file has no times, so the trend shows a single point on the day of the import."
-    )
-    some_times_hint = "form a single point of the trend"
+    no_times_hint = "The file has no times, so the trend has one point, on the import day."
+    some_times_hint = "form one point of the trend"
     assert wizard.upload_and_validate(LONG_FILE).summary["n_without_time"] == 3
     assert no_times_hint in get_page_text(wizard.get_page())
     assert wizard.upload_and_validate(WIDE_FILE).summary["n_without_time"] == 4

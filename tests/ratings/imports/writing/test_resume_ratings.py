@@ -219,17 +219,17 @@ def test_category_retired_meanwhile_stops_the_import(wizard: WizardClient, quest
 
     assert run.state == "failed"
     assert not Rating.objects.exists()
-    assert "categories were changed since the check" in get_page_text(wizard.get_page())
+    assert "categories changed after the check" in get_page_text(wizard.get_page())
     # The next validation reports the rows.
     wizard.client.post(wizard.run_url, {"action": "recheck"})
     assert wizard.run_worker().state == "invalid"
-    assert "'major' is not a label of this question" in get_page_text(wizard.get_page())
+    assert "'major' isn't a label of this question" in get_page_text(wizard.get_page())
 
 
 def test_missing_staging_file_is_reported(wizard: WizardClient, question: Any) -> None:
     uploads.get_absolute_path(f"{wizard.run.path}{uploads.STAGING_SUFFIX}").unlink()
     assert wizard.run_worker().state == "failed"
-    assert "not there any more" in get_page_text(wizard.get_page())
+    assert "The checked file is gone" in get_page_text(wizard.get_page())
     wizard.client.post(wizard.run_url, {"action": "recheck"})
     wizard.run_worker()
     wizard.start_import()

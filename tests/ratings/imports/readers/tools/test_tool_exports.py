@@ -525,7 +525,7 @@ def test_cvat(import_content: Any) -> None:
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (CVAT_XML[:-200], "not valid XML"),
+        (CVAT_XML[:-200], "Invalid XML"),
         (
             CVAT_XML.replace(b"<annotations>", b'<!DOCTYPE a [<!ENTITY x "y">]><annotations>'),
             "entities",
@@ -611,8 +611,8 @@ def test_file_without_usable_records_is_refused_with_the_reason(import_content: 
     before = snapshot_import_tables()
     result = import_content([{"fields": {}, "responses": {}}, {"fields": {}, "responses": {}}])
     assert not result.stored
-    assert "Nothing in the file can be imported" in result.problems[0]["message"]
-    assert "records without content or key (2)" in result.problems[0]["message"]
+    assert "The file has nothing to import" in result.problems[0]["message"]
+    assert "records without content or ID (2)" in result.problems[0]["message"]
     assert snapshot_import_tables() == before
 
 
@@ -651,8 +651,11 @@ INVALID_FILES = {
         json.dumps(TASKS).replace("2026-03-01T10", "2999-03-01T10", 1),
         "is in the future",
     ),
-    "a long key": ([{"id": "x" * 300, "text": "y", "label": ["z"]}], "300 characters; 255"),
-    "half of a character": ('{"id": 1, "text": "\\ud800", "label": ["a"]}', "half of a character"),
+    "a long key": (
+        [{"id": "x" * 300, "text": "y", "label": ["z"]}],
+        "300 characters. The limit is 255",
+    ),
+    "half of a character": ('{"id": 1, "text": "\\ud800", "label": ["a"]}', "half a character"),
     "a bomb": ('{"id": 1, "label": [' + "[" * 90_000, "nested too deeply"),
 }
 
@@ -672,18 +675,18 @@ def test_file_of_a_tool_in_the_wizard(lead: Any, client_for: Any) -> None:
     wizard = WizardClient(client_for(lead))
     wizard.upload(json.dumps(TASKS).encode(), "tasks.json")
     page = get_page_text(wizard.get_page())
-    assert "Label Studio" in page and "there are no columns to choose" in page
+    assert "Label Studio" in page and "define items, raters, questions and labels" in page
     response = wizard.choose_columns(project_name="", default_rater="x\ny")
     assert response.status_code == 400
     wizard.choose_columns()
     assert wizard.run_worker().state == "checked"
     page = get_page_text(wizard.get_page())
-    assert "Scale of sentiment" in page and "boxes, shapes and marks" in page
+    assert "Scale of sentiment" in page and "boxes and marks" in page
     wizard.start_import()
     assert wizard.run_worker().state == "done"
     project = Project.objects.get(name="tasks")
     assert len(get_labels_by_question(project)["sentiment"]) == 3
-    assert "boxes, shapes and marks" in get_page_text(wizard.get_page())
+    assert "boxes and marks" in get_page_text(wizard.get_page())
 
 
 def test_file_format_can_be_chosen(lead: Any, client_for: Any) -> None:
