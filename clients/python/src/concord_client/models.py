@@ -316,7 +316,7 @@ class CategoryAgreement:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Category:
     label: str
-    # Its number on an interval or ratio scale
+    # Value on an interval or ratio scale
     value: float | None
     hotkey: str | None
 
