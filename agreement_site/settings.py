@@ -566,6 +566,7 @@ SPECTACULAR_SETTINGS = {
         "ExamState": ["open", "passed", "failed", "waived"],
         "GoldInterventionState": ["proposed", "done", "overridden"],
         "RaterKind": ["human", "model"],
+        "WebhookFormat": ["concord", "slack", "teams", "dingtalk", "feishu", "wecom"],
     },
 }
 

@@ -40,6 +40,8 @@ class WebhookOut(serializers.ModelSerializer):
         child=serializers.CharField(), help_text="Kinds of events; empty: all"
     )
 
+    format = serializers.ChoiceField(Webhook.Format.values)
+
     class Meta:
         model = Webhook
         fields = [

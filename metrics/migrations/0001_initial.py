@@ -168,7 +168,7 @@ class Migration(migrations.Migration):
                     ('requested_at', models.DateTimeField()),
                     ('computed_at', models.DateTimeField(blank=True, null=True)),
                     ('paused_until', models.DateTimeField(blank=True, null=True)),
-                    ('kind', models.CharField(choices=[('choices', 'choices'), ('dashboard', 'dashboard'), ('rater', 'rater'), ('pair', 'pair'), ('coefficients', 'every coefficient'), ('item_order', 'order of the items')], max_length=12)),
+                    ('kind', models.CharField(choices=[('choices', 'choices'), ('dashboard', 'dashboard'), ('rater', 'rater'), ('pair', 'pair'), ('coefficients', 'every coefficient'), ('item_order', 'item order')], max_length=12)),
                     ('key', models.CharField(max_length=64)),
                     ('spec', models.JSONField()),
                     ('version', models.PositiveBigIntegerField(default=0)),

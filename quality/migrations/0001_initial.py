@@ -241,7 +241,7 @@ class Migration(migrations.Migration):
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('state', models.CharField(choices=[('requested', 'Waiting for a rating'), ('certain', 'Became certain'), ('review', 'For review')], max_length=9)),
-                    ('reason', models.CharField(blank=True, choices=[('max_ratings', 'maximum ratings reached'), ('budget', 'budget used up'), ('no_rater', 'no rater left who has not rated it'), ('disabled', 'extra ratings switched off')], max_length=11)),
+                    ('reason', models.CharField(blank=True, choices=[('max_ratings', 'maximum ratings reached'), ('budget', 'budget used up'), ('no_rater', 'no rater left for it'), ('disabled', 'extra ratings switched off')], max_length=11)),
                     ('n_requested', models.PositiveSmallIntegerField(default=0)),
                     ('changed_at', models.DateTimeField()),
                     ('item', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='projects.item')),

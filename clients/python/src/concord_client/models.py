@@ -43,9 +43,6 @@ DeliveryOutStateEnum = Literal["pending", "delivered", "failed"]
 ExamState = Literal["open", "passed", "failed", "waived"]
 
 
-FormatF37Enum = Literal["concord", "slack", "teams", "dingtalk", "feishu", "wecom"]
-
-
 GoldInterventionState = Literal["proposed", "done", "overridden"]
 
 
@@ -94,6 +91,9 @@ StepEnum = Literal["warn", "pause"]
 
 
 VerdictEnum = Literal["pass", "fail", "not_enough"]
+
+
+WebhookFormat = Literal["concord", "slack", "teams", "dingtalk", "feishu", "wecom"]
 
 
 WeightsEnum = Literal["none", "linear", "quadratic", "custom"]
@@ -860,7 +860,7 @@ class NewWebhook:
     id: int
     project: int | None
     url: str
-    format: FormatF37Enum | None
+    format: WebhookFormat
     language: str | None
     # Kinds of events; empty: all
     kinds: list[str]
@@ -1375,7 +1375,7 @@ class Webhook:
     id: int
     project: int | None
     url: str
-    format: FormatF37Enum | None
+    format: WebhookFormat
     language: str | None
     # Kinds of events; empty: all
     kinds: list[str]
