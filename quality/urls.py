@@ -2,7 +2,7 @@ from django.urls import path
 
 from quality.alerts import sensitivity_views
 from quality.alerts import views as alerts_views
-from quality.consensus import views as consensus_views
+from quality.consensus import confusion_views
 from quality.escalation import views as escalation_views
 from quality.exams import views as exams_views
 from quality.gates import api as gates_api
@@ -27,7 +27,7 @@ urlpatterns = [
     path(f"{PROJECT}labels/", labels_views.show_labels, name="labels"),
     path(f"{PROJECT}labels/method/", labels_views.set_method, name="labels_method"),
     path(f"{PROJECT}labels/rules/", escalation_views.edit_label_rules, name="label_rules"),
-    path(f"{PROJECT}labels/confusions/", consensus_views.show_confusions, name="label_confusions"),
+    path(f"{PROJECT}labels/confusions/", confusion_views.show_confusions, name="label_confusions"),
     path(f"{PROJECT}labels.<slug:kind>", labels_views.export_labels, name="labels_file"),
     path(f"{PROJECT}plan/", planning_views.show_plan, name="plan"),
     path(f"{PROJECT}alerts/", alerts_views.show_alerts, name="alerts"),

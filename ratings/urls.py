@@ -1,6 +1,6 @@
 from django.urls import path
 
-from ratings.annotation import list_views, preview_views, skip_views
+from ratings.annotation import list_views, preview_views, skipped_and_flagged_views
 from ratings.annotation import views as annotation_views
 from ratings.exports import rating_files, views
 from ratings.files import media_views
@@ -60,7 +60,9 @@ urlpatterns = [
         name="message_read",
     ),
     path(
-        f"{PROJECT}skipped/", skip_views.show_skipped_and_flagged_items, name="skipped_and_flagged"
+        f"{PROJECT}skipped/",
+        skipped_and_flagged_views.show_skipped_and_flagged_items,
+        name="skipped_and_flagged",
     ),
     path(f"{PROJECT}data/", upload_views.show_data, name="data"),
     path(f"{PROJECT}data/media/", media_views.media_new, name="media_new"),

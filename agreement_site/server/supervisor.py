@@ -117,7 +117,7 @@ class Child:
         self.process = None
 
 
-class Watcher:
+class ProcessGroupGuard:
     """A shell that ends process groups when this process is gone; see WATCHER_SCRIPT."""
 
     def __init__(self) -> None:
@@ -138,7 +138,8 @@ class Watcher:
             self.pipe.flush()
         except BrokenPipeError:
             print(
-                "The watcher has ended: after a kill -9 of this process programs may keep running.",
+                "The guard of the processes has ended: after a kill -9 of this process, "
+                "programs may keep running.",
                 file=sys.stderr,
             )
 
@@ -170,7 +171,7 @@ class Supervisor:
         self.parent = os.getppid() if end_with_parent else None
         self.stop_requests = 0
         self.wakeup_reader, self.wakeup_writer = socket.socketpair()
-        self.watcher = Watcher()
+        self.guard = ProcessGroupGuard()
 
     def run(self) -> int:
         """Work until SIGTERM, SIGINT or SIGHUP. Return the exit status."""
@@ -191,7 +192,7 @@ class Supervisor:
         print_message("Stopping ...")
         for child in reversed(self.children):
             child.stop(hurry=lambda: self.stop_requests > 1)
-        self.watcher.close()
+        self.guard.close()
         print_message("Stopped.")
 
     def _install_signal_handlers(self) -> None:
@@ -209,12 +210,12 @@ class Supervisor:
         orphaned = self.parent is not None and os.getppid() != self.parent
         return self.stop_requests > 0 or orphaned
 
-    def _pass_groups_to_watcher(self) -> None:
-        self.watcher.set_groups([child.process.pid for child in self.children if child.process])
+    def _pass_groups_to_guard(self) -> None:
+        self.guard.set_groups([child.process.pid for child in self.children if child.process])
 
     def _start(self, child: Child) -> None:
         child.start()
-        self._pass_groups_to_watcher()
+        self._pass_groups_to_guard()
 
     def _wait_until_ready(self, child: Child) -> None:
         deadline = time.monotonic() + READY_TIMEOUT_SECONDS

@@ -113,9 +113,9 @@ irrCAC's standard errors take n2 as fixed, so items with a single rating make th
   model: ratings of an item are draws from an urn with the observed shares of the categories
   (Dirichlet-multinomial; beta-binomial for two categories), in which two ratings agree as often as
   c says. It has closed form for every coefficient of counts, with any weights and any numbers of
-  ratings (`metrics/agreement/counts/urn_model.py`). For two categories and two ratings it follows
-  Donner & Eliasziw 1992, Statistics in Medicine 11, 1511-1519, and Zou & Donner 2004, Biometrics
-  60, 807-811; for percent agreement it is Wilson 1927, JASA 22, 209-212.
+  ratings (`metrics/agreement/counts/common_correlation.py`). For two categories and two ratings it
+  follows Donner & Eliasziw 1992, Statistics in Medicine 11, 1511-1519, and Zou & Donner 2004,
+  Biometrics 60, 807-811; for percent agreement it is Wilson 1927, JASA 22, 209-212.
 * Items may differ more than the model has it: some are easy and some hard. So its variance is
   multiplied by a dispersion, the square of (t x estimated standard error) / (1.96 x model's
   standard error) at the estimate, if that is above 1 (quasi-likelihood: Wedderburn 1974, Biometrika

@@ -93,7 +93,7 @@ def _is_two_rater_rule_applicable(facts: HeadlineFacts) -> bool:
     return facts.n_raters == 2 and (has_weights or not facts.scale_type.numeric)
 
 
-def _list_unweighted(facts: HeadlineFacts) -> tuple[str, ...]:
+def _list_unweighted_companion(facts: HeadlineFacts) -> tuple[str, ...]:
     """Return Fleiss' unweighted kappa for a weighted headline: weights are never silent."""
     return (FLEISS,) if facts.weighting != UNWEIGHTED else ()
 
@@ -103,7 +103,7 @@ ROWS = (
         "two_raters",
         _is_two_rater_rule_applicable,
         lambda facts: get_weighted_name(COHEN, facts.weighting),
-        _list_unweighted,
+        _list_unweighted_companion,
     ),
     HeadlineRule(
         "nominal",
@@ -114,7 +114,7 @@ ROWS = (
         "ordinal",
         lambda facts: not facts.scale_type.numeric,
         lambda facts: get_weighted_name(FLEISS, facts.weighting),
-        lambda facts: (*_list_unweighted(facts), facts.alpha_name),
+        lambda facts: (*_list_unweighted_companion(facts), facts.alpha_name),
     ),
     HeadlineRule(
         "complete",

@@ -308,10 +308,10 @@ def _list_bias_shifts(
     p = 2 * special.stdtr(least_df, -z) * max(z.size, 1)  # Bonferroni over the pairs
     clear = np.flatnonzero((p < SHIFT_LEVEL) & (change >= MIN_SHIFT))
     clearest = clear[np.argsort(-z[clear], kind="stable")][:MAX_SHIFTS]
-    return [_build_shift(all_shifts, position) for position in clearest.tolist()]
+    return [_serialize_pair_bias(all_shifts, position) for position in clearest.tolist()]
 
 
-def _build_shift(all_shifts: BiasShifts, index: int) -> dict[str, Any]:
+def _serialize_pair_bias(all_shifts: BiasShifts, index: int) -> dict[str, Any]:
     return {
         "a": int(all_shifts.rater_a[index]),
         "b": int(all_shifts.rater_b[index]),

@@ -226,7 +226,9 @@ def _add_group(group: SmallQuestionCounts, rows: np.ndarray, question_ids: np.nd
     )
     store.add_pair_tables(group.scope, pairs, scale, sums)
     rater_steps = peer_rows.add_peer_counts(group.scope, peers, own_counts, stale=False)
-    _record_changes(group, changes, pairs, np.concatenate([peers.rater, own_counts[:, 0]]))
+    _note_changed_days_and_raters(
+        group, changes, pairs, np.concatenate([peers.rater, own_counts[:, 0]])
+    )
     for rater_id, step in rater_steps.items():
         states[group.scope.get_question_id(rater_id)].n_people += step
     for pk, state in states.items():
@@ -270,7 +272,7 @@ def _split_by_question(patterns: tally.PatternCounts) -> Iterator[tuple[int, tal
         )
 
 
-def _record_changes(
+def _note_changed_days_and_raters(
     group: SmallQuestionCounts,
     changes: Mapping[int, tally.PatternCounts],
     pairs: tally.PairTables,

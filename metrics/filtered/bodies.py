@@ -20,7 +20,7 @@ from projects.models import Item, Project
 from ratings.models import NO_CODE, Rating
 
 from . import coefficient_body, dashboard_body, pair_bodies, rater_bodies
-from .cluster_body import add_clusters
+from .cluster_body import widen_by_clusters
 
 MAX_ATTRIBUTE_VALUES = (
     100  # an attribute with more distinct values identifies items, not groups of items
@@ -45,7 +45,9 @@ def compute_body(row: FilteredResult) -> dict[str, Any]:
         rater_a, rater_b = row.spec["raters"]
         ratings = _load_ratings(rows.filter(rater__in=[rater_a, rater_b]), scale)
         body = pair_bodies.compute_pair_body(ratings, rater_a, rater_b, scale)
-        return add_clusters(body, row.kind, ratings, scale, project=question.project, models=())
+        return widen_by_clusters(
+            body, row.kind, ratings, scale, project=question.project, models=()
+        )
     of_models = question.project.raters.filter(kind="model")
     models = list(of_models.values_list("pk", flat=True))
     if row.kind == FilteredResult.Kind.RATER:
@@ -55,7 +57,9 @@ def compute_body(row: FilteredResult) -> dict[str, Any]:
         ).values("item_id")
         ratings = _load_ratings(rows.filter(item_id__in=own_items), scale)
         body = rater_bodies.compute_rater_body(ratings, rater, scale, models=models)
-        return add_clusters(body, row.kind, ratings, scale, project=question.project, models=models)
+        return widen_by_clusters(
+            body, row.kind, ratings, scale, project=question.project, models=models
+        )
     if row.kind == FilteredResult.Kind.COEFFICIENTS:
         ratings = _load_ratings(rows, scale)
         body = coefficient_body.compute_coefficients(ratings, scale, models=models)
@@ -64,7 +68,9 @@ def compute_body(row: FilteredResult) -> dict[str, Any]:
             body["scored"] = coefficient_body.build_score_agreement_body(
                 displayed, scale, question.project, score_source
             )
-        return add_clusters(body, row.kind, ratings, scale, project=question.project, models=models)
+        return widen_by_clusters(
+            body, row.kind, ratings, scale, project=question.project, models=models
+        )
     ratings = _load_ratings(rows, scale)
     if row.kind == FilteredResult.Kind.ITEM_ORDER:
         return dashboard_body.compute_item_order(ratings, scale)
@@ -76,7 +82,9 @@ def compute_body(row: FilteredResult) -> dict[str, Any]:
         body["n_items"] = rating_filter.filter_items(
             Item.objects.filter(project=question.project)
         ).count()
-    return add_clusters(body, row.kind, ratings, scale, project=question.project, models=models)
+    return widen_by_clusters(
+        body, row.kind, ratings, scale, project=question.project, models=models
+    )
 
 
 def _load_ratings(rows: Any, scale: QuestionScale) -> np.ndarray:

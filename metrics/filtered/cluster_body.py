@@ -22,7 +22,7 @@ from .compact_values import SHORT_FIELDS, Body
 POINT_FIELDS = (*SHORT_FIELDS, "n_items", "n_ratings", "se")
 
 
-def add_clusters(
+def widen_by_clusters(
     body: Body,
     kind: str,
     ratings: np.ndarray,

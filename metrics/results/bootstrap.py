@@ -73,7 +73,7 @@ def add_headline_interval(headline: dict[str, Any], state: CountState | None) ->
     return headline | {"value": value} | ({"people": value} if of_people else {})
 
 
-def compute_question_intervals(all_time: AllTimePatterns) -> tuple[Intervals, Intervals]:
+def compute_pooled_and_people_intervals(all_time: AllTimePatterns) -> tuple[Intervals, Intervals]:
     """Compute the intervals of all raters and of people; none of people where no model rates."""
     patterns, scale = all_time.patterns, all_time.scale
     pooled = compute_intervals(patterns.pooled, all_time.n_items, scale)

@@ -78,7 +78,7 @@ def recompute_deferred_results(question_id: int) -> None:
     scale = QuestionScale.for_question(state.question)
     version = state.version
     all_time = AllTimePatterns.load(question_id, scale)
-    all_intervals, people_intervals = bootstrap.compute_question_intervals(all_time)
+    all_intervals, people_intervals = bootstrap.compute_pooled_and_people_intervals(all_time)
     mean_pairwise_kappas = mean_kappas.compute_question_mean_kappas(all_time)
     all_time_result = (
         Result.objects.filter(question=question_id, period_unit=PeriodUnit.ALL)

@@ -35,7 +35,7 @@ class InvitationListView(ApiView):
         values = {"username": data["username"], "role": data["role"], "by": request.user}
         try:
             member = (
-                membership.invite_member(project=project, email=data["email"], **values)
+                membership.create_invited_account(project=project, email=data["email"], **values)
                 if is_new
                 else membership.add_member(project=project, **values)
             )

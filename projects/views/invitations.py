@@ -41,7 +41,9 @@ def add_member(request: HttpRequest, project_id: int) -> HttpResponse:
         try:
             if data["account"] == "new":
                 email = data.get("email", "")
-                member: Any = membership.invite_member(project=project, email=email, **values)
+                member: Any = membership.create_invited_account(
+                    project=project, email=email, **values
+                )
             else:
                 member = membership.add_member(project=project, **values)
         except InvalidProjectChange as error:

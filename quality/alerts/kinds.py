@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from quality.models import Alert, AlertCause, AlertKind
 
 from . import links
-from .texts import copies, counts, drift, error_rates, level_changes, raters
+from .texts import copies, counts, drift, false_alert_rates, level_changes, raters
 
 # Optional sections of an alert's page.
 DEVIATING_RATINGS, CATEGORY_USE = "deviating_ratings", "category_use"
@@ -67,7 +67,7 @@ _CLOSED_HINT = _("You won’t be alerted again for this cause.")
 _rater_kind = partial(
     AlertKindDefinition,
     link=links.get_rater_link,
-    error_rate=error_rates.describe_lifetime_error_rate,
+    error_rate=false_alert_rates.describe_lifetime_error_rate,
     causes=RATER_CAUSES,
     hint=_("While this alert is open, no other kind is raised for this rater."),
     sections=frozenset({DEVIATING_RATINGS}),
@@ -79,7 +79,7 @@ _level_change_kind = partial(
     AlertKindDefinition,
     basis=level_changes.list_basis,
     explanations=level_changes.list_explanations,
-    error_rate=error_rates.describe_question_error_rate,
+    error_rate=false_alert_rates.describe_question_error_rate,
     causes=OTHER_CAUSES,
     hint=_CLOSED_HINT,
     chart=_(
@@ -96,7 +96,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         basis=drift.list_basis,
         explanations=drift.list_explanations,
         link=links.get_rater_link,
-        error_rate=error_rates.describe_rater_error_rate,
+        error_rate=false_alert_rates.describe_rater_error_rate,
         causes=RATER_CAUSES,
         hint=_(
             "Confirm: this is the rater’s new level; ratings since then aren’t used to compare "
@@ -132,7 +132,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         brief=raters.build_newcomer_brief_text,
         basis=raters.list_newcomer_basis,
         explanations=raters.list_newcomer_explanations,
-        error_rate=error_rates.describe_newcomer_error_rate,
+        error_rate=false_alert_rates.describe_newcomer_error_rate,
     ),
     AlertKind.RATER_COPIES: AlertKindDefinition(
         sentence=copies.build_sentence,
@@ -140,7 +140,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         basis=copies.list_basis,
         explanations=copies.list_explanations,
         link=links.get_pair_link,
-        error_rate=error_rates.describe_copies_error_rate,
+        error_rate=false_alert_rates.describe_copies_error_rate,
         causes=OTHER_CAUSES,
         hint=_CLOSED_HINT,
         chart=_(
@@ -165,16 +165,16 @@ KINDS: dict[str, AlertKindDefinition] = {
         basis=counts.list_overlap_basis,
         explanations=counts.list_overlap_explanations,
         link=links.get_members_link,
-        error_rate=error_rates.describe_count_error_rate,
+        error_rate=false_alert_rates.describe_false_alerts_of_counts,
         causes=OTHER_CAUSES,
         hint=_CLOSED_HINT,
     ),
     AlertKind.GOLD_SUSPECTED: AlertKindDefinition(
         sentence=counts.build_gold_sentence,
         basis=counts.list_gold_basis,
-        explanations=counts.list_gold_explanations,
+        explanations=counts.list_gold_alert_causes,
         link=links.get_gold_link,
-        error_rate=error_rates.describe_gold_error_rate,
+        error_rate=false_alert_rates.describe_gold_error_rate,
         causes=OTHER_CAUSES,
         hint=_("A suspected gold answer isn’t scored until you keep or retire it."),
     ),

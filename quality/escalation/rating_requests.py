@@ -247,7 +247,7 @@ class _BatchUpdate:
                 self._cancel_request(row, demand)
                 row.state, row.reason = State.REVIEW, Reason.NO_RATER
         elif demand.is_complete and self._is_label_complete(row.item_id, label):
-            self._request_rating(row, demand)
+            self._request_rating_or_review(row, demand)
 
     def _is_uncertain(self, label: ItemLabel | None) -> bool:
         if label is None or label.source != LabelSource.CONSENSUS:
@@ -264,7 +264,7 @@ class _BatchUpdate:
             ratings = ratings.filter(rater__kind=Rater.Kind.HUMAN)
         return label is not None and ratings.count() == label.n_ratings
 
-    def _request_rating(self, row: Escalation, demand: slots.SlotDemand) -> None:
+    def _request_rating_or_review(self, row: Escalation, demand: slots.SlotDemand) -> None:
         """Request one more rating, or send the item to review with the reason."""
         row.state, row.reason = State.REVIEW, ""
         if demand.taken >= self.rules.max_ratings:

@@ -69,7 +69,7 @@ class HistoryView(ApiView):
                 "The query has invalid parameters.", fields=dict.fromkeys(missing, "missing")
             )
         question = get_question(project, query.get("question"))
-        role = project.role  # type: ignore[attr-defined]  # set by the door
+        role = project.role  # type: ignore[attr-defined]  # set by projects.permissions
         raters = Rater.objects.filter(project=project, key=query["rater"])
         if role == Member.Role.ANNOTATOR:
             raters = raters.filter(user=request.user.pk)

@@ -140,7 +140,7 @@ def resolve_rows(request: RatingRequest) -> JudgementBatch:
 
 
 def _is_annotator(project: Project) -> bool:
-    return project.role != Member.Role.LEAD  # type: ignore[attr-defined]  # set by the door
+    return project.role != Member.Role.LEAD  # type: ignore[attr-defined]  # set by projects.permissions
 
 
 def _validate_own_rater(lookup: RowLookup, rows: Collection[dict[str, Any]]) -> None:

@@ -14,7 +14,7 @@ class JudgementBase(models.Model):
     code = models.SmallIntegerField()
     comment = models.TextField(blank=True)
     # Version number of the guidelines the answer was given under; empty if unknown
-    # (ratings.services.versions).
+    # (ratings.services.answer_versions).
     guidelines = models.PositiveSmallIntegerField(null=True, blank=True)
     # Version of the item's content that was rated; empty if unknown.
     item_version = models.PositiveIntegerField(null=True, blank=True)

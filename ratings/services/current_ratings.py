@@ -19,9 +19,9 @@ from core.db import bulk
 from projects.locks import build_shared_categories_lock
 from projects.models import Question
 
+from .answer_versions import CurrentVersion
 from .judgement import STORED_TEXTS
 from .rating_times import ensure_aware
-from .versions import CurrentVersion
 
 # Up to this many ratings are read by one (prepared) statement each.
 MAX_RATINGS_READ_SINGLY = 32

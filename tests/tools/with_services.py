@@ -27,7 +27,7 @@ from urllib.parse import quote
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from agreement_site.server import embedded_broker
-from agreement_site.server.supervisor import Watcher
+from agreement_site.server.supervisor import ProcessGroupGuard
 
 STARTUP_TIMEOUT_SECONDS = 30.0  # seconds to wait for a service
 
@@ -147,7 +147,7 @@ def run_postgres(folder: Path, settings: Sequence[str] = FAST_SETTINGS) -> Itera
             **identity,
         )
     socket = folder / ".s.PGSQL.5432"
-    watcher = start_watcher(server)
+    guard = start_guard(server)
     try:
         wait_until_ready(
             lambda: "ready to accept connections" in log.read_text(errors="replace"), server, log
@@ -156,7 +156,7 @@ def run_postgres(folder: Path, settings: Sequence[str] = FAST_SETTINGS) -> Itera
         yield f"postgresql://concord@/postgres?host={quote(str(folder), safe='')}"
     finally:
         stop_server(server, signal.SIGINT)  # PostgreSQL's fast shutdown: connections are closed
-        watcher.close()
+        guard.close()
 
 
 @contextlib.contextmanager
@@ -165,7 +165,7 @@ def run_valkey(folder: Path) -> Iterator[str]:
     server = subprocess.Popen(
         embedded_broker.build_broker_command(folder), cwd=folder, start_new_session=True
     )
-    watcher = start_watcher(server)
+    guard = start_guard(server)
     try:
         wait_until_ready(
             lambda: embedded_broker.is_broker_running(folder),
@@ -175,14 +175,14 @@ def run_valkey(folder: Path) -> Iterator[str]:
         yield f"redis+socket://{embedded_broker.get_broker_socket(folder)}"
     finally:
         stop_server(server, signal.SIGTERM)
-        watcher.close()
+        guard.close()
 
 
-def start_watcher(server: subprocess.Popen[bytes]) -> Watcher:
-    """Start a watcher that ends the server even when this process is killed."""
-    watcher = Watcher()
-    watcher.set_groups([server.pid])
-    return watcher
+def start_guard(server: subprocess.Popen[bytes]) -> ProcessGroupGuard:
+    """Start a guard that ends the server even when this process is killed."""
+    guard = ProcessGroupGuard()
+    guard.set_groups([server.pid])
+    return guard
 
 
 def wait_until_ready(

@@ -24,10 +24,10 @@ from metrics.agreement.coefficients.declaration import (
     Example,
     Formula,
 )
+from metrics.agreement.counts.common_correlation import CommonCorrelationModel, Margins
 from metrics.agreement.counts.grouping import Ints, index_distinct
 from metrics.agreement.counts.score_intervals import ScoreLimits
 from metrics.agreement.counts.sums import build_pattern_sums
-from metrics.agreement.counts.urn_model import Margins, UrnModel
 from metrics.agreement.estimate import (
     REASON_CODES,
     ChanceCorrected,
@@ -121,7 +121,7 @@ def conger_kappa(rated_items: RatedItems, *, weights: npt.ArrayLike | None = Non
     limit_influence = x - scale * np.where(sums.pairable, observed - expected, 0.0)
     limit_se = sums.compute_standard_error(np.asarray((limit_influence**2).sum()))
     margins = shares.mean(axis=0)
-    model = UrnModel.from_margins(
+    model = CommonCorrelationModel.from_margins(
         sums.build_pair_weights(pooled=False), w, Margins(margins, expected, (w + w.T) @ margins)
     )
     smallest = sums.smallest_pairable_size

@@ -27,9 +27,9 @@ from metrics.agreement.coefficients.declaration import (
     Example,
     Formula,
 )
+from metrics.agreement.counts.common_correlation import CommonCorrelationModel, Margins
 from metrics.agreement.counts.score_intervals import ScoreLimits, solve_together
 from metrics.agreement.counts.sums import PatternSums, build_pattern_sums
-from metrics.agreement.counts.urn_model import Margins, UrnModel
 from metrics.agreement.estimate import (
     ChanceCorrected,
     Estimate,
@@ -73,7 +73,7 @@ def fleiss_kappa(
         ]
     )
     se = sums.compute_standard_error(spread)
-    model = UrnModel.from_margins(
+    model = CommonCorrelationModel.from_margins(
         sums.build_pair_weights(pooled=True),
         None if weights is None else w,
         Margins(share, expected, chance_gradient),
@@ -181,7 +181,7 @@ def estimate_with_item_chance(
         shift=None if sums.pairable.all() else (-scale * (point.observed - expected), point.value),
     )
     se, se_shown = sums.compute_standard_error(spreads[0]), sums.compute_standard_error(spreads[-1])
-    model = UrnModel.from_margins(
+    model = CommonCorrelationModel.from_margins(
         sums.build_pair_weights(pooled=False),
         None if weights is None else as_weight_matrix(weights, sums.k),
         Margins(sums.mean_shares, expected, chance.gradient),

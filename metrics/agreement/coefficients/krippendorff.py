@@ -30,9 +30,13 @@ from metrics.agreement.coefficients.declaration import (
     Example,
     Formula,
 )
+from metrics.agreement.counts.common_correlation import (
+    CommonCorrelationModel,
+    Margins,
+    weigh_pairs_within,
+)
 from metrics.agreement.counts.score_intervals import ScoreLimits
 from metrics.agreement.counts.sums import PatternSums, build_pattern_sums
-from metrics.agreement.counts.urn_model import Margins, UrnModel, weigh_pairs_within
 from metrics.agreement.estimate import (
     REASON_CODES,
     ChanceCorrected,
@@ -122,7 +126,7 @@ def _estimate_with_distances(sums: PatternSums, d: Floats, *, interval: bool) ->
     smallest = sums.smallest_pairable_size
     lowest = 1 - divide_or_nan((total - 1) * smallest, total * (smallest - 1))
     p = divide_or_nan(margins, total[..., None])
-    model = UrnModel.from_margins(
+    model = CommonCorrelationModel.from_margins(
         _build_pair_weights(sums), 1 - d, Margins(p, 1 - pooled, -2 * (p @ d))
     )
     limits = ScoreLimits(point, model, se, sums.n2 - 1, lowest=lowest)

@@ -17,9 +17,13 @@ from metrics.agreement.coefficients.declaration import (
     Example,
     Formula,
 )
+from metrics.agreement.counts.common_correlation import (
+    CommonCorrelationModel,
+    Margins,
+    weigh_pairs_within,
+)
 from metrics.agreement.counts.grouping import Ints
 from metrics.agreement.counts.score_intervals import ScoreLimits
-from metrics.agreement.counts.urn_model import Margins, UrnModel, weigh_pairs_within
 from metrics.agreement.estimate import (
     REASON_CODES,
     ChanceCorrected,
@@ -137,7 +141,7 @@ def mean_kappa_by_items(
 
 def _compute_item_variance(
     value: float, counts: npt.ArrayLike, n_items: npt.ArrayLike, weights: npt.ArrayLike | None
-) -> tuple[float, int, UrnModel | None]:
+) -> tuple[float, int, CommonCorrelationModel | None]:
     """Return (variance V_i of the mean kappa due to items, number of items, model of V_i).
 
     The model gives V_i for any true kappa; None where V_i is 0 because nothing can be compared.
@@ -164,7 +168,7 @@ def _compute_item_variance(
     beyond_chance = 1 - float(p @ chance_credit)
     if beyond_chance < 1e-12:
         return 0.0, n2, None
-    model = UrnModel.from_margins(
+    model = CommonCorrelationModel.from_margins(
         weigh_pairs_within(sizes, items, n_pairs, n_pairs),
         w,
         Margins(p, np.array(1 - beyond_chance), chance_credit + w.T @ p),

@@ -9,8 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from metrics.agreement.counts.common_correlation import (
+    CommonCorrelationModel,
+    Margins,
+    weigh_pairs_between,
+)
 from metrics.agreement.counts.score_intervals import ScoreLimits
-from metrics.agreement.counts.urn_model import Margins, UrnModel, weigh_pairs_between
 from metrics.agreement.estimate import (
     ChanceCorrected,
     Estimate,
@@ -93,7 +97,7 @@ def estimate_from_table(
     g = w - (1 - point.value)[..., None, None] * slope
     se = standard_error(proportions.p, g, proportions.n * (1 - expected) ** 2)
     n = proportions.n
-    model = UrnModel.from_margins(
+    model = CommonCorrelationModel.from_margins(
         weigh_pairs_between(np.ones_like(n), np.ones_like(n), n),
         w,
         Margins(proportions.pooled, expected, np.diagonal(slope, axis1=-2, axis2=-1)),

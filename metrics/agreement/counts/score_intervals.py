@@ -4,10 +4,10 @@ The standard error of a coefficient is estimated from the differences between it
 differ (a rare category, nearly full agreement), it is far too small or 0. A score interval contains
 each value c for which |estimate - c| is at most z standard errors *under c* (Wilson 1927; for kappa
 Donner & Eliasziw 1992, Statistics in Medicine 11, 1511-1519; Zou & Donner 2004, Biometrics 60,
-807-811), here those of urn_model.py. Items may differ more than this model has it (easy and hard
-ones). So its variance is multiplied by a dispersion of 1 or more, as that of a generalized linear
-model is (Wedderburn 1974, Biometrika 61, 439-447): at the estimate, the interval is never narrower
-than t estimated standard errors.
+807-811), here those of common_correlation.py. Items may differ more than this model has it (easy
+and hard ones). So its variance is multiplied by a dispersion of 1 or more, as that of a generalized
+linear model is (Wedderburn 1974, Biometrika 61, 439-447): at the estimate, the interval is never
+narrower than t estimated standard errors.
 
 Where few items differ, the distribution of 1 - value is skewed, which a score limit ignores: one
 differing item of 20 would exclude the probability 0.008 of differing, although one of seven studies
@@ -32,7 +32,7 @@ from metrics.agreement.estimate import (
     t_quantile,
 )
 
-from .urn_model import DEGREE, UrnModel, evaluate
+from .common_correlation import DEGREE, CommonCorrelationModel, evaluate
 
 # Where each piece of a polynomial is looked at first: many items have limits close to the value.
 _STEPS = np.array([0, 1 / 32, 1 / 8, 1 / 2, 1])[:, None]
@@ -52,7 +52,7 @@ class ScoreLimits(Limits):
     def __init__(
         self,
         point: ChanceCorrected,
-        model: UrnModel,
+        model: CommonCorrelationModel,
         se: Floats,
         df: Floats,
         *,
@@ -83,13 +83,15 @@ def solve_together(limits: Sequence[Limits]) -> None:
     if len(problems) < 2:
         return
     numbers = np.stack([problem.numbers for problem in problems], axis=1)
-    model = UrnModel(np.stack([problem.model.numbers for problem in problems], axis=1))
+    model = CommonCorrelationModel(
+        np.stack([problem.model.numbers for problem in problems], axis=1)
+    )
     low, high = _solve(numbers, model)
     for problem, limits_of_problem in zip(problems, zip(low, high, strict=True), strict=True):
         problem.assign(limits_of_problem)
 
 
-def _solve(numbers: Floats, model: UrnModel) -> Floats:
+def _solve(numbers: Floats, model: CommonCorrelationModel) -> Floats:
     """Return the lower and the upper limits (2, ...) of problems (4, ...).
 
     A limit is the first root of (c - value)^2 - z^2 (dispersion) (variance under c) on the way from
@@ -97,7 +99,7 @@ def _solve(numbers: Floats, model: UrnModel) -> Floats:
     """
     shape = numbers.shape[1:]
     value, lowest, margin, extra_variance = numbers.reshape(4, -1)
-    polynomials = UrnModel(model.numbers.reshape(14, -1)).build_polynomials()
+    polynomials = CommonCorrelationModel(model.numbers.reshape(14, -1)).build_polynomials()
     scale = polynomials.scale
     centre, farthest = (1 - value) / scale, (1 - lowest) / scale
     z_square = NORMAL_QUANTILE**2

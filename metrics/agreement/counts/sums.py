@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from metrics.agreement.counts.urn_model import weigh_pairs_within
+from metrics.agreement.counts.common_correlation import weigh_pairs_within
 from metrics.agreement.estimate import EstimateBasis, Floats, divide_or_nan
 from metrics.agreement.weights import as_weight_matrix
 

@@ -53,7 +53,10 @@ class CommonChange:
         """
         return [
             self._measure_time(),
-            *(self._measure_items(group) for group in (self.ratings.item, *attributes)),
+            *(
+                self._compute_others_mean_by_group(group)
+                for group in (self.ratings.item, *attributes)
+            ),
         ]
 
     def _measure_time(self) -> Floats:
@@ -62,7 +65,7 @@ class CommonChange:
         day = np.maximum(ratings.day[own], ratings.day[other])[is_dated]
         return self._compute_mean_of_others(ratings.day, day, is_dated, ratings.dated)
 
-    def _measure_items(self, group: Ints) -> Floats:
+    def _compute_others_mean_by_group(self, group: Ints) -> Floats:
         """Return the mean of the others on items of the same group (M,); group (M,)."""
         all_rows = np.ones(self.others.own.size, bool)
         return self._compute_mean_of_others(

@@ -56,7 +56,7 @@ ORDER = (
     RECENT_CHANGE,
 )
 # Findings that forbid a word for the value: it is based on too little, or on a choice.
-WORDLESS = ("definitions_apart", "rare_category")
+FINDINGS_WITHOUT_BAND = ("definitions_apart", "rare_category")
 # Ratings of the newest items from which outlying raters are found.
 MAX_RATINGS_READ = 50_000
 
@@ -147,8 +147,8 @@ def find_outlying_raters(
 
 
 def is_band_withheld(findings: Findings) -> bool:
-    """Return True if stored findings forbid to name a band for the value (WORDLESS)."""
-    return any(finding["name"] in WORDLESS for finding in findings)
+    """Return True if stored findings forbid naming a band for the value."""
+    return any(finding["name"] in FINDINGS_WITHOUT_BAND for finding in findings)
 
 
 def list_outlying_rater_ids(findings: Findings) -> list[int]:

@@ -267,7 +267,7 @@ def build_group_rows(
     """
     if result is None or "between" not in result.headline:
         return []
-    group_values = source.get_group_values()
+    group_values = source.get_population_headlines()
     return [
         GroupRow(
             display_names.RATER_GROUP_NAMES[name], result.headline[name], group_values.get(name, [])

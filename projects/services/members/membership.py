@@ -53,7 +53,7 @@ def add_member(*, project: Project, username: str, role: str, by: Any) -> Member
 
 
 @transaction.atomic
-def invite_member(
+def create_invited_account(
     *, project: Project, username: str, role: str, by: Any, email: str = ""
 ) -> Member:
     """Create an account without a password and give it a role.
@@ -103,7 +103,7 @@ def invite_members(
                 new_members.append(join_project(project, known_users[username], role, by))
             else:
                 new_members.append(
-                    invite_member(
+                    create_invited_account(
                         project=project,
                         username=username,
                         role=role,

@@ -32,14 +32,14 @@ ACTIVE_ITEM_SQL = "has_content AND withdrawn_at IS NULL"
 # The parameters are named in a CTE, because every level needs them: so their number does not depend
 # on the overlap.
 _SEARCH_SQL = """
-    WITH asked AS (
+    WITH search AS (
             SELECT CAST(%s AS bigint) AS project, CAST(%s AS bigint) AS lower,
                 CAST(%s AS bigint) AS upper, CAST(%s AS bigint) AS rater
         ),
         candidate AS (SELECT id FROM ({levels}) AS found ORDER BY id LIMIT {size}),
         picked AS (
             SELECT id FROM projects_item
-            WHERE id IN (SELECT id FROM candidate) AND slots_taken < {overlap} AND {asked}
+            WHERE id IN (SELECT id FROM candidate) AND slots_taken < {overlap} AND {is_active}
             ORDER BY id LIMIT 1 {lock}
         )
     SELECT (SELECT max(id) FROM candidate), (SELECT id FROM picked)
@@ -47,35 +47,36 @@ _SEARCH_SQL = """
 # The lowest position first. Takes the same parameters, two of them unused. "+ 0" makes it use the
 # order of turns, not the index of slots.
 _SEARCH_PLANNED_SQL = """
-    WITH asked AS (
+    WITH search AS (
             SELECT CAST(%s AS bigint) AS project, CAST(%s AS bigint) AS lower,
                 CAST(%s AS bigint) AS upper, CAST(%s AS bigint) AS rater
         ),
         candidate AS (
             SELECT id FROM projects_item
-            WHERE project_id = (SELECT project FROM asked) AND planned_position IS NOT NULL
-                AND slots_taken + 0 < {overlap} AND {asked} {new}
+            WHERE project_id = (SELECT project FROM search) AND planned_position IS NOT NULL
+                AND slots_taken + 0 < {overlap} AND {is_active} {new}
             ORDER BY planned_position LIMIT {size}
         ),
         picked AS (
             SELECT id FROM projects_item
-            WHERE id IN (SELECT id FROM candidate) AND slots_taken < {overlap} AND {asked}
+            WHERE id IN (SELECT id FROM candidate) AND slots_taken < {overlap} AND {is_active}
             ORDER BY planned_position LIMIT 1 {lock}
         )
     SELECT (SELECT max(id) FROM candidate), (SELECT id FROM picked)
     """
 _BOUNDS_SQL = """
-    WITH asked AS (SELECT CAST(%s AS bigint) AS project)
+    WITH search AS (SELECT CAST(%s AS bigint) AS project)
     SELECT min(id), max(id) FROM ({ends}) AS ends
     """
 _LEVEL_SQL = """
     SELECT id FROM (
         SELECT id FROM projects_item
-        WHERE project_id = (SELECT project FROM asked) AND slots_taken {level} AND {asked} {rest}
+        WHERE project_id = (SELECT project FROM search) AND slots_taken {level}
+            AND {is_active} {rest}
     ) AS level
     """
 _IN_RANGE_SQL = """
-    AND id > (SELECT lower FROM asked) AND id <= (SELECT upper FROM asked) {new}
+    AND id > (SELECT lower FROM search) AND id <= (SELECT upper FROM search) {new}
     ORDER BY id LIMIT {size}
     """
 # Leaves out items that the rater was assigned or ever rated: a few rows of each item, found by the
@@ -83,13 +84,14 @@ _IN_RANGE_SQL = """
 # may underestimate.
 _NEW_TO_RATER_SQL = """
     AND NOT EXISTS (
-        SELECT 1 FROM ratings_rating AS said
-        WHERE said.item_id = projects_item.id AND said.rater_id + 0 = (SELECT rater FROM asked)
+        SELECT 1 FROM ratings_rating AS answered
+        WHERE answered.item_id = projects_item.id
+            AND answered.rater_id + 0 = (SELECT rater FROM search)
         LIMIT 1 OFFSET 0
     )
     AND NOT EXISTS (
         SELECT 1 FROM ratings_assignment AS mine
-        WHERE mine.item_id = projects_item.id AND mine.rater_id + 0 = (SELECT rater FROM asked)
+        WHERE mine.item_id = projects_item.id AND mine.rater_id + 0 = (SELECT rater FROM search)
             AND mine.state <> 'expired'
         LIMIT 1 OFFSET 0
     )
@@ -106,7 +108,7 @@ def get_search_sql(overlap: int, size: int, lock: str) -> str:
         _build_level_queries(overlap, _IN_RANGE_SQL.format(new=_NEW_TO_RATER_SQL, size=size))
     )
     return _SEARCH_SQL.format(
-        levels=levels, size=size, overlap=overlap, lock=lock, asked=ACTIVE_ITEM_SQL
+        levels=levels, size=size, overlap=overlap, lock=lock, is_active=ACTIVE_ITEM_SQL
     )
 
 
@@ -114,7 +116,7 @@ def get_search_sql(overlap: int, size: int, lock: str) -> str:
 def get_planned_search_sql(overlap: int, size: int, lock: str) -> str:
     """Return SQL for the first planned item in a range, with the columns of get_search_sql."""
     return _SEARCH_PLANNED_SQL.format(
-        size=size, overlap=overlap, lock=lock, asked=ACTIVE_ITEM_SQL, new=_NEW_TO_RATER_SQL
+        size=size, overlap=overlap, lock=lock, is_active=ACTIVE_ITEM_SQL, new=_NEW_TO_RATER_SQL
     )
 
 
@@ -135,7 +137,8 @@ def _build_level_queries(overlap: int, condition: str) -> list[str]:
     if overlap > MAX_LEVELS:
         levels.append(f"BETWEEN {MAX_LEVELS} AND {overlap - 1}")
     return [
-        _LEVEL_SQL.format(level=level, rest=condition, asked=ACTIVE_ITEM_SQL) for level in levels
+        _LEVEL_SQL.format(level=level, rest=condition, is_active=ACTIVE_ITEM_SQL)
+        for level in levels
     ]
 
 

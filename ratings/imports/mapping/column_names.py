@@ -176,7 +176,7 @@ def is_derived_name(name: str) -> bool:
     )
 
 
-def is_background_name(name: str) -> bool:
+def is_descriptive_name(name: str) -> bool:
     """Return whether a column of this name describes items, raters or the survey: sex, Progress."""
     normalized = normalize_name(_remove_survey_code(name))
     return (

@@ -21,9 +21,9 @@ from .column_names import (
     MEDIA_ROLES,
     MODEL_ROLES,
     compact_name,
-    is_background_name,
     is_content_part_name,
     is_derived_name,
+    is_descriptive_name,
     is_index_name,
     is_rating_id_name,
     normalize_name,
@@ -56,7 +56,7 @@ class NamedRoles:
             elif is_derived_name(name):
                 self.reasons[index] = "derived"
             elif (
-                is_background_name(name)
+                is_descriptive_name(name)
                 and not is_content_part_name(name)
                 and not any(rank_name(name, role) is not None for role in NAMES_BY_ROLE)
             ):

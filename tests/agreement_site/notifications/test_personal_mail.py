@@ -75,7 +75,7 @@ def test_invited_person_gets_a_link_that_confirms_the_address(
 def test_copied_link_and_forged_proof_confirm_nothing(lead: User, project: Any) -> None:
     victim = create_user("victim", email="victim@example.org")
     for name, address in (("eve", "eve@example.org"), ("mal", victim.email)):
-        membership.invite_member(
+        membership.create_invited_account(
             project=project, username=name, role="annotator", by=lead, email=address
         )
     send_mail_now()

@@ -11,13 +11,13 @@ from scipy import special, stats
 
 from metrics.agreement import estimate_coefficient, pattern_coefficients, report
 from metrics.agreement.coefficients import cohen, fleiss
-from metrics.agreement.counts.score_intervals import ScoreLimits
-from metrics.agreement.counts.urn_model import (
+from metrics.agreement.counts.common_correlation import (
+    CommonCorrelationModel,
     Margins,
-    UrnModel,
     weigh_pairs_between,
     weigh_pairs_within,
 )
+from metrics.agreement.counts.score_intervals import ScoreLimits
 from metrics.agreement.estimate import NORMAL_QUANTILE, t_quantile
 from metrics.agreement.weights import build_weightings
 
@@ -65,7 +65,7 @@ def test_variance_is_that_of_the_enumerated_urn(groups, rho, weighting):
         pairs = weigh_pairs_within(ones * groups[0], ones, ones, ones)
     else:
         pairs = weigh_pairs_between(np.array(groups[0]), np.array(groups[1]), np.array(1.0))
-    model = UrnModel.from_margins(pairs, w, Margins(p, np.array(expected), h))
+    model = CommonCorrelationModel.from_margins(pairs, w, Margins(p, np.array(expected), h))
     # With these margins kappa is the correlation of two ratings.
     variance = compute_enumerated_variance(p, w, h, rho, 1 - rho, groups) / (1 - expected) ** 2
     assert model.compute_variance(np.array([rho]))[0] == pytest.approx(variance, abs=1e-12)
@@ -77,7 +77,7 @@ def test_variance_is_that_of_the_enumerated_urn(groups, rho, weighting):
 def test_variance_has_no_jump_where_the_model_changes(weighting, expected, size):
     ones = np.ones(1)
     w, p = build_weightings(4)[weighting], np.array([0.85, 0.05, 0.05, 0.05])
-    model = UrnModel.from_margins(
+    model = CommonCorrelationModel.from_margins(
         weigh_pairs_within(ones * size, ones, ones, ones),
         w,
         Margins(p, np.array(expected), np.zeros(4)),

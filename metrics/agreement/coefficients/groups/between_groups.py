@@ -17,9 +17,13 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from metrics.agreement.counts.common_correlation import (
+    CommonCorrelationModel,
+    Margins,
+    weigh_pairs_between,
+)
 from metrics.agreement.counts.score_intervals import ScoreLimits
 from metrics.agreement.counts.sums import build_pattern_sums
-from metrics.agreement.counts.urn_model import Margins, UrnModel, weigh_pairs_between
 from metrics.agreement.estimate import (
     ChanceCorrected,
     Estimate,
@@ -79,7 +83,7 @@ def between_group_kappa(
     first_size, second_size = (
         divide_or_nan(n, items @ (1 / group.sum(axis=1))) for group in (first_counts, second_counts)
     )
-    model = UrnModel.from_margins(
+    model = CommonCorrelationModel.from_margins(
         weigh_pairs_between(first_size, second_size, n),
         w,
         Margins((margins[0] + margins[1]) / 2, expected, slopes[0] + slopes[1]),

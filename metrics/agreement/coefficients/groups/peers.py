@@ -20,9 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from metrics.agreement.coefficients.declaration import CategoryValues, Formula
+from metrics.agreement.counts.common_correlation import (
+    CommonCorrelationModel,
+    Margins,
+    weigh_pairs_between,
+)
 from metrics.agreement.counts.contingency import bilinear_form, mean_weight, outer_sum
 from metrics.agreement.counts.score_intervals import ScoreLimits
-from metrics.agreement.counts.urn_model import Margins, UrnModel, weigh_pairs_between
 from metrics.agreement.estimate import (
     REASON_CODES,
     ChanceCorrected,
@@ -113,11 +117,15 @@ def _compute_proportions(tables: npt.ArrayLike) -> tuple[Floats, Floats]:
     return divide_or_nan(table, total[..., None, None]), total
 
 
-def _build_model(total: Floats, n_items: npt.ArrayLike, w: Floats, margins: Margins) -> UrnModel:
+def _build_model(
+    total: Floats, n_items: npt.ArrayLike, w: Floats, margins: Margins
+) -> CommonCorrelationModel:
     """Return the variance of one rater against the mean number of others of an item."""
     n = np.asarray(n_items, float)
     others = np.maximum(np.nan_to_num(divide_or_nan(total, n), nan=1.0), 1.0)
-    return UrnModel.from_margins(weigh_pairs_between(np.ones_like(n), others, n), w, margins)
+    return CommonCorrelationModel.from_margins(
+        weigh_pairs_between(np.ones_like(n), others, n), w, margins
+    )
 
 
 def _build_clustered_estimate(
@@ -126,7 +134,7 @@ def _build_clustered_estimate(
     counts: tuple[npt.ArrayLike, npt.ArrayLike | None, npt.ArrayLike],
     *,
     upper: float = 1.0,
-    model: UrnModel | None = None,
+    model: CommonCorrelationModel | None = None,
     lowest: float = -1.0,
 ) -> Estimate:
     """Return the estimate with its cluster-robust standard error; influence A (..., k, k).

@@ -72,7 +72,7 @@ class ProjectSource(ResultSource):
     def question_result(self) -> Result | None: ...
 
     @abstractmethod
-    def get_group_values(self) -> dict[str, list[float | None]]:
+    def get_population_headlines(self) -> dict[str, list[float | None]]:
         """Return the headline over time: of people, of models and between them."""
 
     @abstractmethod

@@ -143,7 +143,7 @@ class FilteredProjectSource(FilteredResultSource, ProjectSource):
         result.pairwise_means = {} if "sample" in result.headline else self.body["means"]
         return result
 
-    def get_group_values(self) -> dict[str, list[float | None]]:
+    def get_population_headlines(self) -> dict[str, list[float | None]]:
         return {}
 
     def count_items(self) -> int:

@@ -88,8 +88,8 @@ class StoredProjectSource(ProjectSource):
             return Diagnosis()
         return row
 
-    def get_group_values(self) -> dict[str, list[float | None]]:
-        lines = trend_points.get_group_values(
+    def get_population_headlines(self) -> dict[str, list[float | None]]:
+        lines = trend_points.get_population_headlines(
             self.question, self._get_period(), limit=trend_points.TABLE_PERIODS
         )
         coefficient = self.selection.headline["displayed_coefficient"]
@@ -107,7 +107,7 @@ class StoredProjectSource(ProjectSource):
 
     def get_trend(self, *names: str) -> TrendLines:
         period = self._get_period()
-        lines = [trend_points.list_project_points(self.question, period, name) for name in names]
+        lines = [trend_points.list_question_points(self.question, period, name) for name in names]
         return TrendLines(period, lines)
 
     def get_table_trend(self, *names: str) -> TrendLines:

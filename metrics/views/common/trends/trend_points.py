@@ -74,7 +74,7 @@ def is_drawable(points: Sequence[TrendPoint]) -> bool:
     return len(points) > 1 and n_items >= periods.MIN_ITEMS
 
 
-def list_project_points(
+def list_question_points(
     question: Question, span: str, coefficient: str, *, limit: int = MAX_POINTS
 ) -> list[TrendPoint]:
     """Return the newest points of a project's trend, oldest first.
@@ -132,7 +132,7 @@ def _list_two_rater_points(
     return points
 
 
-def get_group_values(
+def get_population_headlines(
     question: Question, span: str, *, limit: int = MAX_POINTS
 ) -> dict[str, list[Any]]:
     """Return the newest headlines of people, of models and between them, oldest first."""
@@ -186,7 +186,7 @@ def get_project_table_points(
 
     Older points are counted, but not read.
     """
-    points = list_project_points(question, span, coefficient, limit=TABLE_PERIODS + 1)
+    points = list_question_points(question, span, coefficient, limit=TABLE_PERIODS + 1)
     if headline_trend.is_two_rater_coefficient(coefficient) and (
         rater := headline_trend.get_trend_rater(question)
     ):

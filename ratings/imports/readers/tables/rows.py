@@ -37,7 +37,7 @@ from ratings.imports.records import (
 from ratings.imports.staging.key_and_label_ids import find_text_problem
 
 from .cells import build_question_key, clean_cell, compute_item_key, format_cell, is_empty_cell
-from .counted_rows import CombinationRows, CrossedRows, iter_count_ratings
+from .tables_of_counts import CombinationRows, CrossedRows, iter_count_ratings
 from .tidy_lines import TableLine
 
 Cells = Sequence[Any]  # texts; in JSON and workbooks also numbers, booleans and lists

@@ -120,7 +120,7 @@ def evaluate(coefficients: Floats, a: Floats) -> Floats:
     return np.asarray(result)
 
 
-class UrnModel:
+class CommonCorrelationModel:
     """Variance of an estimator under the common correlation model with observed margins."""
 
     def __init__(self, numbers: Floats) -> None:
@@ -128,7 +128,9 @@ class UrnModel:
         self.numbers = numbers
 
     @classmethod
-    def from_margins(cls, pairs: Floats, w: Floats | None, margins: Margins) -> "UrnModel":
+    def from_margins(
+        cls, pairs: Floats, w: Floats | None, margins: Margins
+    ) -> "CommonCorrelationModel":
         """Build the model from numbers of pairs (7, ...), symmetric weights w (k, k), and margins.
 
         w: None where only equal ratings agree.

@@ -81,5 +81,5 @@ def describe_gold_error_rate(alert: Alert) -> str:
     )
 
 
-def describe_count_error_rate(alert: Alert) -> str:
+def describe_false_alerts_of_counts(alert: Alert) -> str:
     return _("This is a count, so chance plays no part.")
