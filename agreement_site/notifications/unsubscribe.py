@@ -20,7 +20,7 @@ from . import preferences
 _SALT = "notifications.unsubscribe"
 DIGEST, NEWS, PERSONAL = "digest", "news", "personal"
 # Stream -> the settings that end it.
-SETTINGS_WITHOUT: dict[str, dict[str, Any]] = {
+SETTINGS_WITHOUT: dict[str, dict[str, object]] = {
     DIGEST: {"digest": NotificationSettings.Digest.OFF},
     NEWS: {"at_once": []},
     PERSONAL: {"personal": False},

@@ -33,7 +33,7 @@ from events.models import Event, Webhook
 from .chat_texts import ChatMessage, describe_event
 from .http_client import Answer
 
-Body = dict[str, Any]  # JSON
+Body = dict[str, object]  # JSON
 
 Format = Webhook.Format
 # Formats whose robots can demand a signature by a secret.
