@@ -22,7 +22,6 @@ import hmac
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 from urllib.parse import quote_plus
 
 from django.utils import translation
