@@ -66,7 +66,7 @@ def client(project: Project, lead: User) -> Client:
     assert Member.objects.filter(project=project, user=lead, role=Member.Role.LEAD).exists()
     now = timezone.now()
     LabelStudioConnection.objects.create(
-        pk=7, project=project, remote_project=1, next_at=now, created_at=now
+        pk=7, project=project, remote_project=1, hint_secret="s", next_at=now, created_at=now
     )
     client = Client()
     client.force_login(lead)
