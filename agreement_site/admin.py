@@ -24,7 +24,13 @@ from projects.admin_base import AuditedAdmin, ReadOnlyAdmin
 from projects.services.members.usernames import reject_misleading_username
 
 from .audit_log import selectors
-from .models import AuditLogEntry, PasswordChangeRequired, QueuedMail
+from .models import (
+    AuditLogEntry,
+    NewsCursor,
+    NotificationSettings,
+    PasswordChangeRequired,
+    QueuedMail,
+)
 
 PERMISSION_FIELDS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
@@ -157,6 +163,18 @@ class AuditLogAdmin(ReadOnlyAdmin):
         response["Content-Disposition"] = 'attachment; filename="concord-audit-log.csv"'
         response.writelines(selectors.iter_csv(entries.order_by("-id")))
         return response
+
+
+@admin.register(NotificationSettings)
+class NotificationSettingsAdmin(ReadOnlyAdmin):
+    list_display = ("user", "digest", "next_digest_at", "at_once", "personal", "language")
+    list_select_related = ("user",)
+    list_filter = ("digest",)
+
+
+@admin.register(NewsCursor)
+class NewsCursorAdmin(ReadOnlyAdmin):
+    list_display = ("last_number",)
 
 
 @admin.register(QueuedMail)

@@ -4,6 +4,8 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
+from core.db.create_models import CreateModels
+
 
 class Migration(migrations.Migration):
 
@@ -14,57 +16,59 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.CreateModel(
-            name='NewsCursor',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('last_number', models.BigIntegerField(default=0)),
-            ],
-        ),
-        migrations.CreateModel(
-            name='NotificationSettings',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('at_once', models.JSONField(blank=True, default=list)),
-                ('personal', models.BooleanField(default=True)),
-                ('digest', models.CharField(choices=[('off', 'Never'), ('daily', 'Every day'), ('weekly', 'Once a week')], default='weekly', max_length=6)),
-                ('weekday', models.PositiveSmallIntegerField(default=0)),
-                ('hour', models.PositiveSmallIntegerField(default=8)),
-                ('time_zone', models.CharField(default='UTC', max_length=64)),
-                ('language', models.CharField(blank=True, default='', max_length=10)),
-                ('next_digest_at', models.DateTimeField(db_index=True, null=True)),
-                ('digest_event', models.BigIntegerField(default=0)),
-                ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='notification_settings', to=settings.AUTH_USER_MODEL)),
-            ],
-            options={
-                'verbose_name_plural': 'notification settings',
-                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('digest', 'off'), ('next_digest_at', None)), models.Q(('digest__in', ['daily', 'weekly']), ('next_digest_at__isnull', False)), _connector='OR'), name='notifications_digest_has_time'), models.CheckConstraint(condition=models.Q(('hour__lte', 23), ('weekday__lte', 6)), name='notifications_time_valid')],
-            },
-        ),
-        migrations.CreateModel(
-            name='QueuedMail',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('lease', models.CharField(blank=True, max_length=32)),
-                ('leased_until', models.DateTimeField(blank=True, null=True)),
-                ('kind', models.CharField(choices=[('digest', 'digest'), ('news', 'news of a project'), ('joined', 'invitation'), ('offered', 'offer of a role'), ('message', 'message from a lead'), ('paused', 'pause')], max_length=7)),
-                ('message_id', models.BigIntegerField(null=True)),
-                ('address', models.CharField(blank=True, max_length=254)),
-                ('after_event', models.BigIntegerField(default=0)),
-                ('until_event', models.BigIntegerField(default=0)),
-                ('state', models.CharField(choices=[('pending', 'not sent yet'), ('sent', 'sent'), ('skipped', 'nothing to send'), ('failed', 'not sent')], default='pending', max_length=7)),
-                ('next_at', models.DateTimeField(null=True)),
-                ('attempts', models.PositiveSmallIntegerField(default=0)),
-                ('failures', models.PositiveSmallIntegerField(default=0)),
-                ('created_at', models.DateTimeField()),
-                ('ended_at', models.DateTimeField(null=True)),
-                ('by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('project', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='projects.project')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='queued_mails', to=settings.AUTH_USER_MODEL)),
-            ],
-            options={
-                'indexes': [models.Index(condition=models.Q(('state', 'pending')), fields=['next_at'], name='queued_mail_due')],
-                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('next_at__isnull', False), ('state', 'pending')), models.Q(('next_at', None), ('state__in', ['sent', 'skipped', 'failed'])), _connector='OR'), name='queued_mail_pending_has_time'), models.CheckConstraint(condition=models.Q(models.Q(('kind', 'digest'), ('project', None)), models.Q(('kind__in', ['news', 'joined', 'offered', 'message', 'paused']), ('project__isnull', False)), _connector='OR'), name='queued_mail_kind_has_project'), models.UniqueConstraint(condition=models.Q(('attempts', 0), ('kind', 'digest'), ('state', 'pending')), fields=('user',), name='queued_mail_one_digest'), models.UniqueConstraint(condition=models.Q(('attempts', 0), ('kind', 'news'), ('state', 'pending')), fields=('user', 'project'), name='queued_mail_one_news')],
-            },
-        ),
+        CreateModels([
+            migrations.CreateModel(
+                name='NewsCursor',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('last_number', models.BigIntegerField(default=0)),
+                ],
+            ),
+            migrations.CreateModel(
+                name='NotificationSettings',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('at_once', models.JSONField(blank=True, default=list)),
+                    ('personal', models.BooleanField(default=True)),
+                    ('digest', models.CharField(choices=[('off', 'Never'), ('daily', 'Every day'), ('weekly', 'Once a week')], default='weekly', max_length=6)),
+                    ('weekday', models.PositiveSmallIntegerField(default=0)),
+                    ('hour', models.PositiveSmallIntegerField(default=8)),
+                    ('time_zone', models.CharField(default='UTC', max_length=64)),
+                    ('language', models.CharField(blank=True, default='', max_length=10)),
+                    ('next_digest_at', models.DateTimeField(db_index=True, null=True)),
+                    ('digest_event', models.BigIntegerField(default=0)),
+                    ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='notification_settings', to=settings.AUTH_USER_MODEL)),
+                ],
+                options={
+                    'verbose_name_plural': 'notification settings',
+                    'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('digest', 'off'), ('next_digest_at', None)), models.Q(('digest__in', ['daily', 'weekly']), ('next_digest_at__isnull', False)), _connector='OR'), name='notifications_digest_has_time'), models.CheckConstraint(condition=models.Q(('hour__lte', 23), ('weekday__lte', 6)), name='notifications_time_valid')],
+                },
+            ),
+            migrations.CreateModel(
+                name='QueuedMail',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('lease', models.CharField(blank=True, max_length=32)),
+                    ('leased_until', models.DateTimeField(blank=True, null=True)),
+                    ('kind', models.CharField(choices=[('digest', 'digest'), ('news', 'news of a project'), ('joined', 'invitation'), ('offered', 'offer of a role'), ('message', 'message from a lead'), ('paused', 'pause')], max_length=7)),
+                    ('message_id', models.BigIntegerField(null=True)),
+                    ('address', models.CharField(blank=True, max_length=254)),
+                    ('after_event', models.BigIntegerField(default=0)),
+                    ('until_event', models.BigIntegerField(default=0)),
+                    ('state', models.CharField(choices=[('pending', 'not sent yet'), ('sent', 'sent'), ('skipped', 'nothing to send'), ('failed', 'not sent')], default='pending', max_length=7)),
+                    ('next_at', models.DateTimeField(null=True)),
+                    ('attempts', models.PositiveSmallIntegerField(default=0)),
+                    ('failures', models.PositiveSmallIntegerField(default=0)),
+                    ('created_at', models.DateTimeField()),
+                    ('ended_at', models.DateTimeField(null=True)),
+                    ('by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('project', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='projects.project')),
+                    ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='queued_mails', to=settings.AUTH_USER_MODEL)),
+                ],
+                options={
+                    'indexes': [models.Index(condition=models.Q(('state', 'pending')), fields=['next_at'], name='queued_mail_due')],
+                    'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('next_at__isnull', False), ('state', 'pending')), models.Q(('next_at', None), ('state__in', ['sent', 'skipped', 'failed'])), _connector='OR'), name='queued_mail_pending_has_time'), models.CheckConstraint(condition=models.Q(models.Q(('kind', 'digest'), ('project', None)), models.Q(('kind__in', ['news', 'joined', 'offered', 'message', 'paused']), ('project__isnull', False)), _connector='OR'), name='queued_mail_kind_has_project'), models.UniqueConstraint(condition=models.Q(('attempts', 0), ('kind', 'digest'), ('state', 'pending')), fields=('user',), name='queued_mail_one_digest'), models.UniqueConstraint(condition=models.Q(('attempts', 0), ('kind', 'news'), ('state', 'pending')), fields=('user', 'project'), name='queued_mail_one_news')],
+                },
+            ),
+        ]),
     ]

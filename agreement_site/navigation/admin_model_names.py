@@ -13,6 +13,8 @@ from django.utils.translation import gettext_noop as _
 # Model -> name in the plural, as its list is called.
 MODEL_NAMES = {
     "agreement_site.AuditLogEntry": _("audit log entries"),
+    "agreement_site.NewsCursor": _("position of mailed news"),
+    "agreement_site.NotificationSettings": _("notification settings"),
     "agreement_site.QueuedMail": _("queued mails"),
     "events.Delivery": _("deliveries of events"),
     "events.Event": _("events"),

@@ -4,6 +4,8 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
+from core.db.create_models import CreateModels
+
 
 class Migration(migrations.Migration):
 
@@ -14,80 +16,69 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.CreateModel(
-            name='LabelStudioConnection',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('lease', models.CharField(blank=True, max_length=32)),
-                ('leased_until', models.DateTimeField(blank=True, null=True)),
-                ('address', models.CharField(max_length=500)),
-                ('remote_project', models.PositiveBigIntegerField()),
-                ('title', models.CharField(blank=True, max_length=200)),
-                ('token', models.TextField()),
-                ('state', models.CharField(choices=[('reading', 'reading the project'), ('mapping', 'waiting for your confirmation'), ('active', 'active'), ('paused', 'paused')], default='reading', max_length=8)),
-                ('mapping', models.JSONField(default=dict)),
-                ('hint_secret', models.CharField(max_length=43)),
-                ('read_since', models.DateTimeField(blank=True, null=True)),
-                ('read_task', models.PositiveBigIntegerField(default=0)),
-                ('read_started_at', models.DateTimeField(blank=True, null=True)),
-                ('compared_task', models.PositiveBigIntegerField(blank=True, null=True)),
-                ('compared_at', models.DateTimeField(blank=True, null=True)),
-                ('next_at', models.DateTimeField()),
-                ('pulled_at', models.DateTimeField(blank=True, null=True)),
-                ('error', models.JSONField(default=dict)),
-                ('failures', models.PositiveSmallIntegerField(default=0)),
-                ('counts', models.JSONField(default=dict)),
-                ('write_back', models.CharField(choices=[('off', 'Write nothing'), ('predictions', 'Write final labels as predictions'), ('ground_truth', 'Write final labels as ground truth annotations')], default='off', max_length=12)),
-                ('written_since', models.DateTimeField(blank=True, null=True)),
-                ('created_at', models.DateTimeField()),
-                ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('import_run', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='ratings.importrun')),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='label_studio_connections', to='projects.project')),
-            ],
-            options={
-                'ordering': ['id'],
-            },
-        ),
-        migrations.CreateModel(
-            name='LabelStudioObject',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('task', 'Task'), ('user', 'User'), ('annotation', 'Annotation'), ('prediction', 'Prediction'), ('our_annotation', 'Written Annotation'), ('our_prediction', 'Written Prediction')], max_length=14)),
-                ('remote_id', models.PositiveBigIntegerField()),
-                ('task', models.PositiveBigIntegerField(default=0)),
-                ('questions', models.JSONField(default=list)),
-                ('digest', models.CharField(blank=True, max_length=32)),
-                ('connection', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='objects_there', to='ratings.labelstudioconnection')),
-                ('item', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='projects.item')),
-                ('rater', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='projects.rater')),
-            ],
-        ),
-        migrations.AddConstraint(
-            model_name='labelstudioconnection',
-            constraint=models.UniqueConstraint(fields=('project', 'address', 'remote_project'), name='label_studio_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='labelstudioconnection',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['reading', 'mapping', 'active', 'paused'])), name='label_studio_state_valid'),
-        ),
-        migrations.AddConstraint(
-            model_name='labelstudioconnection',
-            constraint=models.CheckConstraint(condition=models.Q(('write_back__in', ['off', 'predictions', 'ground_truth'])), name='label_studio_write_back_valid'),
-        ),
-        migrations.AddIndex(
-            model_name='labelstudioobject',
-            index=models.Index(fields=['connection', 'task'], name='label_studio_object_by_task'),
-        ),
-        migrations.AddConstraint(
-            model_name='labelstudioobject',
-            constraint=models.UniqueConstraint(fields=('connection', 'kind', 'remote_id'), name='label_studio_object_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='labelstudioobject',
-            constraint=models.UniqueConstraint(condition=models.Q(('kind__in', ['task', 'our_annotation', 'our_prediction'])), fields=('connection', 'kind', 'task'), name='label_studio_object_one_a_task'),
-        ),
-        migrations.AddConstraint(
-            model_name='labelstudioobject',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['task', 'user', 'annotation', 'prediction', 'our_annotation', 'our_prediction'])), name='label_studio_object_kind_valid'),
-        ),
+        CreateModels([
+            migrations.CreateModel(
+                name='LabelStudioConnection',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('lease', models.CharField(blank=True, max_length=32)),
+                    ('leased_until', models.DateTimeField(blank=True, null=True)),
+                    ('address', models.CharField(max_length=500)),
+                    ('remote_project', models.PositiveBigIntegerField()),
+                    ('title', models.CharField(blank=True, max_length=200)),
+                    ('token', models.TextField()),
+                    ('state', models.CharField(choices=[('reading', 'reading the project'), ('mapping', 'waiting for your confirmation'), ('active', 'active'), ('paused', 'paused')], default='reading', max_length=8)),
+                    ('mapping', models.JSONField(default=dict)),
+                    ('hint_secret', models.CharField(max_length=43)),
+                    ('read_since', models.DateTimeField(blank=True, null=True)),
+                    ('read_task', models.PositiveBigIntegerField(default=0)),
+                    ('read_started_at', models.DateTimeField(blank=True, null=True)),
+                    ('compared_task', models.PositiveBigIntegerField(blank=True, null=True)),
+                    ('compared_at', models.DateTimeField(blank=True, null=True)),
+                    ('next_at', models.DateTimeField()),
+                    ('pulled_at', models.DateTimeField(blank=True, null=True)),
+                    ('error', models.JSONField(default=dict)),
+                    ('failures', models.PositiveSmallIntegerField(default=0)),
+                    ('counts', models.JSONField(default=dict)),
+                    ('write_back', models.CharField(choices=[('off', 'Write nothing'), ('predictions', 'Write final labels as predictions'), ('ground_truth', 'Write final labels as ground truth annotations')], default='off', max_length=12)),
+                    ('written_since', models.DateTimeField(blank=True, null=True)),
+                    ('created_at', models.DateTimeField()),
+                    ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('import_run', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='ratings.importrun')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='label_studio_connections', to='projects.project')),
+                ],
+                options={
+                    'constraints': [
+                        models.UniqueConstraint(fields=('project', 'address', 'remote_project'), name='label_studio_unique'),
+                        models.CheckConstraint(condition=models.Q(('state__in', ['reading', 'mapping', 'active', 'paused'])), name='label_studio_state_valid'),
+                        models.CheckConstraint(condition=models.Q(('write_back__in', ['off', 'predictions', 'ground_truth'])), name='label_studio_write_back_valid'),
+                    ],
+                    'ordering': ['id'],
+                },
+            ),
+            migrations.CreateModel(
+                name='LabelStudioObject',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('kind', models.CharField(choices=[('task', 'Task'), ('user', 'User'), ('annotation', 'Annotation'), ('prediction', 'Prediction'), ('our_annotation', 'Written Annotation'), ('our_prediction', 'Written Prediction')], max_length=14)),
+                    ('remote_id', models.PositiveBigIntegerField()),
+                    ('task', models.PositiveBigIntegerField(default=0)),
+                    ('questions', models.JSONField(default=list)),
+                    ('digest', models.CharField(blank=True, max_length=32)),
+                    ('connection', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='objects_there', to='ratings.labelstudioconnection')),
+                    ('item', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='projects.item')),
+                    ('rater', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='projects.rater')),
+                ],
+                options={
+                    'indexes': [
+                        models.Index(fields=['connection', 'task'], name='label_studio_object_by_task'),
+                    ],
+                    'constraints': [
+                        models.UniqueConstraint(fields=('connection', 'kind', 'remote_id'), name='label_studio_object_unique'),
+                        models.UniqueConstraint(condition=models.Q(('kind__in', ['task', 'our_annotation', 'our_prediction'])), fields=('connection', 'kind', 'task'), name='label_studio_object_one_a_task'),
+                        models.CheckConstraint(condition=models.Q(('kind__in', ['task', 'user', 'annotation', 'prediction', 'our_annotation', 'our_prediction'])), name='label_studio_object_kind_valid'),
+                    ],
+                },
+            ),
+        ]),
     ]

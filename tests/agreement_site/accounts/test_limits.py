@@ -74,6 +74,7 @@ def test_invitations_are_rate_limited(
 def test_rate_limits_name_existing_routes() -> None:
     """A limit with another name than its route would have no effect."""
     expected_limits = {
+        "label_studio_connections": 30,
         "member_create": 60,
         "members_invite": 10,
         "member_link": 120,

@@ -45,7 +45,7 @@ def test_page_advances_by_itself(open_page: Any, project: Any, question: Any) ->
     run_worker()
     expect(page.get_by_text("No problems found")).to_be_visible()
     check_accessibility(page)
-    page.get_by_label("keep the first row").check()
+    page.get_by_label("keep the first row", exact=True).check()
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.get_by_role("heading", name="Importing")).to_be_visible()
     run_worker()

@@ -106,7 +106,7 @@ def test_page_reports_outlier_and_confused_categories(
     )
     assert any(
         text.startswith(
-            "100% of all disagreement (120 comparisons) is between “minor” and “major”,"
+            "100% of all disagreement (120 comparisons) is between “minor” and “major”;"
         )
         for text in findings
     )
@@ -333,7 +333,7 @@ INVALID_FILTERS: list[tuple[dict[str, str], str]] = [
     ({"item.id": "i1"}, "language, long"),
     ({"item.1": "x"}, "1=x"),
     ({"item.language": "x" * 201}, "language"),
-    ({"exclude": "a,nobody"}, "“nobody” isn't valid for “exclude”. Use one of a,"),
+    ({"exclude": "a,nobody"}, "“nobody” isn&#x27;t valid for “exclude”. Use one of a,"),
     ({"exclude": ", ,"}, "takes rater IDs"),
     ({"exclude": '"a'}, "takes rater IDs"),
     ({"exclude": ",".join(f"r{n}" for n in range(101))}, "At most 100 raters"),

@@ -120,7 +120,7 @@ def test_rows_of_one_question(write_file, capsys):
     rows = [(*row, "one") for row in ROWS] + [("a", "ann", "other", "two")]
     path = write_file("\ufeff" + format_csv(rows, "Item,Rater,Label,Question"))
     assert json.loads(run_command(capsys, path, "--question", "one", "--json"))["n_ratings"] == 5
-    with pytest.raises(CommandError, match="No row is about question 'three'"):
+    with pytest.raises(CommandError, match="No row is of question 'three'"):
         run_command(capsys, path, "--question", "three")
 
 

@@ -161,8 +161,8 @@ def test_rater_table_shows_short_sentences(
     }
     beginnings = [" ".join(sentence.split()[:4]) for sentence in sentences_by_rater["ann"]]
     assert beginnings == [
-        "rates about 0.36 lower",
-        "rates about 0.50 higher",
+        "has rated about 0.36",
+        "has rated about 0.50",
         "agrees about 0.36 less",
         "almost always answers “none”",
         "takes 2.0 seconds where",

@@ -46,7 +46,7 @@ def make_comparison(middle: float | None = 0.7, **changes: Any) -> RaterComparis
         (make_comparison(), False, "Below the team’s median: 0.50 (median 0.70)."),
         (make_comparison(value=0.7), False, "Not below the team’s median: 0.70 (median 0.70)."),
         (make_comparison(n_items=29), True, "Not enough data yet: 29 shared items."),
-        (make_comparison(middle=None), True, "Not enough data yet: 80 items"),
+        (make_comparison(middle=None), True, "Not enough data yet: 80 shared items"),
     ],
 )
 def test_agreement_is_called_low_only_with_an_alert(

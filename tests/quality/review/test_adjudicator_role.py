@@ -54,6 +54,8 @@ def url_kwargs(rated_question: Question) -> dict[str, Any]:
             "report_id",
             "user_id",
             "token_id",
+            "webhook_id",
+            "connection_id",
         ),
         1,
     )

@@ -148,6 +148,7 @@ def request_all_urls(client, project, question, keys=("i0", "i3", "i4", "i6")):
         "secret": ["x"],
         "digest": ["0"],
         "webhook_id": [1],
+        "connection_id": [1],
         "delivery_id": [1],
         "gate_name": ["release"],
     }

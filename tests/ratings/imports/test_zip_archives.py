@@ -172,7 +172,7 @@ def test_large_files_are_refused_by_their_announced_size(
         wizard.upload(build_bomb())
     )
     settings.MEDIA_MAX_BYTES, settings.IMPORT_MAX_BYTES = 9_000_000, 1_000_000
-    assert "more than 1000000 bytes" in get_page_text(wizard.upload(build_bomb()))
+    assert "exceeds the limit of 1000000 bytes" in get_page_text(wizard.upload(build_bomb()))
 
 
 def test_repeated_name_in_an_archive_is_refused(

@@ -324,7 +324,7 @@ def test_page_says_that_none_of_many_changes_is_clear(
         context = client.get(address).context
         many_changes = dataclasses.replace(context["change"], n_changes=52, span=span)
         sentences = texts.build_sentences(many_changes, context["found"])
-        assert sentences[1].startswith(f"None of the last 52 changes {phrase} is beyond chance.")
+        assert sentences[1].startswith(f"None of the last 52 {phrase} is beyond chance.")
     few_changes = dataclasses.replace(context["change"], n_changes=0)
     assert (
         "One of the two periods has few items"

@@ -49,7 +49,7 @@ def rate_days(question: Question, days: range, *, error_rate: float, seed: int) 
 def show_page(client: Client, project: Project) -> str:
     """Open the page, let the worker compute, and return the text of the page."""
     address = f"/projects/{project.pk}/guidelines/effect/"
-    assert "being computed" in client.get(address).text
+    assert "Computing …" in client.get(address).text
     assert client.get(address, headers=POLL_HEADERS).status_code == 204
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
     assert client.get(address, headers=POLL_HEADERS)["HX-Refresh"] == "true"

@@ -240,7 +240,7 @@ def test_percentages_state_their_comparisons(
     for _number in range(200):
         rows.append(["yes" if rng.random() < 0.06 else "no" for _rater in range(3)])
     rate_items(question, rows)
-    assert "of all 600 comparisons" in get_page(client, question)
+    assert "of 600 comparisons" in get_page(client, question)
 
 
 def test_findings_are_those_of_people(

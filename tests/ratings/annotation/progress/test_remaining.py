@@ -37,7 +37,7 @@ def get_remaining_and_progress(client: Client, project: Project) -> tuple[int, f
     """Return the number of remaining items that the page shows, and how full its progress bar is."""
     page = client.get(get_rate_url(project)).text
     match = re.search(r"up to (\d+) left", page)
-    total, done = re.findall(r'<progress max="(\d+)" value="(\d+)"', page)[0]
+    total, done = re.findall(r'<progress[^>]* max="(\d+)" value="(\d+)"', page)[0]
     return int(match[1]) if match else 0, int(done) / int(total)
 
 

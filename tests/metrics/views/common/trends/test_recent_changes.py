@@ -86,8 +86,8 @@ def test_a_change_that_may_be_chance_is_no_fall(
     update_question(question.pk)
     (change,) = client_for(lead).get(f"/projects/{project.pk}/").context["changes"]
     assert re.fullmatch(
-        "Fleiss’ kappa, quadratic weights was 0.84, and is 0.65 in the week of 2026-05-11: this may "
-        "be chance.",
+        "Fleiss’ kappa, quadratic weights went from 0.84 to 0.65 in the week of 2026-05-11; this "
+        "may be chance.",
         change.text,
     )
     # The same items again differ by nothing.
