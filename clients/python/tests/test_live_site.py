@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import concord_client
 import pytest
 from concord_client import ApiError, AsyncClient, Client, models
 from concord_client.cli import main
@@ -260,9 +261,14 @@ def test_tools_of_the_mcp_server_only_read(client: Client, rated_question: Quest
 
 
 def test_lines_of_the_readme_run(
-    client: Client, rated_question: Question, capsys: pytest.CaptureFixture[str]
+    client: Client,
+    rated_question: Question,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The first example has three lines, and they run word for word."""
+    # A notebook closes no client; an open connection would fail a later test.
+    monkeypatch.setattr(concord_client, "Client", lambda: client)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert len([line for line in blocks[0].splitlines() if line]) == 3

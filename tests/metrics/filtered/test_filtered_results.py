@@ -336,7 +336,7 @@ INVALID_FILTERS: list[tuple[dict[str, str], str]] = [
     ({"exclude": "a,nobody"}, "“nobody” isn&#x27;t valid for “exclude”. Use one of a,"),
     ({"exclude": ", ,"}, "takes rater IDs"),
     ({"exclude": '"a'}, "takes rater IDs"),
-    ({"exclude": ",".join(f"r{n}" for n in range(101))}, "At most 100 raters"),
+    ({"exclude": ",".join(f"r{n}" for n in range(101))}, "Exclude at most 100 raters"),
     ({"group": "\0"}, "group"),
     ({"item.a": "1", "item.b": "1", "item.c": "1", "item.d": "1"}, "At most 3"),
 ]

@@ -163,17 +163,17 @@ def test_rater_table_shows_short_sentences(
     assert beginnings == [
         "has rated about 0.36",
         "has rated about 0.50",
-        "agrees about 0.36 less",
+        "has agreed about 0.36",
         "almost always answers “none”",
         "takes 2.0 seconds where",
         "has agreed far less",
         "is new and agrees",
         "agrees too often with",
-        "agrees about 0.36 less",
+        "has agreed about 0.36",
         "has diverged from ben",
     ]
     assert sentences_by_rater["ben"][0].startswith("agrees too often with Ann: 0.96")
-    assert sentences_by_rater["ben"][1].startswith("agrees about 0.36 less with Ann since")
+    assert sentences_by_rater["ben"][1].startswith("has agreed about 0.36 less with Ann since")
     assert sentences_by_rater["ben"][2].startswith("has diverged from Ann by")
     assert all(html.escape(sentence) in page.text for sentence in sentences_by_rater["ann"])
 
