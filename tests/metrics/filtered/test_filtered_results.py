@@ -338,7 +338,7 @@ INVALID_FILTERS: list[tuple[dict[str, str], str]] = [
     ({"exclude": '"a'}, "takes rater IDs"),
     ({"exclude": ",".join(f"r{n}" for n in range(101))}, "Exclude at most 100 raters"),
     ({"group": "\0"}, "group"),
-    ({"item.a": "1", "item.b": "1", "item.c": "1", "item.d": "1"}, "At most 3"),
+    ({"item.a": "1", "item.b": "1", "item.c": "1", "item.d": "1"}, "Choose at most 3"),
 ]
 
 
