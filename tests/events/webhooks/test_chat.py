@@ -178,7 +178,7 @@ def test_every_kind_has_a_message_within_the_limits(project: Any) -> None:
     for kind in KINDS:
         event = make_event(project, kind, **data)
         message = chat_texts.describe_event(event, project.pk)
-        body = chat.format_for_wecom(message)
+        body: Any = chat.format_for_wecom(message)
         assert len(body["text"]["content"].encode()) <= 2_048
         assert len(message.title) <= 150  # the header of Slack
 
