@@ -17,11 +17,11 @@ from typing import Any
 
 from django.core.mail import get_connection
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 
 from agreement_site.models import NotificationSettings, QueuedMail
-from core.jobs.lease import build_unclaimed_filter, claim_lease, get_leased_rows
+from core.jobs.lease import build_unclaimed_filter, claim_row, get_leased_rows
 
 from .mails import composition
 
@@ -99,11 +99,15 @@ def _claim_mail(mail_id: int) -> QueuedMail | None:
     if (wait_until := _get_next_news_time(row)) is not None:
         unclaimed.update(next_at=wait_until)
         return None
-    lease = claim_lease(unclaimed, leased_until=timezone.now() + LEASE, attempts=F("attempts") + 1)
-    if lease is None:
+    mail = claim_row(
+        QueuedMail.objects.select_related("user", "project", "by"),
+        mail_id,
+        Q(state=State.PENDING),
+        leased_until=timezone.now() + LEASE,
+        attempts=F("attempts") + 1,
+    )
+    if mail is None:
         return None
-    mail = QueuedMail.objects.select_related("user", "project", "by").get(pk=mail_id)
-    mail.lease = lease  # another worker may have claimed it since
     if mail.attempts - mail.failures > MAX_UNCONFIRMED:
         logger.error("mail %s was perhaps sent twice already; it is not tried again", mail.pk)
         _end(mail, State.FAILED)

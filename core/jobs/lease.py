@@ -55,6 +55,18 @@ def claim_lease(unclaimed: QuerySet[LeasedRow], **columns: Any) -> str | None:
     return None
 
 
+def claim_row(rows: QuerySet[LeasedRow], pk: int, condition: Q, **columns: Any) -> LeasedRow | None:
+    """Claim the row of ``rows`` with this primary key if it fulfils the condition, and return it.
+
+    Return None where it does not, where another worker has claimed it, and where it is gone.
+    ``columns`` are set by the claim.
+    """
+    lease = claim_lease(rows.filter(build_unclaimed_filter(), condition, pk=pk), **columns)
+    if lease is None:
+        return None
+    return rows.filter(pk=pk, lease=lease).first()
+
+
 def get_leased_rows(row: LeasedRow) -> QuerySet[LeasedRow]:
     """Return a queryset of the row that is empty once the row's lease has changed."""
     return type(row)._default_manager.filter(pk=row.pk, lease=row.lease)  # type: ignore[attr-defined]

@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from django.db import DatabaseError, models
-from django.db.models import Manager, QuerySet
+from django.db.models import Manager, Q, QuerySet
 from django.utils import timezone
 
 from .dispatch import start_task
-from .lease import Leased, build_unclaimed_filter, claim_lease, get_leased_rows, release_lease
+from .lease import Leased, build_unclaimed_filter, claim_row, get_leased_rows, release_lease
 
 logger = logging.getLogger(__name__)
 
@@ -122,11 +122,9 @@ class OnDemandJob(Generic[JobRow]):
 
         Returns None if there is no such row or another worker has claimed it.
         """
-        pending = self._get_manager().filter(build_unclaimed_filter(), pk=row_id, pending=True)
-        lease = claim_lease(pending, leased_until=timezone.now() + CLAIM_TIMEOUT)
-        if lease is None:
-            return None
-        return self.rows.filter(pk=row_id, lease=lease).first()
+        return claim_row(
+            self.rows, row_id, Q(pending=True), leased_until=timezone.now() + CLAIM_TIMEOUT
+        )
 
     def _compute_claimed(self, row: JobRow) -> bool:
         start_time = time.monotonic()

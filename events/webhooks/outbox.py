@@ -17,15 +17,10 @@ from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
-from core.jobs.lease import (
-    LeaseLost,
-    build_unclaimed_filter,
-    claim_lease,
-    get_leased_rows,
-    release_lease,
-)
+from core.jobs.lease import LeaseLost, claim_row, get_leased_rows, release_lease
 from events.models import Delivery, Event, Webhook
 from projects.models import Item
 
@@ -92,12 +87,14 @@ def deliver_to_webhook(webhook_id: int) -> int:
 
     Returns the number of requests; 0 while another worker is sending.
     """
-    unclaimed = Webhook.objects.filter(build_unclaimed_filter(), pk=webhook_id, paused_at=None)
-    lease = claim_lease(unclaimed, leased_until=timezone.now() + LEASE)
-    if lease is None:
+    webhook = claim_row(
+        Webhook.objects.all(),
+        webhook_id,
+        Q(paused_at=None),
+        leased_until=timezone.now() + LEASE,
+    )
+    if webhook is None:
         return 0
-    webhook = Webhook.objects.get(pk=webhook_id)
-    webhook.lease = lease  # another worker may have claimed it since
     n_sent, started = 0, time.monotonic()
     try:
         while time.monotonic() - started < RUN_SECONDS:

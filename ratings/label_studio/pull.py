@@ -18,14 +18,13 @@ from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from core.encryption import UndecryptableError, decrypt_text
 from core.jobs.lease import (
     LeaseLost,
-    build_unclaimed_filter,
-    claim_lease,
+    claim_row,
     get_leased_rows,
     release_lease,
     update_leased_row,
@@ -72,19 +71,14 @@ def pull_due_connections() -> None:
 
 def pull_connection(connection_id: int) -> None:
     """Read a connection if it is due, unless another worker does."""
-    unclaimed = LabelStudioConnection.objects.filter(
-        build_unclaimed_filter(),
-        pk=connection_id,
-        state__in=WORKING_STATES,
-        next_at__lte=timezone.now(),
+    connection = claim_row(
+        LabelStudioConnection.objects.select_related("project", "created_by", "import_run"),
+        connection_id,
+        Q(state__in=WORKING_STATES, next_at__lte=timezone.now()),
+        leased_until=_get_lease_end(),
     )
-    lease = claim_lease(unclaimed, leased_until=_get_lease_end())
-    if lease is None:
+    if connection is None:
         return
-    connection = LabelStudioConnection.objects.select_related(
-        "project", "created_by", "import_run"
-    ).get(pk=connection_id)
-    connection.lease = lease  # another worker may have claimed it since
     try:
         _run(connection)
     except LeaseLost:
