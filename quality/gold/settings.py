@@ -63,8 +63,8 @@ def _parse_number(text: str | float) -> float:
 
 def _parse_tolerance(text: str | float, question: Question) -> float:
     """Return the tolerance. Raises ValueError if it makes no difference or every answer right."""
-    tolerance, places = _parse_number(text), sorted(get_positions(question).values())
-    span = places[-1] - places[0] if places else 0.0
+    tolerance, positions = _parse_number(text), get_positions(question).values()
+    span = max(positions, default=0.0) - min(positions, default=0.0)
     if tolerance == 0:
         return 0.0
     if not Scale(question.scale).ordered:

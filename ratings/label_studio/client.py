@@ -156,28 +156,32 @@ class Client:
 
     def has_object(self, kind: str, object_id: int) -> bool:
         """Return whether there is a task, annotation or prediction with this ID."""
-        status, _body = self._call("GET", f"/api/{kind}s/{object_id}/")
-        if status not in (200, 404):
-            raise _build_status_error(status)
-        return status == 200
+        return self._reach_object("GET", kind, object_id)
 
     # --- what is written
 
     def create_prediction(self, task: int, content: Fields) -> int:
-        return self._write("POST", "/api/predictions/", {"task": task, **content})
+        return self._create("/api/predictions/", {"task": task, **content})
 
     def create_annotation(self, task: int, content: Fields) -> int:
-        return self._write("POST", f"/api/tasks/{task}/annotations/", content)
+        return self._create(f"/api/tasks/{task}/annotations/", content)
 
     def update_object(self, kind: str, object_id: int, content: Fields) -> bool:
         """Change a prediction or annotation; return False if it was deleted there."""
-        status, _body = self._call("PATCH", f"/api/{kind}s/{object_id}/", content)
+        return self._reach_object("PATCH", kind, object_id, content)
+
+    def _reach_object(
+        self, method: str, kind: str, object_id: int, content: Fields | None = None
+    ) -> bool:
+        """Send a request about an object; return False if there is none with this ID."""
+        status, _body = self._call(method, f"/api/{kind}s/{object_id}/", content)
         if status not in (200, 404):
             raise _build_status_error(status)
         return status == 200
 
-    def _write(self, method: str, path: str, content: Fields) -> int:
-        status, body = self._call(method, path, content)
+    def _create(self, path: str, content: Fields) -> int:
+        """Create an object; return its ID."""
+        status, body = self._call("POST", path, content)
         if status not in (200, 201):
             raise _build_status_error(status)
         if not isinstance(body, dict) or not is_id(body.get("id")):
