@@ -79,7 +79,7 @@ def test_model_is_reported_separately_from_people(api: Any, two_raters_question:
 def test_filter_of_all_ratings_changes_no_number(
     population: str, api: Any, two_raters_question: Any
 ) -> None:
-    """Where a model rates, too, the coefficients of a filter are those of people, as without it."""
+    """The coefficients of a filter are those of people where a model rates, too, as without it."""
     Rater.objects.create(project=two_raters_question.project, key="gpt", kind="model")
     rate_many(two_raters_question, ((f"i{item}", "gpt", LABELS[item % 4]) for item in range(6)))
     update_question(two_raters_question.pk)
