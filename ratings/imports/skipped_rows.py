@@ -36,11 +36,13 @@ SKIPPED_RECORD_REASONS: dict[str, str | Promise] = {
     "unknown_fields": _("fields the first records don't have"),
     "title_row": _("rows above the header row, such as a title"),
     "header_row": _("extra header rows of survey tools"),
+    "repeated_header": _("rows that repeat the header row"),
     "notes": _("labels, reasons and notes of decisions"),
     "further_answers": _("other fields of answers"),
     "rule_row": _("dashed lines below the header row"),
     "no_label_row": _("rows without any label"),
     "total_row": _("totals at the end"),
+    "note_row": _("notes below the table, such as a legend"),
     "unnamed_column": _("cells in unnamed columns"),
 }
 

@@ -22,6 +22,7 @@ MAX_COLUMNS = 10_000
 csv.field_size_limit(MAX_CELL_LENGTH)  # the csv module has one limit for the whole process
 
 DELIMITERS = (",", ";", "\t", "|")
+SPACE = " "  # several stand for one, as in the tables that R prints
 
 
 class CsvRecords:
@@ -30,6 +31,8 @@ class CsvRecords:
     ``line`` is where the record begins, counted from 1, also if quoted cells span several lines.
     Raises UnreadableFileError.
     """
+
+    has_blank_lines = True
 
     def __init__(self, path: Path, *, encoding: str, delimiter: str) -> None:
         self.chunks = TextChunks(path, encoding=encoding)
@@ -41,7 +44,12 @@ class CsvRecords:
         return self.chunks.bytes_read
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
-        reader = csv.reader(self._iter_lines(), delimiter=self.delimiter, strict=True)
+        reader = csv.reader(
+            self._iter_lines(),
+            delimiter=self.delimiter,
+            strict=True,
+            skipinitialspace=self.delimiter == SPACE,
+        )
         line = 1
         try:
             for cells in reader:

@@ -37,8 +37,8 @@ from ratings.imports.records import (
 from ratings.imports.staging.key_and_label_ids import find_text_problem
 
 from .cells import build_question_key, clean_cell, compute_item_key, format_cell, is_empty_cell
+from .table_end import TableLine
 from .tables_of_counts import CombinationRows, CrossedRows, iter_count_ratings
-from .tidy_lines import TableLine
 
 Cells = Sequence[Any]  # texts; in JSON and workbooks also numbers, booleans and lists
 
@@ -99,7 +99,9 @@ class TableParser:
                 self.n_complete_rows += 1
                 yield line, cells
             else:
-                yield ReaderProblem(line, "cells", "", {"found": len(cells), "wanted": n_columns})
+                values = {"found": len(cells), "wanted": n_columns}
+                step = {"step": "few_cells"} if len(cells) < n_columns else {}
+                yield ReaderProblem(line, "cells", "", {**values, **step})
 
     def _iter_long(self) -> Iterator[Record]:
         labels = self._list_label_columns()

@@ -26,12 +26,12 @@ from ratings.imports.mapping.import_mapping import (
     ImportMapping,
 )
 from ratings.imports.problems import UnreadableFileError
-from ratings.imports.readers.tables.rows import TableLine
 from ratings.imports.records import ReaderProblem, SkippedRecord
 
 from .base import CountedLines, TableSource
 from .csv_records import MAX_CELL_LENGTH, MAX_COLUMNS
 from .sheets import MergedSheets
+from .table_end import TableLine
 from .tidy_lines import TableLines
 
 WORKBOOK_PART = "xl/workbook.xml"
@@ -83,6 +83,8 @@ class XlsxLines(CountedLines):
 
     Without a title it is the first sheet that has a table, and the others are reported.
     """
+
+    has_blank_lines = True
 
     def __init__(self, path: Path, title: str = "") -> None:
         super().__init__(path)
@@ -178,7 +180,7 @@ def _has_formula(archive: zipfile.ZipFile, name: str) -> bool:
 def _open_sheet(path: Path, title: str = "", *, data_only: bool) -> Iterator[Any]:
     """Yield the sheet of a title for sequential reading.
 
-    Without a title it is the first sheet that has a table, else the first with rows.
+    Without a title it is the first visible sheet that has a table, else the first with rows.
     """
     import openpyxl
 
@@ -192,7 +194,7 @@ def _open_sheet(path: Path, title: str = "", *, data_only: bool) -> Iterator[Any
             raise UnreadableFileError("xlsx") from None
         if not workbook.worksheets:
             raise UnreadableFileError("empty")
-        yield workbook[title] if title else max(workbook.worksheets, key=_rank_sheet)
+        yield workbook[title] if title else max(workbook.worksheets, key=_rank_visible_sheet)
 
 
 def _list_read_and_other_sheets(path: Path) -> tuple[list[str], list[str]]:
@@ -220,6 +222,12 @@ def _find_header_names(sheet: Any) -> list[str]:
                 names.pop()
             return names
     return []
+
+
+def _rank_visible_sheet(sheet: Any) -> tuple[bool, int]:
+    """Return the rank of a sheet; a table that the user sees comes before hidden sheets."""
+    rank = _rank_sheet(sheet)
+    return rank >= 2 and sheet.sheet_state == "visible", rank
 
 
 def _rank_sheet(sheet: Any) -> int:
