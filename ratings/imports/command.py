@@ -69,7 +69,7 @@ def import_file(
                 file=file, name=path.name, project=project, by=by, source=options.source
             )
         except UnreadableFileError as error:
-            result.add_problem(**build_error_group(error).to_json())
+            result.add_problem_group(build_error_group(error))
             return result
         try:
             _run_wizard_steps(run, result, options, by=by, show_understood=show_understood)
@@ -95,7 +95,7 @@ def _run_wizard_steps(
     assert result.understood is not None
     try:
         new_scales = _build_new_scales(run, result, options)
-        result.understood.questions = _interpret_questions(run, new_scales, result)
+        result.understood.questions = _interpret_questions(run, new_scales)
         show_understood(result.understood)
         if not options.dry_run:
             result.project = services.start_writing(
@@ -128,7 +128,7 @@ def _apply_options_and_check(run: ImportRun, result: FileResult, options: Import
     try:
         mapping, head = _build_mapping(run, options)
     except UnreadableFileError as error:
-        result.add_problem(**build_error_group(error).to_json())
+        result.add_problem_group(build_error_group(error))
         return False
     except InvalidImportOptions as error:
         result.add_problem(str(error), kind="options")
@@ -146,7 +146,7 @@ def _apply_options_and_check(run: ImportRun, result: FileResult, options: Import
 
 
 def _interpret_questions(
-    run: ImportRun, new_scales: Map[str, NewQuestionScale], result: FileResult
+    run: ImportRun, new_scales: Map[str, NewQuestionScale]
 ) -> dict[str, InterpretedQuestion]:
     """Return the questions with numbers of their labels; scale and order if they are new."""
     questions: dict[str, InterpretedQuestion] = {}
@@ -161,7 +161,7 @@ def _interpret_questions(
         if key in new_scales:
             questions[key].scale = new_scales[key].scale
             questions[key].order = list(new_scales[key].categories)
-            questions[key].order_basis = result.labels[key].get("order_basis", "")
+            questions[key].order_basis = new_scales[key].order_basis
     return questions
 
 
@@ -308,7 +308,7 @@ def _build_new_scales(
             (label,) = order
             order.append(FALLBACK_LABELS[label == FALLBACK_LABELS[0]])
             result.notes.append(SINGLE_LABEL_NOTE.format(key=key, label=label, other=order[1]))
-        new_scales[key] = NewQuestionScale(options.scale or scale, order)
+        new_scales[key] = NewQuestionScale(options.scale or scale, order, order_basis=basis)
         result.labels[key] |= {
             "scale": options.scale or scale,
             "order": order,

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from projects.models import Project
 from ratings.models import ImportRun
 
 from . import services
 from .interpretation import FileInterpretation, Repeats
-from .problems import group_problems
+from .problems import ProblemGroup, ReportedProblem, group_problems
 from .skipped_rows import SKIPPED_RECORD_REASONS
 from .values.label_interpretation import LabelOptions
-from .values.label_notes import UNDECIDED_KINDS, format_command_note
+from .values.label_notes import UNDECIDED_KINDS, StoredNote, format_command_note
 
 COUNT_NAMES = ("items", "raters", "ratings", "gold", "skips")
 REPEATED_ROWS_TEXT = (
@@ -68,12 +68,33 @@ class ImportOptions:
     dry_run: bool = False
 
 
+class FileProblem(ReportedProblem):
+    """A problem with the file that has it."""
+
+    file: str
+
+
+class ReportedNote(StoredNote):
+    """A note on labels with its text."""
+
+    message: str
+
+
+class ReportedLabels(TypedDict):
+    """Labels of a question with numbers of ratings, and notes; scale and order if it is new."""
+
+    labels: dict[str, int]
+    notes: list[ReportedNote]
+    scale: NotRequired[str]
+    order: NotRequired[list[str]]
+    order_basis: NotRequired[str]
+
+
 @dataclass
 class FileResult:
     """Result of the import of one file.
 
-    ``labels`` has for each question the notes on its labels; and for a new question its scale, its
-    labels in their order, and what the order is based on. ``stored``: whether the rows are in the
+    ``labels`` are by question. ``stored``: whether the rows are in the
     project now; in a dry run, whether they would be.
     """
 
@@ -83,10 +104,10 @@ class FileResult:
     stored: bool = False
     counts: dict[str, int] = field(default_factory=dict)
     skipped_records: dict[str, int] = field(default_factory=dict)
-    problems: list[dict[str, Any]] = field(default_factory=list)
+    problems: list[FileProblem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     understood: FileInterpretation | None = None
-    labels: dict[str, dict[str, Any]] = field(default_factory=dict)
+    labels: dict[str, ReportedLabels] = field(default_factory=dict)
 
     def to_json(self) -> Mapping[str, Any]:
         """Return the result for the API, with everything that was understood."""
@@ -101,21 +122,14 @@ class FileResult:
             "understood": self.understood.to_json() if self.understood else None,
         }
 
-    def add_problem(self, message: str, *, kind: str = "", **details: Any) -> None:
-        """Add a problem because of which the file is not imported (see `ProblemGroup.to_json`)."""
-        self.problems.append(
-            {
-                "file": str(self.path),
-                "kind": kind,
-                "line": None,
-                "column": "",
-                "count": 1,
-                "lines": [],
-                "columns": [],
-                "message": message,
-                **details,
-            }
-        )
+    def add_problem(self, message: str, *, kind: str = "", count: int = 1) -> None:
+        """Add a problem that concerns no single line."""
+        group = ProblemGroup(kind, count, [], [], message, "", "")
+        self.add_problem_group(group)
+
+    def add_problem_group(self, group: ProblemGroup) -> None:
+        """Add problems because of which the file is not imported."""
+        self.problems.append({"file": str(self.path), **group.to_json()})
 
 
 def add_check_results(run: ImportRun, result: FileResult, options: ImportOptions) -> None:
@@ -149,7 +163,7 @@ def add_check_results(run: ImportRun, result: FileResult, options: ImportOptions
     if run.state == ImportRun.State.CHECKED:
         _reject_repeated_rows(run, result, options)
     for group in group_problems(run.problems, summary["problem_counts"]):
-        result.add_problem(**group.to_json())
+        result.add_problem_group(group)
 
 
 def _reject_unread_answers(run: ImportRun, result: FileResult, options: ImportOptions) -> None:
@@ -168,7 +182,9 @@ def _add_label_notes(run: ImportRun, result: FileResult) -> None:
     """Add notes on how labels were interpreted; undecided ones become problems of the file."""
     questions = services.list_questions(run)
     for key, details in questions:
-        notes = [{**note, "message": format_command_note(note)} for note in details["notes"]]
+        notes: list[ReportedNote] = [
+            {**note, "message": format_command_note(note)} for note in details["notes"]
+        ]
         result.labels[key] = {"labels": details["labels"], "notes": notes}
         for note in notes:
             prefix = f"question '{key}': " if len(questions) > 1 else ""

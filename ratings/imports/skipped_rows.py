@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -47,6 +47,17 @@ SKIPPED_RECORD_REASONS: dict[str, str | Promise] = {
 }
 
 
+class StoredSkippedRecords(TypedDict):
+    """Records that were skipped for one reason, as stored in `ImportRun.summary`.
+
+    Their number, their first lines, and the first values that they quote.
+    """
+
+    count: int
+    lines: list[int]
+    values: NotRequired[list[str]]
+
+
 class SkippedRecordCounts:
     """Counts of skipped records by reason."""
 
@@ -71,16 +82,11 @@ class SkippedRecordCounts:
         listed = sorted({*self.lines.get(reason, []), *lines})
         self.lines[reason] = listed[:MAX_LISTED_LINES]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return reason -> {"count": number of records, "lines": first lines, "values"}.
-
-        The most frequent reason comes first.
-        """
-        return {
-            reason: {
-                "count": count,
-                "lines": self.lines[reason],
-                **({"values": values} if (values := self.values.get(reason)) else {}),
-            }
-            for reason, count in self.counts.most_common()
-        }
+    def to_json(self) -> dict[str, StoredSkippedRecords]:
+        """Return the skipped records by reason, the most frequent one first."""
+        stored: dict[str, StoredSkippedRecords] = {}
+        for reason, count in self.counts.most_common():
+            stored[reason] = {"count": count, "lines": self.lines[reason]}
+            if values := self.values.get(reason):
+                stored[reason]["values"] = values
+        return stored

@@ -323,7 +323,10 @@ class WideTables(LabelAndItemColumns):
         return self._guess_items(free)
 
     def _guess_items(self, free: Sequence[int]) -> ColumnGuess:
-        """Return the guess for a table without ratings; a doubt if columns may have some."""
+        """Return the guess that rows are items without ratings.
+
+        There is a doubt if the table has no content, or if some of its columns may have labels.
+        """
         guess = ColumnGuess("items", {})
         self._exclude_or_keep_as_attributes(free, guess, "no_role")
         if not self.has_content:

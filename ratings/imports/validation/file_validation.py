@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 from projects.models import Item, Project, Question, Rater
 from projects.services.items.upsert import is_same_json
@@ -18,9 +18,11 @@ from ratings.imports.mapping import matching
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import ProblemList, UnreadableFileError, truncate_text
 from ratings.imports.readers import TABLE_SOURCES, FileReader
+from ratings.imports.skipped_rows import StoredSkippedRecords
 from ratings.imports.staging.database import Heartbeat, StagingDatabase
 from ratings.imports.staging.queries import ConflictingItem, StagedRows
 from ratings.imports.staging.timestamps import format_timestamp
+from ratings.imports.values.label_notes import StoredNote
 from ratings.imports.zip_archives import MediaArchive
 
 from .row_validation import RecordValidator
@@ -32,6 +34,19 @@ PREVIEW_ROWS = 20
 MAX_EXAMPLES = 20
 
 
+class StoredQuestion(TypedDict):
+    """A question of a file, as stored in `ImportRun.summary`.
+
+    ``exists``: whether the project has it; ``labels`` are label -> number of ratings.
+    """
+
+    position: int
+    exists: bool
+    text: str
+    labels: dict[str, int]
+    notes: list[StoredNote]
+
+
 @dataclass
 class FileReport:
     """Result of the validation of a file.
@@ -39,8 +54,7 @@ class FileReport:
     All fields but ``problems`` are stored in `ImportRun.summary`.
 
     ``rows`` counts ratings, ``contents`` items of which the file has more than the key, ``skips``
-    items that a rater skipped. ``questions`` has for each key whether the project has the question,
-    its text, and the number of ratings of each label. ``question_keys`` are (question key in the
+    items that a rater skipped. ``questions`` are by key. ``question_keys`` are (question key in the
     file, in the project). ``unmatched_raters`` are people whom the project does not have,
     ``suggested_members`` maps raters to user ids (see `matching`). ``similar_raters`` are raters
     whose keys differ only in capital letters or blanks, as `Anna / anna`, ``similar_items`` items
@@ -64,13 +78,13 @@ class FileReport:
     n_without_time: int = 0
     repeats: int = 0
     n_other_questions: int = 0
-    questions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    questions: dict[str, StoredQuestion] = field(default_factory=dict)
     question_keys: list[tuple[str, str]] = field(default_factory=list)
     unmatched_raters: list[str] = field(default_factory=list)
     suggested_members: dict[str, int] = field(default_factory=dict)
     similar_raters: list[str] = field(default_factory=list)
     similar_items: list[str] = field(default_factory=list)
-    skipped_records: dict[str, Any] = field(default_factory=dict)
+    skipped_records: dict[str, StoredSkippedRecords] = field(default_factory=dict)
     preview: list[list[Any]] = field(default_factory=list)
     repeat_examples: list[list[Any]] = field(default_factory=list)
 

@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from core.api.errors import BadRequest as BadRequestRows
@@ -26,7 +27,7 @@ from ratings.imports.problems import (
     group_problems,
 )
 from ratings.imports.readers import SOURCES
-from ratings.imports.skipped_rows import SKIPPED_RECORD_REASONS
+from ratings.imports.skipped_rows import SKIPPED_RECORD_REASONS, StoredSkippedRecords
 from ratings.models import ImportRun
 
 from . import preview
@@ -169,8 +170,8 @@ def _list_question_counts(run: ImportRun) -> list[tuple[str, list[tuple[str, int
     return questions
 
 
-def _list_skipped_records(run: ImportRun) -> list[tuple[Any, dict[str, Any]]]:
-    """Return (reason text, {"count", "lines"}) of the records that are not imported."""
+def _list_skipped_records(run: ImportRun) -> list[tuple[str | Promise, StoredSkippedRecords]]:
+    """Return (reason text, skipped records) of the records that are not imported."""
     return [
         (SKIPPED_RECORD_REASONS[reason], skipped)
         for reason, skipped in run.summary.get("skipped_records", {}).items()

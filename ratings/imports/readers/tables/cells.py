@@ -37,6 +37,17 @@ def format_cell(cell: Any) -> str:
     return cell.isoformat() if isinstance(cell, datetime.datetime) else str(cell)
 
 
+def convert_to_content(cell: Any) -> Any:
+    """Return a cell as a value of an item's content.
+
+    Texts lose the quote that guards formulas, dates and times become ISO 8601 texts, and numbers,
+    booleans and lists stay what they are.
+    """
+    if isinstance(cell, str):
+        return unescape_formula(cell)
+    return cell.isoformat() if isinstance(cell, datetime.date | datetime.time) else cell
+
+
 def is_empty_cell(cell: Any) -> bool:
     return cell is None or cell in ("", [], {}) or (isinstance(cell, str) and not cell.strip())
 

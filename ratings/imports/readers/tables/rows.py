@@ -8,7 +8,6 @@ Raters: a row a rater, and a column for each item. Items layout: a row an item.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -36,7 +35,14 @@ from ratings.imports.records import (
 )
 from ratings.imports.staging.key_and_label_ids import find_text_problem
 
-from .cells import build_question_key, clean_cell, compute_item_key, format_cell, is_empty_cell
+from .cells import (
+    build_question_key,
+    clean_cell,
+    compute_item_key,
+    convert_to_content,
+    format_cell,
+    is_empty_cell,
+)
 from .table_end import TableLine
 from .tables_of_counts import CombinationRows, CrossedRows, iter_count_ratings
 
@@ -323,11 +329,11 @@ class TableParser:
         body = {}
         for name, index in self.content:
             if not is_empty_cell(cells[index]):
-                body[name] = self._convert_content(cells[index])
+                body[name] = convert_to_content(cells[index])
         attributes = {}
         for index in self.mapping.attribute_columns:
             if not is_empty_cell(cells[index]):
-                attributes[self.column_names[index]] = self._convert_content(cells[index])
+                attributes[self.column_names[index]] = convert_to_content(cells[index])
         if not key and "item" not in self.columns and body and not self.mapping.rows_are_items:
             key = compute_item_key(body)
         if not key and not ("item" in self.columns and body):
@@ -338,12 +344,6 @@ class TableParser:
         if gold_index is not None and not is_empty_cell(cells[gold_index]):
             yield GoldRecord(line, key, "", clean_cell(cells[gold_index]))
         return key
-
-    def _convert_content(self, cell: Any) -> Any:
-        """Return a cell as content of an item: without guard, dates as ISO 8601 text."""
-        if isinstance(cell, str):
-            return unescape_formula(cell)
-        return cell.isoformat() if isinstance(cell, datetime.date | datetime.time) else cell
 
     def find_final_problem(self, labels: Iterable[str], *, is_usable: bool) -> ReaderProblem | None:
         """Return a problem that only the end of the table reveals, or None.
