@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -17,12 +16,10 @@ from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
 
 from .base import TableSource
-from .csv_records import DELIMITERS, SPACE, CsvRecords
+from .csv_records import DELIMITERS, SEPARATOR_LINE, SPACE, CsvRecords
 
 GUESS_ROWS = 20  # rows from which the delimiter is guessed
 MIN_SPACED_ROWS = 3  # fewer rows may have the same number of words by chance
-# The line by which spreadsheet programs state the delimiter of a file.
-SEPARATOR_LINE = re.compile(r"\"?sep=(.)\"?[\s,;|]*", re.IGNORECASE)
 # Problems that may disappear with another delimiter.
 DELIMITER_PROBLEMS = ("cell_long", "columns_many", "quote_open", "invalid_quote")
 
