@@ -27,7 +27,7 @@ from . import uploads as imports_uploads
 from .mapping import matching
 from .mapping.import_mapping import ImportMapping
 from .readers import guess_mapping
-from .validation.file_validation import StoredQuestion
+from .values.label_notes import StoredQuestion
 
 logger = logging.getLogger(__name__)
 

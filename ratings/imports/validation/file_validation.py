@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any
 
 from projects.models import Item, Project, Question, Rater
 from projects.services.items.upsert import is_same_json
@@ -22,7 +22,7 @@ from ratings.imports.skipped_rows import StoredSkippedRecords
 from ratings.imports.staging.database import Heartbeat, StagingDatabase
 from ratings.imports.staging.queries import ConflictingItem, StagedRows
 from ratings.imports.staging.timestamps import format_timestamp
-from ratings.imports.values.label_notes import StoredNote
+from ratings.imports.values.label_notes import StoredQuestion
 from ratings.imports.zip_archives import MediaArchive
 
 from .row_validation import RecordValidator
@@ -32,19 +32,6 @@ ITEMS_PER_MEDIA_BATCH = 50  # items whose media files are read between two heart
 MAX_REPEATS = 1000  # lines that one rater may have for one item
 PREVIEW_ROWS = 20
 MAX_EXAMPLES = 20
-
-
-class StoredQuestion(TypedDict):
-    """A question of a file, as stored in `ImportRun.summary`.
-
-    ``exists``: whether the project has it; ``labels`` are label -> number of ratings.
-    """
-
-    position: int
-    exists: bool
-    text: str
-    labels: dict[str, int]
-    notes: list[StoredNote]
 
 
 @dataclass

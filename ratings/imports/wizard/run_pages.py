@@ -113,12 +113,11 @@ def render_check_page(
     run: ImportRun,
     *,
     data: Any = None,
-    matching_form: MatchingForm | None = None,
-    labels_form: LabelsForm | None = None,
+    decisions: MatchingForm | LabelsForm | None = None,
 ) -> HttpResponse:
     """Render the problems of a checked file, or its numbers and the remaining decisions.
 
-    Start the writing if there is valid ``data``.
+    Start the writing if there is valid ``data``. ``decisions`` is an invalid form of the page.
     """
     form = StartForm(data, run=run, mapping=ImportMapping.from_run(run))
     if data is not None and form.is_valid():
@@ -140,8 +139,11 @@ def render_check_page(
             return redirect(get_run_url(run))
         else:
             return redirect("import_run", project.pk, run.pk)
-    matching = matching_form or MatchingForm(None, run=run, mapping=ImportMapping.from_run(run))
-    labels = labels_form or LabelsForm(None, run=run, mapping=ImportMapping.from_run(run))
+    mapping = ImportMapping.from_run(run)
+    matching = decisions if isinstance(decisions, MatchingForm) else None
+    labels = decisions if isinstance(decisions, LabelsForm) else None
+    matching = matching or MatchingForm(None, run=run, mapping=mapping)
+    labels = labels or LabelsForm(None, run=run, mapping=mapping)
     problems = group_problems(run.problems, run.summary.get("problem_counts", {}))
     context = build_context(
         run,
@@ -151,7 +153,7 @@ def render_check_page(
         questions=_list_question_counts(run),
         skipped_records=_list_skipped_records(run),
         items=preview.build_item_previews(run, get_url=partial(get_run_url, run, "file")),
-        mapping=ImportMapping.from_run(run),
+        mapping=mapping,
         matching=matching,
         labels_form=labels,
         known_questions=run.project.questions.all() if run.project else [],

@@ -129,18 +129,15 @@ def _reopen_columns(request: HttpRequest, run: ImportRun) -> HttpResponse:
 
 
 def _check_with_matches(request: HttpRequest, run: ImportRun) -> HttpResponse:
-    return _check_with_decisions(request, run, MatchingForm, "matching_form")
+    return _check_with_decisions(request, run, MatchingForm)
 
 
 def _check_with_labels(request: HttpRequest, run: ImportRun) -> HttpResponse:
-    return _check_with_decisions(request, run, LabelsForm, "labels_form")
+    return _check_with_decisions(request, run, LabelsForm)
 
 
 def _check_with_decisions(
-    request: HttpRequest,
-    run: ImportRun,
-    form_class: type[MatchingForm] | type[LabelsForm],
-    form_name: str,
+    request: HttpRequest, run: ImportRun, form_class: type[MatchingForm] | type[LabelsForm]
 ) -> HttpResponse:
     """Check the file again with the decisions of a form on the page of the last check."""
     if run.state not in (State.CHECKED, State.INVALID):
@@ -148,7 +145,7 @@ def _check_with_decisions(
     mapping = ImportMapping.from_run(run)
     form = form_class(request.POST, run=run, mapping=mapping)
     if not form.is_valid():
-        return render_check_page(request, run, **{form_name: form})
+        return render_check_page(request, run, decisions=form)
     warn_if_not_applied(request, services.start_check(run=run, mapping=form.get_mapping(mapping)))
     return redirect(get_run_url(run))
 

@@ -16,8 +16,7 @@ from ratings.imports.mapping.import_mapping import (
     ImportMapping,
 )
 from ratings.imports.services import NewQuestionScale
-from ratings.imports.validation.file_validation import StoredQuestion
-from ratings.imports.values.label_notes import UNDECIDED_KINDS
+from ratings.imports.values.label_notes import UNDECIDED_KINDS, StoredQuestion
 from ratings.imports.values.label_order import ALPHABET, guess_order
 from ratings.label_normalization import parse_number
 from ratings.models import ImportRun
