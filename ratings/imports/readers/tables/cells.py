@@ -17,6 +17,13 @@ MAX_QUESTION_KEY_LENGTH = 64
 _INVALID_KEY_CHARS = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
+class InvalidCell(str):
+    """A cell of a workbook with an error such as #REF!, or empty with a formula alone.
+
+    It is a problem only if the table uses the cell.
+    """
+
+
 def clean_cell(cell: Any) -> str:
     """Return a cell as a key or label: stripped, without the quote that guards formulas."""
     return unescape_formula(format_cell(cell).strip())

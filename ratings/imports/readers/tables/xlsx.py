@@ -26,9 +26,10 @@ from ratings.imports.mapping.import_mapping import (
     ImportMapping,
 )
 from ratings.imports.problems import UnreadableFileError
-from ratings.imports.records import ReaderProblem, SkippedRecord
+from ratings.imports.records import SkippedRecord
 
 from .base import CountedLines, TableSource
+from .cells import InvalidCell
 from .csv_records import MAX_CELL_LENGTH, MAX_COLUMNS
 from .sheets import MergedSheets
 from .table_end import TableLine
@@ -113,26 +114,26 @@ class XlsxLines(CountedLines):
         width = 0
         for line, (cells, formulas) in enumerate(zip(rows, formula_rows, strict=False), start=1):
             self.rows_read = line
-            self._validate_cells(line, cells, formulas or ())
-            if cells:
-                width = max(width, len(cells))  # titles above the names are narrower
-                yield line, [*cells, *[None] * (width - len(cells))]
+            values = _mark_invalid_cells(line, cells, formulas or ())
+            if values:
+                width = max(width, len(values))  # titles above the names are narrower
+                yield line, [*values, *[None] * (width - len(values))]
 
-    def _validate_cells(self, line: int, cells: Sequence[Any], formulas: Sequence[Any]) -> None:
-        for index, (cell, formula) in enumerate(itertools.zip_longest(cells, formulas)):
-            if isinstance(cell, str):
-                if len(cell) > MAX_CELL_LENGTH:
-                    raise UnreadableFileError("cell_long", line=line, limit=MAX_CELL_LENGTH)
-                if cell in ERROR_VALUES:
-                    self.extra_records.append(
-                        ReaderProblem(
-                            line, "xlsx_error", _format_column_name(index), {"value": cell}
-                        )
-                    )
-            elif cell is None and _is_formula(formula):
-                self.extra_records.append(
-                    ReaderProblem(line, "xlsx_formula", _format_column_name(index))
-                )
+
+def _mark_invalid_cells(line: int, cells: Sequence[Any], formulas: Sequence[Any]) -> list[Any]:
+    """Return the cells with a mark on each that has no value: an error, or a formula alone."""
+    values: list[Any] = []
+    for cell, formula in itertools.zip_longest(cells, formulas):
+        value = cell
+        if isinstance(cell, str):
+            if len(cell) > MAX_CELL_LENGTH:
+                raise UnreadableFileError("cell_long", line=line, limit=MAX_CELL_LENGTH)
+            if cell in ERROR_VALUES:
+                value = InvalidCell(cell)
+        elif cell is None and _is_formula(formula):
+            value = InvalidCell()
+        values.append(value)
+    return values
 
 
 def _validate_workbook(path: Path) -> bool:
@@ -306,13 +307,3 @@ def _is_formula(cell: Any) -> bool:
         "ArrayFormula",
         "DataTableFormula",
     )
-
-
-def _format_column_name(index: int) -> str:
-    """Return the name of a column in a spreadsheet: A, B, ..., Z, AA."""
-    letters = ""
-    index += 1
-    while index:
-        index, remainder = divmod(index - 1, 26)
-        letters = chr(ord("A") + remainder) + letters
-    return letters

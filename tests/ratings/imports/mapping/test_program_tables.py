@@ -284,6 +284,21 @@ def test_hidden_sheets_come_last(tmp_path: Path, lead: Any) -> None:
     assert (status, report["raters"], report["left_out"]) == (0, 2, {"other_sheets": 1})
 
 
+def test_errors_in_cells_that_are_not_imported(tmp_path: Path, lead: Any) -> None:
+    rows: list[list[Any]] = [["item", "Rater 1", "Rater 2", "Same?"]]
+    rows += [[number, "a", "b", f"=B{number + 1}=C{number + 1}"] for number in range(1, 5)]
+    rows += [["Kappa", "#DIV/0!", None, None]]
+    path = write_workbook(tmp_path / "book.xlsx", rows[:-1])
+    status, report = run_import_command(path, name="N", owner=lead.username)
+    assert (status, report["raters"], report["ratings"]) == (0, 2, 8)
+    write_workbook(path, rows)
+    status, report = run_import_command(path, name="M", owner=lead.username)
+    assert status == 1 and (report["problems"][0]["line"], report["problems"][0]["column"]) == (
+        6,
+        "Rater 1",
+    )
+
+
 def test_names_of_merged_cells_in_a_workbook(tmp_path: Path, lead: Any) -> None:
     path = write_workbook(
         tmp_path / "book.xlsx",
