@@ -180,7 +180,7 @@ def list_people(results: QuerySet[Any], sort: str) -> list[Person]:
 
 
 def _judge_questions(question_ids: Collection[int]) -> list[JudgedRater]:
-    """Return the status of each person who rated each question; eight queries."""
+    """Return the status of each person who rated each question; nine queries."""
     questions = list(Question.objects.filter(pk__in=question_ids).select_related("project"))
     comparisons = get_comparisons(questions)
     people_of: dict[int, list[Rater]] = {}

@@ -151,14 +151,17 @@ def is_band_withheld(findings: Findings) -> bool:
     return any(finding["name"] in FINDINGS_WITHOUT_BAND for finding in findings)
 
 
-def list_outlying_rater_ids(findings: Findings) -> list[int]:
-    """Return the ids of the raters below the others, from stored findings."""
-    return [
-        row[0]
+def list_outlying_raters(findings: Findings) -> dict[int, tuple[float, int]]:
+    """Return {rater id: (mean difference, number of items)} of the raters below the others.
+
+    From stored findings, those with the greatest impact first.
+    """
+    return {
+        rater: (difference, n_items)
         for finding in findings
         if finding["name"] == OUTLYING_RATERS
-        for row in finding["figures"]["raters"]
-    ]
+        for rater, difference, n_items in finding["figures"]["raters"]
+    }
 
 
 def find_confusions(counts: np.ndarray, n_items: np.ndarray) -> Confusions:

@@ -21,7 +21,7 @@ from metrics.results.disagreement.findings import (
     OUTLYING_RATERS,
     RECENT_CHANGE,
     Findings,
-    list_outlying_rater_ids,
+    list_outlying_raters,
 )
 from metrics.scale import QuestionScale
 from projects.models import Rater
@@ -60,7 +60,7 @@ def list_outlier_raters(findings: Mapping[int, Findings]) -> dict[int, list[str]
     the weights of the headline (metrics.agreement.explain.outlying_raters). One query.
     """
     ids_by_question = {
-        question: list_outlying_rater_ids(stored) for question, stored in findings.items()
+        question: list(list_outlying_raters(stored)) for question, stored in findings.items()
     }
     return {
         question: keys

@@ -14,7 +14,7 @@ from metrics.filtered import filter_choices, filtered_jobs
 from metrics.models import FilteredResult, RaterResult, Result
 from metrics.results.clusters import QuestionClusters
 from metrics.results.disagreement import disputed_items
-from metrics.results.disagreement.findings import Confusions, Findings, list_outlying_rater_ids
+from metrics.results.disagreement.findings import Confusions, Findings, list_outlying_raters
 from metrics.results.pairs import pair_results
 from metrics.views.common.freshness import FilteredFreshness, Freshness
 from metrics.views.common.insights import list_rater_keys
@@ -211,7 +211,7 @@ class FilteredProjectSource(FilteredResultSource, ProjectSource):
         return []
 
     def find_outlier_keys(self) -> list[str]:
-        return list_rater_keys(list_outlying_rater_ids(self.body["findings"]))
+        return list_rater_keys(list(list_outlying_raters(self.body["findings"])))
 
     def get_findings(self) -> Findings:
         findings: Findings = self.body["findings"]

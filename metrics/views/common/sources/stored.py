@@ -12,7 +12,7 @@ from metrics.models import Diagnosis, PeriodUnit, RaterResult, Result
 from metrics.results import bootstrap
 from metrics.results.clusters import QuestionClusters, widen_result
 from metrics.results.disagreement import disputed_items
-from metrics.results.disagreement.findings import Confusions, Findings, list_outlying_rater_ids
+from metrics.results.disagreement.findings import Confusions, Findings, list_outlying_raters
 from metrics.results.headline import headline_trend
 from metrics.results.pairs import pair_details, pair_results
 from metrics.views.common.freshness import Freshness
@@ -165,7 +165,7 @@ class StoredProjectSource(ProjectSource):
         return list_recent_changes(self.selection, self.get_findings())
 
     def find_outlier_keys(self) -> list[str]:
-        return list_rater_keys(list_outlying_rater_ids(self.diagnosis.findings))
+        return list_rater_keys(list(list_outlying_raters(self.diagnosis.findings)))
 
     def get_findings(self) -> Findings:
         findings: Findings = self.diagnosis.findings
