@@ -153,7 +153,7 @@ Weeks with fewer than 10 items are left out. The change over 4 weeks is the mean
 weeks, weighted by items, less the mean of the four weeks before. An item belongs to one week only,
 so the standard error is that of two independent means. A change of up to two standard errors is
 marked "may be chance". With three or more categories, the list also shows the two categories with
-the largest share of all disagreement in the coincidence matrix, however large that share is.
+the largest share of the comparisons that differ, however large that share is.
 
 ## Sentences about the results
 

@@ -17,6 +17,7 @@ from metrics.agreement.coefficients import fleiss
 from metrics.agreement.coefficients.conger import RatedItems
 from metrics.agreement.coefficients.intraclass.incomplete import icc_of_ratings
 from metrics.agreement.counts import tally
+from metrics.agreement.explain.diagnosis import is_band_withheld
 from metrics.agreement.explain.missing_ratings import compute_by_policy
 from metrics.agreement.headline import HeadlineFacts
 from metrics.agreement.registry import MEAN_PAIRWISE
@@ -80,6 +81,7 @@ def compute_coefficients(
         "with_two_or_more": int(n_items[sizes >= 2].sum()),
         "complete": int(n_items[(sizes == len(raters)) & (sizes > 0)].sum()),
         "coefficients": _sort_coefficients(values, scale),
+        "is_band_withheld": bool(len(n_items)) and is_band_withheld(counts, n_items),
         "policies": [_add_missing_data_policy_interval(asdict(rule), intervals) for rule in rules],
         "categories": _compute_categories(counts, n_items, scale),
     }

@@ -13,7 +13,12 @@ import numpy as np
 from django.utils import timezone
 
 from metrics.agreement.counts.tally import PairTables
-from metrics.agreement.explain import diagnosis, headline_differences, outlying_raters
+from metrics.agreement.explain import (
+    confusions,
+    diagnosis,
+    headline_differences,
+    outlying_raters,
+)
 from metrics.agreement.explain.diagnosis import DiagnosticFinding
 from metrics.agreement.headline import COHEN, FLEISS
 from metrics.agreement.registry import MEAN_BY_ITEMS
@@ -55,8 +60,6 @@ ORDER = (
     OUTLYING_RATERS,
     RECENT_CHANGE,
 )
-# Findings that forbid a word for the value: it is based on too little, or on a choice.
-FINDINGS_WITHOUT_BAND = ("definitions_apart", "rare_category")
 # Ratings of the newest items from which outlying raters are found.
 MAX_RATINGS_READ = 50_000
 
@@ -148,7 +151,7 @@ def find_outlying_raters(
 
 def is_band_withheld(findings: Findings) -> bool:
     """Return True if stored findings forbid naming a band for the value."""
-    return any(finding["name"] in FINDINGS_WITHOUT_BAND for finding in findings)
+    return any(finding["name"] in diagnosis.FINDINGS_WITHOUT_BAND for finding in findings)
 
 
 def list_outlying_raters(findings: Findings) -> dict[int, tuple[float, int]]:
@@ -166,7 +169,7 @@ def list_outlying_raters(findings: Findings) -> dict[int, tuple[float, int]]:
 
 def find_confusions(counts: np.ndarray, n_items: np.ndarray) -> Confusions:
     """Return the categories that are confused most, for patterns (P, k) and items (P,)."""
-    return diagnosis.list_confusions(counts, n_items)[:MAX_CONFUSIONS] if len(n_items) else []
+    return confusions.list_confusions(counts, n_items)[:MAX_CONFUSIONS] if len(n_items) else []
 
 
 def diagnose_patterns(

@@ -12,6 +12,7 @@ from django.http import QueryDict
 from django.utils.functional import Promise
 
 from metrics.agreement.coefficients.intraclass.icc import ICC_NAMES as ICCS
+from metrics.agreement.explain import bands
 from metrics.filters import ITEM_PREFIX, build_invalid_value_error, is_filterable_attribute
 from metrics.results.clusters import QuestionClusters
 from metrics.results.pairs import pair_results
@@ -43,18 +44,22 @@ LIVE = LiveSettings(
 class CoefficientRow:
     """A coefficient with its estimate and the name of its band.
 
-    ``has_band_mismatch``: the band scheme was made for another coefficient.
+    ``has_band_mismatch``: the band scheme was made for another coefficient; ``is_uncertain``: there
+    is not enough data to name a band.
     """
 
     name: str
     estimate: dict[str, Any]
     band: str | Promise
     has_band_mismatch: bool
+    is_uncertain: bool
 
     @classmethod
     def from_estimate(cls, name: str, estimate: dict[str, Any], scheme: str) -> CoefficientRow:
         band_name, has_band_mismatch = display_names.classify_value(name, estimate["value"], scheme)
-        return cls(name, estimate, band_name, has_band_mismatch)
+        n_items, low, high = (estimate.get(field) for field in ("n_items", "low", "high"))
+        is_uncertain = bool(band_name) and bands.is_inconclusive(n_items, low, high, scheme)
+        return cls(name, estimate, band_name, has_band_mismatch, is_uncertain)
 
 
 def build_context(selection: Selection, source: CoefficientSource) -> dict[str, Any]:

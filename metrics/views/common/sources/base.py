@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 from django.db.models import QuerySet
 
-from metrics.agreement.explain import bands
 from metrics.models import RaterResult, Result
 from metrics.results.disagreement.disputed_items import DisputedItems
 from metrics.results.disagreement.findings import Confusions, Findings, is_band_withheld
 from metrics.results.pairs.pair_results import PairAgreement
 from metrics.views.common.freshness import Freshness
-from metrics.views.common.insights import build_outlier_sentences, build_sentences
+from metrics.views.common.insights import build_outlier_sentences, build_sentences, has_enough_data
 from metrics.views.common.rater_columns import RaterColumn, RaterResultRow
 from metrics.views.common.selection import Selection
 from metrics.views.common.trends.recent_changes import RecentChange
@@ -153,26 +152,17 @@ class ProjectSource(ResultSource):
             self.outlier_keys, self.selection.project.pk, self.selection.query
         )
         scheme = self.selection.project.band_scheme
-        findings = [
-            finding
-            for finding in self.get_findings()
-            if finding["name"] != "weightings"
-            or (self._has_enough_data() and not self.is_band_withheld)
-        ]
+        estimate = self.question_result.headline.get("value") if self.question_result else None
         return [
             *outlier_sentences,
-            *build_sentences(findings, raters, self.selection.scale, scheme=scheme),
+            *build_sentences(
+                self.get_findings(),
+                raters,
+                self.selection.scale,
+                scheme=scheme,
+                can_name_bands=has_enough_data(estimate, scheme) and not self.is_band_withheld,
+            ),
         ]
-
-    def _has_enough_data(self) -> bool:
-        """Return True if the headline is precise enough to name its band, under any weights."""
-        estimate = self.question_result.headline.get("value") if self.question_result else None
-        if not estimate:
-            return False
-        scheme = self.selection.project.band_scheme
-        return not bands.is_inconclusive(
-            estimate["n_items"], estimate["low"], estimate["high"], scheme
-        )
 
 
 class RaterSource(ResultSource):

@@ -102,7 +102,5 @@ def test_levels_of_no_pairs_and_without_spread() -> None:
     table[3, 2] = 50
     equal = np.zeros((5, 5), np.int64)
     equal[2, 2] = 50
-    tables = PairTables(
-        np.array([1, 1, 2]), np.array([2, 3, 3]), np.array([table, table, equal])
-    )
+    tables = PairTables(np.array([1, 1, 2]), np.array([2, 3, 3]), np.array([table, table, equal]))
     assert find_distinct_levels(tables, 0.3) == {1}
