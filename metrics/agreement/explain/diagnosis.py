@@ -232,8 +232,7 @@ def _diagnose_unequal_numbers(
     return DiagnosticFinding(
         "unequal_numbers",
         f"Items have {fewest} to {most} ratings, so the definition of chance matters: Fleiss' "
-        f"kappa is {pooled:.3f} if all ratings count equally and {by_item:.3f} if all items do. "
-        "Harder items may have more ratings.",
+        f"kappa is {pooled:.3f} if all ratings count equally and {by_item:.3f} if all items do.",
         {
             "fleiss_kappa": pooled,
             "fleiss_kappa_gwet": by_item,
@@ -325,8 +324,10 @@ def _diagnose_consistency(
     weights = quadratic_weights(k) if values is None else score_weights(values)
     kappa = cohen.kappa(pairs.tables, weights, interval=False).value
     r = correlation.pearson(pairs.tables, values).value
-    is_defined = np.isfinite(kappa) & np.isfinite(r)
-    items = pairs.tables.sum(axis=(1, 2))[is_defined]
+    n_items = pairs.tables.sum(axis=(1, 2))
+    # Of a few items, the order is the same by chance.
+    is_defined = np.isfinite(kappa) & np.isfinite(r) & (n_items >= MIN_ITEMS)
+    items = n_items[is_defined]
     if not is_defined.any():
         return None
     mean_r, mean_kappa = (

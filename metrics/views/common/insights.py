@@ -157,8 +157,7 @@ def _describe_unequal_numbers(
 ) -> str:
     return _(
         "Items have %(fewest)s to %(most)s ratings, so the definition of chance matters: Fleiss’ "
-        "kappa is %(pooled)s if all ratings count equally and %(by_item)s if all items do. Harder "
-        "items may have more ratings."
+        "kappa is %(pooled)s if all ratings count equally and %(by_item)s if all items do."
     ) % {
         "fewest": format_count(values["fewest_ratings"]),
         "most": format_count(values["most_ratings"]),

@@ -7,7 +7,6 @@ import io
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import numpy as np
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
