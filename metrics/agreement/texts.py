@@ -168,9 +168,9 @@ A sentence has a rule, and a test on data where it holds and on data where it se
   below. Beside two raters who copy from each other everybody is below them, so the test must also
   hold without each single other rater, as long as enough items remain.
 * *Two categories are confused*: the pair has 40% of all comparisons that differ or more, 1.5 times
-  the share that the frequencies of the categories give, and the excess over items is significant at 1% over
-  all pairs (Bonferroni). Frequent categories differ often by chance; Roberts & McNamee 1998,
-  Statistics in Medicine 17, 471-488 relate each pair to its margins in the same way.
+  the share that the frequencies of the categories give, and the excess over items is significant at
+  1% over all pairs (Bonferroni). Frequent categories differ often by chance; Roberts & McNamee
+  1998, Statistics in Medicine 17, 471-488 relate each pair to its margins in the same way.
 * *The value depends on the definition*: Fleiss' kappa with chance by rating, with chance by item,
   and alpha differ by more than 0.05. The page then begins with the three values, and has no word.
 * *No word for the value*: fewer than 10 compared items have another answer than the most frequent
@@ -210,7 +210,7 @@ have a probability below 5% over all designs (binomial, Bonferroni), if the goal
 | sentence | designs | goal | measured, mean | largest | above |
 |---|---|---|---|---|---|
 | agreement fell or rose | 81 | 5% | 4.2% | 8.2% | 0 |
-| a rater agrees less with the others | 54 | 5% | 3.0% | 8.0% | 0 |
+| a rater agrees less with the others | 54 | 1% | 0.5% | 2.0% | 0 |
 | two categories are most confused | 81 | 1% | 0.0% | 0.0% | 0 |
 
 ## Attribution of a change
@@ -643,8 +643,8 @@ The page lists the largest impact first.
 alone, a rater with n compared items lies within median -/+ 1.96 s / sqrt(n) in 95 of 100 cases. s^2
 is the median of n se^2 over the raters, and se is the standard error of kappa with the others. Of
 many raters, one in twenty lies outside by chance. Of raters with thousands of items, many lie
-outside, because items differ as well. The chart names nobody: a rater with the hard items lies below
-the funnel, too.
+outside, because items differ as well. The chart names nobody: a rater with the hard items lies
+below the funnel, too.
 
 **Low agreement, same answer, too fast, agrees too often.** A rater has this mark while an alert
 `rater_apart`, `newcomer_below`, `rater_same_answer`, `rater_fast` or `rater_copies` (see above) is

@@ -8,7 +8,6 @@ from django.utils.translation import gettext as _
 
 from metrics.views.common.number_formats import format_count, format_number, format_percent
 from quality.rater_status import comparison
-from quality.rater_status.comparison import MIN_ITEMS
 
 
 def describe_agreement(
@@ -21,33 +20,39 @@ def describe_agreement(
     result = comparison.raters.get(rater)
     if result is None:
         return ""
-    if result.n_items < MIN_ITEMS:
+    if not result.has_enough_items or comparison.middle is None:
+        return _describe_missing_comparison(result)
+    params = {
+        "value": format_number(result.value),
+        "middle": format_number(comparison.middle),
+        "place": format_count(_get_impact_rank(comparison, rater)),
+    }
+    if is_outlier:
+        template = _(
+            "Agrees clearly less with the others than they do with each other: %(value)s"
+            " (median %(middle)s). Rank %(place)s by impact."
+        )
+    elif rater in comparison.outlying:
+        template = _(
+            "Agrees less with the others than they do with each other, on the same items: %(value)s"
+            " (median %(middle)s)."
+        )
+    elif result.value is not None and result.value < comparison.middle:
+        template = _("Below the team’s median: %(value)s (median %(middle)s).")
+    else:
+        template = _("Not below the team’s median: %(value)s (median %(middle)s).")
+    return template % params
+
+
+def _describe_missing_comparison(result: comparison.ComparedRater) -> str:
+    """Return why a rater is not compared with the median."""
+    if result.n_items < comparison.MIN_ITEMS:
         return _("Not enough data yet: %(n)s shared items.") % {"n": format_count(result.n_items)}
     if result.value is None:
         return _("Agreement with the others is undefined: all answers are the same.")
-    if comparison.middle is None:
-        return _("Agreement with the others: %(value)s. A comparison needs three raters.") % {
-            "value": format_number(result.value)
-        }
-    params = {"value": format_number(result.value), "middle": format_number(comparison.middle)}
-    if is_outlier:
-        params["place"] = format_count(_get_impact_rank(comparison, rater))
-        return _(
-            "Agrees clearly less with the others than they do with each other: %(value)s"
-            " (median %(middle)s). Rank %(place)s by impact."
-        ) % params  # fmt: skip
-    if rater in comparison.outlying:
-        return _(
-            "Agrees less with the others than they do with each other, on the same items: %(value)s"
-            " (median %(middle)s)."
-        ) % params  # fmt: skip
-    if result.value < comparison.middle:
-        return _(
-            "Below the team’s median: %(value)s (median %(middle)s)."
-        ) % params  # fmt: skip
-    return _(
-        "Not below the team’s median: %(value)s (median %(middle)s)."
-    ) % params  # fmt: skip
+    return _("Agreement with the others: %(value)s. A comparison needs three raters.") % {
+        "value": format_number(result.value)
+    }
 
 
 def describe_bias(result: comparison.ComparedRater, labels: Sequence[str]) -> str:

@@ -135,9 +135,9 @@ def _score_raters(ratings: _Ratings, n_raters: int) -> _Scores:
     return _Scores(
         np.bincount(group, minlength=n_raters),
         np.bincount(group, moments[0] > 0, n_raters).astype(np.int64),
-        total,
-        z,
-        p,
+        np.asarray(total, float),
+        np.asarray(z, float),
+        np.asarray(p, float),
     )
 
 

@@ -37,9 +37,10 @@ MIN_WEIGHTS_GAP = 0.1
 
 def has_enough_data(estimate: Mapping[str, Any] | None, scheme: str) -> bool:
     """Return True if an estimate is precise enough to name its band."""
-    return bool(estimate) and not bands.is_inconclusive(
-        *(estimate.get(name) for name in ("n_items", "low", "high")), scheme
-    )
+    if not estimate:
+        return False
+    n_items, low, high = (estimate.get(name) for name in ("n_items", "low", "high"))
+    return not bands.is_inconclusive(n_items, low, high, scheme)
 
 
 def build_sentences(

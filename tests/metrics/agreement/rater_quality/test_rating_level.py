@@ -63,12 +63,13 @@ def build_tables(
     rng: np.random.Generator, groups: list[tuple[list[int], int]], shifts: dict[int, int]
 ) -> PairTables:
     """Return pair tables of groups of raters with so many common items; shifts: in grades."""
-    rows = []
+    rows: list[tuple[int, int, int]] = []
     for group, n_items in groups:
         for _number in range(n_items):
             truth, item = rng.integers(2, 5), len(rows)
             rows += [
-                (item, rater, truth + rng.integers(-1, 2) + shifts.get(rater, 0)) for rater in group
+                (item, rater, int(truth + rng.integers(-1, 2)) + shifts.get(rater, 0))
+                for rater in group
             ]
     item, rater, code = np.array(rows).T
     return count_pair_tables(item, rater, code, 7)

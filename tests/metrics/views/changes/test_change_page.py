@@ -317,6 +317,7 @@ def test_page_without_clear_change_compares_last_two_periods(
 
 def make_unclear(attribution: Attribution) -> None:
     """Store that the change may be chance."""
+    assert attribution.result is not None
     attribution.result["is_clear"] = False
     attribution.save(update_fields=["result"])
 

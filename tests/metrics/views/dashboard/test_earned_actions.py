@@ -1,4 +1,4 @@
-"""What pages say of raters and advise: where it is true, and not where it is false but tempting."""
+"""Statements on raters and advice hold where they are true, and not where they only seem so."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from metrics.attribution.attribution_jobs import ATTRIBUTION_JOB
 from metrics.filtered.filtered_jobs import FILTERED_RESULT_JOB
+from metrics.results.disagreement.findings import Findings
 from metrics.scale import QuestionScale
 from metrics.views.common.insights import build_sentences
 from projects.models import Question
@@ -30,7 +31,8 @@ def rate_in_groups(
     """Return rows of items, each rated by one of the groups in turn; the first rater is harsh."""
     rows: Rows = []
     for number in range(n_items):
-        truth, row = rng.choice((2, 3, 4)), [None] * n_raters
+        truth = rng.choice((2, 3, 4))
+        row: list[str | None] = [None] * n_raters
         for rater in groups[number % len(groups)]:
             grade = truth + (rater == 0) + (rng.choice((-1, 0, 1)) if rng.random() < 0.3 else 0)
             row[rater] = str(min(5, max(1, grade)))
@@ -77,7 +79,8 @@ def test_who_rates_the_hard_items_is_no_worse(
     question, rng = make_question(("no", "yes")), random.Random(5)
     rows: Rows = []
     for number in range(400):
-        is_hard, truth, row = number % 4 == 0, rng.choice(("no", "yes")), [None] * 6
+        is_hard, truth = number % 4 == 0, rng.choice(("no", "yes"))
+        row: list[str | None] = [None] * 6
         raters = [4, *rng.sample(range(4), 2)] if is_hard else rng.sample((0, 1, 2, 3, 5), 3)
         for rater in raters:
             other = "no" if truth == "yes" else "yes"
@@ -209,7 +212,7 @@ def test_weights_matter_where_values_differ(
 ) -> None:
     scale = QuestionScale.for_question(make_question(GRADES, "ordinal"))
     figures = {"coefficient": "fleiss_kappa", "lowest": "none", "low": low}
-    findings = [
+    findings: Findings = [
         {"name": "weightings", "figures": {**figures, "highest": "quadratic", "high": high}}
     ]
     (text,) = build_sentences(findings, [], scale, scheme="landis_koch", can_name_bands=True)
