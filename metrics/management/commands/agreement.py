@@ -18,12 +18,13 @@ from metrics.agreement.counts import tally
 from metrics.agreement.explain.bands import SCHEMES, find_band, is_designed_for, is_inconclusive
 from metrics.agreement.explain.diagnosis import is_band_withheld
 from metrics.agreement.registry import MEAN_PAIRWISE, iter_coefficients
-from metrics.agreement.report import build_report
+from metrics.agreement.report import ReportDict, build_report
 from metrics.agreement.scales import SCALES
 from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS
 from metrics.management import file_clusters, file_statistics, rating_file
 from metrics.management.file_headline import REASON_TEXTS, build_scale, compute_file_headline
-from metrics.results.clusters import JsonObject
+from metrics.results.category_scores import ScoredAgreement
+from metrics.results.clusters import ClusterDescription
 from ratings.imports.decoding.encodings import ENCODINGS
 from ratings.imports.mapping.column_options import parse_column_roles
 from ratings.imports.mapping.display_texts import LAYOUT_TEXTS
@@ -161,12 +162,12 @@ class _FileResults:
     """Everything that the command prints of a file; None where it was not requested."""
 
     ratings: rating_file.RatingFile
-    report: JsonObject
-    headline: JsonObject
-    rules: list[JsonObject]
-    pair: JsonObject | None
-    scored: JsonObject | None
-    cluster: JsonObject | None = None
+    report: ReportDict
+    headline: ReportDict
+    rules: list[ReportDict]
+    pair: ReportDict | None
+    scored: ScoredAgreement | None
+    cluster: ClusterDescription | None = None
 
 
 def _compute_results(options: Mapping[str, Any]) -> _FileResults:
@@ -259,9 +260,9 @@ def _parse_matrix(text: str) -> Any:
 
 def _format_report(
     ratings: rating_file.RatingFile,
-    report: JsonObject,
-    options: JsonObject,
-    file_headline: JsonObject,
+    report: ReportDict,
+    options: ReportDict,
+    file_headline: ReportDict,
     *,
     custom: bool,
 ) -> list[str]:
@@ -294,7 +295,7 @@ def _format_report(
 _GROUP_LABELS = {"people": "people", "models": "models", "people_models": "people with models"}
 
 
-def _format_headline(file_headline: JsonObject) -> list[str]:
+def _format_headline(file_headline: ReportDict) -> list[str]:
     """Return the lines on the headline; also on people and models where both rated."""
     estimate = file_headline["headline"]
     lines = [
@@ -317,13 +318,13 @@ def _format_count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _is_listed(name: str, report: JsonObject) -> bool:
+def _is_listed(name: str, report: ReportDict) -> bool:
     """Return False for coefficients of exactly two raters if there are more."""
     return report.get(f"{name}.reason") != "needs_two_raters" or report["n_raters"] < 2
 
 
 def _format_coefficient(
-    name: str, entry: Coefficient, report: JsonObject, scheme: str | None
+    name: str, entry: Coefficient, report: ReportDict, scheme: str | None
 ) -> str:
     """Return the line of a coefficient; without a band if ``scheme`` is None."""
     value = report[name]
@@ -363,7 +364,7 @@ def _format_coefficient(
     return f"{label:<32} {value:7.3f}  {interval:<18} {text_after}".rstrip()
 
 
-def _format_test(test: str, report: JsonObject) -> str:
+def _format_test(test: str, report: ReportDict) -> str:
     """Return degrees of freedom and p of a test."""
     p = report[f"{test}.p"]
     return f"df {report.get(f'{test}.df', 1):.0f}, {file_statistics.format_p_value(p)}"

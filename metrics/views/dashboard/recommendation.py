@@ -1,4 +1,4 @@
-"""Verdict on a question: a caveat of the headline, and what to do next.
+"""Recommendation on the overview: a caveat of the headline, and what to do next.
 
 Read from stored results.
 """
@@ -49,22 +49,22 @@ class NextAction:
 
 
 @dataclass(frozen=True)
-class DashboardVerdict:
+class Recommendation:
     """A caveat of the headline, empty without any, and what to do next, most important first."""
 
     caveat: str
     actions: list[NextAction]
 
 
-def build_verdict(
+def build_recommendation(
     selection: Selection,
     source: ProjectSource,
     name: str,
     headline: dict[str, Any] | None,
     *,
     actions: Sequence[NextAction],
-) -> DashboardVerdict | None:
-    """Return the verdict on the headline, or None before two ratings of one item.
+) -> Recommendation | None:
+    """Return the recommendation, or None before two ratings of one item.
 
     ``actions``: those of packages above, to which the actions that follow from the stored results
     are added.
@@ -73,7 +73,7 @@ def build_verdict(
         return None
     all_actions = [*actions, *_suggest_raters(selection, source)]
     if headline.get("value") is None:  # the page says why
-        return DashboardVerdict("", sorted(all_actions, key=_get_order)[:MAX_ACTIONS])
+        return Recommendation("", sorted(all_actions, key=_get_order)[:MAX_ACTIONS])
     if name != "percent_agreement" and is_inconclusive(selection, headline):
         caveat = _describe_too_early(headline)
         all_actions += _suggest_planning(selection, headline)
@@ -84,7 +84,7 @@ def build_verdict(
         all_actions += _suggest_discussion(selection, name, headline)
     if not all_actions and not caveat:
         all_actions.append(_suggest_labels(selection))
-    return DashboardVerdict(caveat, sorted(all_actions, key=_get_order)[:MAX_ACTIONS])
+    return Recommendation(caveat, sorted(all_actions, key=_get_order)[:MAX_ACTIONS])
 
 
 def _get_order(action: NextAction) -> int:
@@ -95,7 +95,7 @@ def _describe_doubt(source: ProjectSource, name: str, headline: Mapping[str, Any
     """Return a sentence on why no band is named, or an empty text where one can be named."""
     if name == "percent_agreement":
         return ""
-    figures = {finding["name"]: finding["figures"] for finding in source.get_findings()}
+    figures = {finding["name"]: finding["figures"] for finding in source.diagnosis.findings}
     if (values := figures.get("definitions_apart")) is not None:
         names = "fleiss_kappa", "fleiss_kappa_gwet", "krippendorff_alpha_nominal"
         by_rating, by_item, alpha = (number_formats.format_number(values[name]) for name in names)
@@ -115,7 +115,7 @@ def _describe_doubt(source: ProjectSource, name: str, headline: Mapping[str, Any
 
 
 def is_inconclusive(selection: Selection, headline: Mapping[str, Any]) -> bool:
-    """Return True if the interval is too wide, or the items too few, for a verdict."""
+    """Return True if the interval is too wide, or the items too few, to name a band."""
     scheme = selection.project.band_scheme
     low, high = headline.get("low"), headline.get("high")
     return bands.is_inconclusive(headline["n_items"], low, high, scheme)
@@ -141,7 +141,7 @@ def _describe_too_early(headline: Mapping[str, Any]) -> str:
 
 def _suggest_categories(selection: Selection, source: ProjectSource) -> list[NextAction]:
     """Return the action on the two categories that are confused most."""
-    for finding in source.get_findings():
+    for finding in source.diagnosis.findings:
         values, labels = finding["figures"], selection.scale.labels
         if finding["name"] == "confused_categories" and "differing_pairs" in values:
             a, b = labels[values["category_a"]], labels[values["category_b"]]
