@@ -21,7 +21,7 @@ from metrics.agreement.rater_quality import funnel, rating_level
 from metrics.models import CountState, Diagnosis, RaterResult
 from metrics.results.clusters import QuestionClusters
 from metrics.results.disagreement.findings import Findings, list_outlying_raters
-from metrics.results.headline.stored_weights import get_headline_weights
+from metrics.results.headline.stored_weighting import get_headline_weighting
 from metrics.results.pairs.pair_results import load_tables_among
 from metrics.results.values import build_uncounted_value
 from metrics.scale import QuestionScale, get_weighted_name
@@ -185,7 +185,7 @@ def _compute_and_store_comparison(row: StoredRaterComparison) -> None:
 
 def _build_body(question: Question, scale: QuestionScale) -> dict[str, Any]:
     """Return the stored form of the comparison."""
-    weights = get_headline_weights(question, scale)
+    weights = get_headline_weighting(question, scale)
     name = get_weighted_name("vs_peers", weights)
     kappa_path = f"coefficients__{name}"
     bias_path = "coefficients__vs_peers_bias"
