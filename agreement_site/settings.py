@@ -311,6 +311,9 @@ if OIDC_SERVER_URL and _oidc.scheme != "https" and _oidc.hostname not in ("local
 OIDC_LOGOUT_REVOKES_TOKENS = env_bool("OIDC_LOGOUT_REVOKES_TOKENS", False)
 # Days after the last sign-in until API tokens of accounts of a provider are revoked; 0: never.
 PROVIDER_TOKEN_DAYS = env_int("PROVIDER_TOKEN_DAYS", 0)
+# Hours after which a session that began at a provider ends, so that the provider is asked again;
+# 0: as other sessions.
+PROVIDER_SESSION_HOURS = env_int("PROVIDER_SESSION_HOURS", 0)
 if PROVIDER_TOKEN_DAYS < 0:
     raise ImproperlyConfigured("PROVIDER_TOKEN_DAYS: days, or 0 for never")
 # Roles by groups of the provider: (group, number of a project or None for the site, role).
@@ -481,9 +484,13 @@ for _days in (KEEP_AUDIT_LOG_DAYS, KEEP_ADDRESSES_DAYS, KEEP_TOKENS_DAYS, KEEP_I
     if _days < 0:
         raise ImproperlyConfigured("KEEP_..._DAYS: days, 0 for ever; of imports 1 or more")
 
-# Whether deleting a project, showing hidden identities, and links with names need a second person
-# (projects/services/approvals.py).
-SECOND_PERSON = env_bool("SECOND_PERSON", False)
+# Who has to approve the deletion of a project, showing hidden identities, and links with names:
+# nobody, another lead, or an administrator (projects/services/approvals.py).
+SECOND_PERSON = os.environ.get("SECOND_PERSON") or "nobody"
+if SECOND_PERSON not in ("nobody", "lead", "administrator"):
+    raise ImproperlyConfigured(
+        f"SECOND_PERSON={SECOND_PERSON!r}: one of nobody, lead, administrator"
+    )
 # Projects of which nothing is deleted, by their numbers, or "all" (projects/legal_hold.py).
 LEGAL_HOLD = env_list("LEGAL_HOLD")
 for _text in LEGAL_HOLD:
@@ -589,7 +596,7 @@ SPECTACULAR_SETTINGS = {
 
 # The queue carries only hints (docs/architecture.md): early acknowledgement, no results, short
 # timeouts for publishing.
-REDIS_URL = env_url("REDIS_URL", ("redis", "rediss", "unix"), needs_host=False)
+REDIS_URL = env_url("REDIS_URL", ("redis", "rediss", "redis+socket"), needs_host=False)
 CELERY_BROKER_URL = REDIS_URL or "memory://"
 _publish_retry_policy = {
     "max_retries": 1,
