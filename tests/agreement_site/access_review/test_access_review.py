@@ -108,7 +108,7 @@ def test_servers_that_get_data_are_listed(
         ("webhook", "", "", "b.example.org, without item content"),
         ("connection", "lead", "Reviews", "ls.example.org"),
     }
-    assert {row[0] for row in list_access(admin_client, "?kind=webhook")} == {"webhook"}
+    assert {row[0] for row in list_access(admin_client, "kind=webhook")} == {"webhook"}
     assert "a.example.org" in admin_client.get(f"{PATH}?kind=webhook").text
 
 
