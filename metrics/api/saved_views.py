@@ -146,6 +146,6 @@ def _normalize_query(project: Project, page: str, text: str) -> str:
     return services.build_query(page, parameters, question=get_question(project, key).key)
 
 
-def _serialize_view(view: SavedView) -> dict[str, Any]:
+def _serialize_view(view: SavedView) -> dict[str, object]:
     fields = {name: getattr(view, name) for name in ("id", "page", "name", "query", "created_at")}
     return fields | {"created_by": view.created_by.get_username() if view.created_by else None}
