@@ -14,7 +14,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from metrics import periods
-from metrics.agreement.comparison.independent_values import compute_difference_margin
+from metrics.agreement.comparison.before_after import compute_difference_margin
 from metrics.agreement.estimate import NORMAL_QUANTILE, Value
 from metrics.models import Attribution, PeriodUnit, Result
 from metrics.results.clusters import QuestionClusters
