@@ -19,7 +19,7 @@ from core.jobs.lease import LeaseLost, get_leased_rows
 from metrics.agreement.rater_quality import funnel, rating_level
 from metrics.models import CountState, RaterResult
 from metrics.results.clusters import QuestionClusters
-from metrics.results.headline.stored_weights import get_headline_weights
+from metrics.results.headline.headline_trend import get_headline_weights
 from metrics.results.values import build_uncounted_value
 from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question, Rater
