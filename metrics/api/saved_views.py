@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api import pagination
-from core.api.errors import BadRequest
+from core.api.errors import INVALID_FIELDS, BadRequest
 from core.api.pagination import CursorKey, paginate
 from core.api.parameters import parse_query_parameters
 from core.api.schema import (
@@ -97,7 +97,7 @@ class SavedViewListView(ApiView):
                 by=request.user,
             )
         except services.InvalidSavedView as error:
-            raise BadRequest("The request has invalid fields.", fields=error.fields) from None
+            raise BadRequest(INVALID_FIELDS, fields=error.fields) from None
         headers = build_location(request, view.pk)
         return Response(_serialize_view(view), status=201, headers=headers)
 
@@ -133,14 +133,14 @@ def _normalize_query(project: Project, page: str, text: str) -> str:
     """
     if len(text) > services.MAX_QUERY_LENGTH:
         message = f"at most {services.MAX_QUERY_LENGTH} signs"
-        raise BadRequest("The request has invalid fields.", fields={"query": message})
+        raise BadRequest(INVALID_FIELDS, fields={"query": message})
     parameters = QueryDict(text.removeprefix("?"))
     allowed = services.QUERY_PARAMETERS[page]
     has_item_filters = page == SavedView.Page.DASHBOARD
     for name in parameters:
         if name not in allowed and not (has_item_filters and name.startswith(ITEM_PREFIX)):
             message = f"unknown '{name[:64]}'; of {', '.join(allowed)}"
-            raise BadRequest("The request has invalid fields.", fields={"query": message})
+            raise BadRequest(INVALID_FIELDS, fields={"query": message})
     first_question = project.questions.order_by("position", "pk").first()
     key = parameters.get("question") or (first_question.key if first_question else None)
     return services.build_query(page, parameters, question=get_question(project, key).key)

@@ -13,7 +13,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.api.errors import BadRequest
+from core.api.errors import INVALID_PARAMETERS, BadRequest
 from core.api.pagination import PAGE_PARAMETER_NAMES, CursorKey, paginate
 from core.api.parameters import parse_query_parameters
 from core.api.schema import (
@@ -273,9 +273,7 @@ def _parse_as_of(text: str | None, project: Project) -> datetime.datetime | None
     try:
         return verdict_jobs.parse_moment(text, ZoneInfo(project.time_zone))
     except verdict_jobs.InvalidMoment as error:
-        raise BadRequest(
-            "The query has invalid parameters.", fields={"as_of": str(error)}
-        ) from None
+        raise BadRequest(INVALID_PARAMETERS, fields={"as_of": str(error)}) from None
 
 
 def _serialize_gate(gate: Gate) -> Document:
