@@ -18,6 +18,7 @@ from core.api.pagination import CursorKey, paginate
 from core.api.parameters import parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
+    DeletedOut,
     build_page_serializer,
     describe_delete,
     describe_get,
@@ -50,10 +51,6 @@ class SavedViewOut(serializers.Serializer):
     query = serializers.CharField()
     created_by = serializers.CharField(allow_null=True)
     created_at = serializers.DateTimeField()
-
-
-class SavedViewDeletedOut(serializers.Serializer):
-    deleted = serializers.BooleanField()
 
 
 class SavedViewListView(ApiView):
@@ -109,7 +106,7 @@ class SavedViewDetailView(ApiView):
         parse_query_parameters(request)
         return Response(_serialize_view(_get_view(project, view_id)))
 
-    @describe_delete("deleteSavedView", "Delete a view and end its links", SavedViewDeletedOut)
+    @describe_delete("deleteSavedView", "Delete a view and end its links", DeletedOut)
     def delete(self, request: Request, project_id: int, view_id: int) -> Response:
         project = self.get_project(request, project_id, role=LEAD)
         parse_query_parameters(request)

@@ -38,7 +38,7 @@ FORMAT = 1
 
 
 class BasisFacts(TypedDict):
-    """How many ratings of how many raters a report is based on, and their time range."""
+    """Numbers of ratings and raters that a report is based on, and their time range."""
 
     n_ratings: int
     n_items: int

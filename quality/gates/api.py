@@ -18,6 +18,7 @@ from core.api.pagination import PAGE_PARAMETER_NAMES, CursorKey, paginate
 from core.api.parameters import parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
+    DeletedOut,
     build_page_serializer,
     build_parameter,
     describe_delete,
@@ -135,10 +136,6 @@ class GateVerdictOut(serializers.Serializer):
     )
 
 
-class GateDeletedOut(serializers.Serializer):
-    deleted = serializers.BooleanField()
-
-
 class GateListView(ApiView):
     @describe_get(
         "listGates",
@@ -206,7 +203,7 @@ class GateDetailView(ApiView):
             raise BadRequest("The gate was not changed.", fields=error.fields) from None
         return Response(_serialize_gate(gate))
 
-    @describe_delete("deleteGate", "Delete a gate", GateDeletedOut)
+    @describe_delete("deleteGate", "Delete a gate", DeletedOut)
     def delete(self, request: Request, project_id: int, gate_name: str) -> Response:
         project = self.get_project(request, project_id, role=LEAD)
         parse_query_parameters(request)

@@ -72,7 +72,7 @@ def compare_weightings(
 
 @dataclass(frozen=True)
 class Coverage:
-    """How many items have 0, 1, 2, ... ratings, and how many are comparable.
+    """Numbers of items with 0, 1, 2, ... ratings, and of comparable ones.
 
     ``rows``: (ratings, items); ``more``: items with ``more_from`` ratings or more, which have no
     row; ``enough``: items with at least the project's overlap of ratings.

@@ -113,7 +113,7 @@ def _build_list_context(request: HttpRequest, selection: Selection) -> dict[str,
 
 
 @dataclass(frozen=True)
-class ItemPage:
+class ListedItems:
     """A page of the list of items.
 
     ``seen``: number of items on the pages before, None where it is unknown; ``n_listed``: number of
@@ -137,7 +137,7 @@ class ItemPage:
 
 def _get_sorted_page(
     request: HttpRequest, selection: Selection, item_filters: ItemFilters, order: str
-) -> ItemPage:
+) -> ListedItems:
     """Return a page of the items with ratings, in one of ORDERS."""
     number = get_page_number(request)
     sorted_items = sorting.get_sorted_page(
@@ -149,7 +149,7 @@ def _get_sorted_page(
         number=number,
     )
     incomplete_list = None if sorted_items.is_complete or sorted_items.pending else sorted_items
-    return ItemPage(
+    return ListedItems(
         rows=sorted_items.rows,
         pending=sorted_items.pending,
         cut=incomplete_list,
@@ -163,13 +163,13 @@ def _get_sorted_page(
 
 def _get_page_by_id(
     request: HttpRequest, selection: Selection, item_filters: ItemFilters, *, n_items: int
-) -> ItemPage:
+) -> ListedItems:
     """Return a page of the project's items by id, after the one that the URL names."""
     after = get_after_id(request.GET)
     page = item_search.find_item_page(
         selection.project, item_filters, after=after, size=item_rows.ITEMS_PER_PAGE
     )
-    return ItemPage(
+    return ListedItems(
         rows=item_rows.build_rows(
             selection.question, page.items, selection.scale, selection.weights
         ),
