@@ -190,10 +190,11 @@ def _suggest_planning(selection: Selection, headline: Value) -> list[NextAction]
 
 def _suggest_discussion(selection: Selection, name: str, headline: Value) -> list[NextAction]:
     """Return the action on the disputed items where agreement is low and nothing else is known."""
-    target, high = selection.project.target_agreement, headline.get("high")
-    is_low = name != "percent_agreement" and bands.is_low(
-        headline["value"], selection.project.band_scheme
-    )
+    target, value, high = (
+        selection.project.target_agreement, headline["value"], headline["high"],
+    )  # fmt: skip
+    has_bands = name != "percent_agreement" and value is not None
+    is_low = has_bands and bands.is_low(value, selection.project.band_scheme)
     if target is not None and high is not None and high < target:
         reason = _("agreement is below the target")
     elif is_low:
