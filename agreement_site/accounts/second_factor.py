@@ -135,9 +135,7 @@ class RemovePasskey(webauthn_views.RemoveWebAuthnView):
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
         if not get_adapter().can_delete_authenticator(self.get_object()):
-            raise PermissionDenied(
-                _("This site requires a second factor, and this is your last one.")
-            )
+            raise PermissionDenied(_("This site requires a second factor; this is your last."))
         response: HttpResponse = super().form_valid(form)
         _record_factor_removed(self.request, Authenticator.Type.WEBAUTHN)
         return response

@@ -151,13 +151,13 @@ _ANY_TEXT, _OTHERS_TEXT = gettext_noop("any"), gettext_noop("others")
 _TWO_TEXT = gettext_noop("two")
 TABLE = (
     HeadlineTableRow("two_raters", _UNORDERED, _TWO_TEXT, _ANY_TEXT,
-         gettext_noop("Cohen’s kappa, with custom weights if any are set")),
+         gettext_noop("Cohen’s kappa, with custom weights if set")),
     HeadlineTableRow("two_raters", _RANKED, _TWO_TEXT, _ANY_TEXT,
          gettext_noop("weighted kappa: declared weights, else quadratic; also unweighted")),
     HeadlineTableRow("two_raters", _NUMERIC, _TWO_TEXT, _ANY_TEXT,
          gettext_noop("weighted kappa, where weights are declared")),
     HeadlineTableRow("nominal", _UNORDERED, _OTHERS_TEXT, _ANY_TEXT,
-         gettext_noop("Fleiss' kappa; under custom weights where declared")),
+         gettext_noop("Fleiss’ kappa, with custom weights if set")),
     HeadlineTableRow("ordinal", _RANKED, _OTHERS_TEXT, _ANY_TEXT,
          gettext_noop("Fleiss' kappa: declared weights, else quadratic; also unweighted")),
     HeadlineTableRow("complete", _NUMERIC, _OTHERS_TEXT, gettext_noop("yes"),

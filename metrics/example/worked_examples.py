@@ -150,8 +150,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: two raters, five items",
         _(
-            "Two raters put five items in two categories. Cohen’s kappa is 0.615, as "
-            "published, but its interval on five items is wide."
+            "Two raters, five items, two categories. Cohen’s kappa is 0.615, as "
+            "published, but five items give a wide interval."
         ),
         _("Which category?"),
         ("1", "2"),
@@ -160,8 +160,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: weighted kappa, five items",
         _(
-            "Two raters, three grades, quadratic weights: 9/14 = 0.643. The published table "
-            "has six entries for five items and would give 0.647."
+            "Two raters, three grades, quadratic weights: 9/14 = 0.643. The published "
+            "table counts six answers for five items, which gives 0.647."
         ),
         _("Which grade?"),
         ("1", "2", "3"),
@@ -189,9 +189,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: four grades, own weights",
         _(
-            "80 cases in four grades. Kappa is 0.64 with weights that count one grade apart as "
-            "half, 0.51 without weights and 0.77 with quadratic ones: always report the "
-            "weights."
+            "80 cases in four grades. Kappa is 0.51 without weights, 0.64 if one grade "
+            "apart counts half, 0.77 with quadratic weights: always report the weights."
         ),
         _("How severe is it?"),
         GRADES,
@@ -203,9 +202,9 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: four grades, scored by gold",
         _(
-            "The same 80 cases, scored by the mean gold severity of each grade. With quadratic "
-            "weights on these scores, kappa is Lin’s concordance, 0.721, not ICC(A,1) as "
-            "published: that is 0.724."
+            "The same cases, scored by each grade’s mean gold severity. Kappa with "
+            "quadratic weights is then Lin’s concordance, 0.721; ICC(A,1), which was "
+            "published, is 0.724."
         ),
         _("How severe is it?"),
         GRADES,
@@ -227,9 +226,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: two nurses, 5 mmHg apart",
         _(
-            "One nurse always reads 5 more. They never agree exactly, yet ICC(A,1) is 0.98, "
-            "because 5 is small compared with the differences between patients. ICC(C,1) is 1. "
-            "So agreement indices need not be low here."
+            "One nurse always reads 5 more. They never agree exactly, yet ICC(A,1) is "
+            "0.98, because patients differ far more. ICC(C,1) is 1."
         ),
         _("Which blood pressure?"),
         _NURSE_LABELS,
@@ -240,8 +238,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: 200 tweets, labelled at random",
         _(
-            "Three annotators choose one of three sentiments at random. Kappa is near 0 for every "
-            "pair, and the interval of Fleiss’ kappa includes 0."
+            "Three annotators choose among three sentiments at random. Each pair’s "
+            "kappa is near 0, and the interval of Fleiss’ kappa includes 0."
         ),
         _("Which sentiment?"),
         ("negative", "neutral", "positive"),
@@ -250,8 +248,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: 100 X-rays, mostly normal",
         _(
-            "Two radiologists agree on 85 of 100 X-rays, yet kappa is 0.32: nearly all are normal, "
-            "so 78% of agreement is expected by chance. AC1 is 0.81. Read both."
+            "Two radiologists agree on 85 of 100 X-rays, yet kappa is 0.32: nearly all "
+            "are normal, so chance alone gives 78%. AC1 is 0.81. Read both."
         ),
         _("What does the X-ray show?"),
         ("normal", "pneumonia"),
@@ -260,8 +258,9 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: strict and lenient examiners",
         _(
-            "Three examiners accept 75, 50 and 25 of 100 essays, always the best ones. The mean of "
-            "the pairwise kappas is 0.40 and Fleiss’ kappa 0.33: it takes one chance for all three."
+            "Three examiners accept 75, 50 and 25 of 100 essays, always the best ones. "
+            "The mean of the pairwise kappas is 0.40 and Fleiss’ kappa, with one "
+            "chance for all three, 0.33."
         ),
         _("Accept the essay?"),
         ("reject", "accept"),
@@ -270,8 +269,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: 3 of 10 ratings missing",
         _(
-            "Seven of ten critics see each painting. Each painting counts by its own pairs of "
-            "ratings, so Fleiss’ kappa is 0.76 without filling in anything."
+            "Seven of ten critics see each painting. Each counts by its own pairs of "
+            "ratings: Fleiss’ kappa is 0.76 without filling in anything."
         ),
         _("Which style?"),
         ("Baroque", "Modern"),
@@ -280,8 +279,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: shares of 40, 35 and 25%",
         _(
-            "Five critics give 100 answers. With these shares, two answers are the same by chance "
-            "with 0.40² + 0.35² + 0.25² = 0.345; 76% of pairs agree, so Fleiss’ kappa is 0.63."
+            "Five critics give 100 answers. Two are the same by chance with 0.40² + "
+            "0.35² + 0.25² = 0.345; 76% of pairs agree, so Fleiss’ kappa is 0.63."
         ),
         _("Which style?"),
         ("Impressionist", "Modern", "Baroque"),

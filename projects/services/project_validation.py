@@ -96,7 +96,7 @@ def find_project_problems(
         problems["target_agreement"] = _("The target must be above 0 and at most 1.")
     if time_zone not in list_time_zones():
         problems["time_zone"] = _(
-            "“%(zone)s” isn't a time zone. Use a name such as Europe/Berlin, Asia/Shanghai or UTC."
+            "“%(zone)s” isn't a time zone. Use one such as Europe/Berlin, Asia/Shanghai or UTC."
         ) % {"zone": str(time_zone)[:64]}
     return problems | _find_quality_check_problems(queue_order, numbers)
 

@@ -139,11 +139,7 @@ def _lock_question(
     question = Question.objects.select_for_update().get(pk=question.pk)
     if seen_version not in (None, question.scale_version):
         raise InvalidProjectChange(
-            {
-                "__all__": _(
-                    "Someone else changed this scale. Reload it, then make your change again."
-                )
-            }
+            {"__all__": _("Someone else changed this scale. Reload and try again.")}
         )
     ScaleVersion.objects.create(
         question=question,
@@ -204,10 +200,10 @@ def _reject_used_categories(question: Question, removed: Sequence[Category]) -> 
     uses = hooks.count_category_uses(question.pk, [category.code for category in removed])
     messages = [
         ngettext(
-            "“%(label)s” can't be removed: %(count)s rating or gold answer uses it. Change "
-            "that first, or rename the category.",
-            "“%(label)s” can't be removed: %(count)s ratings or gold answers use it. Change "
-            "those first, or rename the category.",
+            "“%(label)s” is used by %(count)s rating or gold answer. Change that "
+            "first, or rename the category.",
+            "“%(label)s” is used by %(count)s ratings or gold answers. Change those "
+            "first, or rename the category.",
             uses[category.code],
         )
         % {"label": category.label, "count": uses[category.code]}

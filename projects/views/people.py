@@ -139,7 +139,7 @@ def _change_members(
         undo = bulk_actions.remove_members(
             project=project, members=selected_members, by=request.user
         )
-        message = _("Removed from this project: %(names)s. Their ratings are kept.")
+        message = _("Removed: %(names)s. Their ratings are kept.")
     else:
         role = request.POST.get("role", "")
         undo = bulk_actions.set_role(

@@ -64,8 +64,8 @@ def set_exam_rules(
         label, n, n_items = answer
         if n == n_items:
             errors["required"] = _(
-                "“%(label)s” is right on all %(n)s gold items, so a rater who always gives this "
-                "answer passes. Add gold answers of other categories first."
+                "“%(label)s” is right on all %(n)s gold items, so always giving it passes. "
+                "Add gold answers of other categories first."
             ) % {"n": n, "label": label}
     if errors:
         raise InvalidSettings(errors)

@@ -41,21 +41,18 @@ ERROR_RESPONSES = {
     permissions.ItemNotAssigned: (404, _lazy("This item wasn't assigned to you.")),
     submission.NoSlotLeft: (
         409,
-        _lazy(
-            "Your time ran out and others rated this item, so your answer wasn't saved. "
-            "Continue with the next item."
-        ),
+        _lazy("Your time ran out and others rated this item. Continue with the next one."),
     ),
     permissions.ExamRequired: (403, _lazy("Pass the exam before you rate here.")),
     permissions.ExamAnswersFinal: (403, _lazy("Exam answers can't be changed.")),
     submission.ExamItemNotSkippable: (409, _lazy("You can't skip items in an exam.")),
     permissions.CorrectionsClosed: (
         403,
-        _lazy("Ratings in this project can't be changed any more. Your earlier answer is kept."),
+        _lazy("Ratings here can't be changed any more. Your earlier answer is kept."),
     ),
     permissions.ProjectArchived: (
         403,
-        _lazy("This project is archived and no longer accepts ratings."),
+        _lazy("This project is archived and accepts no ratings."),
     ),
     submission.AlreadyRated: (
         409,

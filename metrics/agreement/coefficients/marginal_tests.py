@@ -151,8 +151,8 @@ MCNEMAR = Coefficient(
     name="mcnemar.chi2",
     label=_("McNemar, corrected for continuity"),
     description=_(
-        "Tests whether two raters choose the first of two categories equally often. A small p "
-        "means that they do not."
+        "Tests whether two raters choose the first of two categories equally "
+        "often. A small p: they do not."
     ),
     formula="(b - c)^2 / (b + c), df 1; corrected for continuity: chi2_cc, p_cc; exact: p_exact",
     low=0,
@@ -175,8 +175,8 @@ BOWKER = Coefficient(
     name="bowker.chi2",
     label=_("Bowker: disagreements go both ways equally often"),
     description=_(
-        "Tests whether disagreements between any two categories go both ways equally often. A "
-        "small p means that one direction prevails."
+        "Tests whether disagreements between two categories go both ways equally "
+        "often. A small p: one direction prevails."
     ),
     formula=(
         "sum of (n_jl - n_lj)^2 / (n_jl + n_lj) over pairs with n_jl + n_lj > 0, "
@@ -202,8 +202,7 @@ STUART_MAXWELL = Coefficient(
     name="stuart_maxwell.chi2",
     label=_("Stuart-Maxwell: both use the categories equally often"),
     description=_(
-        "Tests whether two raters use all categories equally often. A small p means that they "
-        "do not."
+        "Tests whether two raters use all categories equally often. A small p: they do not."
     ),
     formula="d'V^-1 d, df = rank of V",
     low=0,

@@ -21,9 +21,7 @@ PERIOD_NAMES: dict[str, Promise] = {"day": _("day"), "week": _("week"), "month":
 
 UNDEFINED_REASONS: dict[str, Promise] = {
     "not_counted": _("no ratings counted yet"),
-    "single_category": _(
-        "all ratings are in one category, so there is no agreement beyond chance to measure"
-    ),
+    "single_category": _("all ratings are in one category"),
     "no_pairable_items": _("no item has two comparable ratings"),
     "too_few_items": _("too few items"),
     "needs_two_raters": _("two raters are needed"),
@@ -31,19 +29,19 @@ UNDEFINED_REASONS: dict[str, Promise] = {
     "zero_variance": _("the ratings do not vary"),
     "zero_error_variance": _("the ratings do not vary within items"),
     "below_range": _("below the range of this statistic"),
-    "needs_complete_items": _("needs items that every rater has rated"),
+    "needs_complete_items": _("needs items that all raters rated"),
     "no_discordant_pairs": _("the two never differ"),
     "needs_bootstrap": _("no interval by formula"),
     "too_many_items": _("too many items to be computed"),
     "no_gold_ratings": _("no answer on a gold item"),
     "no_repeats": _("nothing was rated twice"),
-    "too_short": _("too few compared items before any onset"),
+    "too_short": _("too few compared items"),
     "no_peers": _("nobody else rated the same items"),
-    "cannot_tell_who": _("only two raters: the data cannot show which one changed"),
+    "cannot_tell_who": _("two raters: the data don't show which one changed"),
     "tied": _("tied"),
     "no_scores": _("no item or category has such a number"),
     "equal_scores": _("all categories have the same score"),
-    "unscored_category": _("a category is used by no item with a score"),
+    "unscored_category": _("a category has no item with a score"),
 }
 NOT_COUNTED_TEXT = _("not counted yet")
 

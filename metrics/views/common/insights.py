@@ -94,15 +94,15 @@ def build_outlier_sentences(keys: list[str], project: int, query: str) -> list[S
     )
     if len(keys) > 3:
         template = _(
-            "{n} raters agree less with the others than the others do with each other on the "
-            "same items, among them {names}."
+            "{n} raters agree less with the others than those do with each other, "
+            "among them {names}."
         )
         page, question = reverse("raters", args=[project]), query.partition("&")[0]
         count_link = render_link(page, format_count(len(keys)), query=question)
         return [format_html(template, n=count_link, names=names)]
     template_few = ngettext(
-        "{names} agrees less with the others than the others do with each other on the same items.",
-        "{names} agree less with the others than the others do with each other on the same items.",
+        "{names} agrees less with the others than those do with each other.",
+        "{names} agree less with the others than those do with each other.",
         len(keys),
     )
     return [format_html(template_few, names=names)] if keys else []
@@ -120,8 +120,8 @@ def _describe_prevalence_paradox(
     values: dict[str, Any], labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "Raters agree in %(observed)s of %(n)s comparisons, but %(share)s of the ratings are "
-        "“%(label)s”, so much of this is expected by chance: kappa is %(kappa)s, AC1 is "
+        "%(observed)s of %(n)s comparisons agree, but %(share)s of the ratings are "
+        "“%(label)s”, so chance explains much of it: kappa is %(kappa)s, AC1 "
         "%(ac1)s. Consider both."
     ) % {
         "n": format_count(values["comparisons"]),
@@ -137,9 +137,9 @@ def _describe_unequal_numbers(
     values: dict[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "Items have %(fewest)s to %(most)s ratings, so the definition of chance matters: Fleiss’ "
-        "kappa is %(pooled)s if all ratings count equally and %(by_item)s if all items do. Harder "
-        "items may have more ratings."
+        "Items have %(fewest)s to %(most)s ratings, so chance has two values: "
+        "Fleiss’ kappa is %(pooled)s if all ratings count equally and %(by_item)s "
+        "if all items do. Harder items may have more ratings."
     ) % {
         "fewest": format_count(values["fewest_ratings"]),
         "most": format_count(values["most_ratings"]),
@@ -153,9 +153,9 @@ def _describe_single_ratings(
 ) -> str:
     n = values["single_items"]
     return ngettext(
-        "%(n)s item has a single rating, which counts for chance but not for agreement: Fleiss’ "
+        "%(n)s item has a single rating, which counts for chance only: Fleiss’ "
         "kappa is %(pooled)s with it and %(paired)s without. Alpha ignores it.",
-        "%(n)s items have a single rating, which counts for chance but not for agreement: Fleiss’ "
+        "%(n)s items have a single rating, which counts for chance only: Fleiss’ "
         "kappa is %(pooled)s with them and %(paired)s without. Alpha ignores them.",
         n,
     ) % {
@@ -169,8 +169,7 @@ def _describe_little_overlap(
     values: dict[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "Only %(shared)s of %(rated)s rated items have two or more ratings. Agreement is based "
-        "on these."
+        "Agreement is based on the %(shared)s of %(rated)s rated items with two or more ratings."
     ) % {
         "shared": format_count(values["shared_items"]),
         "rated": format_count(values["rated_items"]),
@@ -181,9 +180,9 @@ def _describe_confused_categories(
     values: dict[str, Any], labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "%(share)s of all disagreement (%(n)s comparisons) is between “%(one)s” and "
-        "“%(other)s”; their frequencies alone would give %(expected)s. Clarify the difference "
-        "in the guidelines."
+        "%(share)s of all disagreement (%(n)s comparisons) is between “%(one)s” "
+        "and “%(other)s”; their frequencies alone give %(expected)s. Clarify the "
+        "difference in the guidelines."
     ) % {
         "share": format_percent(values["share"]),
         "expected": format_percent(values["expected_share"]),
@@ -197,9 +196,9 @@ def _describe_rater_bias(values: dict[str, Any], labels: list[str], names: dict[
     a, b = names.get(values["rater_a"], "?"), names.get(values["rater_b"], "?")
     more, less = (a, b) if values["difference"] > 0 else (b, a)
     return _(
-        "%(differing)s of %(tested)s rater pairs use the categories differently often. "
-        "Clearest: %(more)s chooses “%(label)s” more often than %(less)s, by %(difference)s of "
-        "their %(n)s shared items."
+        "%(differing)s of %(tested)s rater pairs use the categories differently "
+        "often. Clearest: %(more)s chooses “%(label)s” for %(difference)s more of "
+        "their %(n)s shared items than %(less)s."
     ) % {
         "n": format_count(values["shared_items"]),
         "differing": format_count(values["differing_pairs"]),
@@ -215,8 +214,8 @@ def _describe_consistency_only(
     values: dict[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "Raters order items nearly alike (mean correlation %(r)s) but differ in level or "
-        "spread (mean quadratic kappa %(kappa)s): consistent, but not in agreement."
+        "Raters order items nearly alike (mean correlation %(r)s) but differ in "
+        "level or spread (mean quadratic kappa %(kappa)s)."
     ) % {
         "r": format_number(values["mean_pearson"]),
         "kappa": format_number(values["mean_quadratic_kappa"]),
@@ -226,8 +225,8 @@ def _describe_consistency_only(
 def _describe_few_items(values: dict[str, Any], _labels: list[str], _names: dict[int, str]) -> str:
     shared = values["shared_items"]
     return ngettext(
-        "Uncertain: only %(n)s item with two or more ratings, fewer than 30.",
-        "Uncertain: only %(n)s items with two or more ratings, fewer than 30.",
+        "Uncertain: only %(n)s item with two or more ratings.",
+        "Uncertain: only %(n)s items with two or more ratings.",
         shared,
     ) % {"n": format_count(shared)}
 
@@ -245,8 +244,7 @@ def _describe_weightings(values: dict[str, Any], _labels: list[str], _names: dic
     }
     if low is high:
         template = _(
-            "Weights hardly matter: %(name)s is %(low)s to %(high)s with any of them, always "
-            "“%(low_word)s”."
+            "Weights hardly matter: %(name)s is %(low)s to %(high)s, always “%(low_word)s”."
         )
     else:
         template = _(
@@ -260,9 +258,8 @@ def _describe_fleiss_and_pairs(
     values: dict[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "Fleiss’ kappa is %(fleiss)s, the mean over pairs %(pairs)s. Fleiss’ kappa weights "
-        "items equally and bases chance on all ratings; the mean weights pairs by shared items "
-        "and bases chance on the two raters."
+        "Fleiss’ kappa is %(fleiss)s, the mean over pairs %(pairs)s: it weights "
+        "pairs by shared items and bases chance on the two raters."
     ) % {"fleiss": format_number(values["fleiss"]), "pairs": format_number(values["pairs"])}
 
 
@@ -270,9 +267,9 @@ def _describe_consistency_without_agreement(
     values: dict[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "Raters are consistent but on different levels: ICC(C,1) is %(consistency)s, ICC(A,1) "
-        "%(agreement)s, and their means differ by up to %(apart)s. If levels don't matter, use "
-        "ICC(C,1)."
+        "Raters are consistent but on different levels: ICC(C,1) is "
+        "%(consistency)s, ICC(A,1) %(agreement)s, and their means differ by up to "
+        "%(apart)s."
     ) % {
         "consistency": format_number(values["consistency"]),
         "agreement": format_number(values["agreement"]),
@@ -284,9 +281,9 @@ def _describe_definitions_apart(
     values: Mapping[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "The value depends on the definition: Fleiss’ kappa is %(by_rating)s if chance counts all "
-        "ratings equally and %(by_item)s if it counts all items equally; Krippendorff’s alpha is "
-        "%(alpha)s. No label fits all of them."
+        "The value depends on the definition: Fleiss’ kappa is %(by_rating)s if "
+        "chance counts all ratings equally and %(by_item)s if all items; "
+        "Krippendorff’s alpha is %(alpha)s. No label fits all."
     ) % {
         "by_rating": format_number(values["fleiss_kappa"]),
         "by_item": format_number(values["fleiss_kappa_gwet"]),

@@ -184,8 +184,8 @@ def get_trend_note(selection: Selection, result: Result | None) -> str:
     if trend_name == name:
         return ""
     return _(
-        "%(headline)s can't be computed per period. Shown: %(shown)s, which is lower if raters "
-        "differ in level."
+        "%(headline)s can't be computed per period. Shown: %(shown)s, lower if "
+        "raters differ in level."
     ) % {
         "headline": display_names.get_coefficient_name(name),
         "shown": display_names.get_coefficient_name(trend_name),

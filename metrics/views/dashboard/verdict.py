@@ -93,8 +93,8 @@ def _describe_doubt(source: ProjectSource, name: str, headline: Mapping[str, Any
         names = "fleiss_kappa", "fleiss_kappa_gwet", "krippendorff_alpha_nominal"
         by_rating, by_item, alpha = (number_formats.format_number(values[name]) for name in names)
         return _(
-            "The value depends on the definition of chance: Fleiss’ kappa is %(by_rating)s with "
-            "chance by rating and %(by_item)s with chance by item; alpha is %(alpha)s."
+            "The value depends on chance: Fleiss’ kappa is %(by_rating)s if it is by "
+            "rating and %(by_item)s by item; alpha is %(alpha)s."
         ) % {"by_rating": by_rating, "by_item": by_item, "alpha": alpha}
     if (values := figures.get("rare_category")) is not None:
         n_items = values["rare_items"]

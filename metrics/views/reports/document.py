@@ -236,8 +236,8 @@ def _build_groups(facts: Facts) -> ReportSection:
 
 def _build_hash(facts: Facts) -> ReportSection:
     explanation = _(
-        "SHA-256 of the ratings at that time: one JSON list of item, rater and category code "
-        "per line, in byte order of item and rater. The same moment gives the same hash."
+        "SHA-256 of the ratings at that time: lines of JSON lists of item, rater "
+        "and category code, in byte order."
     )
     return ReportSection(
         _("Hash of the ratings"), paragraphs=_build_paragraphs(facts["hash"], explanation)

@@ -117,9 +117,7 @@ def change_rater(
         )
     if user_id is not None:
         if not Member.objects.filter(project=rater.project_id, user=user_id).exists():
-            raise InvalidProjectChange(
-                {"user": _("A rater can only be linked to a member of this project.")}
-            )
+            raise InvalidProjectChange({"user": _("Link the rater to a member of this project.")})
         _reject_linked_user(rater, user_id)
     if rater.kind != kind:
         kind_history.record_previous_kinds({rater.pk: rater.kind})

@@ -62,8 +62,8 @@ def list_timing_sentences(alert: Alert) -> list[str]:
     """Return sentences on the interval of the change and on when it began."""
     sentences = [
         _(
-            "Average change until then: %(low)s to %(high)s (95%% interval). It is larger now "
-            "if still growing."
+            "Average change until then: %(low)s to %(high)s (95%% interval). It may "
+            "have grown since."
         )
     ]
     if alert.since_earliest != alert.since_latest:
@@ -84,4 +84,4 @@ def list_guideline_changes(alert: Alert) -> list[str]:
         if alert.since_earliest <= changed_on <= alert.detected_on:
             params = {"number": version.number, "day": format_day(changed_on)}
             sentences.append(_("The guidelines changed to version %(number)s on %(day)s.") % params)
-    return sentences or [_("The guidelines did not change at that time.")]
+    return sentences or [_("The guidelines did not change then.")]

@@ -29,26 +29,20 @@ def describe_rater_error_rate(alert: Alert) -> str:
 
 def describe_lifetime_error_rate(alert: Alert) -> str:
     """Return the share of unaffected raters for whom such an alert is ever raised."""
-    text = _(
-        "At most one in %(level)s raters without this problem is ever flagged by sampling noise."
-    )
+    text = _("Sampling noise ever flags at most one in %(level)s raters without this problem.")
     return text % build_text_params(alert)
 
 
 def describe_newcomer_error_rate(alert: Alert) -> str:
     """Return the share of newcomers at the bound who are ever named."""
-    text = _(
-        "At most one in %(chance)s newcomers at or above the bound is ever flagged by "
-        "sampling noise."
-    )
+    text = _("Sampling noise ever flags at most one in %(chance)s newcomers at or above the bound.")
     return text % _build_chance_params(alert)
 
 
 def describe_copies_error_rate(alert: Alert) -> str:
     """Return the share of questions without copies in which such an alert is ever raised."""
     text = _(
-        "At most one in %(chance)s questions with independent raters ever gets such an alert "
-        "by sampling noise."
+        "Sampling noise ever flags at most one in %(chance)s questions with independent raters."
     )
     return text % _build_chance_params(alert)
 
@@ -76,10 +70,10 @@ def _format_rate_in_years(alert: Alert, *, once_a_year: str, once_in_years: str)
 
 def describe_gold_error_rate(alert: Alert) -> str:
     return _(
-        "Each is wrong with a probability of at least one half, judging by raters who are"
-        " right on other gold answers. At least three raters answered it."
+        "Each is more likely wrong than right, judging by at least three raters "
+        "who are right on other gold answers."
     )
 
 
 def describe_false_alerts_of_counts(alert: Alert) -> str:
-    return _("This is a count, so chance plays no part.")
+    return _("A count: chance plays no part.")

@@ -117,7 +117,7 @@ def test_mails_are_in_the_words_of_this_site(
     assert "Concord account lead. To choose one, open this link:" in link.body
     assert "expires in three days" in link.body
     assert change.subject == "[Concord] Your account was changed"
-    assert change.body.startswith("The password of your Concord account was reset by email.")
+    assert change.body.startswith("Your password was reset by email.")
     assert "IP address: 127.0.0.1" in change.body
     assert confirmation.subject == "[Concord] Confirm your email address"
     assert confirmation.to == ["ada@example.org"]

@@ -265,9 +265,7 @@ def test_undo_restores_removed_members_unchanged(post_people, project, client_fo
     response = post_people(
         "action/", {"do": "remove", "person": selection, "passed": "q=n&page=1&x=2"}, follow=True
     )
-    assert "Removed from this project: annotator, viewer. Their ratings are kept." in get_text(
-        response
-    )
+    assert "Removed: annotator, viewer. Their ratings are kept." in get_text(response)
     assert response.redirect_chain[-1][0].startswith(
         f"/projects/{project.pk}/people/?q=n&page=1&undo="
     )

@@ -283,14 +283,14 @@ def test_fall_of_the_question_and_of_a_rater_mention_each_other(
 ) -> None:
     fall = make_alert_of_kind(AlertKind.QUESTION_FELL)
     basis = KINDS[fall.kind].basis
-    assert "No alert about a single rater at that time." in basis(fall)
+    assert "No alert about a single rater then." in basis(fall)
     alert = make_alert_of_kind(AlertKind.RATER_DRIFT, measure="agreement", size=-0.3)
-    sentence = f"Agreement fell further for these raters: {alert.rater}."
+    sentence = f"It fell further for these raters: {alert.rater}."
     assert sentence in basis(fall)
     sentence = "All others’ agreement fell at that time too"
     assert any(text.startswith(sentence) for text in KINDS[alert.kind].basis(alert))
     fall.delete()
-    sentence = "Not explained by the others’ agreement on the same days and items."
+    sentence = "Not explained by the others on the same days and items."
     assert sentence in KINDS[alert.kind].basis(alert)
 
 

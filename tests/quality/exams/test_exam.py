@@ -105,7 +105,7 @@ def test_eleven_right_answers_pass_and_are_no_ratings(
     review = annotator_client.get(last["Location"]).text
     verdict = (
         "Passed: 11 of 11 answers were right."
-        " Someone right only 6 times in 10 would pass at most 1 in 20 such exams."
+        " At most 1 in 20 such exams passes someone right only 6 times in 10."
     )
     assert verdict in " ".join(review.split())
     assert review.count("You answered <strong>minor</strong>") == 11
@@ -193,7 +193,7 @@ def test_exam_answers_are_listed_separately_and_read_only(
     assert len(page.context["rows"]) == 11 and "Change</a>" not in page.text
     item = page.context["rows"][0]["item"]
     item_page = annotator_client.get(get_rate_url(project, item)).text
-    assert "This is an exam answer, so it can't be changed." in item_page
+    assert "Exam answers can't be changed." in item_page
     assert '<p class="said__answer">minor</p>' in item_page
     assert 'type="radio"' not in item_page and "Store the change" not in item_page
 

@@ -53,7 +53,7 @@ def test_page_waits_and_then_explains_the_change(address: str, lead: Any, client
         "the week of 2026-05-11.",
         text,
     )
-    assert "Without c, agreement would have gone from 1.00 to 1.00." in text
+    assert "Without c, it would have gone from 1.00 to 1.00." in text
     assert "By language of the item" in text
     assert Attribution.objects.count() == 1
 
@@ -296,7 +296,7 @@ def test_page_without_clear_change_compares_last_two_periods(
     address: str, lead: Any, client_for: Any, monkeypatch: Any
 ) -> None:
     client = client_for(lead)
-    hint = "Shown: the latest change between adjacent periods that is beyond chance."
+    hint = "Shown: the latest change beyond chance."
     assert hint in get_text(client.get(address))
     assert hint not in get_text(client.get(f"{address}?{WEEKS}"))
     tasks.sweep_all()

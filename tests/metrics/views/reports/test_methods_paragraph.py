@@ -86,7 +86,7 @@ def test_cautions_are_those_of_the_ratings(make_project: Any, rate: Any) -> None
     claims = {name: " ".join(list_claims(each)) for name, each in (("few", few), ("many", many))}
     for text, is_of_many in (
         ("That the interval is exact: it is based on 20 items", False),
-        ("Anything about other raters: it compares these two.", False),
+        ("Anything about raters other than these two.", False),
         ("Anything about the 5 items with fewer than two ratings", False),
         ("That it is in one band: the interval reaches from", None),
         ("That these raters are better or worse than those of a study", True),
@@ -131,7 +131,7 @@ CAUTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "That the interval is exact: it is based on 29 items": (
         {"value": {"n_items": 29}}, {"value": {"n_items": 30}},
     ),
-    "That the interval is exact: the items are in only 4 clusters.": (
+    "That the interval is exact: there are only 4 clusters.": (
         {"cluster": CLUSTER}, {"cluster": CLUSTER | {"reliable": True}},
     ),
     "percent agreement includes agreement by chance": (
@@ -154,7 +154,7 @@ CAUTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"headline": {"population": "all", "n_models": 1}},
         {"headline": {"population": "all", "n_models": 0}},
     ),
-    "Anything about other raters: it compares these two.": (
+    "Anything about raters other than these two.": (
         {"headline": {"name": "cohen_kappa"}}, {"headline": {"name": "fleiss_kappa"}},
     ),
     "Anything about the 7 items with fewer than two ratings": (

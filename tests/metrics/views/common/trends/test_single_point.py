@@ -51,7 +51,7 @@ def test_single_point_shows_its_period(
 
 
 def test_file_without_times_is_shown_as_reason(get_page_text: Any, project: Any) -> None:
-    message = "A file had no times, so its ratings count from the import."
+    message = "Ratings without a time count from their import."
     run = ImportRun.objects.create(
         project=project,
         file_name="x.csv",
