@@ -32,7 +32,7 @@ class WebhookForm(forms.Form):
         required=False,
         max_length=MAX_ROBOT_SECRET_LENGTH,
         widget=forms.TextInput({"autocomplete": "off", "class": "mono"}),
-        help_text=_("Only for DingTalk and Feishu robots that verify signatures."),
+        help_text=_("Only for DingTalk and Feishu robots that sign."),
     )
     kinds = forms.MultipleChoiceField(
         label=_("Only these events"),

@@ -108,10 +108,10 @@ def apply_webhook_action(
             return _render_webhook(request, webhook, form, secret=secret)
         if action == "test":
             services.send_test(webhook=webhook, by=by)
-            messages.success(request, _("Test sent. The response will appear in the log."))
+            messages.success(request, _("Test sent. See the log."))
         elif action == "again":
             services.resend_delivery(delivery=_get_delivery(request, webhook), by=by)
-            messages.success(request, _("Sent again. The response will appear in the log."))
+            messages.success(request, _("Sent again. See the log."))
         elif action in ("pause", "resume"):
             services.change_webhook(webhook=webhook, by=by, paused=action == "pause")
         elif action == "delete":

@@ -142,7 +142,7 @@ class ChangePassword(InvalidFormStatusMixin, SuccessMessageMixin, views.Password
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         user: Any = request.user
         if user.is_authenticated and not user.has_usable_password():
-            messages.info(request, _("You sign in with a provider, so you have no password here."))
+            messages.info(request, _("You sign in with a provider: no password here."))
             return redirect("tokens")
         return super().dispatch(request, *args, **kwargs)
 

@@ -95,7 +95,7 @@ def create_saved_view(*, project: Project, page: str, name: str, query: str, by:
     Project.objects.select_for_update().get(pk=project.pk)
     if SavedView.objects.filter(project=project).count() >= MAX_VIEWS:
         raise InvalidSavedView(
-            name=_("A project can have at most %(n)s views. Delete one first.") % {"n": MAX_VIEWS}
+            name=_("At most %(n)s of these are allowed. Delete one first.") % {"n": MAX_VIEWS}
         )
     name = _validate_name(project, name)
     view = SavedView.objects.create(
@@ -157,13 +157,11 @@ def create_share_link(
         raise InvalidSavedView(until=_("Links to views are turned off on this site (SHARE_LINKS)."))
     if view.page not in SHAREABLE_PAGES:
         raise InvalidSavedView(
-            until=_("Item lists can't be shared because they show the answers of others.")
+            until=_("Item lists show the answers of others, so they can't be shared.")
         )
     if not shows_names and QueryDict(view.query).get("search"):
         raise InvalidSavedView(
-            until=_(
-                "This view searches rater names. Save it without the search, or show the names."
-            )
+            until=_("This view searches rater names. Remove the search or show the names.")
         )
     zone = ZoneInfo(view.project.time_zone)
     today = timezone.localdate(timezone=zone)

@@ -72,7 +72,7 @@ class TokenForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         user: Any = self.request.user
         if not user.has_usable_password() and not _has_recent_login(self.request):
-            raise forms.ValidationError(_("Sign in again and retry: your sign-in is too old."))
+            raise forms.ValidationError(_("Your sign-in is too old: sign in again."))
         unrevoked = ApiToken.objects.filter(user=user.pk, revoked_at=None)
         if unrevoked.exclude(expires_at__lte=timezone.now()).count() >= MAX_TOKENS:
             message = _("You have %(most)s tokens, the maximum. Revoke one first.")

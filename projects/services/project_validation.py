@@ -24,7 +24,7 @@ BOUNDS = {
 }
 
 
-_NEEDS_RANDOM = _lazy("A fixed order reveals test items. Choose random order or enter 0.")
+_NEEDS_RANDOM = _lazy("A fixed order reveals test items: choose random order, or 0.")
 
 
 class InvalidProjectChange(ValueError):
@@ -84,7 +84,7 @@ def find_project_problems(
                 "most": MAX_TEXT_LENGTH
             }
     if not 1 <= overlap <= MAX_OVERLAP:
-        problems["overlap"] = _("Ratings per item must be a whole number from 1 to %(most)s.") % {
+        problems["overlap"] = _("Ratings per item: a whole number from 1 to %(most)s.") % {
             "most": MAX_OVERLAP
         }
     if band_scheme not in BandScheme.values:

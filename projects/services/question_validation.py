@@ -68,7 +68,7 @@ def find_question_problems(question: NewQuestion) -> dict[str, Any]:
     problems: dict[str, Any] = {}
     if not KEY_PATTERN.fullmatch(question.key):
         problems["key"] = _(
-            "Use at most 64 letters, digits, “_”, “.” or “-”, starting with a letter or digit."
+            "Use at most 64 letters, digits, “_”, “.” or “-”; start with a letter or digit."
         )
     for name, choices in (("scale", Scale), ("weights", Weights)):
         value = getattr(question, name)

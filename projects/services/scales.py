@@ -48,7 +48,7 @@ def change_categories(
     codes = [code for code, _category in categories if code is not None]
     if len(set(codes)) != len(codes) or not set(codes) <= set(existing):
         raise InvalidProjectChange(
-            {"categories": _("A category in this list no longer exists. Reload the page.")}
+            {"categories": _("A category no longer exists. Reload the page.")}
         )
     removed = [category for code, category in existing.items() if code not in codes]
     _reject_used_categories(question, removed)
@@ -90,7 +90,7 @@ def change_weights(
         raise InvalidProjectChange({"weights": _describe_invalid_choice(weights, Weights.values)})
     if matrix is None and weights == Weights.CUSTOM:
         raise InvalidProjectChange(
-            {"weight_matrix": _("Custom weights need a row and a column for each category.")}
+            {"weight_matrix": _("Custom weights need one row and column per category.")}
         )
     if matrix is not None and (
         matrix_problem := weight_matrix.find_matrix_problem(matrix, len(labels), labels)

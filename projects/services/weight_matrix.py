@@ -49,13 +49,11 @@ def _find_cell_problem(matrix: Any, i: int, j: int, labels: Sequence[str]) -> st
     cell, mirror = matrix[i][j], matrix[j][i]
     values = {"place": _describe_cell(i, j, labels), "found": _format_cell(cell)}
     if not _is_weight(cell):
-        return _("The weight in %(place)s is %(found)s. Enter a number from 0 to 1.") % values
+        return _("The weight in %(place)s is %(found)s, not a number from 0 to 1.") % values
     if i == j and cell != 1:
-        return _("The weight in %(place)s is %(found)s. The diagonal must be 1.") % values
+        return _("The weight in %(place)s is %(found)s, but the diagonal must be 1.") % values
     if j < i and cell != mirror:
-        return _(
-            "The matrix isn't symmetric: %(place)s is %(found)s, but %(mirror)s is %(other)s."
-        ) % {
+        return _("Not symmetric: %(place)s is %(found)s, but %(mirror)s is %(other)s.") % {
             **values,
             "mirror": _describe_cell(j, i, labels),
             "other": _format_cell(mirror),

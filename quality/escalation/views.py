@@ -36,7 +36,7 @@ class LabelRulesForm(forms.Form):
     )
     budget = forms.IntegerField(
         label=_lazy("Maximum extra ratings in total"),
-        help_text=_lazy("Including planned ones. Then the item goes to review."),
+        help_text=_lazy("With planned ones. Then the item goes to review."),
     )
     second_opinion_share = forms.FloatField(
         label=_lazy("Share of decisions for a second adjudicator"),

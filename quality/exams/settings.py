@@ -65,7 +65,7 @@ def set_exam_rules(
         if n == n_items:
             errors["required"] = _(
                 "“%(label)s” is right on all %(n)s gold items, so always giving it passes. "
-                "Add gold answers of other categories first."
+                "Add other gold answers first."
             ) % {"n": n, "label": label}
     if errors:
         raise InvalidSettings(errors)

@@ -92,7 +92,7 @@ class ExamRulesForm(forms.Form):
             return cleaned
         typed = set(numbers) & set(self.changed_data)
         if any(cleaned.get(name) != numbers[name] for name in typed):
-            self.add_error("preset", _("Choose a difficulty or enter advanced numbers, not both."))
+            self.add_error("preset", _("Choose a difficulty or advanced numbers, not both."))
         return cleaned | numbers
 
 

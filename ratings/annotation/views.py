@@ -41,14 +41,14 @@ ERROR_RESPONSES = {
     permissions.ItemNotAssigned: (404, _lazy("This item wasn't assigned to you.")),
     submission.NoSlotLeft: (
         409,
-        _lazy("Your time ran out and others rated this item. Continue with the next one."),
+        _lazy("Your time ran out and others rated this item. Continue with the next."),
     ),
     permissions.ExamRequired: (403, _lazy("Pass the exam before you rate here.")),
     permissions.ExamAnswersFinal: (403, _lazy("Exam answers can't be changed.")),
     submission.ExamItemNotSkippable: (409, _lazy("You can't skip items in an exam.")),
     permissions.CorrectionsClosed: (
         403,
-        _lazy("Ratings here can't be changed any more. Your earlier answer is kept."),
+        _lazy("Ratings here are final. Your earlier answer is kept."),
     ),
     permissions.ProjectArchived: (
         403,
@@ -186,7 +186,7 @@ def rate_item(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
             ),
         )
     except UnknownCode:
-        form.add_error(None, _("The answers to this question just changed. Choose again."))
+        form.add_error(None, _("The answers just changed. Choose again."))
         return rate_page.render_page(request, rater, item, form=form, status=400)
     except submission.AnsweredInOtherWindow:
         return rate_page.render_page(request, rater, item, form=form, is_conflict=True, status=409)

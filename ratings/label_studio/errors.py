@@ -15,16 +15,13 @@ TEXTS = {
     "url": gettext_lazy("Invalid address. Start it with https:// and Label Studio's host."),
     "not_found": gettext_lazy("The host has no IP address. Check the address."),
     "not_allowed": gettext_lazy(
-        "The host is in a private network. The operator can allow that: "
-        "CONNECTIONS_TO_PRIVATE_NETWORKS."
+        "The host is in a private network. See CONNECTIONS_TO_PRIVATE_NETWORKS."
     ),
     "certificate": gettext_lazy("The server's certificate is invalid."),
     "timeout": gettext_lazy("Label Studio did not respond in time."),
     "connection": gettext_lazy("The connection to Label Studio failed."),
     "too_large": gettext_lazy("A response of Label Studio is too large."),
-    "no_json": gettext_lazy(
-        "This isn't a response of Label Studio's API. Use the address that you open in the browser."
-    ),
+    "no_json": gettext_lazy("This isn't Label Studio's API. Use the address in your browser."),
     "redirect": gettext_lazy("The address leads to %(location)s. Enter that one."),
     "token": gettext_lazy("Label Studio rejected the token. Enter a new one."),
     "token_key": gettext_lazy("SECRET_KEY of this server changed. Enter the token again."),

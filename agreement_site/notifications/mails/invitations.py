@@ -40,7 +40,7 @@ def compose_invitation(mail: QueuedMail, _row: NotificationSettings) -> MailCont
             (
                 intro,
                 account % {"name": mail.user.get_username()},
-                _("The link works once and expires in 3 days."),
+                _("It works once and expires in 3 days."),
             ),
             action=Line(_("Choose password"), build_absolute_url(path)),
             is_first=True,

@@ -59,7 +59,7 @@ def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation
         lines.append(
             _(
                 "Random assignment of the items changes agreement this much in more than 5 "
-                "of 100 cases, so the change and its causes may be chance."
+                "of 100 cases: this may be chance."
             )
         )
     else:
@@ -73,22 +73,13 @@ def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation
 def _describe_no_clear_change(comparison: PeriodComparison) -> str:
     """Return that the last two periods are shown because there is no clear change."""
     if comparison.n_changes == 0:
-        return _("One of the periods has few items. The change and its causes may be chance.")
+        return _("One period has few items: this may be chance.")
     if comparison.n_changes == 1:
-        return _(
-            "This is the only change between periods with enough items. It and its "
-            "causes may be chance."
-        )
+        return _("The only change between periods with enough items: it may be chance.")
     if comparison.span == PeriodUnit.MONTH:
-        template = _(
-            "None of the last %(n)s monthly changes is beyond chance. The causes of "
-            "the latest, shown here, may be chance."
-        )
+        template = _("None of the last %(n)s monthly changes is beyond chance. Shown: the latest.")
     else:
-        template = _(
-            "None of the last %(n)s weekly changes is beyond chance. The causes of the "
-            "latest, shown here, may be chance."
-        )
+        template = _("None of the last %(n)s weekly changes is beyond chance. Shown: the latest.")
     return template % {"n": format_count(comparison.n_changes)}
 
 

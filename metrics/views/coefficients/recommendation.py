@@ -75,9 +75,7 @@ def list_purposes(facts: HeadlineFacts, *, n_models: int) -> list[CoefficientPur
     """Return other purposes that suit such a question, each with its coefficient."""
     kappa = get_weighted_name(headline_rules.COHEN, facts.weighting)
     suggestions = [
-        CoefficientPurpose(
-            _("Nearly all answers are the same, so kappa looks too low"), "gwet_ac1"
-        ),
+        CoefficientPurpose(_("One answer prevails, so kappa looks too low"), "gwet_ac1"),
         CoefficientPurpose(_("Many ratings are missing"), facts.alpha_name),
         CoefficientPurpose(_("Which category is unclear"), "fleiss_kappa_category"),
     ]

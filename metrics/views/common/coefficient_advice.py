@@ -29,14 +29,11 @@ class CoefficientAdvice:
 
 
 _ALPHA = CoefficientAdvice(
-    _(
-        "Disagreement within items compared with that among all ratings. Items "
-        "with one rating don't count."
-    ),
-    _("One category prevails, few items have two ratings, or a few raters gave most of them."),
+    _("Disagreement within items compared with that among all ratings."),
+    _("One category prevails, few items have two ratings, or few raters gave most."),
 )
 _ICC = CoefficientAdvice(
-    _("How much items differ compared with ratings of one item: if items are alike, it is low."),
+    _("How much items differ compared with ratings of one item."),
     _("Few raters or items; samples whose items vary differently."),
 )
 _MEAN_PAIRWISE = CoefficientAdvice(
@@ -45,55 +42,34 @@ _MEAN_PAIRWISE = CoefficientAdvice(
 )
 ADVICE: dict[str, CoefficientAdvice] = {
     "percent_agreement": CoefficientAdvice(
-        _("Only how often ratings are the same: more with fewer categories and if one prevails."),
-        _(
-            "Two raters who give 95 of 100 items the same category without looking "
-            "agree on about 90."
-        ),
+        _("Only how often ratings are the same: more with fewer categories."),
+        _("Two raters who blindly give 95 of 100 items one category agree on about 90."),
         _("never the same"),
     ),
     "fleiss_kappa": CoefficientAdvice(
+        _("How often ratings agree; it falls if one category prevails."),
         _(
-            "How often ratings agree and how unequally categories are used: it falls "
-            "if one prevails."
-        ),
-        _(
-            "One category prevails (compare Gwet’s AC1), harder items got more "
-            "ratings, or fewer than 30 items."
+            "One category prevails (compare AC1), harder items got more ratings, or "
+            "fewer than 30 items."
         ),
     ),
     "cohen_kappa": CoefficientAdvice(
-        _(
-            "How often the two agree and how unequally they use the categories: it "
-            "falls if one prevails."
-        ),
-        _(
-            "Few shared items, or one category prevails. Different habits raise it at "
-            "the same agreement."
-        ),
+        _("How often ratings agree; it falls if one category prevails."),
+        _("Few shared items, or one category prevails. Different habits raise it."),
     ),
     "weighted_kappa": CoefficientAdvice(
         _(
-            "How far apart answers are: with quadratic weights, a few large differences cost "
+            "How far apart answers are: quadratic weights count few large differences "
             "more than many near misses."
         ),
-        _(
-            "Few shared items, unequal steps, or near misses that matter: also check "
-            "kappa without weights."
-        ),
+        _("Few shared items, unequal steps, or near misses that matter."),
     ),
     "gwet_ac1": CoefficientAdvice(
-        _(
-            "Mostly how often ratings agree: it assumes little chance and hardly falls "
-            "if one category prevails."
-        ),
-        _(
-            "If kappa and alpha are far below it, raters may disagree on rare "
-            "categories, which often matter most."
-        ),
+        _("How often ratings agree; it hardly falls if one category prevails."),
+        _("If kappa and alpha are far below it, raters may disagree on rare categories."),
     ),
     "vs_peers": CoefficientAdvice(
-        _("How often the rater answers like the others, whose mistakes count, too."),
+        _("How often the rater answers like the others."),
         _("Fewer than 30 shared items, or a mistake that many share."),
     ),
     "mean_pairwise_kappa": _MEAN_PAIRWISE,
@@ -107,12 +83,8 @@ ADVICE: dict[str, CoefficientAdvice] = {
 }
 
 WEIGHTING_ADVICE: dict[str, Promise] = {
-    "linear": _(
-        "With four categories, one step apart counts as 0.67 agreed, two as 0.33, three as 0."
-    ),
-    "quadratic": _(
-        "With four categories, one step apart counts as 0.89 agreed, two as 0.56, three as 0."
-    ),
+    "linear": _("Four categories: one step apart counts as 0.67 agreed, two as 0.33."),
+    "quadratic": _("Four categories: one step apart counts as 0.89 agreed, two as 0.56."),
     "custom": _("The question’s own weights."),
 }
 

@@ -88,12 +88,12 @@ def get_undefined_reason(name: str | None) -> str | Promise:
 # Why a coefficient is the headline (metrics.agreement.headline).
 _HEADLINE_REASONS: dict[str, Promise] = {
     "two_raters": _("Two raters: agreement beyond their own habits."),
-    "two_raters_weighted": _("Two raters, ordered categories: near misses get partial credit."),
-    "nominal": _("Unordered categories, any raters: the same category or not."),
+    "two_raters_weighted": _("Ordered categories: near misses get partial credit."),
+    "nominal": _("Unordered categories, any raters."),
     "weighted": _("Uses the weights of this question."),
     "ordinal": _("Ordered categories: near misses get partial credit."),
-    "complete": _("Numbers, all items rated by everybody: agreement on the value itself."),
-    "incomplete": _("Numbers, not all items rated by everybody: alpha uses all ratings."),
+    "complete": _("Numbers, rated by everybody: agreement on the value."),
+    "incomplete": _("Numbers, not rated by everybody: alpha uses all ratings."),
 }
 
 

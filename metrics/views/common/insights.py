@@ -137,9 +137,9 @@ def _describe_unequal_numbers(
     values: dict[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "Items have %(fewest)s to %(most)s ratings, so chance has two values: "
-        "Fleiss’ kappa is %(pooled)s if all ratings count equally and %(by_item)s "
-        "if all items do. Harder items may have more ratings."
+        "Items have %(fewest)s to %(most)s ratings: Fleiss’ kappa is %(pooled)s if "
+        "all ratings count equally for chance and %(by_item)s if all items do. "
+        "Harder items may have more ratings."
     ) % {
         "fewest": format_count(values["fewest_ratings"]),
         "most": format_count(values["most_ratings"]),
@@ -153,10 +153,10 @@ def _describe_single_ratings(
 ) -> str:
     n = values["single_items"]
     return ngettext(
-        "%(n)s item has a single rating, which counts for chance only: Fleiss’ "
-        "kappa is %(pooled)s with it and %(paired)s without. Alpha ignores it.",
-        "%(n)s items have a single rating, which counts for chance only: Fleiss’ "
-        "kappa is %(pooled)s with them and %(paired)s without. Alpha ignores them.",
+        "%(n)s item with a single rating counts for chance only: Fleiss’ kappa is "
+        "%(pooled)s with it and %(paired)s without.",
+        "%(n)s items with a single rating count for chance only: Fleiss’ kappa is "
+        "%(pooled)s with them and %(paired)s without.",
         n,
     ) % {
         "n": format_count(n),
@@ -168,9 +168,7 @@ def _describe_single_ratings(
 def _describe_little_overlap(
     values: dict[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
-    return _(
-        "Agreement is based on the %(shared)s of %(rated)s rated items with two or more ratings."
-    ) % {
+    return _("Only %(shared)s of %(rated)s rated items have two or more ratings.") % {
         "shared": format_count(values["shared_items"]),
         "rated": format_count(values["rated_items"]),
     }
@@ -258,8 +256,7 @@ def _describe_fleiss_and_pairs(
     values: dict[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "Fleiss’ kappa is %(fleiss)s, the mean over pairs %(pairs)s: it weights "
-        "pairs by shared items and bases chance on the two raters."
+        "Fleiss’ kappa is %(fleiss)s, the mean over pairs, weighted by shared items, %(pairs)s."
     ) % {"fleiss": format_number(values["fleiss"]), "pairs": format_number(values["pairs"])}
 
 
@@ -281,9 +278,9 @@ def _describe_definitions_apart(
     values: Mapping[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "The value depends on the definition: Fleiss’ kappa is %(by_rating)s if "
-        "chance counts all ratings equally and %(by_item)s if all items; "
-        "Krippendorff’s alpha is %(alpha)s. No label fits all."
+        "The definition matters: Fleiss’ kappa is %(by_rating)s if chance counts "
+        "all ratings equally and %(by_item)s if all items; Krippendorff’s alpha is "
+        "%(alpha)s."
     ) % {
         "by_rating": format_number(values["fleiss_kappa"]),
         "by_item": format_number(values["fleiss_kappa_gwet"]),
@@ -296,10 +293,10 @@ def _describe_rare_category(
 ) -> str:
     n = values["rare_items"]
     return ngettext(
-        "Only %(n)s of %(shared)s items has an answer other than “%(label)s”: too few to show "
-        "how well raters agree on such items.",
-        "Only %(n)s of %(shared)s items have an answer other than “%(label)s”: too few to show "
-        "how well raters agree on such items.",
+        "Only %(n)s of %(shared)s items has an answer other than “%(label)s”: too "
+        "few to show agreement on such items.",
+        "Only %(n)s of %(shared)s items have an answer other than “%(label)s”: too "
+        "few to show agreement on such items.",
         n,
     ) % {
         "n": format_count(n),

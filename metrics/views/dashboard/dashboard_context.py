@@ -183,10 +183,7 @@ def get_trend_note(selection: Selection, result: Result | None) -> str:
         return _("Periods are the days on which the first rater rated.")
     if trend_name == name:
         return ""
-    return _(
-        "%(headline)s can't be computed per period. Shown: %(shown)s, lower if "
-        "raters differ in level."
-    ) % {
+    return _("%(headline)s can't be computed per period. Shown: %(shown)s.") % {
         "headline": display_names.get_coefficient_name(name),
         "shown": display_names.get_coefficient_name(trend_name),
     }

@@ -99,9 +99,8 @@ def _describe_doubt(source: ProjectSource, name: str, headline: Mapping[str, Any
     if (values := figures.get("rare_category")) is not None:
         n_items = values["rare_items"]
         return ngettext(
-            "Not enough data yet: only %(n)s item has an answer other than the most frequent one.",
-            "Not enough data yet: only %(n)s items have an answer other than the most frequent "
-            "one.",
+            "Not enough data yet: only %(n)s item differs from the most frequent answer.",
+            "Not enough data yet: only %(n)s items differ from the most frequent answer.",
             n_items,
         ) % {"n": number_formats.format_count(n_items)}
     return ""

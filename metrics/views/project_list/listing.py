@@ -278,7 +278,7 @@ def _build_attention_notes(
     elif not row.n_ratings and not uncounted:
         notes.append(_("No ratings yet."))
     if row.is_single:
-        notes.append(_("No item has two ratings yet, so agreement can't be measured."))
+        notes.append(_("No item has two ratings yet."))
     if uncounted:
         notes.append(
             ngettext("%(n)s rating pending.", "%(n)s ratings pending.", uncounted)

@@ -100,7 +100,7 @@ def _list_size_cautions(facts: Facts) -> list[str]:
                 "high": display_names.get_band_name(high),
             }
             caution_texts.append(
-                _("That it is in one band: the interval reaches from %(low)s to %(high)s.") % params
+                _("That it is in one band: it reaches from %(low)s to %(high)s.") % params
             )
     if not bands.is_designed_for(name, scheme):
         caution_texts.append(
@@ -110,8 +110,7 @@ def _list_size_cautions(facts: Facts) -> list[str]:
     bar = facts["bar"]
     if bar is not None and (value["value"] if value["low"] is None else value["low"]) < bar:
         caution_texts.append(
-            _("That the target of %(bar)s is reached: the interval is not above it.")
-            % {"bar": format_number(bar)}
+            _("That the target of %(bar)s is reached.") % {"bar": format_number(bar)}
         )
     return caution_texts
 
@@ -134,10 +133,8 @@ def _list_item_cautions(facts: Facts) -> list[str]:
     if n_not_comparable:
         caution_texts.append(
             ngettext(
-                "Anything about the %(n)s item with fewer than two ratings, which may be "
-                "easier or harder.",
-                "Anything about the %(n)s items with fewer than two ratings, which may be "
-                "easier or harder.",
+                "Anything about the %(n)s item with fewer than two ratings.",
+                "Anything about the %(n)s items with fewer than two ratings.",
                 n_not_comparable,
             )
             % {"n": format_count(n_not_comparable)}
@@ -150,7 +147,7 @@ def _list_item_cautions(facts: Facts) -> list[str]:
         caution_texts.append(
             _(
                 "That these raters are better or worse than those of other items: the "
-                "value depends on how common each category is."
+                "value depends on the frequency of each category."
             )
         )
     return caution_texts

@@ -29,20 +29,20 @@ def describe_rater_error_rate(alert: Alert) -> str:
 
 def describe_lifetime_error_rate(alert: Alert) -> str:
     """Return the share of unaffected raters for whom such an alert is ever raised."""
-    text = _("Sampling noise ever flags at most one in %(level)s raters without this problem.")
+    text = _("Of raters without this problem, sampling noise flags at most one in %(level)s.")
     return text % build_text_params(alert)
 
 
 def describe_newcomer_error_rate(alert: Alert) -> str:
     """Return the share of newcomers at the bound who are ever named."""
-    text = _("Sampling noise ever flags at most one in %(chance)s newcomers at or above the bound.")
+    text = _("Of newcomers at or above the bound, sampling noise flags at most one in %(chance)s.")
     return text % _build_chance_params(alert)
 
 
 def describe_copies_error_rate(alert: Alert) -> str:
     """Return the share of questions without copies in which such an alert is ever raised."""
     text = _(
-        "Sampling noise ever flags at most one in %(chance)s questions with independent raters."
+        "Of questions with independent raters, sampling noise flags at most one in %(chance)s."
     )
     return text % _build_chance_params(alert)
 
@@ -70,8 +70,8 @@ def _format_rate_in_years(alert: Alert, *, once_a_year: str, once_in_years: str)
 
 def describe_gold_error_rate(alert: Alert) -> str:
     return _(
-        "Each is more likely wrong than right, judging by at least three raters "
-        "who are right on other gold answers."
+        "Each is more likely wrong than right, judging by three or more raters who "
+        "are right elsewhere."
     )
 
 

@@ -36,15 +36,15 @@ def build_category_sentence(alert: Alert) -> str:
         )
     else:
         text = _(
-            "“%(category)s” is no longer used consistently: if one rater chooses it, others do "
-            "in %(is)s of cases since %(since)s, %(was)s before."
+            "“%(category)s” is no longer used consistently: others agree with it in "
+            "%(is)s of cases since %(since)s, %(was)s before."
         )
     return text % build_text_params(alert)
 
 
 def list_basis(alert: Alert) -> list[str]:
-    text = _("Based on %(n)s shared items up to %(noticed)s, and on %(before)s before the change.")
-    exclusion = _("Without ratings since the drift of raters with a drift alert.")
+    text = _("Based on %(n)s shared items up to %(noticed)s and %(before)s before the change.")
+    exclusion = _("Raters with a drift alert count until their drift.")
     return [
         text % build_text_params(alert),
         *list_timing_sentences(alert),

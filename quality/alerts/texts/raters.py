@@ -105,7 +105,7 @@ def list_outlier_basis(alert: Alert) -> list[str]:
             "Mean agreement score, adjusted for the others’ levels: %(at)s (median rater:"
             " %(middle)s). 1 is full agreement, 0 is chance; it can be below −1."
         ),
-        _("The score is between %(low)s and %(high)s (95%% interval)."),
+        _("The score is %(low)s to %(high)s (95%% interval)."),
         _("Raters at or above %(bound)s vary this much, so they aren't flagged."),
     ]
     params = {
@@ -144,7 +144,7 @@ def list_newcomer_basis(alert: Alert) -> list[str]:
             "Mean agreement score, adjusted for the others’ levels and days: %(at)s "
             "(median rater: %(middle)s)."
         ),
-        _("The score is between %(low)s and %(high)s (95%% interval)."),
+        _("The score is %(low)s to %(high)s (95%% interval)."),
         _("Newcomers at or above %(bound)s aren't expected to be flagged."),
     ]
     params = {

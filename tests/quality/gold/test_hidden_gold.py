@@ -68,7 +68,7 @@ def test_hidden_gold_answers_are_scored_but_not_in_results(
     page = client_for(lead).get(f"/projects/{project.pk}/statistics/").text
     assert "Without 5 answers to hidden gold." in " ".join(page.split())
     page = client_for(lead).get(f"/projects/{project.pk}/gold/").text
-    assert "5 answers to hidden gold are no ratings." in " ".join(page.split())
+    assert "5 answers to hidden gold aren't ratings." in " ".join(page.split())
     # A corrected answer replaces the earlier one; a rating of the same item by a file does not.
     submit(desk, project, hidden_gold_items[3], rated_question, 1)
     rate(rated_question, "g0", "ann", "critical")

@@ -78,7 +78,7 @@ def test_project_list_counts_stored_ratings(
     client = client_for(lead)
     (row,) = client.get("/").context["rows"]
     assert (row.n_ratings, row.questions[0].n_ratings, row.n_items) == (7, 7, 7)
-    assert row.attention[0] == "No item has two ratings yet, so agreement can't be measured."
+    assert row.attention[0] == "No item has two ratings yet."
     assert "No ratings yet." not in row.attention
 
 
