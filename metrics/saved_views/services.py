@@ -154,7 +154,7 @@ def create_share_link(
     InvalidSavedView.
     """
     if not settings.SHARE_LINKS:
-        raise InvalidSavedView(until=_("Links to views are turned off on this site (SHARE_LINKS)."))
+        raise InvalidSavedView(until=_("Links are not allowed on this site"))
     if view.page not in SHAREABLE_PAGES:
         raise InvalidSavedView(
             until=_("Item lists show the answers of others, so they can't be shared.")

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
-from core.text import has_control_character, has_nul
+from core.text import describe_length, describe_whole_range, has_control_character, has_nul
 from projects.models import BandScheme, QueueOrder
 
 MAX_OVERLAP = 1000
@@ -80,9 +80,7 @@ def find_project_problems(
         problems["name"] = _("Use 1 to 200 characters, without control characters.")
     for field, text in (("description", description), ("guidelines", guidelines)):
         if has_nul(text) or len(text) > MAX_TEXT_LENGTH:
-            problems[field] = _("Use at most %(most)s characters, without NUL.") % {
-                "most": MAX_TEXT_LENGTH
-            }
+            problems[field] = describe_length(MAX_TEXT_LENGTH)
     if not 1 <= overlap <= MAX_OVERLAP:
         problems["overlap"] = _("Ratings per item: a whole number from 1 to %(most)s.") % {
             "most": MAX_OVERLAP
@@ -106,10 +104,7 @@ def _find_quality_check_problems(queue_order: str, numbers: dict[str, int]) -> d
     for field, number in numbers.items():
         lowest, highest = BOUNDS[field]
         if not lowest <= number <= highest:
-            problems[field] = _("Enter a whole number from %(lowest)s to %(highest)s.") % {
-                "lowest": lowest,
-                "highest": highest,
-            }
+            problems[field] = describe_whole_range(lowest, highest)
         elif queue_order == QueueOrder.FIXED and field.endswith("_percent") and number:
             problems[field] = _NEEDS_RANDOM
     return problems

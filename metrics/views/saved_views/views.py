@@ -28,29 +28,29 @@ from projects.models import Member, Project
 from projects.permissions import get_project
 
 PARAMETER_NAMES = {
-    "question": gettext_lazy("question"),
-    "weights": gettext_lazy("weights"),
-    "period": gettext_lazy("period"),
-    "coefficient": gettext_lazy("coefficient"),
-    "heat_map": gettext_lazy("raters of the heat map"),
-    "sort": gettext_lazy("order"),
-    "from": gettext_lazy("rated from"),
-    "to": gettext_lazy("to"),
-    "kind": gettext_lazy("raters"),
-    "group": gettext_lazy("group"),
-    "content_version": gettext_lazy("content"),
-    "exclude": gettext_lazy("without"),
-    "sample": gettext_lazy("items"),
-    "show": gettext_lazy("only"),
-    "least": gettext_lazy("minimum ratings"),
-    "search": gettext_lazy("text"),
-    "state": gettext_lazy("which items"),
-    "answers": gettext_lazy("answers"),
-    "answer": gettext_lazy("answered"),
-    "other_answer": gettext_lazy("also answered"),
-    "rater": gettext_lazy("rated by"),
-    "ratings": gettext_lazy("number of ratings"),
-    "attribute": gettext_lazy("attribute"),
+    "question": gettext_lazy("Question"),
+    "weights": gettext_lazy("Weights"),
+    "period": gettext_lazy("Period"),
+    "coefficient": gettext_lazy("Coefficient"),
+    "heat_map": gettext_lazy("Raters of the heat map"),
+    "sort": gettext_lazy("Order"),
+    "from": gettext_lazy("Rated from"),
+    "to": gettext_lazy("To"),
+    "kind": gettext_lazy("Raters"),
+    "group": gettext_lazy("Group"),
+    "content_version": gettext_lazy("Content"),
+    "exclude": gettext_lazy("Without"),
+    "sample": gettext_lazy("Items"),
+    "show": gettext_lazy("Only"),
+    "least": gettext_lazy("Minimum ratings"),
+    "search": gettext_lazy("Text"),
+    "state": gettext_lazy("Which items"),
+    "answers": gettext_lazy("Answers"),
+    "answer": gettext_lazy("Answered"),
+    "other_answer": gettext_lazy("Also answered"),
+    "rater": gettext_lazy("Rated by"),
+    "ratings": gettext_lazy("Number of ratings"),
+    "attribute": gettext_lazy("Attribute"),
 }
 DEFAULT_LINK_DAYS = 30  # lifetime of a share link that the form suggests
 
@@ -153,7 +153,7 @@ def _parse_expiry_date(request: HttpRequest) -> datetime.date:
     try:
         return datetime.date.fromisoformat(request.POST.get("until", ""))
     except ValueError:
-        raise services.InvalidSavedView(until=_("Enter a date such as 2026-11-23.")) from None
+        raise services.InvalidSavedView(until=_("Enter a date, such as 2026-11-23.")) from None
 
 
 def _render_list(

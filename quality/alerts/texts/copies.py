@@ -26,7 +26,7 @@ def build_brief_text(alert: Alert, rater: int) -> str:
 
 def list_basis(alert: Alert) -> list[str]:
     texts = [
-        _("Based on %(n)s shared items, up to %(noticed)s."),
+        _("Based on %(n)s shared items up to %(noticed)s."),
         _("Difference from the expected kappa: %(low)s to %(high)s (95%% interval)."),
         _("The data don't show who copied from whom."),
     ]
