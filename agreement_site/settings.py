@@ -214,7 +214,7 @@ MIDDLEWARE = [
     "agreement_site.accounts.required_actions.OwnPasswordMiddleware",
     "agreement_site.accounts.required_actions.SecondFactorMiddleware",
     "agreement_site.accounts.rate_limits.RateLimitMiddleware",
-    "agreement_site.accounts.sign_in.TooManyTriesMiddleware",
+    "agreement_site.accounts.sign_in.TooManyAttemptsMiddleware",
     "agreement_site.middleware.table_export.TableExportMiddleware",  # in the reader's language
 ]
 ROOT_URLCONF = "agreement_site.urls"
@@ -253,7 +253,7 @@ DATABASES = {
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-AUTHENTICATION_BACKENDS = ["agreement_site.accounts.preferences.language.ThrottledModelBackend"]
+AUTHENTICATION_BACKENDS = ["agreement_site.accounts.authentication.ThrottledModelBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {
@@ -373,7 +373,7 @@ ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Concord] "
 ACCOUNT_EMAIL_NOTIFICATIONS = bool(SMTP_URL)
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if HTTPS else "http"
 
-# allauth counts tries per process, so its limits are off; attempt_limits counts them.
+# allauth counts attempts per process, so its limits are off; attempt_limits counts them.
 ACCOUNT_ADAPTER = "agreement_site.accounts.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]

@@ -1,12 +1,13 @@
 from django.urls import path
 
-from .alerts import api
+from .alerts import api as alerts_api
 from .exams import api as exams_api
 from .gates import api as gates_api
 from .gold import api as gold_api
 from .gold import intervention_api
 from .inbox import api as inbox_api
 from .labels import api as labels_api
+from .rater_status import api as rater_status_api
 from .review import api as review_api
 
 PROJECT = "projects/<int:project_id>/"
@@ -19,8 +20,10 @@ urlpatterns = [
     path(f"{PROJECT}gates/", gates_api.GateListView.as_view(), name="api-gates"),
     path(GATE, gates_api.GateDetailView.as_view(), name="api-gate"),
     path(f"{GATE}verdict/", gates_api.GateVerdictView.as_view(), name="api-gate-verdict"),
-    path(f"{PROJECT}alerts/", api.AlertListView.as_view(), name="api-alerts"),
-    path(f"{PROJECT}alerts/<int:alert_id>/", api.AlertDetailView.as_view(), name="api-alert"),
+    path(f"{PROJECT}alerts/", alerts_api.AlertListView.as_view(), name="api-alerts"),
+    path(
+        f"{PROJECT}alerts/<int:alert_id>/", alerts_api.AlertDetailView.as_view(), name="api-alert"
+    ),
     path(f"{QUALITY}label-rules/", review_api.LabelRulesView.as_view(), name="api-label-rules"),
     path(
         f"{QUALITY}second-opinions/",
@@ -47,5 +50,9 @@ urlpatterns = [
     ),
     path(f"{QUALITY}gold/", gold_api.GoldListView.as_view(), name="api-golds"),
     path(f"{QUALITY}gold/<path:item_key>/", gold_api.GoldDetailView.as_view(), name="api-gold"),
-    path(f"{PROJECT}raters/status/", api.RaterStatusListView.as_view(), name="api-rater-status"),
+    path(
+        f"{PROJECT}raters/status/",
+        rater_status_api.RaterStatusListView.as_view(),
+        name="api-rater-status",
+    ),
 ]

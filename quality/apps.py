@@ -24,7 +24,7 @@ class QualityConfig(AppConfig):
         from .gates import services as gates
         from .inbox import rows, selectors
         from .labels import label_studio
-        from .rater_status import judgements
+        from .rater_status import overview_raters
         from .rater_status import views as rater_status_views
         from .review import assignment_views
 
@@ -37,10 +37,10 @@ class QualityConfig(AppConfig):
         shared_views.SHARED_PAGES.register(raters, SavedView.Page.RATERS)
         views.ANNOTATION_SOURCES.register(annotations.list_chart_annotations)
         rater_table.ANNOTATION_SOURCES.register(annotations.get_rater_annotations)
-        overview_context.JUDGEMENT_SOURCES.register(judgements.judge_raters)
+        overview_context.OVERVIEW_RATERS.register(overview_raters.select_overview_raters)
         bulk_views.ACTIONS.register(assignment_views.assign_selected_items, "decide")
         label_studio_hooks.AFTER_PULL.register(label_studio.write_labels)
-        exams.EXAM_POLICY.register(sequential_test.EXAM_JUDGE)
+        exams.EXAM_POLICY.register(sequential_test.SEQUENTIAL_TEST_POLICY)
         audit_hooks.REGISTERED_AUDITS.register(
             audit_hooks.RegisteredAudit(
                 consensus_integrity.list_differences, consensus_integrity.repair_labels

@@ -1,9 +1,9 @@
 """Limits on attempts: passwords, codes, mails and other actions, by name, network or account.
 
-They apply to the sign-in page and all other pages that ask for a password. Tries are counted in
-the database *before* the password is checked, so simultaneous tries count too. A correct
+They apply to the sign-in page and all other pages that ask for a password. Attempts are counted in
+the database *before* the password is checked, so simultaneous attempts count too. A correct
 password clears the count of its name and network; while a limit holds, even the correct
-password is rejected. A name that is tried from many addresses is never locked: its tries are
+password is rejected. A name that is tried from many addresses is never locked: its attempts are
 checked once a minute, so that nobody can keep its owner out for long.
 """
 
@@ -22,11 +22,11 @@ from agreement_site.models import AttemptCounter
 from core import security_log
 
 WINDOW = datetime.timedelta(minutes=5)
-MAX_TRIES_PER_NAME = 10
-MAX_TRIES_PER_NETWORK = 100
-# The next limits count tries from all addresses together.
+MAX_ATTEMPTS_PER_NAME = 10
+MAX_ATTEMPTS_PER_NETWORK = 100
+# The next limits count attempts from all addresses together.
 LONG_WINDOW = datetime.timedelta(hours=1)
-MAX_TRIES_PER_NAME_ANYWHERE = 50
+MAX_ATTEMPTS_PER_NAME_ANYWHERE = 50
 MAX_MAILS_PER_ADDRESS = 5
 SLOW_INTERVAL = datetime.timedelta(minutes=1)
 CODE_LIFETIME = datetime.timedelta(
@@ -34,7 +34,7 @@ CODE_LIFETIME = datetime.timedelta(
 )  # an app's code lasts 30 s, with 30 s before and after
 
 
-class TooManyTries(Exception):
+class TooManyAttempts(Exception):
     """Too many attempts were made; the next one is allowed in ``seconds``."""
 
     def __init__(self, seconds: int) -> None:
@@ -42,51 +42,57 @@ class TooManyTries(Exception):
         self.seconds = seconds
 
 
-def count_try_and_get_wait(username: str, address: str) -> int:
+def count_attempt_and_get_wait(username: str, address: str) -> int:
     """Count an attempt; return the seconds to wait for the next one, 0 if this one is allowed."""
     now = timezone.now()
     AttemptCounter.objects.filter(since__lte=now - LONG_WINDOW).delete()
     name = username.casefold()
     waits = [
-        _count_try(_hash_key("address", _get_network(address)), MAX_TRIES_PER_NETWORK, WINDOW, now),
-        _count_try(_hash_key("name", name, _get_network(address)), MAX_TRIES_PER_NAME, WINDOW, now),
+        _count_attempt(
+            _hash_key("address", _get_network(address)), MAX_ATTEMPTS_PER_NETWORK, WINDOW, now
+        ),
+        _count_attempt(
+            _hash_key("name", name, _get_network(address)), MAX_ATTEMPTS_PER_NAME, WINDOW, now
+        ),
     ]
-    if not any(waits) and _count_try(
-        _hash_key("name", name), MAX_TRIES_PER_NAME_ANYWHERE, LONG_WINDOW, now
+    if not any(waits) and _count_attempt(
+        _hash_key("name", name), MAX_ATTEMPTS_PER_NAME_ANYWHERE, LONG_WINDOW, now
     ):
-        waits.append(_count_try(_hash_key("slowly", name), 1, SLOW_INTERVAL, now))
+        waits.append(_count_attempt(_hash_key("slowly", name), 1, SLOW_INTERVAL, now))
     return max(waits)
 
 
-def count_code_try(user_id: int) -> int:
+def count_code_attempt(user_id: int) -> int:
     """Count a second-factor code that was tried; return the seconds to wait, 0 if allowed.
 
     A user who guesses codes has the password, so only the account is counted.
     """
     now, account = timezone.now(), str(user_id)
-    wait_seconds = _count_try(_hash_key("code", account), MAX_TRIES_PER_NAME, WINDOW, now)
-    if not wait_seconds and _count_try(
-        _hash_key("codes", account), MAX_TRIES_PER_NAME_ANYWHERE, LONG_WINDOW, now
+    wait_seconds = _count_attempt(_hash_key("code", account), MAX_ATTEMPTS_PER_NAME, WINDOW, now)
+    if not wait_seconds and _count_attempt(
+        _hash_key("codes", account), MAX_ATTEMPTS_PER_NAME_ANYWHERE, LONG_WINDOW, now
     ):
-        wait_seconds = _count_try(_hash_key("codes slowly", account), 1, SLOW_INTERVAL, now)
+        wait_seconds = _count_attempt(_hash_key("codes slowly", account), 1, SLOW_INTERVAL, now)
     return wait_seconds
 
 
-def count_network_try(address: str) -> int:
+def count_network_attempt(address: str) -> int:
     """Count an attempt without an account; return the seconds to wait, 0 if allowed."""
     key = _hash_key("address", _get_network(address))
-    return _count_try(key, MAX_TRIES_PER_NETWORK, WINDOW, timezone.now())
+    return _count_attempt(key, MAX_ATTEMPTS_PER_NETWORK, WINDOW, timezone.now())
 
 
 def count_mail(address: str) -> int:
     """Count a mail to an address or of an account; return the seconds to wait, 0 if allowed."""
     key = _hash_key("mail", address.casefold())
-    return _count_try(key, MAX_MAILS_PER_ADDRESS, LONG_WINDOW, timezone.now())
+    return _count_attempt(key, MAX_MAILS_PER_ADDRESS, LONG_WINDOW, timezone.now())
 
 
 def count_action(user_id: int, name: str, allowed: int) -> int:
     """Count an action, ``allowed`` an hour; return the seconds to wait, 0 if allowed."""
-    return _count_try(_hash_key("act", str(user_id), name), allowed, LONG_WINDOW, timezone.now())
+    return _count_attempt(
+        _hash_key("act", str(user_id), name), allowed, LONG_WINDOW, timezone.now()
+    )
 
 
 def record_code_use(user_id: int, code: str) -> bool:
@@ -95,29 +101,31 @@ def record_code_use(user_id: int, code: str) -> bool:
     A code is remembered for its lifetime, as it is compared: however it is typed (123456, 123-456).
     """
     key = _hash_key("code used", str(user_id), normalize_user_code(code))
-    return not _count_try(key, 1, CODE_LIFETIME, timezone.now())
+    return not _count_attempt(key, 1, CODE_LIFETIME, timezone.now())
 
 
-def clear_code_tries(user_id: int) -> None:
+def clear_code_attempts(user_id: int) -> None:
     AttemptCounter.objects.filter(key=_hash_key("code", str(user_id))).delete()
 
 
 def raise_if_limited(seconds: int, **details: Any) -> None:
-    """Raise TooManyTries and log it, unless ``seconds`` is 0."""
+    """Raise TooManyAttempts and log it, unless ``seconds`` is 0."""
     if seconds:
         security_log.log_event("rate_limited", **details)
-        raise TooManyTries(seconds)
+        raise TooManyAttempts(seconds)
 
 
-def clear_password_tries(username: str, address: str) -> None:
+def clear_password_attempts(username: str, address: str) -> None:
     AttemptCounter.objects.filter(
         key=_hash_key("name", username.casefold(), _get_network(address))
     ).delete()
 
 
 @transaction.atomic
-def _count_try(key: str, allowed: int, window: datetime.timedelta, now: datetime.datetime) -> int:
-    """Count a try and return the seconds until another one is allowed; 0 when this one is."""
+def _count_attempt(
+    key: str, allowed: int, window: datetime.timedelta, now: datetime.datetime
+) -> int:
+    """Count an attempt and return the seconds until another one is allowed; 0 when this one is."""
     AttemptCounter.objects.get_or_create(key=key, defaults={"since": now})
     row = AttemptCounter.objects.select_for_update().filter(key=key).first()
     if row is None:  # a correct password has just cleared it

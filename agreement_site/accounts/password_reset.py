@@ -51,7 +51,7 @@ class RequestPasswordReset(MailRequiredMixin, InvalidFormStatusMixin, views.Pass
     def form_valid(self, form: Any) -> HttpResponse:
         email = form.cleaned_data["email"]
         email_hash = security_log.hash_username(email)
-        wait_seconds = attempt_limits.count_network_try(
+        wait_seconds = attempt_limits.count_network_attempt(
             security_log.get_client_address(self.request)
         )
         attempt_limits.raise_if_limited(wait_seconds, name_sha256=email_hash)

@@ -1,6 +1,6 @@
 """Limits on how often an hour one account may create accounts, links, projects or tokens.
 
-They apply to the pages and are counted in the database, like tries to sign in.
+They apply to the pages and are counted in the database, like attempts to sign in.
 """
 
 from __future__ import annotations

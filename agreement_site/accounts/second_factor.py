@@ -42,13 +42,13 @@ class ThrottledCodeMixin:
 
     def clean_code(self) -> str:
         attempt_limits.raise_if_limited(
-            attempt_limits.count_code_try(self.user.pk), target_user_id=self.user.pk
+            attempt_limits.count_code_attempt(self.user.pk), target_user_id=self.user.pk
         )
         form: Any = super()
         code: str = form.clean_code()
         if not attempt_limits.record_code_use(self.user.pk, code):
             raise get_adapter().validation_error("incorrect_code")
-        attempt_limits.clear_code_tries(self.user.pk)
+        attempt_limits.clear_code_attempts(self.user.pk)
         return code
 
 
@@ -88,7 +88,7 @@ class SignInByPasskey(webauthn_views.LoginWebAuthnView):
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         attempt_limits.raise_if_limited(
-            attempt_limits.count_network_try(security_log.get_client_address(request))
+            attempt_limits.count_network_attempt(security_log.get_client_address(request))
         )
         response: HttpResponse = super().post(request, *args, **kwargs)
         return response

@@ -79,15 +79,15 @@ class SignOut(views.LogoutView):
         return response
 
 
-class TooManyTriesMiddleware(BaseMiddleware):
-    """Answer with 429 on any page that checks a password, after too many tries (attempt_limits)."""
+class TooManyAttemptsMiddleware(BaseMiddleware):
+    """Answer a page that checks a password with 429 after too many attempts (attempt_limits)."""
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        if not isinstance(error, attempt_limits.TooManyTries):
+        if not isinstance(error, attempt_limits.TooManyAttempts):
             return None
         minutes = -(-error.seconds // 60)
         response = render(
-            request, "registration/too_many_tries.html", {"minutes": minutes}, status=429
+            request, "registration/too_many_attempts.html", {"minutes": minutes}, status=429
         )
         response["Retry-After"] = str(error.seconds)
         return response
@@ -190,7 +190,7 @@ class AcceptInvitation(InvalidFormStatusMixin, views.PasswordResetConfirmView):
 
 
 def redirect_admin_sign_in(request: HttpRequest) -> HttpResponse:
-    """Redirect the admin's sign-in page to ours, which counts tries."""
+    """Redirect the admin's sign-in page to ours, which counts attempts."""
     if request.user.is_authenticated:
         raise PermissionDenied(_("Only staff accounts can open the admin site."))
     next_url = request.GET.get("next") or reverse("admin:index")

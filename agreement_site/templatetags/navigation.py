@@ -29,7 +29,7 @@ def project_navigation(project: Any, request: HttpRequest) -> sidebar.ProjectNav
 @register.filter
 def summarize(inbox: list[InboxEntry]) -> InboxSummary:
     """Return what the bell in the header shows."""
-    return InboxSummary(sum(entry.number for entry in inbox), [entry.words for entry in inbox])
+    return InboxSummary(sum(entry.number for entry in inbox), [entry.text for entry in inbox])
 
 
 @register.simple_tag

@@ -1,4 +1,4 @@
-"""API of exams: rules, tries and decisions on raters. For leads only."""
+"""API of exams: rules, attempts and decisions on raters. For leads only."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class ExamListView(ApiView):
         rater = project.raters.filter(key=data["rater"]).first()
         if rater is None:
             raise BadRequest("Nothing was decided.", fields={"rater": "no rater of the project"})
-        apply_decision = decisions.waive_exam if data["do"] == "waive" else decisions.grant_try
+        apply_decision = decisions.waive_exam if data["do"] == "waive" else decisions.grant_attempt
         try:
             exam = apply_decision(
                 question=question, rater=rater, by=request.user, reason=data["reason"]

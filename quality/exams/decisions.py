@@ -1,4 +1,4 @@
-"""Decisions of leads on raters who have not passed an exam: another try, or a waiver."""
+"""Decisions of leads on raters who have not passed an exam: another attempt, or a waiver."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class InvalidExamDecision(ValueError):
 
 
 @transaction.atomic
-def grant_try(*, question: Question, rater: Rater, by: Any, reason: str) -> Exam:
-    """Create one more try for the rater. Raises InvalidExamDecision."""
+def grant_attempt(*, question: Question, rater: Rater, by: Any, reason: str) -> Exam:
+    """Create one more attempt for the rater. Raises InvalidExamDecision."""
     reason = _validate_decision(question, rater, reason)
     if Exam.objects.filter(question=question, rater=rater, state=Exam.State.OPEN).exists():
         raise InvalidExamDecision(_("An attempt is in progress."))

@@ -10,13 +10,13 @@ from typing import Any
 
 from metrics.agreement.rater_quality import gold
 from quality.models import GoldItem
-from ratings.annotation.assignments.exams import ExamPolicy, ExamVerdict
+from ratings.annotation.assignments.exams import ExamPolicy, ExamResult
 
 
-def judge_exam(answers: Sequence[bool], test: Mapping[str, Any]) -> ExamVerdict | None:
-    """Return the verdict, or None while the answers do not decide the test.
+def evaluate_exam_answers(answers: Sequence[bool], test: Mapping[str, Any]) -> ExamResult | None:
+    """Return the result, or None while the answers do not decide the test.
 
-    ``error_probability`` of the verdict is the error probability of its outcome: the promised one
+    ``error_probability`` of the result is the error probability of its outcome: the promised one
     where the test reached a limit, the exact one of the whole exam where it ended undecided.
     """
     result = gold.evaluate_exam(answers, **test)
@@ -28,9 +28,9 @@ def judge_exam(answers: Sequence[bool], test: Mapping[str, Any]) -> ExamVerdict 
     )
     if result.outcome == "passed":
         exact = gold.exam_pass_probability(test["p_fail"], **test)
-        return ExamVerdict("passed", test["alpha"] if by_limit else exact)
+        return ExamResult("passed", test["alpha"] if by_limit else exact)
     exact = 1 - gold.exam_pass_probability(test["p_pass"], **test)
-    return ExamVerdict("failed", test["beta"] if by_limit else exact)
+    return ExamResult("failed", test["beta"] if by_limit else exact)
 
 
 def get_suspected_items(question_id: int) -> set[int]:
@@ -39,4 +39,4 @@ def get_suspected_items(question_id: int) -> set[int]:
     return set(rows.values_list("item_id", flat=True))
 
 
-EXAM_JUDGE = ExamPolicy(judge_exam, get_suspected_items)
+SEQUENTIAL_TEST_POLICY = ExamPolicy(evaluate_exam_answers, get_suspected_items)

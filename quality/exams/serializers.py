@@ -1,4 +1,4 @@
-"""Serializers of exams and of interventions."""
+"""Serializers of exams."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from core.api.strict_fields import (
     StrictSerializer,
 )
 from quality.exams.decisions import MAX_REASON_LENGTH
-from quality.models import GoldIntervention
 from ratings.models import Exam
 
 
@@ -75,27 +74,3 @@ class ExamDecisionIn(StrictSerializer):
     rater = StrictCharField(help_text="Key of the rater")
     do = StrictChoiceField(["grant", "waive"], help_text="Grant another attempt, or waive the exam")
     reason = StrictCharField(max_length=MAX_REASON_LENGTH)
-
-
-class GoldInterventionOut(serializers.Serializer):
-    id = serializers.IntegerField()
-    question = serializers.CharField()
-    rater = serializers.CharField()
-    step = serializers.ChoiceField(GoldIntervention.Step.values)
-    state = serializers.ChoiceField(GoldIntervention.State.values)
-    evidence = serializers.FloatField(help_text="Highest evidence when it was created")
-    n_answers = serializers.IntegerField(help_text="Number of answers it is based on")
-    created_at = serializers.DateTimeField()
-    by = serializers.CharField(allow_null=True, help_text="null: the project's rule, or undecided")
-    decided_at = serializers.DateTimeField(allow_null=True)
-    reason = serializers.CharField(allow_blank=True)
-
-
-class GoldInterventionIn(StrictSerializer):
-    do = StrictChoiceField(["carry_out", "override"])
-    reason = StrictCharField(
-        required=False,
-        allow_blank=True,
-        max_length=MAX_REASON_LENGTH,
-        help_text="Required for an override",
-    )

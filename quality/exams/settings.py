@@ -27,7 +27,7 @@ PRESETS = {
 }
 CUSTOM = "custom"
 MAX_ITEMS = 500
-MAX_TRIES = 20
+MAX_ATTEMPTS = 20
 # Stored as the reason of a waiver; pages show it translated.
 RATED_BEFORE = "rated before the exam was asked for"
 BATCH_SIZE = 500
@@ -149,7 +149,7 @@ def _validate(values: dict[str, Any]) -> dict[str, str]:
     for name in ("alpha", "beta"):
         if not _is_finite(values[name]) or not 0.001 <= values[name] <= 0.3:
             errors[name] = describe_range(0.001, 0.3)
-    for name, maximum in (("max_answers", MAX_ITEMS), ("max_attempts", MAX_TRIES)):
+    for name, maximum in (("max_answers", MAX_ITEMS), ("max_attempts", MAX_ATTEMPTS)):
         if not 1 <= values[name] <= maximum:
             errors[name] = describe_whole_range(1, maximum)
     return errors

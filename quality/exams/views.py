@@ -1,4 +1,4 @@
-"""Pages of exams: the user's own tries, and for leads the rules, the results and decisions."""
+"""Pages of exams: the user's own attempts, and for leads the rules, the results and decisions."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _list_preset_choices() -> list[tuple[str, str]]:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_own_exam(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Show the user's finished tries with the right answers; POST begins the next try."""
+    """Show the user's finished attempts with the right answers; POST begins the next attempt."""
     rater = get_own_rater_or_404(request, project_id)
     exam_status = None if rater.paused else exams.get_exam_status(rater)
     if request.method == "POST":
@@ -160,7 +160,7 @@ class ReviewedAnswer:
 
 
 def _build_reviews(rater: Rater, attempts: list[Exam]) -> list[dict[str, Any]]:
-    """Return each try with its answers, wrong ones first."""
+    """Return each attempt with its answers, wrong ones first."""
     steps = [step for exam in attempts for step in exam.answers]
     items = Item.objects.in_bulk({step[0] for step in steps})
     golds = GoldAnswer.objects.in_bulk({step[3] for step in steps if step[3] is not None})
@@ -247,7 +247,7 @@ def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
 
 
 def _compute_power(question: Question, rules: ExamRules) -> dict[str, Any]:
-    """Return the number of available items and the error rates of one try."""
+    """Return the number of available items and the error rates of one attempt."""
     n_gold = len(exams.get_eligible_answers(question))
     test = {**rules.get_test_parameters(), "max_answers": min(rules.max_answers, max(n_gold, 1))}
     return {
@@ -281,24 +281,24 @@ def _find_loophole(question: Question, test: Mapping[str, Any]) -> ExamLoophole 
 
 @dataclass(frozen=True)
 class ExamResultRow:
-    """A rater with their latest try."""
+    """A rater with their latest attempt."""
 
     rater: Rater
     exam: Exam | None
     attempts: int
     required: bool
     max_attempts: int
-    lacks_items: bool = False  # too few gold items are new to the rater for another try
+    lacks_items: bool = False  # too few gold items are new to the rater for another attempt
 
     @property
-    def is_out_of_tries(self) -> bool:
-        """Return whether no try is left and none was passed."""
+    def is_out_of_attempts(self) -> bool:
+        """Return whether no attempt is left and none was passed."""
         failed = self.exam is not None and self.exam.state == Exam.State.FAILED
         return failed and self.attempts >= self.max_attempts
 
     @property
     def can_decide(self) -> bool:
-        """Return whether a lead can grant a try or waive the exam."""
+        """Return whether a lead can grant an attempt or waive the exam."""
         is_done = self.exam is not None and self.exam.state in (
             Exam.State.PASSED,
             Exam.State.WAIVED,
@@ -307,13 +307,15 @@ class ExamResultRow:
 
     @property
     def is_blocked(self) -> bool:
-        """Return whether the rater can neither rate nor begin a try that the rules allow."""
+        """Return whether the rater can neither rate nor begin an attempt that the rules allow."""
         is_running = self.exam is not None and self.exam.state == Exam.State.OPEN
-        return self.can_decide and self.lacks_items and not is_running and not self.is_out_of_tries
+        return (
+            self.can_decide and self.lacks_items and not is_running and not self.is_out_of_attempts
+        )
 
     @property
     def reason(self) -> str:
-        """Reason of the latest try, translated where the program wrote it."""
+        """Reason of the latest attempt, translated where the program wrote it."""
         reason = self.exam.reason if self.exam is not None else ""
         return (
             _("Rated before the exam was required") if reason == settings.RATED_BEFORE else reason
@@ -331,7 +333,7 @@ def _build_results_page(
 ) -> Any:
     """Return a page of the raters with an exam, or of all annotators where one is required.
 
-    ``min_items``: gold items that a try needs.
+    ``min_items``: gold items that an attempt needs.
     """
     by_rater: dict[int, list[Exam]] = {}
     for exam in Exam.objects.filter(question=question).select_related("by").defer("items"):
@@ -362,13 +364,13 @@ def _build_results_page(
 @login_required
 @require_POST
 def submit_decision(request: HttpRequest, project_id: int, rater_id: int) -> HttpResponse:
-    """Grant a rater another try or waive the exam (``do``), with a ``reason``."""
+    """Grant a rater another attempt or waive the exam (``do``), with a ``reason``."""
     selection = get_permitted_selection(request, project_id, role=LEAD)
     rater = get_object_or_404(Rater, project=selection.project, pk=rater_id)
     question = selection.question
     question.exam_rules = settings.get_exam_rules(question)
     is_waiver = request.POST.get("do") == "waive"
-    apply_decision = decisions.waive_exam if is_waiver else decisions.grant_try
+    apply_decision = decisions.waive_exam if is_waiver else decisions.grant_attempt
     try:
         apply_decision(
             question=question, rater=rater, by=request.user, reason=request.POST.get("reason", "")

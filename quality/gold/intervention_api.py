@@ -21,9 +21,10 @@ from core.api.schema import (
 )
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Project
-from quality.exams.serializers import GoldInterventionIn, GoldInterventionOut
 from quality.gold import interventions
 from quality.models import GoldIntervention
+
+from .serializers import GoldInterventionIn, GoldInterventionOut
 
 LEAD = Member.Role.LEAD
 FIELDS = (

@@ -1,4 +1,4 @@
-"""Serializers of gold answers."""
+"""Serializers of gold answers and of interventions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from core.api.strict_fields import StrictCharField, StrictSerializer
+from core.api.strict_fields import StrictCharField, StrictChoiceField, StrictSerializer
 from projects.services.items.gold import MAX_EXPLANATION_LENGTH
+from quality.exams.decisions import MAX_REASON_LENGTH
+from quality.models import GoldIntervention
 
 
 @extend_schema_field(OpenApiTypes.ANY)
@@ -63,3 +65,27 @@ class GoldDetailOut(serializers.Serializer):
     question = serializers.CharField()
     gold = GoldOut(allow_null=True, help_text="The current answer, or null")
     versions = GoldVersionOut(many=True, help_text="All versions, oldest first")
+
+
+class GoldInterventionOut(serializers.Serializer):
+    id = serializers.IntegerField()
+    question = serializers.CharField()
+    rater = serializers.CharField()
+    step = serializers.ChoiceField(GoldIntervention.Step.values)
+    state = serializers.ChoiceField(GoldIntervention.State.values)
+    evidence = serializers.FloatField(help_text="Highest evidence when it was created")
+    n_answers = serializers.IntegerField(help_text="Number of answers it is based on")
+    created_at = serializers.DateTimeField()
+    by = serializers.CharField(allow_null=True, help_text="null: the project's rule, or undecided")
+    decided_at = serializers.DateTimeField(allow_null=True)
+    reason = serializers.CharField(allow_blank=True)
+
+
+class GoldInterventionIn(StrictSerializer):
+    do = StrictChoiceField(["carry_out", "override"])
+    reason = StrictCharField(
+        required=False,
+        allow_blank=True,
+        max_length=MAX_REASON_LENGTH,
+        help_text="Required for an override",
+    )

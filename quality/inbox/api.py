@@ -63,8 +63,8 @@ def _serialize_row(request: Request, row: rows.InboxRow) -> dict[str, Any]:
     return {
         "project": row.project.pk,
         "question": question.key if question else None,
-        "kind": row.stored.what,
-        "text": row.words,
+        "kind": row.stored.entry_kind,
+        "text": row.text,
         "impact": row.stored.impact,
         "url": request.build_absolute_uri(row.url),
         "created_at": row.alert.created_at if row.alert else None,

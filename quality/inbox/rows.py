@@ -32,7 +32,7 @@ Role = Member.Role
 # Measures whose size is the share of ratings that are not affected. The other sizes are shifts: an
 # item counts for at most one wrong label.
 RIGHT_SHARES = (AlertMeasure.OTHER_ANSWERS, AlertMeasure.PACE)
-ORDER = ("-impact", "at_project", "what", "at_question", "target")
+ORDER = ("-impact", "in_project", "entry_kind", "in_question", "alert_id")
 ACTIONS: dict[str, Promise] = {
     selectors.ALERTS: gettext_lazy("Open alert"),
     selectors.INTERVENTIONS: gettext_lazy("Decide on pause"),
@@ -74,14 +74,14 @@ class InboxScope:
 class StoredRow(NamedTuple):
     """A row as the query returns it.
 
-    ``what``: a key of ACTIONS; ``at_question``: 0 where the row is about the project; ``target``:
-    id of the alert, else 0; ``number``: how many things of this kind.
+    ``entry_kind``: a key of ACTIONS; ``in_question``: 0 where the row is about the project;
+    ``alert_id``: 0 where it is not an alert; ``number``: how many things of this kind.
     """
 
-    what: str
-    at_project: int
-    at_question: int
-    target: int
+    entry_kind: str
+    in_project: int
+    in_question: int
+    alert_id: int
     number: int
     impact: float
 
@@ -96,10 +96,10 @@ def select_rows(scope: InboxScope) -> QuerySet[Any, Any]:
     alert_rows = (
         alerts.order_by()
         .annotate(
-            what=Value(selectors.ALERTS),
-            at_project=F("question__project_id"),
-            at_question=F("question_id"),
-            target=F("pk"),
+            entry_kind=Value(selectors.ALERTS),
+            in_project=F("question__project_id"),
+            in_question=F("question_id"),
+            alert_id=F("pk"),
             number=Value(1),
             impact=Cast(share_wrong * F("n"), FloatField()),
         )
@@ -121,7 +121,7 @@ def select_rows(scope: InboxScope) -> QuerySet[Any, Any]:
             Sum("n_answers"),
         ),
         _count(
-            selectors.get_exams_without_tries().filter(question__project__in=scope.led),
+            selectors.get_exams_without_attempts().filter(question__project__in=scope.led),
             selectors.EXAMS,
         ),
         _count(
@@ -143,12 +143,12 @@ def _count(
 ) -> QuerySet[Any, Any]:
     """Return a StoredRow per question, or per project where ``project`` is its column."""
     annotated = rows.order_by().annotate(
-        what=Value(kind),
-        at_project=F("question__project_id") if project is None else project,
-        at_question=F("question_id") if project is None else Value(0),
-        target=Value(0),
+        entry_kind=Value(kind),
+        in_project=F("question__project_id") if project is None else project,
+        in_question=F("question_id") if project is None else Value(0),
+        alert_id=Value(0),
     )
-    grouped = annotated.values("what", "at_project", "at_question", "target")
+    grouped = annotated.values("entry_kind", "in_project", "in_question", "alert_id")
     return grouped.annotate(
         number=Count("pk"), impact=Cast(impact or Count("pk"), FloatField())
     ).values_list(*StoredRow._fields)
@@ -176,7 +176,7 @@ class InboxSize:
 
 def count_rows(scope: InboxScope) -> InboxSize:
     """Return the size of the inbox in one query."""
-    [(n_rows, n_projects)] = _aggregate(scope, "COUNT(*), COUNT(DISTINCT at_project)")
+    [(n_rows, n_projects)] = _aggregate(scope, "COUNT(*), COUNT(DISTINCT in_project)")
     return InboxSize(n_rows, n_projects)
 
 
@@ -190,38 +190,38 @@ class InboxRow:
     alert: Alert | None = None
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """The decision as a text."""
         if self.alert is not None:
             return str(KINDS[self.alert.kind].sentence(self.alert))
-        return selectors.describe_number(self.stored.what, self.stored.number)
+        return selectors.describe_number(self.stored.entry_kind, self.stored.number)
 
     @property
     def url(self) -> str:
         """URL of the page on which it is decided."""
         if self.alert is not None:
             return reverse("alert", args=[self.project.pk, self.alert.pk])
-        url = reverse(self.stored.what, args=[self.project.pk])
+        url = reverse(self.stored.entry_kind, args=[self.project.pk])
         return f"{url}?{urlencode({'question': self.question.key})}" if self.question else url
 
     @property
     def action(self) -> str:
-        return str(ACTIONS[self.stored.what])
+        return str(ACTIONS[self.stored.entry_kind])
 
 
 def describe_rows(rows: Sequence[tuple[Any, ...]]) -> list[InboxRow]:
     """Return the rows with what they are about, in three queries."""
     stored_rows = [StoredRow(*row) for row in rows]
-    projects = Project.objects.in_bulk({row.at_project for row in stored_rows})
-    questions = Question.objects.in_bulk({row.at_question for row in stored_rows} - {0})
+    projects = Project.objects.in_bulk({row.in_project for row in stored_rows})
+    questions = Question.objects.in_bulk({row.in_question for row in stored_rows} - {0})
     alerts = (
         Alert.objects.defer("chart")
         .select_related("question__project", "rater", "other_rater")
-        .in_bulk({row.target for row in stored_rows} - {0})
+        .in_bulk({row.alert_id for row in stored_rows} - {0})
     )
     return [
         InboxRow(
-            row, projects[row.at_project], questions.get(row.at_question), alerts.get(row.target)
+            row, projects[row.in_project], questions.get(row.in_question), alerts.get(row.alert_id)
         )
         for row in stored_rows
     ]
@@ -234,13 +234,13 @@ def describe_rows(rows: Sequence[tuple[Any, ...]]) -> list[InboxRow]:
 class ProjectDecisions:
     """The decision with the most impact in a project, and the number of the others."""
 
-    words: str
+    text: str
     url: str
     n_more: int
     all_url: str
 
     @property
-    def more_words(self) -> str:
+    def more_text(self) -> str:
         return _("%(n)s more") % {"n": format_count(self.n_more)}
 
 
@@ -249,8 +249,8 @@ class ProjectInbox:
 
     def rank_projects(self, user: Any, limit: int) -> dict[int, float]:
         """Return {project id: its largest impact} of the projects with decisions, largest first."""
-        tail = f"GROUP BY at_project ORDER BY 2 DESC, 1 LIMIT {limit:d}"
-        rows = _aggregate(InboxScope.for_user(user), "at_project, MAX(impact)", tail)
+        tail = f"GROUP BY in_project ORDER BY 2 DESC, 1 LIMIT {limit:d}"
+        rows = _aggregate(InboxScope.for_user(user), "in_project, MAX(impact)", tail)
         return {project: float(impact) for project, impact in rows}
 
     def count_projects(self, user: Any) -> int:
@@ -270,7 +270,7 @@ class ProjectInbox:
         first_rows = describe_rows([rows[0] for rows in by_project.values()])
         return {
             row.project.pk: ProjectDecisions(
-                row.words,
+                row.text,
                 row.url,
                 len(by_project[row.project.pk]) - 1,
                 f"{reverse('inbox')}?project={row.project.pk}",

@@ -1,7 +1,7 @@
 """Inbox: numbers of alerts, reviews, appeals and other things that need an action.
 
-Open alerts, and for leads proposed interventions, raters without a try of the exam, appeals, and
-webhooks that were paused because their addresses failed.
+Open alerts, and for leads proposed interventions, raters without a further attempt at the exam,
+appeals, and webhooks that were paused because their addresses failed.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class InboxEntry:
     question: str = ""
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """Number and kind as a text."""
         return describe_number(self.kind, self.number)
 
@@ -107,7 +107,7 @@ def get_entries_by_project(roles: Mapping[int, str]) -> dict[int, list[InboxEntr
             led_ids,
             per_question=True,
         ),
-        _count_by_project(EXAMS, get_exams_without_tries(), led_ids, per_question=True),
+        _count_by_project(EXAMS, get_exams_without_attempts(), led_ids, per_question=True),
         _count_by_project(APPEALS, get_open_appeals(), led_ids),
         _count_stopped_webhooks(led_ids),
         all=True,
@@ -136,7 +136,7 @@ def get_entries_by_question(
             led_ids,
             per_question=True,
         ),
-        _count_by_project(EXAMS, get_exams_without_tries(), led_ids, per_question=True),
+        _count_by_project(EXAMS, get_exams_without_attempts(), led_ids, per_question=True),
         _count_by_project(APPEALS, get_open_appeals(), led_ids, per_question=True),
         _count_by_project(UNCERTAIN_ITEMS, get_uncertain_labels(), review_ids, per_question=True),
         all=True,
@@ -182,8 +182,8 @@ def get_stopped_webhooks() -> QuerySet[Webhook]:
     return Webhook.objects.filter(pause_reason__in=failed)
 
 
-def get_exams_without_tries() -> QuerySet[Exam]:
-    """Return the last exam of each rater who failed, has no try left and is not paused.
+def get_exams_without_attempts() -> QuerySet[Exam]:
+    """Return the last exam of each rater who failed, has no attempt left and is not paused.
 
     Only where an exam is required.
     """
@@ -214,12 +214,14 @@ def _count_by_project(
     """
     question = F("question__key") if per_question else Value("")
     selected = rows.filter(question__project__in=projects).order_by()
-    annotated = selected.annotate(what=Value(kind), at=question)
-    return annotated.values_list("what", "question__project_id", "at").annotate(number=Count("pk"))
+    annotated = selected.annotate(entry_kind=Value(kind), question_key=question)
+    columns = "entry_kind", "question__project_id", "question_key"
+    return annotated.values_list(*columns).annotate(number=Count("pk"))
 
 
 def _count_stopped_webhooks(projects: list[int]) -> Any:
     """Return rows like ``_count_by_project``."""
     rows = get_stopped_webhooks().filter(project__in=projects).order_by()
-    annotated = rows.annotate(what=Value(WEBHOOKS), at=Value(""))
-    return annotated.values_list("what", "project_id", "at").annotate(number=Count("pk"))
+    annotated = rows.annotate(entry_kind=Value(WEBHOOKS), question_key=Value(""))
+    columns = "entry_kind", "project_id", "question_key"
+    return annotated.values_list(*columns).annotate(number=Count("pk"))

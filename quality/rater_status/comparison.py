@@ -7,8 +7,9 @@ quality.recomputation. Formulas: metrics.agreement.rater_quality.funnel.
 from __future__ import annotations
 
 import datetime
+import re
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,10 +26,17 @@ from projects.models import Question, Rater
 from quality import recomputation
 from quality.models import StoredRaterComparison
 
-from .severity import is_fault_scale
-
 BODY_FORMAT = 6  # version of the stored body; bodies of older releases are ignored
 MIN_ITEMS = 30  # compared items below which a rater's result is not interpreted
+# Words of scales that grade faults: there, a harsh rater gives higher categories. On other scales,
+# such as grades or relevance, a harsh rater gives lower ones.
+_FAULT_WORDS = frozenset({
+    "minor", "major", "mild", "severe", "critical", "fatal", "blocker", "serious", "trivial",
+    "toxic", "offensive", "hateful", "abusive", "harmful", "unsafe", "dangerous", "malicious",
+    "malignant", "suspicious", "leicht", "schwer", "gravierend", "kritisch", "léger", "légère",
+    "grave", "leve", "critique", "crítico", "crítica", "轻微", "严重", "重大", "致命", "轻度",
+    "重度", "有害",
+})  # fmt: skip
 
 
 class ComparedRater(NamedTuple):
@@ -307,3 +315,9 @@ RECOMPUTATION = recomputation.Recomputation(
 )
 sweep = RECOMPUTATION.sweep
 recompute_question = RECOMPUTATION.recompute
+
+
+def is_fault_scale(labels: Iterable[str]) -> bool:
+    """Return whether a scale with these labels grades faults: one label has a word for a fault."""
+    words = {word for label in labels for word in re.findall(r"\w+", label.casefold())}
+    return not _FAULT_WORDS.isdisjoint(words)

@@ -28,7 +28,7 @@ from .status import (
 from .texts import STATUS_LABELS, get_reason_text
 
 MAX_QUESTIONS_SHOWN = 8  # questions shown for a person: those with the most ratings
-MAX_QUESTIONS_JUDGED = 500  # with more questions, people are not sorted by status
+MAX_QUESTIONS_WITH_STATUS = 500  # with more questions, people are not sorted by status
 
 # (account id, None), or (None, rater id) for a rater without a known account. Rows with the same
 # key are of one person.
@@ -36,7 +36,7 @@ PersonKey = tuple[int | None, int | None]
 
 
 @dataclass(frozen=True)
-class JudgedRater:
+class RaterWithStatus:
     """A rater with the status in one question."""
 
     question: Question
@@ -61,7 +61,7 @@ class Person:
     n_projects: int
     n_ratings: int
     single_project: str = ""
-    worst: JudgedRater | None = None
+    worst: RaterWithStatus | None = None
     # (result, kappa with peers)
     question_results: list[tuple[RaterResult, Any]] = field(default_factory=list)
 
@@ -145,8 +145,8 @@ def query_results(user: Any, search: str = "") -> QuerySet[Any]:
 def list_people(results: QuerySet[Any], sort: str) -> list[Person]:
     """Return the people of ``query_results``, with their statuses, sorted by a key of SORT_KEYS.
 
-    With more than MAX_QUESTIONS_JUDGED questions, those with the most ratings come first instead of
-    those with the worst status, and statuses are left out.
+    With more than MAX_QUESTIONS_WITH_STATUS questions, statuses are left out, and people with the
+    most ratings come first instead of those with the worst status.
     """
     rows = results.order_by().values("account", "alone")
     totals = rows.annotate(
@@ -166,20 +166,20 @@ def list_people(results: QuerySet[Any], sort: str) -> list[Person]:
         for row in totals.order_by("-n_ratings", "username", "account", "alone")
     }
     question_ids = set(results.order_by().values_list("question", flat=True).distinct())
-    if len(question_ids) <= MAX_QUESTIONS_JUDGED:
+    if len(question_ids) <= MAX_QUESTIONS_WITH_STATUS:
         keys = {row[0]: row[1:] for row in results.values_list("rater", "account", "alone")}
-        for judged in _judge_questions(question_ids):
-            key = keys.get(judged.entry.pk)
+        for rater in _list_raters_with_status(question_ids):
+            key = keys.get(rater.entry.pk)
             person = people.get(key) if key is not None else None
-            if person and (person.worst is None or judged.rank < person.worst.rank):
-                person.worst = judged
+            if person and (person.worst is None or rater.rank < person.worst.rank):
+                person.worst = rater
     elif sort.removeprefix("-") == "status":
         sort = "ratings"
     column = sort.removeprefix("-")
     return sorted(people.values(), key=SORT_KEYS[column], reverse=sort.startswith("-"))
 
 
-def _judge_questions(question_ids: Collection[int]) -> list[JudgedRater]:
+def _list_raters_with_status(question_ids: Collection[int]) -> list[RaterWithStatus]:
     """Return the status of each person who rated each question; eight queries."""
     questions = list(Question.objects.filter(pk__in=question_ids).select_related("project"))
     comparisons = get_comparisons(questions)
@@ -201,7 +201,7 @@ def _judge_questions(question_ids: Collection[int]) -> list[JudgedRater]:
     scores_of: dict[int, list[RepeatScore]] = {}
     for score in RepeatScore.objects.filter(question__in=questions).defer("table", "months"):
         scores_of.setdefault(score.question_id, []).append(score)
-    judged = []
+    raters: list[RaterWithStatus] = []
     for question in questions:
         repeats = find_inconsistent_scores(scores_of.get(question.pk, []))
         for rater in people_of.get(question.project_id, []):
@@ -216,8 +216,8 @@ def _judge_questions(question_ids: Collection[int]) -> list[JudgedRater]:
                 failed_exam=failed_exams.get((question.pk, rater.pk)),
                 alerts=alerts.get((question.pk, rater.pk), []),
             )
-            judged.append(JudgedRater(question, entry))
-    return judged
+            raters.append(RaterWithStatus(question, entry))
+    return raters
 
 
 def add_question_results(people: Sequence[Person], results: QuerySet[Any]) -> None:

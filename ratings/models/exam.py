@@ -81,7 +81,7 @@ class Exam(models.Model):
     # [[item id, code, right, gold id], ...] in the order of answering; right is null where the gold
     # answer was retired meanwhile: such an answer is not scored.
     answers = models.JSONField(default=list)
-    # The error probability of the outcome (ExamVerdict in ratings.annotation.assignments.exams).
+    # The error probability of the outcome (ExamResult in ratings.annotation.assignments.exams).
     error_probability = models.FloatField(null=True, blank=True)
     started_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True)

@@ -5,11 +5,7 @@ The API always speaks English, because programs read it. The colour theme is in 
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.conf import settings
-from django.contrib.auth.backends import ModelBackend
-from django.contrib.auth.models import User
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.middleware.locale import LocaleMiddleware
@@ -17,52 +13,9 @@ from django.utils import translation
 from django.views.decorators.http import require_POST
 from django.views.i18n import set_language
 
-from agreement_site.accounts import attempt_limits
 from agreement_site.models import Preference
-from core import security_log
 
 from . import theme
-
-
-class ThrottledModelBackend(ModelBackend):
-    """Authentication backend that limits password attempts and loads preferences.
-
-    The preferences come with the user, so the language of a page costs no query of its own. Every
-    check of a password goes through ``authenticate`` and is counted (attempt_limits).
-    """
-
-    def authenticate(
-        self,
-        request: HttpRequest | None,
-        username: str | None = None,
-        password: str | None = None,
-        **extra: Any,
-    ) -> User | None:
-        """Return the user, or None for a wrong password.
-
-        Raises attempt_limits.TooManyTries; TooManyTriesMiddleware answers it with status 429.
-        """
-        if request is None:  # called by a management command
-            return super().authenticate(request, username, password, **extra)
-        name, address = (username or "")[:150], security_log.get_client_address(request)
-        wait_seconds = attempt_limits.count_try_and_get_wait(name, address)
-        attempt_limits.raise_if_limited(wait_seconds, name_sha256=security_log.hash_username(name))
-        user = super().authenticate(request, username, password, **extra)
-        if user is None:
-            security_log.log_event(
-                "password_rejected", name_sha256=security_log.hash_username(name)
-            )
-        else:
-            attempt_limits.clear_password_tries(name, address)
-        return user
-
-    def get_user(self, user_id: int) -> User | None:
-        user = (
-            User.objects.select_related("preference", "password_change_required")
-            .filter(pk=user_id)
-            .first()
-        )
-        return user if user is not None and self.user_can_authenticate(user) else None
 
 
 class LanguageMiddleware(LocaleMiddleware):

@@ -58,7 +58,7 @@ def compose_digest(mail: QueuedMail, _row: NotificationSettings) -> MailContent 
 def _list_decisions(scope: rows.InboxScope, size: rows.InboxSize) -> list[Section]:
     stored = list(rows.select_rows(scope).order_by(*rows.ORDER)[:MAX_DECISIONS])
     lines = [
-        Line(row.words, build_absolute_url(row.url), row.project.name)
+        Line(row.text, build_absolute_url(row.url), row.project.name)
         for row in rows.describe_rows(stored)
     ]
     if size.n_rows > len(lines):

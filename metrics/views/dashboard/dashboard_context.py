@@ -27,8 +27,8 @@ from metrics.views.common.trends.recent_changes import RecentChange
 from metrics.views.reports.texts import MIN_ITEMS
 
 from .rater_table import build_rater_table
+from .recommendation import is_inconclusive
 from .tables import build_matrix_rows, compare_weightings, list_other_statistics, summarize_coverage
-from .verdict import is_inconclusive
 
 MAX_INSIGHTS = 3  # shown at once; the others are folded
 

@@ -18,8 +18,8 @@ from metrics.views.common.trends import trend_points
 from projects.models import Rater
 
 from . import dashboard_context
+from .recommendation import NextAction, build_recommendation
 from .tables import summarize_coverage
-from .verdict import NextAction, build_verdict
 
 MAX_RATERS = 5  # in the card; the page of raters lists all
 MAX_PACE_PERIODS = 4  # newest periods of the pace
@@ -47,7 +47,7 @@ class RaterLine:
 
 
 @dataclass(frozen=True)
-class RaterJudgements:
+class OverviewRaters:
     """The raters of a question by status, worst first, and what to do about the question.
 
     ``n_raters``, ``n_to_check``: numbers of all raters, and of those whose status is not fine.
@@ -59,9 +59,9 @@ class RaterJudgements:
     actions: Sequence[NextAction]
 
 
-# Functions that judge the raters of a selection without a filter, and return at most this number of
+# Functions that select the raters of a selection without a filter, at most this number of
 # lines. Packages above register theirs at startup.
-JUDGEMENT_SOURCES: Hook[Callable[[Selection, int], RaterJudgements]] = Hook("judgements")
+OVERVIEW_RATERS: Hook[Callable[[Selection, int], OverviewRaters]] = Hook("overview_raters")
 
 
 @dataclass(frozen=True)
@@ -88,15 +88,15 @@ def build_overview_context(selection: Selection, source: ProjectSource) -> dict[
     steps = [] if selection.filter else getting_started.list_steps(selection.project, result)
     has_started = bool(result) or not steps
     fragment_key = f"{'trend' if can_draw else ''}{'' if has_started else '-first'}"
-    judgements = _judge_raters(selection, source)
+    overview_raters = _select_overview_raters(selection, source)
     return context | {
-        "judgements": judgements,
-        "verdict": build_verdict(
+        "overview_raters": overview_raters,
+        "recommendation": build_recommendation(
             selection,
             source,
             context["headline_name"],
             context["headline"],
-            actions=judgements.actions,
+            actions=overview_raters.actions,
         ),
         "steps": steps,
         "begun": has_started,
@@ -111,14 +111,14 @@ def build_overview_context(selection: Selection, source: ProjectSource) -> dict[
     }
 
 
-def _judge_raters(selection: Selection, source: ProjectSource) -> RaterJudgements:
-    """Return the judgements of packages above; with a filter, the raters who agree least.
+def _select_overview_raters(selection: Selection, source: ProjectSource) -> OverviewRaters:
+    """Return the raters by status; with a filter, those who agree least.
 
     Statuses are of all ratings, so that they do not apply to filtered ratings.
     """
     if not selection.filter:
-        for judge_raters in JUDGEMENT_SOURCES:
-            return judge_raters(selection, MAX_RATERS)
+        for select_overview_raters in OVERVIEW_RATERS:
+            return select_overview_raters(selection, MAX_RATERS)
     outliers = source.outlier_keys
     results = source.list_rater_results(SORTABLE_COLUMNS["vs_peers"], descending=False)
     people = [result for result in results if result.rater.kind == Rater.Kind.HUMAN]
@@ -133,7 +133,7 @@ def _judge_raters(selection: Selection, source: ProjectSource) -> RaterJudgement
         )
         for result in people[:MAX_RATERS]
     ]
-    return RaterJudgements(lines, len(people), len(outliers), [])
+    return OverviewRaters(lines, len(people), len(outliers), [])
 
 
 def _measure_progress(

@@ -34,7 +34,7 @@ Kind = Assignment.Kind
 
 
 @dataclass(frozen=True)
-class ExamVerdict:
+class ExamResult:
     """Outcome of an exam.
 
     ``outcome``: passed or failed. ``error_probability``: the probability that a rater who is right
@@ -47,15 +47,15 @@ class ExamVerdict:
 
 @dataclass(frozen=True)
 class ExamPolicy:
-    """Registered functions that decide exams and list doubted gold items.
+    """Registered functions that decide exams and list suspected gold answers.
 
-    ``judge`` maps the correctness of the answers and the test parameters to a verdict, None while
-    they are inconclusive. ``get_doubted_items`` maps a question id to items whose gold answer is
+    ``evaluate`` maps the correctness of the answers and the test parameters to a result, None while
+    they are inconclusive. ``get_suspected_items`` maps a question id to items whose gold answer is
     suspected, which are not used in exams.
     """
 
-    judge: Callable[[Sequence[bool], Mapping[str, Any]], ExamVerdict | None]
-    get_doubted_items: Callable[[int], set[int]]
+    evaluate: Callable[[Sequence[bool], Mapping[str, Any]], ExamResult | None]
+    get_suspected_items: Callable[[int], set[int]]
 
 
 EXAM_POLICY: Hook[ExamPolicy] = Hook("exam_policy")
@@ -151,8 +151,8 @@ def compute_min_correct_answers(question: Question) -> int:
     """Return the smallest number of correct answers that passes the exam."""
     rules = question.exam_rules.get_test_parameters()
     for number in range(1, rules["max_answers"]):
-        verdict = _get_exam_policy().judge([True] * number, rules)
-        if verdict is not None and verdict.outcome == State.PASSED:
+        result = _get_exam_policy().evaluate([True] * number, rules)
+        if result is not None and result.outcome == State.PASSED:
             return number
     return int(rules["max_answers"])
 
@@ -166,7 +166,7 @@ def get_eligible_answers(question: Question) -> dict[int, frozenset[int]]:
     rows = GoldAnswer.objects.in_force().filter(
         question=question, item__has_content=True, item__withdrawn_at=None
     )
-    doubted = _get_exam_policy().get_doubted_items(question.pk)
+    doubted = _get_exam_policy().get_suspected_items(question.pk)
     return {
         item: list_right_codes(answer, positions, tolerance)
         for item, answer in rows.values_list("item_id", "answer")
@@ -272,10 +272,10 @@ def record_exam_answer(rater: Rater, item: Item, codes: Mapping[Question, int]) 
     right = None if gold is None else _is_right(code, gold, question)
     exam.answers = [*exam.answers, [item.pk, code, right, gold and gold.pk]]
     exam.save(update_fields=["answers"])
-    verdict = _get_exam_policy().judge(
+    result = _get_exam_policy().evaluate(
         exam.scored_answers, {**exam.rules, "max_answers": exam.max_answers}
     )
-    return None if verdict is None else _end_exam(exam, verdict.outcome, verdict.error_probability)
+    return None if result is None else _end_exam(exam, result.outcome, result.error_probability)
 
 
 def _is_right(code: int, gold: GoldAnswer, question: Question) -> bool:
@@ -324,11 +324,11 @@ def _end_exhausted_exam(exam: Exam) -> Exam | None:
     if not exam.scored_answers:
         exam.delete()
         return None
-    verdict = _get_exam_policy().judge(
+    result = _get_exam_policy().evaluate(
         exam.scored_answers, {**exam.rules, "max_answers": len(exam.scored_answers)}
     )
-    if verdict is not None:
-        _end_exam(exam, verdict.outcome, verdict.error_probability)
+    if result is not None:
+        _end_exam(exam, result.outcome, result.error_probability)
     return None
 
 

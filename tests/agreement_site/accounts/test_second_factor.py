@@ -113,10 +113,10 @@ def test_code_works_once_across_processes(secret: str) -> None:
 
 def test_codes_are_rate_limited_like_passwords(secret: str) -> None:
     statuses = []
-    for number in range(attempt_limits.MAX_TRIES_PER_NAME + 1):
+    for number in range(attempt_limits.MAX_ATTEMPTS_PER_NAME + 1):
         client = sign_in(REMOTE_ADDR=f"10.0.0.{number}")
         statuses.append(client.post(SIGN_IN_PATH, {"code": "000000"}).status_code)
-    assert statuses == [400] * attempt_limits.MAX_TRIES_PER_NAME + [429]
+    assert statuses == [400] * attempt_limits.MAX_ATTEMPTS_PER_NAME + [429]
     assert client.post(SIGN_IN_PATH, {"code": compute_code(secret, 1)}).status_code == 429
 
 

@@ -84,7 +84,7 @@ def test_signing_out_needs_a_post_and_ends_the_session(client, lead):
 
 
 def test_ten_failures_block_even_the_correct_password(client, lead):
-    for _ in range(attempt_limits.MAX_TRIES_PER_NAME):
+    for _ in range(attempt_limits.MAX_ATTEMPTS_PER_NAME):
         assert try_to_sign_in(client, password="wrong").status_code == 400
     response = try_to_sign_in(client)
     assert response.status_code == 429
@@ -110,7 +110,7 @@ def test_other_names_and_addresses_are_not_blocked(client, lead, viewer):
 
 
 def test_address_that_tries_many_names_is_blocked(client, lead, monkeypatch):
-    monkeypatch.setattr(attempt_limits, "MAX_TRIES_PER_NETWORK", 20)
+    monkeypatch.setattr(attempt_limits, "MAX_ATTEMPTS_PER_NETWORK", 20)
     statuses = [
         try_to_sign_in(client, f"name{number}", "wrong").status_code for number in range(21)
     ]
@@ -119,7 +119,7 @@ def test_address_that_tries_many_names_is_blocked(client, lead, monkeypatch):
 
 def test_name_tried_from_many_addresses_is_slowed_down(lead, monkeypatch):
     """One attempt a minute is checked, so the owner of the name is never blocked."""
-    monkeypatch.setattr(attempt_limits, "MAX_TRIES_PER_NAME_ANYWHERE", 5)
+    monkeypatch.setattr(attempt_limits, "MAX_ATTEMPTS_PER_NAME_ANYWHERE", 5)
     with time_machine.travel("2026-03-01T12:00:00Z", tick=False) as traveller:
         statuses = [
             try_to_sign_in(Client(REMOTE_ADDR=f"10.0.0.{n}"), password="wrong").status_code
@@ -132,7 +132,7 @@ def test_name_tried_from_many_addresses_is_slowed_down(lead, monkeypatch):
 
 
 def test_ipv6_network_counts_as_one_address(lead):
-    for number in range(attempt_limits.MAX_TRIES_PER_NAME):
+    for number in range(attempt_limits.MAX_ATTEMPTS_PER_NAME):
         try_to_sign_in(Client(REMOTE_ADDR=f"2001:db8::{number:x}"), password="wrong")
     assert try_to_sign_in(Client(REMOTE_ADDR="2001:db8::ffff")).status_code == 429
     assert try_to_sign_in(Client(REMOTE_ADDR="2001:db8:0:1::1")).status_code == 302
@@ -266,10 +266,10 @@ def test_simultaneous_attempts_are_all_counted():
 
     def count_attempt(_attempt):
         try:
-            return attempt_limits.count_try_and_get_wait("lead", "10.0.0.1")
+            return attempt_limits.count_attempt_and_get_wait("lead", "10.0.0.1")
         finally:
             connection.close()
 
     with ThreadPoolExecutor(8) as pool:
         waits = list(pool.map(count_attempt, range(24)))
-    assert waits.count(0) == attempt_limits.MAX_TRIES_PER_NAME
+    assert waits.count(0) == attempt_limits.MAX_ATTEMPTS_PER_NAME

@@ -211,7 +211,7 @@ def test_last_page_of_an_exam_offers_no_undo(
     assert UNDO_BUTTON not in page
 
 
-def test_failed_rater_sees_answers_and_has_limited_tries(
+def test_failed_rater_sees_answers_and_has_limited_attempts(
     items: list[Item],
     project: Project,
     question: Question,

@@ -106,7 +106,7 @@ def site(lead: User, make_alert: Any) -> dict[str, Project]:
 
 def test_inbox_lists_decisions_of_all_projects_by_impact(site: Any, client_for: Any, lead: User):
     client = client_for(lead)
-    decisions = [(row.words, row.project.name) for row in client.get("/inbox/").context["rows"]]
+    decisions = [(row.text, row.project.name) for row in client.get("/inbox/").context["rows"]]
     assert decisions[0][0].startswith("ann ")  # 60 items, half a category
     assert decisions[0][1] == "Drifting"
     assert decisions[1:] == [
@@ -120,7 +120,7 @@ def test_inbox_lists_decisions_of_all_projects_by_impact(site: Any, client_for: 
     ]
     page = client.get("/inbox/")
     for row in page.context["rows"]:
-        assert row.words in html.unescape(page.text)
+        assert row.text in html.unescape(page.text)
         assert client.get(row.url).status_code == 200, row.url
     only = client.get(f"/inbox/?project={site['Several'].pk}").context["size"]
     assert only == rows.InboxSize(5, 1)
@@ -239,7 +239,7 @@ def test_inbox_by_api_equals_the_page(site: dict[str, Project], lead: User, api_
         listed += page["results"]
         address = page["next"]
     assert [(row["project"], row["kind"], row["text"], row["impact"]) for row in listed] == [
-        (row.project.pk, row.stored.what, row.words, row.stored.impact) for row in shown_rows
+        (row.project.pk, row.stored.entry_kind, row.text, row.stored.impact) for row in shown_rows
     ]
     assert set(listed[0]) == {
         "project", "question", "kind", "text", "impact", "url", "created_at",

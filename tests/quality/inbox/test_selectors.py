@@ -136,7 +136,7 @@ def test_inbox_of_all_projects_takes_one_query(
     with django_assert_num_queries(1):
         entries_by_project = selectors.get_entries_by_project({project.pk: "lead", **other_roles})
     assert list(entries_by_project) == [project.pk]
-    assert [entry.words for entry in entries_by_project[project.pk]] == [
+    assert [entry.text for entry in entries_by_project[project.pk]] == [
         "1 rater has no exam attempts left"
     ]
 

@@ -112,15 +112,15 @@ def check_raters(question: Question, client: Client, entries: list[RaterListEntr
     assert statuses == expected
     table = list(csv.DictReader(io.StringIO(client.get(f"{base}raters.csv").text)))
     assert {row["rater"]: row["status"] for row in table} == expected
-    judgements = client.get(base).context["judgements"]
+    overview_raters = client.get(base).context["overview_raters"]
     kappas = {entry.key: entry.result.value if entry.result else None for entry in entries}
-    assert judgements.n_raters == len(entries)
+    assert overview_raters.n_raters == len(entries)
     # The overview has the first raters of the list.
-    first_entries = entries[: len(judgements.lines)]
+    first_entries = entries[: len(overview_raters.lines)]
     assert len(first_entries) == min(len(entries), overview_context.MAX_RATERS)
     assert [
         (line.key, str(line.status), (line.agreement or {}).get("value"))
-        for line in judgements.lines
+        for line in overview_raters.lines
     ] == [
         (entry.key, str(STATUS_LABELS[entry.status]), kappas[entry.key]) for entry in first_entries
     ]

@@ -97,7 +97,7 @@ def test_statuses_are_left_out_beyond_the_limit(
 ) -> None:
     for name in ("One", "Two"):
         add_rated_project(name, lead, n_items=4)
-    monkeypatch.setattr(site_raters, "MAX_QUESTIONS_JUDGED", 1)
+    monkeypatch.setattr(site_raters, "MAX_QUESTIONS_WITH_STATUS", 1)
     people = client_for(lead).get("/raters/").context["people"]
     assert len(people) == 8
     assert all(person.worst is None for person in people)

@@ -457,7 +457,7 @@ def test_response_is_bound_to_its_browser_and_used_once(
 def test_number_of_recorded_failures_is_limited(
     provider: FakeSamlProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attempt_limits, "MAX_TRIES_PER_NETWORK", 3)
+    monkeypatch.setattr(attempt_limits, "MAX_ATTEMPTS_PER_NETWORK", 3)
     assert [deliver_response(Client(), "").status_code for _ in range(5)] == [
         401,
         401,

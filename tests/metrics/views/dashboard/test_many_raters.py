@@ -50,7 +50,7 @@ def test_page_size_is_limited(
         assert page.context["rater_page"].page.paginator.count == N_RATERS
         assert len(page.content) <= MAX_PAGE_BYTES
         overview = client.get(f"/projects/{project.pk}/{address}")
-        assert overview.context["judgements"].n_raters == N_RATERS + 1  # the cast has another
+        assert overview.context["overview_raters"].n_raters == N_RATERS + 1  # the cast has another
         assert len(overview.content) <= MAX_PAGE_BYTES
 
 

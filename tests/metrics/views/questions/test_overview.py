@@ -229,12 +229,12 @@ def test_attention_lists_open_alerts_and_disputed_items(
             },
         )
     severity, tone = get_overview(client_for(lead), two_questions).context["rows"]
-    assert [task.words for task in severity.inbox_entries] == ["1 open alert", "3 uncertain items"]
+    assert [entry.text for entry in severity.inbox_entries] == ["1 open alert", "3 uncertain items"]
     review_page = client_for(lead).get(severity.inbox_entries[1].url)
     assert review_page.context["n_remaining"] == 3
     assert tone.inbox_entries == []
     severity, _tone = get_overview(client_for(viewer), two_questions).context["rows"]
-    assert [task.words for task in severity.inbox_entries] == ["1 open alert"]
+    assert [entry.text for entry in severity.inbox_entries] == ["1 open alert"]
 
 
 def test_only_leads_can_add_a_question_here(

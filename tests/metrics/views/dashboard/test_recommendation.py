@@ -33,8 +33,8 @@ def get_actions(client: Any, project: Any) -> dict[str, tuple[str, str]]:
 
 
 def get_caveat(client: Any, project: Any) -> str:
-    verdict = client.get(f"/projects/{project.pk}/").context["verdict"]
-    return str(verdict.caveat)
+    recommendation = client.get(f"/projects/{project.pk}/").context["recommendation"]
+    return str(recommendation.caveat)
 
 
 @pytest.fixture
@@ -211,7 +211,7 @@ def test_raters_with_open_alerts_come_first(
     page = client.get(f"/projects/{project.pk}/")
     raters = page.text.split('id="raters"')[1].split("</section>")[0]
     assert raters.count("badge--warn") == 2
-    assert page.context["judgements"].n_to_check == 2
+    assert page.context["overview_raters"].n_to_check == 2
     Rater.objects.filter(project=project).update(paused=True)
     assert "Check" not in str(list(get_actions(client, project)))
 
@@ -349,8 +349,8 @@ def test_rater_with_largest_impact_is_named_first(
     client = client_for(lead)
     assert next(iter(get_actions(client, project))) == "Check zoe, Ann"
     page = client.get(f"/projects/{project.pk}/")
-    assert [line.key for line in page.context["judgements"].lines][:2] == ["zoe", "ann"]
-    assert len(page.context["judgements"].lines) == 5
+    assert [line.key for line in page.context["overview_raters"].lines][:2] == ["zoe", "ann"]
+    assert len(page.context["overview_raters"].lines) == 5
     assert "data-copy-address" in page.text
 
 
@@ -373,7 +373,7 @@ def test_filtered_outlier_is_named_from_thirty_items(
         client.get(address)
         filtered_jobs.FILTERED_RESULT_JOB.sweep()
         page = client.get(address)
-        first_line = page.context["judgements"].lines[0]
+        first_line = page.context["overview_raters"].lines[0]
         assert first_line.needs_check == ("Check ann" in html.unescape(page.text))
         return first_line.needs_check
 

@@ -1,4 +1,4 @@
-"""Verdict on a question: a caveat of the headline, and what to do next.
+"""Recommendation on the overview: a caveat of the headline, and what to do next.
 
 Read from stored results.
 """
@@ -49,22 +49,22 @@ class NextAction:
 
 
 @dataclass(frozen=True)
-class DashboardVerdict:
+class Recommendation:
     """A caveat of the headline, empty without any, and what to do next, most important first."""
 
     caveat: str
     actions: list[NextAction]
 
 
-def build_verdict(
+def build_recommendation(
     selection: Selection,
     source: ProjectSource,
     name: str,
     headline: dict[str, Any] | None,
     *,
     actions: Sequence[NextAction],
-) -> DashboardVerdict | None:
-    """Return the verdict on the headline, or None while it has no value.
+) -> Recommendation | None:
+    """Return the recommendation, or None while it has no value.
 
     ``actions``: those of packages above, to which the actions that follow from the stored results
     are added.
@@ -81,7 +81,7 @@ def build_verdict(
     if not all_actions and not caveat:
         all_actions.append(_suggest_labels(selection))
     all_actions.sort(key=lambda action: action.kind)
-    return DashboardVerdict(caveat, all_actions[:MAX_ACTIONS])
+    return Recommendation(caveat, all_actions[:MAX_ACTIONS])
 
 
 def _describe_doubt(source: ProjectSource, name: str, headline: Mapping[str, Any]) -> str:
@@ -107,7 +107,7 @@ def _describe_doubt(source: ProjectSource, name: str, headline: Mapping[str, Any
 
 
 def is_inconclusive(selection: Selection, headline: Mapping[str, Any]) -> bool:
-    """Return True if the interval is too wide, or the items too few, for a verdict."""
+    """Return True if the interval is too wide, or the items too few, to name a band."""
     scheme = selection.project.band_scheme
     low, high = headline.get("low"), headline.get("high")
     return bands.is_inconclusive(headline["n_items"], low, high, scheme)

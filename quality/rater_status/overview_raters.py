@@ -1,4 +1,4 @@
-"""Raters and actions of the overview of a question, judged by the statuses of the raters."""
+"""Raters and actions of the overview of a question, by the statuses of the raters."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ from django.utils.translation import ngettext
 
 from metrics.views.common.number_formats import format_count
 from metrics.views.common.selection import Selection
-from metrics.views.dashboard.overview_context import RaterJudgements, RaterLine
-from metrics.views.dashboard.verdict import MAX_NAMED_RATERS, REVIEW_ROLES, ActionKind, NextAction
+from metrics.views.dashboard.overview_context import OverviewRaters, RaterLine
+from metrics.views.dashboard.recommendation import (
+    MAX_NAMED_RATERS,
+    REVIEW_ROLES,
+    ActionKind,
+    NextAction,
+)
 from projects.models import Question
 from quality.alerts.kinds import KINDS
 from quality.inbox.selectors import count_uncertain_items
@@ -23,7 +28,7 @@ from .texts import STATUS_LABELS, get_reason_text
 MAX_COUNTED_ITEMS = 1_000  # uncertain items are counted up to this number
 
 
-def judge_raters(selection: Selection, max_lines: int) -> RaterJudgements:
+def select_overview_raters(selection: Selection, max_lines: int) -> OverviewRaters:
     """Return the raters by status, worst first, and the actions that they and the items need."""
     raters = RaterList(selection.question).select(RaterFilter())
     to_check = [
@@ -31,7 +36,7 @@ def judge_raters(selection: Selection, max_lines: int) -> RaterJudgements:
         for rater in raters
         if rater.status in (RaterStatus.ACT, RaterStatus.CHECK) and "paused" not in rater.flags
     ]
-    return RaterJudgements(
+    return OverviewRaters(
         [_build_line(rater) for rater in raters[:max_lines]],
         len(raters),
         len(to_check),
