@@ -30,9 +30,9 @@ ERROR_TEXTS = {
     "not_found": gettext_lazy("the host has no IP address"),
     "not_allowed": gettext_lazy("the host is in a private network"),
     "certificate": gettext_lazy("the certificate is invalid"),
-    "timeout": gettext_lazy("no response within 10 seconds"),
+    "timeout": gettext_lazy("no response within 10 s"),
     "connection": gettext_lazy("the connection failed"),
-    "rejected": gettext_lazy("the chat did not accept the message"),
+    "rejected": gettext_lazy("rejected by the chat"),
 }
 
 

@@ -154,7 +154,7 @@ def _record_factor_added(request: HttpRequest, kind: str) -> None:
     """Record the new factor and end the user's other sessions, which the password alone opened."""
     security_log.log_event("second_factor_added", after={"kind": str(kind)})
     end_other_sessions(request, request.user)
-    message = _("Second factor added. Your other sessions were signed out.")
+    message = _("Second factor added. Other sessions were signed out.")
     messages.success(request, message)
 
 

@@ -137,7 +137,7 @@ class ChangePassword(InvalidFormStatusMixin, SuccessMessageMixin, views.Password
     template_name = "registration/change_password.html"
     form_class = ChangePasswordForm
     success_url = reverse_lazy("tokens")
-    success_message = gettext_lazy("Password changed. Your other sessions were signed out.")
+    success_message = gettext_lazy("Password changed. Other sessions were signed out.")
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         user: Any = request.user

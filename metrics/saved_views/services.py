@@ -87,7 +87,7 @@ def create_saved_view(*, project: Project, page: str, name: str, query: str, by:
     if page not in QUERY_PARAMETERS:
         raise InvalidSavedView(name=_("This page can't be saved as a view."))
     if len(query) > MAX_QUERY_LENGTH or has_control_character(query):
-        raise InvalidSavedView(name=_("This view has too many filters to save."))
+        raise InvalidSavedView(name=_("Too many filters to save."))
     try:
         RatingFilter.from_query(QueryDict(query if page == ViewPage.DASHBOARD else ""))
     except BadRequest as problem:
@@ -136,7 +136,7 @@ def _validate_name(project: Project, name: str, *, exclude_id: int | None = None
             name=_("Enter a name of 1 to %(n)s characters.") % {"n": MAX_NAME_LENGTH}
         )
     if SavedView.objects.filter(project=project, name=name).exclude(pk=exclude_id or 0).exists():
-        raise InvalidSavedView(name=_("A view with this name already exists."))
+        raise InvalidSavedView(name=_("This name already exists."))
     return name
 
 

@@ -61,7 +61,7 @@ class GeneralForm(forms.Form):
         initial="UTC",
         max_length=64,
         widget=forms.TextInput({"list": "time-zones", "autocomplete": "off"}),
-        help_text=_("For daily and weekly charts, such as Europe/Berlin."),
+        help_text=_("For charts, such as Europe/Berlin."),
     )
 
     def clean_time_zone(self) -> str:
@@ -81,8 +81,8 @@ class GeneralSettingsForm(GeneralForm):
         max_length=MAX_ATTRIBUTE_LENGTH,
         widget=forms.TextInput({"list": "item-attributes", "autocomplete": "off"}),
         help_text=_(
-            "Attribute shared by items of one document or patient; intervals account "
-            "for it. Blank: items are independent."
+            "Attribute shared by items of one document or patient, for intervals. "
+            "Blank: independent items."
         ),
     )
     queue_order = forms.ChoiceField(

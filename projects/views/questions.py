@@ -233,7 +233,7 @@ def _redirect_saved(
     request: HttpRequest, project: Project, changed_question: Question, *, changed: bool = True
 ) -> HttpResponse:
     if changed:
-        messages.success(request, _("Saved. Statistics update within seconds."))
+        messages.success(request, _("Saved."))
     else:
         messages.info(request, _("Nothing has changed."))
     return redirect("question", project.pk, changed_question.key)

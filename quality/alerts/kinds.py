@@ -62,7 +62,7 @@ class AlertKindDefinition:
     from_start: bool = False
 
 
-_CLOSED_HINT = _("You won’t be alerted again for this cause.")
+_CLOSED_HINT = _("This cause won’t alert again.")
 
 _rater_kind = partial(
     AlertKindDefinition,

@@ -160,7 +160,7 @@ def _parse_date(text: str) -> datetime.date | None:
         return datetime.date.fromisoformat(text)
     except ValueError:
         raise services.InvalidAlertStep(
-            "muted_until", _("Enter a date, such as 2026-11-23.")
+            "muted_until", _("Enter a date such as 2026-11-23.")
         ) from None
 
 

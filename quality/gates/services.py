@@ -131,7 +131,7 @@ def _validate(
     else:
         others = Gate.objects.filter(project=project, name=name)
         if (others.exclude(pk=gate.pk) if gate else others).exists():
-            errors["name"] = _("Another gate has this name.")
+            errors["name"] = _("This name already exists.")
     stored_rules: list[StoredRule] = []
     try:
         stored_rules = validate_rules(rules, question)

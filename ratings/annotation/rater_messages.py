@@ -49,7 +49,7 @@ def send_messages(*, raters: Sequence[Rater], text: str, by: Any) -> list[RaterM
     if len(text) > MAX_LENGTH or has_nul(text):
         raise InvalidRaterMessage(describe_length(MAX_LENGTH))
     if not raters:
-        raise InvalidRaterMessage(_("None of the selected raters can read messages."))
+        raise InvalidRaterMessage(_("None of them can read messages."))
     unread = RaterMessage.objects.filter(rater__in=raters, text=text, read_at=None)
     notified_ids = set(unread.values_list("rater_id", flat=True))
     return [_create_message(rater, text, by) for rater in raters if rater.pk not in notified_ids]

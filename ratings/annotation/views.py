@@ -44,7 +44,7 @@ ERROR_RESPONSES = {
         _lazy("Your time ran out and others rated this item. Continue with the next."),
     ),
     permissions.ExamRequired: (403, _lazy("Pass the exam before you rate here.")),
-    permissions.ExamAnswersFinal: (403, _lazy("Exam answers can't be changed.")),
+    permissions.ExamAnswersFinal: (403, _lazy("Exam answers are final.")),
     submission.ExamItemNotSkippable: (409, _lazy("You can't skip items in an exam.")),
     permissions.CorrectionsClosed: (
         403,
@@ -56,7 +56,7 @@ ERROR_RESPONSES = {
     ),
     submission.AlreadyRated: (
         409,
-        _lazy("You've rated this item, so you can't skip it."),
+        _lazy("You've already rated this item."),
     ),
 }
 

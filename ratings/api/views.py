@@ -43,7 +43,7 @@ ERROR_MESSAGES = {
         "Your rating is paused: too many known answers were wrong. Your lead will decide."
     ),
     permissions.ExamRequired: _("Pass the exam first, on the rating page or at GET .../next/."),
-    permissions.ExamAnswersFinal: _("Exam answers can't be changed."),
+    permissions.ExamAnswersFinal: _("Exam answers are final."),
     permissions.CorrectionsClosed: _("Ratings here are final. Your earlier answer is kept."),
 }
 FILTERS = ("item", "rater", "question", "label", "since", "withdrawn")

@@ -29,7 +29,7 @@ TEXTS = {
     "no_project": gettext_lazy("The token's user sees no project with this number."),
     "status": gettext_lazy("Label Studio responded with status %(status)s."),
     "busy": gettext_lazy("Label Studio is busy (status %(status)s)."),
-    "no_tasks": gettext_lazy("The project in Label Studio has no tasks yet."),
+    "no_tasks": gettext_lazy("The project has no tasks yet."),
     "import_gone": gettext_lazy("The import was discarded. Read the project again."),
     "import_failed": gettext_lazy("The import failed. Read the project again."),
     "archived": gettext_lazy("The project is archived."),

@@ -29,7 +29,7 @@ class ConnectForm(forms.Form):
     address = forms.CharField(
         label=_("Address"),
         max_length=MAX_URL_LENGTH,
-        help_text=_("Of Label Studio or of the project's page."),
+        help_text=_("Label Studio’s or the project’s."),
         widget=forms.URLInput({"placeholder": "https://labels.example.org/projects/12"}),
     )
     remote_project = forms.IntegerField(

@@ -173,7 +173,7 @@ MCNEMAR = Coefficient(
 
 BOWKER = Coefficient(
     name="bowker.chi2",
-    label=_("Bowker: disagreements go both ways equally often"),
+    label=_("Bowker: disagreements go both ways"),
     description=_(
         "Tests whether disagreements between two categories go both ways equally "
         "often. A small p: one direction prevails."
@@ -200,7 +200,7 @@ BOWKER = Coefficient(
 
 STUART_MAXWELL = Coefficient(
     name="stuart_maxwell.chi2",
-    label=_("Stuart-Maxwell: both use the categories equally often"),
+    label=_("Stuart-Maxwell: same use of the categories"),
     description=_(
         "Tests whether two raters use all categories equally often. A small p: they do not."
     ),

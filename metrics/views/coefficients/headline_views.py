@@ -80,7 +80,7 @@ def headline_settings(request: HttpRequest, project_id: int) -> HttpResponse:
             for name, message in error.fields.items():
                 form.add_error(name if name in form.fields else None, message)
         else:
-            messages.success(request, _("Saved. Statistics update within seconds."))
+            messages.success(request, _("Saved."))
             return redirect(f"{request.path}?question={question.key}")
     context = {"project": project, "selection": selection, "form": form}
     return render(

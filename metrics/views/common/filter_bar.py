@@ -148,7 +148,7 @@ def describe_empty_selection(selection: Selection) -> str:
     date_filter = RatingFilter(
         from_date=selection.filter.from_date, to_date=selection.filter.to_date
     )
-    message = _("No ratings match the filter.")
+    message = _("No ratings match.")
     if selection.filter == date_filter and date_filter.to_date is None:
         message = _describe_empty_period(selection.project, date_filter.from_date)
     elif selection.filter == date_filter:
@@ -157,7 +157,7 @@ def describe_empty_selection(selection: Selection) -> str:
     newest = newest_days.get(selection.question.pk)
     if newest is None:
         return message
-    return f"{message} {_('The newest rating is from %(day)s.') % {'day': newest.isoformat()}}"
+    return f"{message} {_('Newest: %(day)s.') % {'day': newest.isoformat()}}"
 
 
 def _describe_empty_period(project: Project, first: datetime.date | None) -> str:

@@ -37,13 +37,13 @@ def build_sentences(
 
     Each finding is {"name", "figures"}.
     """
-    rater_keys = {rater.pk: rater.key for rater in raters}
+    rater_names = {rater.pk: str(rater) for rater in raters}
     sentences = []
     for finding in findings:
         if finding["name"] in (OUTLYING_RATERS, RECENT_CHANGE):
             continue  # they have sentences of their own
         figures = finding["figures"] | {"scheme": scheme}
-        sentences.append(_SENTENCES[finding["name"]](figures, scale.labels, rater_keys))
+        sentences.append(_SENTENCES[finding["name"]](figures, scale.labels, rater_names))
     return sentences
 
 
@@ -53,8 +53,8 @@ def get_stored_findings(questions: Iterable[int]) -> dict[int, Findings]:
     return dict(rows.values_list("question_id", "findings"))
 
 
-def list_outlier_raters(findings: Mapping[int, Findings]) -> dict[int, list[str]]:
-    """Return {question id: keys of outlier raters}, those with the greatest impact first.
+def list_outlier_raters(findings: Mapping[int, Findings]) -> dict[int, list[Rater]]:
+    """Return {question id: outlier raters}, those with the greatest impact first.
 
     An outlier agrees less with the others than they do with each other, on the same items and under
     the weights of the headline (metrics.agreement.explain.outlying_raters). One query.
@@ -63,54 +63,54 @@ def list_outlier_raters(findings: Mapping[int, Findings]) -> dict[int, list[str]
         question: list_outlying_rater_ids(stored) for question, stored in findings.items()
     }
     return {
-        question: keys
-        for question, keys in zip(
-            ids_by_question, _list_keys(ids_by_question.values()), strict=True
+        question: raters
+        for question, raters in zip(
+            ids_by_question, _list_raters(ids_by_question.values()), strict=True
         )
-        if keys
+        if raters
     }
 
 
-def list_rater_keys(ids: list[int]) -> list[str]:
-    """Return the keys of the raters in the order of their ids."""
-    return _list_keys([ids])[0]
+def list_raters(ids: list[int]) -> list[Rater]:
+    """Return the raters, with key and name, in the order of their ids."""
+    return _list_raters([ids])[0]
 
 
-def _list_keys(id_lists: Collection[list[int]]) -> list[list[str]]:
-    """Return the keys of the raters of each list, without those deleted since."""
+def _list_raters(id_lists: Collection[list[int]]) -> list[list[Rater]]:
+    """Return the raters of each list, without those deleted since."""
     ids = {rater_id for rater_ids in id_lists for rater_id in rater_ids}
-    raters = Rater.objects.filter(pk__in=ids).only("key") if ids else ()
-    keys = {rater.pk: rater.key for rater in raters}
-    return [[keys[pk] for pk in rater_ids if pk in keys] for rater_ids in id_lists]
+    rows = Rater.objects.filter(pk__in=ids).only("key", "name") if ids else ()
+    raters = {rater.pk: rater for rater in rows}
+    return [[raters[pk] for pk in rater_ids if pk in raters] for rater_ids in id_lists]
 
 
-def build_outlier_sentences(keys: list[str], project: int, query: str) -> list[SafeString]:
-    """Return at most one sentence about outlier raters, given by their keys.
+def build_outlier_sentences(raters: list[Rater], project: int, query: str) -> list[SafeString]:
+    """Return at most one sentence about outlier raters.
 
     Each name links to the rater's page, with the query string ``query``.
     """
     names = format_html_join(
-        ", ", "{}", ((_build_rater_link(key, project, query),) for key in keys[:3])
+        ", ", "{}", ((_build_rater_link(rater, project, query),) for rater in raters[:3])
     )
-    if len(keys) > 3:
+    if len(raters) > 3:
         template = _(
             "{n} raters agree less with the others than those do with each other, "
             "among them {names}."
         )
         page, question = reverse("raters", args=[project]), query.partition("&")[0]
-        count_link = render_link(page, format_count(len(keys)), query=question)
+        count_link = render_link(page, format_count(len(raters)), query=question)
         return [format_html(template, n=count_link, names=names)]
     template_few = ngettext(
         "{names} agrees less with the others than those do with each other.",
         "{names} agree less with the others than those do with each other.",
-        len(keys),
+        len(raters),
     )
-    return [format_html(template_few, names=names)] if keys else []
+    return [format_html(template_few, names=names)] if raters else []
 
 
-def _build_rater_link(key: str, project: int, query: str) -> SafeString:
-    page = reverse("rater", args=[project, key])
-    return render_link(page, key, query=query)
+def _build_rater_link(rater: Rater, project: int, query: str) -> SafeString:
+    page = reverse("rater", args=[project, rater.key])
+    return render_link(page, str(rater), query=query)
 
 
 SentenceBuilder = Callable[[dict[str, Any], list[str], dict[int, str]], str]

@@ -175,12 +175,12 @@ def get_trend_note(selection: Selection, result: Result | None) -> str:
     It may be of other ratings, of another coefficient, or computed in another way.
     """
     if result is not None and "sample" in result.headline:
-        return _("The trend includes ratings requested for uncertain items.")
+        return _("Trend: with ratings requested for uncertain items.")
     if selection.requested_coefficient:
         return ""
     trend_name, name = selection.coefficient, selection.headline["name"]
     if headline_trend.is_two_rater_coefficient(trend_name):
-        return _("Periods are the days on which the first rater rated.")
+        return _("Periods: days on which the first rater rated.")
     if trend_name == name:
         return ""
     return _("%(headline)s can't be computed per period. Shown: %(shown)s.") % {

@@ -154,15 +154,15 @@ def _suggest_categories(selection: Selection, source: ProjectSource) -> list[Nex
 
 def _suggest_raters(selection: Selection, source: ProjectSource) -> list[NextAction]:
     """Return the action on the outliers among filtered ratings; statuses are of all ratings."""
-    keys = source.outlier_keys if selection.filter else []
-    if not keys:
+    raters = source.outlier_raters if selection.filter else []
+    if not raters:
         return []
     return [
         NextAction(
             ActionKind.RATERS,
-            _("Check %(raters)s") % {"raters": ", ".join(keys[:MAX_NAMED_RATERS])},
-            _("lower agreement than the others in these ratings"),
-            f"{reverse('rater', args=[selection.project.pk, keys[0]])}?{selection.query}",
+            _("Check %(raters)s") % {"raters": ", ".join(map(str, raters[:MAX_NAMED_RATERS]))},
+            _("lower agreement in these ratings"),
+            f"{reverse('rater', args=[selection.project.pk, raters[0].key])}?{selection.query}",
         )
     ]
 

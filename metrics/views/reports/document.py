@@ -195,7 +195,7 @@ def _build_coverage(facts: Facts) -> ReportSection:
         ) % {"n": format_count(n_not_comparable)}
     kappa_note = ""
     if by_ratings.get(1) and facts["headline"]["name"].startswith("fleiss_kappa"):
-        kappa_note = _("Items with one rating count towards chance.")
+        kappa_note = _("Items with one rating count for chance.")
     return ReportSection(
         _("Coverage"),
         paragraphs=_build_paragraphs(coverage_text, kappa_note),

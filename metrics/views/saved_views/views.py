@@ -153,7 +153,7 @@ def _parse_expiry_date(request: HttpRequest) -> datetime.date:
     try:
         return datetime.date.fromisoformat(request.POST.get("until", ""))
     except ValueError:
-        raise services.InvalidSavedView(until=_("Enter a date, such as 2026-11-23.")) from None
+        raise services.InvalidSavedView(until=_("Enter a date such as 2026-11-23.")) from None
 
 
 def _render_list(

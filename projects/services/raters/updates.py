@@ -160,7 +160,7 @@ def _reject_linked_user(rater: Rater, user_id: int) -> None:
     linked_raters = Rater.objects.filter(project=rater.project_id, user=user_id)
     other_rater = linked_raters.exclude(pk=rater.pk).first()
     if other_rater is not None:
-        message = _("This user is already linked to rater “%(key)s”.") % {"key": other_rater.key}
+        message = _("This user is already rater “%(key)s”.") % {"key": other_rater.key}
         if hasattr(other_rater, "identity"):  # do not disclose a hidden identity
             message = _("This user is already linked to another rater.")
         raise InvalidProjectChange({"user": message})

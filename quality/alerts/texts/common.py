@@ -67,7 +67,7 @@ def list_timing_sentences(alert: Alert) -> list[str]:
         )
     ]
     if alert.since_earliest != alert.since_latest:
-        sentences.append(_("It began between %(earliest)s and %(latest)s (95%% interval)."))
+        sentences.append(_("It began %(earliest)s to %(latest)s (95%% interval)."))
     return [sentence % build_text_params(alert) for sentence in sentences]
 
 

@@ -163,7 +163,7 @@ def test_new_annotator_is_pointed_to_the_guidelines(
     change_project(project=project, by=lead, guidelines="Look *twice*.")
     page = open_annotation(annotator)
     news = page.locator("#desk-news")
-    expect(news).to_contain_text("Read the guidelines before your first item")
+    expect(news).to_contain_text("Read the guidelines first")
     page.keyboard.press("g")
     expect(page.get_by_role("dialog")).to_contain_text("Look twice.")
     page.keyboard.press("Escape")

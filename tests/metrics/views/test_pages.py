@@ -616,7 +616,7 @@ def test_pair_page_without_common_item(
 ) -> None:
     rate(rated_question, "lonely", "z", "minor")
     update_question(rated_question.pk)
-    assert "These raters share no items." in get_page_text(
+    assert "No shared items." in get_page_text(
         client_for(lead), f"/projects/{project.pk}/pairs/?a=a&b=z"
     )
 

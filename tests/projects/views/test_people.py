@@ -142,7 +142,7 @@ def test_bulk_invitation_invites_all_or_nobody(post_people, project, stranger):
     response = post_people("invite/", form_data)
     assert response.status_code == 400
     text = get_text(response)
-    assert "Line 2, stranger: A user with that username already exists." in text
+    assert "Line 2, stranger: This name already exists." in text
     assert "Line 3, a b:" in text
     assert not User.objects.filter(username="amy").exists()
     text = get_text(post_people("invite/", {**form_data, "several-names": "amy\r\nbob\r\n"}))
@@ -165,7 +165,7 @@ def test_bulk_invitation_adds_known_accounts_directly(post_people, project, lead
     assert "Added from existing accounts: stranger." in text
     assert set(project.raters.values_list("key", flat=True)) == {"ann", "amy", "stranger", "fresh"}
     second_text = get_text(post_people("invite/", {**form_data, "several-names": "zoe\nstranger"}))
-    assert "Line 2, stranger: “stranger” is already a member of this project." in second_text
+    assert "Line 2, stranger: “stranger” is already a member." in second_text
     duplicate_response = post_people("invite/", {**form_data, "several-names": "zoe\nzed\nzoe"})
     assert duplicate_response.status_code == 400
     assert "Duplicate names: zoe." in get_text(duplicate_response)
@@ -337,11 +337,11 @@ def test_actions_on_unsuitable_people_show_a_message(post_people, project):
     for form_data, message in (
         ({"do": "pause"}, "Select people first."),
         ({"do": "write"}, "Select people first."),
-        ({"do": "pause", "person": viewer_value}, "None of the selected people is a rater."),
-        ({"do": "write", "person": viewer_value}, "None of the selected people is a rater."),
+        ({"do": "pause", "person": viewer_value}, "None of them is a rater."),
+        ({"do": "write", "person": viewer_value}, "None of them is a rater."),
         (
             {"do": "remove", "person": f"r{rater.pk}"},
-            "None of the selected people has a role here.",
+            "None of them has a role here.",
         ),
     ):
         response = post_people("action/", form_data, follow=True)

@@ -193,7 +193,7 @@ def test_exam_answers_are_listed_separately_and_read_only(
     assert len(page.context["rows"]) == 11 and "Change</a>" not in page.text
     item = page.context["rows"][0]["item"]
     item_page = annotator_client.get(get_rate_url(project, item)).text
-    assert "Exam answers can't be changed." in item_page
+    assert "Exam answers are final." in item_page
     assert '<p class="said__answer">minor</p>' in item_page
     assert 'type="radio"' not in item_page and "Store the change" not in item_page
 

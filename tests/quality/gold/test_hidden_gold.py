@@ -86,5 +86,5 @@ def test_gold_page_without_ratings_shows_no_counts(
     item = Item.objects.create(project=project, key="only", body={"text": "x"})
     set_gold_answer(item=item, question=question, answer=[1], by=lead)
     page = client_for(lead).get(f"/projects/{project.pk}/gold/").text
-    assert "No ratings of gold items yet." in page
+    assert "No ratings yet." in page
     assert "Gold answers in force" not in page

@@ -82,7 +82,7 @@ def test_several_parts_are_shown_by_name(lead_client: Any, project: Project) -> 
     ("data", "message"),
     [
         (build_form_data("", [("", "x")]), "required"),
-        (build_form_data("old", [("", "x")]), "This project already has an item “old”."),
+        (build_form_data("old", [("", "x")]), "Item “old” already exists."),
         (build_form_data("a\nb", [("", "x")]), "one line without control characters"),
         (build_form_data("a", []), "Enter the text to rate"),
         (build_form_data("a", [("", "  ")]), "Enter the text to rate"),

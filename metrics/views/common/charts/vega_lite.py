@@ -36,6 +36,7 @@ def build_locale() -> Spec:
         "thousands": get_format("THOUSAND_SEPARATOR"),
         "grouping": [get_format("NUMBER_GROUPING")],
         "currency": ["", ""],
+        "minus": "-",  # as in the tables
     }
     week = [6, 0, 1, 2, 3, 4, 5]  # d3 begins with Sunday, Django with Monday
     time = {

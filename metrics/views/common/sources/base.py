@@ -120,16 +120,16 @@ class ProjectSource(ResultSource):
         """Return the recent changes of agreement."""
 
     @abstractmethod
-    def find_outlier_keys(self) -> list[str]:
-        """Return the keys of outlier raters, those with the greatest impact first.
+    def find_outlier_raters(self) -> list[Rater]:
+        """Return the outlier raters, those with the greatest impact first.
 
         They agree less with the others than these do with each other, on the same items.
         """
 
     @cached_property
-    def outlier_keys(self) -> list[str]:
-        """Keys of outlier raters, computed once."""
-        return self.find_outlier_keys()
+    def outlier_raters(self) -> list[Rater]:
+        """Outlier raters, computed once."""
+        return self.find_outlier_raters()
 
     @abstractmethod
     def get_findings(self) -> Findings:
@@ -150,7 +150,7 @@ class ProjectSource(ResultSource):
     def build_insights(self, raters: list[Rater]) -> list[str]:
         """Return the insights in the reader's language. ``raters``: those of the heat map."""
         outlier_sentences = build_outlier_sentences(
-            self.outlier_keys, self.selection.project.pk, self.selection.query
+            self.outlier_raters, self.selection.project.pk, self.selection.query
         )
         scheme = self.selection.project.band_scheme
         findings = [

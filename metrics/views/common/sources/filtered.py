@@ -17,7 +17,7 @@ from metrics.results.disagreement import disputed_items
 from metrics.results.disagreement.findings import Confusions, Findings, list_outlying_rater_ids
 from metrics.results.pairs import pair_results
 from metrics.views.common.freshness import FilteredFreshness, Freshness
-from metrics.views.common.insights import list_rater_keys
+from metrics.views.common.insights import list_raters
 from metrics.views.common.rater_columns import RaterColumn, RaterResultRow
 from metrics.views.common.selection import Selection
 from metrics.views.common.trends import trend_points
@@ -210,8 +210,8 @@ class FilteredProjectSource(FilteredResultSource, ProjectSource):
         """Return an empty list: changes are explained for all ratings only."""
         return []
 
-    def find_outlier_keys(self) -> list[str]:
-        return list_rater_keys(list_outlying_rater_ids(self.body["findings"]))
+    def find_outlier_raters(self) -> list[Rater]:
+        return list_raters(list_outlying_rater_ids(self.body["findings"]))
 
     def get_findings(self) -> Findings:
         findings: Findings = self.body["findings"]

@@ -16,7 +16,7 @@ from metrics.results.disagreement.findings import Confusions, Findings, list_out
 from metrics.results.headline import headline_trend
 from metrics.results.pairs import pair_details, pair_results
 from metrics.views.common.freshness import Freshness
-from metrics.views.common.insights import list_rater_keys
+from metrics.views.common.insights import list_raters
 from metrics.views.common.rater_columns import RaterColumn, RaterResultRow
 from metrics.views.common.selection import Selection
 from metrics.views.common.trends import trend_points
@@ -164,8 +164,8 @@ class StoredProjectSource(ProjectSource):
     def list_recent_changes(self) -> list[RecentChange]:
         return list_recent_changes(self.selection, self.get_findings())
 
-    def find_outlier_keys(self) -> list[str]:
-        return list_rater_keys(list_outlying_rater_ids(self.diagnosis.findings))
+    def find_outlier_raters(self) -> list[Rater]:
+        return list_raters(list_outlying_rater_ids(self.diagnosis.findings))
 
     def get_findings(self) -> Findings:
         findings: Findings = self.diagnosis.findings

@@ -143,7 +143,7 @@ def test_viewer_cannot_change_saved_views(
         ({"page": "setup"}, "be saved as a view."),
         ({"query": "search=" + "x" * 1000}, "This view has too many filters"),
         ({"query": "from=tomorrow"}, "must be a date"),
-        ({"name": "Twice"}, "A view with this name already exists."),
+        ({"name": "Twice"}, "This name already exists."),
     ],
 )
 def test_invalid_view_is_refused_with_reason(

@@ -36,7 +36,7 @@ def get_page_text(question: Any, rate: Any, utc: Any, lead: Any, client_for: Any
     ("period", "period_text", "next_rating_text"),
     [
         ("day", "One point so far, 2026-03-11:", "tomorrow"),
-        ("week", "One point so far, the week of 2026-03-09:", "next week"),
+        ("week", "One week so far, 2026-03-09:", "next week"),
         ("month", "One point so far, 2026-03:", "next month"),
     ],
 )
