@@ -60,7 +60,7 @@ class FilterField:
 class FilterChip:
     """An active part of the filter, and the URL of the page without it.
 
-    ``name``: its form field, if it has one; wide windows show the link to remove it there.
+    ``name``: its form field, if it has one.
     """
 
     label: str
@@ -89,17 +89,9 @@ class FilterBar:
     populations: list[PopulationLink]
 
     @property
-    def fields(self) -> list[tuple[FilterField, FilterChip | None]]:
-        """Return the selects, each with the chip of its selected value, if any."""
-        return [(field, self._find_chip(field.name)) for field in self.choices]
-
-    @property
-    def date_chips(self) -> list[FilterChip | None]:
-        """Return the chips of the first and the last day; None where that day is not set."""
-        return [self._find_chip("from"), self._find_chip("to")]
-
-    def _find_chip(self, name: str) -> FilterChip | None:
-        return next((chip for chip in self.chips if chip.name == name), None)
+    def n_active(self) -> int:
+        """Number of active parts of the filter, without the population, which has a switch."""
+        return sum(chip.name != "kind" for chip in self.chips)
 
     @classmethod
     def from_request(cls, request: HttpRequest, selection: Selection) -> FilterBar:
