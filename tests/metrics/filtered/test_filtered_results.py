@@ -187,7 +187,7 @@ def test_filtered_results_match_library_report(
     assert body["n_ratings"] == (codes >= 0).sum()
     if not codes.size:
         assert body["coefficients"]["fleiss_kappa"]["value"] is None
-        assert page["nothing"].startswith("No ratings since 2027-01-01. The newest rating")
+        assert page["nothing"].startswith("No ratings since 2027-01-01. Newest:")
         return
     estimates = page["reading"].coefficients
     expected = report(codes, len(LABELS), values=[0, 1, 2, 3])

@@ -214,7 +214,7 @@ def test_statistics_count_missing_ratings(
     Item.objects.create(project=project, key="unrated")
     text = get_page_text(client_for(lead), f"/projects/{project.pk}/statistics/")
     assert "1 of 5 items have 3 ratings" in text
-    assert "based on 3 items with at least two ratings" in text
+    assert "use the 3 items with two or more ratings" in text
     assert "use the 1 item with one rating only" in text
     assert "?ratings=0" in text
 
@@ -343,7 +343,7 @@ def test_rater_without_value_is_no_outlier(
     address = f"/projects/{project.pk}/statistics/"
     insights = [insight.text for insight in client_for(lead).get(address).context["insights"]]
     rater_address = f"/projects/{project.pk}/raters/d/?question={question.key}"
-    sentence = "agrees less with the others than the others do with each other on the same items."
+    sentence = "agrees less with the others than those do with each other."
     assert insights[0] == f'<a href="{rater_address}">d</a> {sentence}'
     project.questions.create(key="tone", text="Which tone?", position=1)
     for overview in ("/", f"/projects/{project.pk}/"):  # both overviews link to the rater
@@ -554,7 +554,7 @@ def test_no_bias_for_unordered_categories(
 def test_rater_page_of_rater_without_ratings(
     project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
-    assert "No counted ratings" in get_page_text(
+    assert "No ratings yet." in get_page_text(
         client_for(lead), f"/projects/{project.pk}/raters/ann/"
     )
 

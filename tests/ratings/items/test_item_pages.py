@@ -120,7 +120,7 @@ def test_edit_after_ratings_makes_a_version_and_shows_a_warning(
     item = Item.objects.get()
     address = reverse("item_edit", args=[project.pk, item.pk])
     page = get_text(lead_client.get(address))
-    assert "This item has 1 rating. Changing the text creates version 2" in page
+    assert "Changing the text creates version 2; the 1 rating stays" in page
     assert "Unchanged: n." in page
     data = build_form_data("ignored", [("text", "Two")], [("x", "1"), ("y", "zz")], version=1)
     assert lead_client.post(address, data).status_code == 302

@@ -47,7 +47,7 @@ def test_single_point_shows_its_period(
     text = get_page_text(f"{path}?period={period}")
     assert period_text in text
     assert f"The trend starts {next_rating_text}." in text
-    assert "A file had no times" not in text
+    assert "Ratings without a time" not in text
 
 
 def test_file_without_times_is_shown_as_reason(get_page_text: Any, project: Any) -> None:
