@@ -42,8 +42,7 @@ TERMS: dict[str, tuple[str, str]] = {
         _("95% interval"),
         _(
             "In brackets: the range that contained the true value in 97 of 100 "
-            "simulated studies, in 90 with few items and a rare category. If two "
-            "intervals overlap a lot, the values may be the same."
+            "simulated studies, in 90 with few items and a rare category."
         ),
     ),
     "band": (
@@ -55,10 +54,7 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "bar": (
         _("Target"),
-        _(
-            "The value this project aims for, such as 0.667 or 0.8. It is reached when "
-            "the whole interval is above it."
-        ),
+        _("The value this project aims for. It is reached when the whole interval is above it."),
     ),
     "observed": (
         _("Observed"),
@@ -74,8 +70,8 @@ TERMS: dict[str, tuple[str, str]] = {
     "rests_on": (
         _("Based on"),
         _(
-            "The number of items or rater pairs behind the value. Items with one "
-            "rating have nothing to compare."
+            "The items or rater pairs behind the value. Items with one rating have "
+            "nothing to compare."
         ),
     ),
     "weights": (

@@ -99,7 +99,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         error_rate=false_alert_rates.describe_rater_error_rate,
         causes=RATER_CAUSES,
         hint=_(
-            "Confirm: this is the new level; ratings since then aren’t used to compare "
+            "Confirm: this is the new level; later ratings aren’t used to compare "
             "others. Dismiss: they are."
         ),
         sections=frozenset({DEVIATING_RATINGS, CATEGORY_USE}),

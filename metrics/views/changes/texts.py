@@ -7,7 +7,6 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from metrics.models import PeriodUnit
 from metrics.views.common import display_names
 from metrics.views.common.number_formats import (
     format_count,
@@ -76,17 +75,14 @@ def _describe_no_clear_change(comparison: PeriodComparison) -> str:
         return _("One period has few items: this may be chance.")
     if comparison.n_changes == 1:
         return _("The only change between periods with enough items: it may be chance.")
-    if comparison.span == PeriodUnit.MONTH:
-        template = _("None of the last %(n)s monthly changes is beyond chance. Shown: the latest.")
-    else:
-        template = _("None of the last %(n)s weekly changes is beyond chance. Shown: the latest.")
+    template = _("None of the last %(n)s changes is beyond chance. Shown: the latest.")
     return template % {"n": format_count(comparison.n_changes)}
 
 
 def _describe_shift(shift: Mapping[str, Any]) -> str:
     params = {
-        "a": shift["a"].key,
-        "b": shift["b"].key,
+        "a": str(shift["a"]),
+        "b": str(shift["b"]),
         "before": format_signed(shift["bias"][0]),
         "after": format_signed(shift["bias"][1]),
     }

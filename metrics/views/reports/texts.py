@@ -146,8 +146,8 @@ def _list_item_cautions(facts: Facts) -> list[str]:
     elif facts["headline"]["name"] != "percent_agreement":
         caution_texts.append(
             _(
-                "That these raters are better or worse than those of other items: the "
-                "value depends on the frequency of each category."
+                "That these raters are better or worse than others: the value depends on "
+                "the frequency of each category."
             )
         )
     return caution_texts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from metrics.views.common.number_formats import format_count
 from quality.models import Alert
@@ -14,17 +15,14 @@ WORKING_DAYS_PER_YEAR = 250
 
 def describe_rater_error_rate(alert: Alert) -> str:
     """Return the rate of false alerts per year of one rater's work."""
-    return _format_rate_in_years(
-        alert,
-        once_a_year=_(
-            "False alerts per rater: at most one per year from sampling noise; from other"
-            " changes in at most 5%% of years (simulated, not proven)."
-        ),
-        once_in_years=_(
-            "False alerts per rater: at most one per %(years)s years from sampling noise;"
-            " from other changes in at most 5%% of years (simulated, not proven)."
-        ),
-    )
+    years = _count_years(alert)
+    return ngettext(
+        "False alerts per rater: at most one per year from sampling noise; from other"
+        " changes in at most 5%% of years (simulated, not proven).",
+        "False alerts per rater: at most one per %(years)s years from sampling noise;"
+        " from other changes in at most 5%% of years (simulated, not proven).",
+        years,
+    ) % {"years": format_count(years)}
 
 
 def describe_lifetime_error_rate(alert: Alert) -> str:
@@ -53,19 +51,17 @@ def _build_chance_params(alert: Alert) -> dict[str, str]:
 
 def describe_question_error_rate(alert: Alert) -> str:
     """Return the rate of false alerts per year of one question."""
-    return _format_rate_in_years(
-        alert,
-        once_a_year=_("False alerts per question: at most one per year from sampling noise."),
-        once_in_years=_(
-            "False alerts per question: at most one per %(years)s years from sampling noise."
-        ),
-    )
+    years = _count_years(alert)
+    return ngettext(
+        "False alerts per question: at most one per year from sampling noise.",
+        "False alerts per question: at most one per %(years)s years from sampling noise.",
+        years,
+    ) % {"years": format_count(years)}
 
 
-def _format_rate_in_years(alert: Alert, *, once_a_year: str, once_in_years: str) -> str:
-    """Return one of the texts, with the number of years between two false alerts."""
-    years = get_threshold_of_alert(alert) / WORKING_DAYS_PER_YEAR
-    return (once_a_year if years < 1.5 else once_in_years) % {"years": format_count(round(years))}
+def _count_years(alert: Alert) -> int:
+    """Return the number of years between two false alerts, at least one."""
+    return max(1, round(get_threshold_of_alert(alert) / WORKING_DAYS_PER_YEAR))
 
 
 def describe_gold_error_rate(alert: Alert) -> str:

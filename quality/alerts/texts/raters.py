@@ -106,7 +106,7 @@ def list_outlier_basis(alert: Alert) -> list[str]:
             " %(middle)s). 1 is full agreement, 0 is chance; it can be below −1."
         ),
         _("The score is %(low)s to %(high)s (95%% interval)."),
-        _("Raters at or above %(bound)s vary this much, so they aren't flagged."),
+        _("Raters at or above %(bound)s aren't flagged."),
     ]
     params = {
         **build_text_params(alert),

@@ -226,8 +226,7 @@ ICCS = (
         label=_("ICC(1,1), one-way"),
         description=_(
             "The share of the differences among ratings that are differences among "
-            "items, whose raters may differ. Based on complete items, or on all if "
-            "fewer than two are complete."
+            "items. Based on complete items, or on all if fewer than two are complete."
         ),
     ),
     _declare_icc(
@@ -245,10 +244,7 @@ ICCS = (
         "0.71",
         "(MSR - MSE) / (MSR + (R - 1) MSE)",
         label=_("ICC(C,1), consistency"),
-        description=_(
-            "Whether raters keep the same distances between items. Being always 5 "
-            "higher does not lower it."
-        ),
+        description=_("Whether raters keep the same distances between items, at any level."),
     ),
     _declare_icc(
         "icc1k",
@@ -262,7 +258,7 @@ ICCS = (
         "0.62",
         "(MSR - MSE) / (MSR + (MSC - MSE) / n)",
         label=_("ICC(A,k), mean of the raters"),
-        description=_("ICC(A,1) of the mean of all raters, if you use the mean."),
+        description=_("ICC(A,1) of the mean of all raters."),
     ),
     _declare_icc(
         "icc3k",
