@@ -11,7 +11,7 @@ import datetime
 import io
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from django.core.exceptions import BadRequest
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, TextField
@@ -37,6 +37,18 @@ MAX_NAME_LENGTH = 100
 MAX_VALUE_LENGTH = 200
 MAX_EXCLUDED_RATERS = 100
 MAX_LISTED_VALUES = 20  # allowed values that an error message lists
+
+
+class FilterChoices(TypedDict):
+    """Available values: number of items by attribute and value, number of raters by group.
+
+    ``models``: whether any model rates; ``versions``: the newest version of any item.
+    """
+
+    attributes: Mapping[str, Mapping[str, int]]
+    groups: Mapping[str, int]
+    models: bool
+    versions: int
 
 
 @dataclass(frozen=True)
@@ -136,11 +148,11 @@ class RatingFilter:
         parameters |= {f"{ITEM_PREFIX}{name}": value for name, value in self.attributes}
         return {name: value for name, value in parameters.items() if value}
 
-    def validate(self, choices: Mapping[str, Any]) -> None:
+    def validate(self, choices: FilterChoices) -> None:
         """Raise BadRequest if the filter names values that do not occur; the message lists them."""
         if self.group and self.group not in choices["groups"]:
             raise build_invalid_value_error("group", self.group, choices["groups"])
-        newest = choices.get("versions", 1)
+        newest = choices["versions"]
         if self.content_version not in ("", CURRENT_VERSION) and int(self.content_version) > newest:
             raise build_invalid_value_error(
                 "content_version", self.content_version, [CURRENT_VERSION, *range(1, newest + 1)]
@@ -184,10 +196,9 @@ class RatingFilter:
         if self.excluded_raters:
             rows = rows.exclude(**{f"{path}rater__key__in": self.excluded_raters})
         if self.sample == RANDOM_SAMPLE:
-            same_rating: dict[str, Any] = {
-                name: OuterRef(f"{path}{name}") for name in ("item", "rater")
-            }
-            rows = rows.filter(~Exists(Assignment.objects.filter(planned=True, **same_rating)))
+            item, rater = OuterRef(f"{path}item"), OuterRef(f"{path}rater")
+            planned = Assignment.objects.filter(planned=True, item=item, rater=rater)
+            rows = rows.filter(~Exists(planned))
         if self.content_version:
             rows = rows.filter(_build_content_filter(self.content_version, path))
         return self.filter_items(rows, f"{path}item__attributes")

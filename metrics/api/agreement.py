@@ -28,17 +28,20 @@ from metrics.agreement.headline import COHEN, LEAD_CHOICE, HeadlineFacts, choose
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS, get_weighted_name
 from metrics.counting.store import encode_json
-from metrics.filters import RatingFilter
-from metrics.jobs import question_updates
-from metrics.models import CountState, PairTally, RaterResult, Result
-from metrics.results import bootstrap
+from metrics.models import PairTally, RaterResult
 from metrics.results.clusters import QuestionClusters, describe_clusters
 from metrics.results.headline.headline_computation import MODELS, PEOPLE
 from metrics.results.pairs import pair_results
-from metrics.results.values import build_uncounted_value, build_undefined_value
+from metrics.results.question_agreement import QuestionAgreement
+from metrics.results.values import (
+    HeadlineResult,
+    ResultDetails,
+    Values,
+    build_uncounted_value,
+    build_undefined_value,
+)
 from metrics.scale import QuestionScale
 from projects.models import Member, Project, Question, Rater
-from projects.selectors.item_counts import count_items
 
 from . import filtered
 from .serializers import AgreementOut, PairAgreementOut, RaterAgreementOut
@@ -72,22 +75,19 @@ class AgreementView(filtered.ResultsView):
         project, question, params, rating_filter = filtered.parse_results_request(
             self, request, project_id
         )
-        if rating_filter:
-            return _build_filtered_response(project, question, rating_filter)
+        selected = filtered.SelectedAgreement.load(question, rating_filter)
+        agreement, scale = selected.agreement, QuestionScale.for_question(question)
+        clusters = agreement.clusters if agreement else None
+        headline = _build_headline(agreement, question, scale)
         pooled = params.get("population") == "all"
-        result = Result.objects.filter(question=question).first()
-        state = CountState.objects.filter(question=question).first()
-        scale = QuestionScale.for_question(question)
-        clusters = QuestionClusters.from_state(state, project)
-        headline = _build_headline(result, state, question, scale, clusters=clusters)
         return Response(
             {
                 "question": question.key,
-                "counted_at": state.counted_at if state and result else None,
-                "uncounted": question_updates.count_pending_ratings(question, state),
-                **_describe_basis(result, count_items(project)),
+                "counted_at": selected.computed_at,
+                "uncounted": filtered.count_pending_ratings(question),
+                **_describe_basis(agreement, selected.n_items),
                 **headline,
-                "coefficients": _get_coefficients(result, state, scale, clusters, pooled=pooled),
+                "coefficients": _get_coefficients(agreement, scale, pooled=pooled),
                 "cluster": describe_clusters(project, clusters, headline["headline"]["name"]),
             }
         )
@@ -118,8 +118,8 @@ class PairListView(filtered.ResultsView):
         scale = QuestionScale.for_question(question)
         weights = get_choice(params, "weights", scale.list_weightings(), default=UNWEIGHTED)
         if rating_filter:
-            body, _at = filtered.get_dashboard_body(question, rating_filter)
-            rows = filtered.list_pairs(question, body, scale, weights)
+            body = filtered.get_dashboard(question, rating_filter)
+            rows = filtered.list_pairs(body, scale, weights)
             return Response(
                 paginate(request, params, key_length=1, read=filtered.build_list_reader(rows))
             )
@@ -141,43 +141,22 @@ class RaterListView(filtered.ResultsView):
             self, request, project_id, *pagination.PAGE_PARAMETER_NAMES
         )
         if rating_filter:
-            body, _at = filtered.get_dashboard_body(question, rating_filter)
+            body = filtered.get_dashboard(question, rating_filter)
             list_reader = filtered.build_list_reader(filtered.list_raters(body))
             return Response(paginate(request, params, key_length=1, read=list_reader))
         reader = partial(_read_raters, question)
         return render_json_page(paginate(request, params, key_length=1, read=reader))
 
 
-def _build_filtered_response(
-    project: Project, question: Question, rating_filter: RatingFilter
-) -> Response:
-    """Return the response of `AgreementView` for the selected ratings."""
-    body, computed_at = filtered.get_dashboard_body(question, rating_filter)
-    result, scale = filtered.build_result(question, body), QuestionScale.for_question(question)
-    headline = _build_headline(result, None, question, scale)
-    clusters = QuestionClusters(**body["clusters"]) if body.get("clusters") else None
-    return Response(
-        {
-            "question": question.key,
-            "counted_at": computed_at,
-            "uncounted": filtered.count_pending_ratings(question),
-            **_describe_basis(result, body.get("n_items", count_items(project))),
-            **headline,
-            "coefficients": body["coefficients"],
-            "cluster": describe_clusters(project, clusters, headline["headline"]["name"]),
-        }
-    )
-
-
 # --- the question
 
 
-def _describe_basis(result: Result | None, total: int) -> dict[str, Any]:
+def _describe_basis(agreement: QuestionAgreement | None, total: int) -> dict[str, object]:
     """Return the numbers of ratings and items that the results are based on.
 
     ``total``: number of items of the project.
     """
-    details = result.details if result else {}
+    details: ResultDetails = agreement.details if agreement else {}
     n_ratings = sum(category["ratings"] for category in details.get("categories", ()))
     items = {
         "total": total,
@@ -188,81 +167,71 @@ def _describe_basis(result: Result | None, total: int) -> dict[str, Any]:
 
 
 def _get_coefficients(
-    result: Result | None,
-    state: CountState | None,
-    scale: QuestionScale,
-    clusters: QuestionClusters | None,
-    *,
-    pooled: bool,
-) -> dict[str, Any]:
+    agreement: QuestionAgreement | None, scale: QuestionScale, *, pooled: bool
+) -> Values:
     """Return name -> Value of all coefficients that suit the scale, of people where any rate.
 
     ``pooled``: of people and models together.
     Where categories have no order, means over pairs with weights by rank are meaningless.
     """
-    if result is None:
+    if agreement is None:
         names = [*scale.list_pattern_coefficients(), *scale.list_mean_coefficients()]
-        values: dict[str, Any] = {name: build_uncounted_value() for name in names}
+        values = {name: build_uncounted_value() for name in names}
     else:
-        stored = result.coefficients if pooled else result.all_coefficients
-        values = bootstrap.add_intervals(stored, state.bootstrap if state else {})
-        values = clusters.widen_all(values) if clusters else values
+        values = agreement.coefficients if pooled else agreement.all_coefficients
     excluded = () if scale.type.ordered else RANK_WEIGHTED_MEANS
     return {name: value for name, value in values.items() if name not in excluded}
 
 
 def _build_headline(
-    result: Result | None,
-    state: CountState | None,
-    question: Question,
-    scale: QuestionScale,
-    *,
-    clusters: QuestionClusters | None = None,
+    agreement: QuestionAgreement | None, question: Question, scale: QuestionScale
 ) -> dict[str, Any]:
     """Return the headline, and the same coefficient of people, of models, and between."""
-    if result is None or not result.headline:
-        choice = choose_headline(
-            HeadlineFacts(scale.kind, 0, scale.weights), choice=scale.chosen_headline
-        )
-        stored_headline: dict[str, Any] = {
-            "name": choice.name,
-            "why": choice.reason,
-            "population": PEOPLE,
-            "value": build_uncounted_value(),
-        }
-        groups: dict[str, Any] = dict.fromkeys(
-            ("people", "models", "people_models"), build_uncounted_value()
-        )
+    if agreement is None or not agreement.headline:
+        headline, groups = _build_uncounted_headline(scale)
     else:
-        stored_headline = bootstrap.add_headline_interval(result.headline, state)
-        if clusters:
-            stored_headline = clusters.widen_headline(stored_headline)
+        headline, value = agreement.headline, agreement.headline["value"]
         undefined_value = build_undefined_value("no_pairable_items")
-        value = stored_headline["value"]
+        only_models = headline["population"] == MODELS
         groups = {
-            "people": stored_headline.get(
-                PEOPLE, undefined_value if stored_headline["population"] == MODELS else value
-            ),
-            "models": stored_headline.get(
-                MODELS, value if stored_headline["population"] == MODELS else undefined_value
-            ),
-            "people_models": stored_headline.get("between", undefined_value),
+            "people": headline.get(PEOPLE, undefined_value if only_models else value),
+            "models": headline.get(MODELS, value if only_models else undefined_value),
+            "people_models": headline.get("between", undefined_value),
         }
-    fields = {name: stored_headline[name] for name in ("name", "why", "population")}
-    fields["sample"], fields["pooled"] = _get_sample_info(stored_headline)
-    fields["note"] = question.headline_note if stored_headline["why"] == LEAD_CHOICE else ""
-    return {"headline": {**stored_headline["value"], **fields}, **groups}
+    return {
+        "headline": {
+            **headline["value"],
+            "name": headline["name"],
+            "why": headline["why"],
+            "population": headline["population"],
+            **_describe_sample(headline),
+            "note": question.headline_note if headline["why"] == LEAD_CHOICE else "",
+        },
+        **groups,
+    }
 
 
-def _get_sample_info(
-    stored_headline: dict[str, Any],
-) -> tuple[dict[str, int] | None, dict[str, Any] | None]:
-    """Return the sizes of the random sample, and the headline of all ratings, or None."""
-    if "sample" not in stored_headline:
-        return None, None
-    sample, full_headline = stored_headline["sample"], stored_headline["pooled"]
-    sizes = {"ratings": sample["n_ratings"], "left_out": sample["left_out"]}
-    return sizes, {**full_headline["value"], "name": full_headline["name"]}
+def _build_uncounted_headline(scale: QuestionScale) -> tuple[HeadlineResult, Values]:
+    """Return the headline by the rules, and the groups of raters, before anything is counted."""
+    choice = choose_headline(
+        HeadlineFacts(scale.kind, 0, scale.weights), choice=scale.chosen_headline
+    )
+    headline = HeadlineResult(
+        name=choice.name, why=choice.reason, population=PEOPLE, value=build_uncounted_value()
+    )
+    groups = {name: build_uncounted_value() for name in ("people", "models", "people_models")}
+    return headline, groups
+
+
+def _describe_sample(headline: HeadlineResult) -> dict[str, object]:
+    """Return the sizes of the random sample, and the headline of all ratings, or None for both."""
+    if "sample" not in headline:
+        return {"sample": None, "pooled": None}
+    sample, full_headline = headline["sample"], headline["pooled"]
+    return {
+        "sample": {"ratings": sample["n_ratings"], "left_out": sample["left_out"]},
+        "pooled": {**full_headline["value"], "name": full_headline["name"]},
+    }
 
 
 # --- pairs and raters

@@ -14,9 +14,9 @@ from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import QUESTION_PARAMETER, build_parameter, describe_get
 from metrics.agreement.weights import UNWEIGHTED
 from metrics.attribution import attribution_jobs
-from metrics.models import Attribution, Diagnosis, PeriodUnit, Result
-from metrics.results.clusters import QuestionClusters
+from metrics.models import Attribution, PeriodUnit, Result
 from metrics.results.disagreement import disputed_items
+from metrics.results.disagreement.findings import load_diagnosis
 from metrics.results.values import build_uncounted_value
 from metrics.scale import QuestionScale
 from projects.api.base import get_question
@@ -107,14 +107,9 @@ class CategoryAgreementView(filtered.ResultsView):
         params, rating_filter = filtered.parse_filtered_request(request, ("question",))
         question = get_question(project, params.get("question"))
         question.project = project
-        if rating_filter:
-            details = filtered.get_dashboard_body(question, rating_filter)[0]["details"]
-        else:
-            result = Result.objects.filter(question=question, period_unit=PeriodUnit.ALL).first()
-            details = result.details if result else {}
-            if clusters := QuestionClusters.load(question.pk, project):
-                details = clusters.widen_details(details)
-        return Response({"question": question.key, "categories": details.get("categories", [])})
+        agreement = filtered.SelectedAgreement.load(question, rating_filter).agreement
+        categories = agreement.details.get("categories", []) if agreement else []
+        return Response({"question": question.key, "categories": categories})
 
 
 class DisputedItemsView(filtered.ResultsView):
@@ -136,12 +131,12 @@ class DisputedItemsView(filtered.ResultsView):
         question.project = project
         scale = QuestionScale.for_question(question)
         weights = get_choice(params, "weights", scale.list_weightings(), default=UNWEIGHTED)
-        if rating_filter:
-            stored = filtered.get_dashboard_body(question, rating_filter)[0]["disputes"]
-        else:
-            row = Diagnosis.objects.filter(question=question).first()
-            stored = row.disputes if row else {}
-        disputed = disputed_items.load_disputed_items(stored, scale, weights)
+        diagnosis = (
+            filtered.get_dashboard(question, rating_filter).diagnosis
+            if rating_filter
+            else load_diagnosis(question)
+        )
+        disputed = disputed_items.load_disputed_items(diagnosis.disputes, scale, weights)
         return Response(
             {
                 "question": question.key,

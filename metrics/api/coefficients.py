@@ -10,11 +10,12 @@ from core.api.errors import BadRequest
 from core.api.parameters import parse_query_parameters
 from core.api.schema import QUESTION_PARAMETER, build_parameter, describe_get
 from metrics.filtered import filtered_jobs
+from metrics.filtered.coefficient_body import CoefficientBody
 from metrics.filters import ITEM_PREFIX, NO_FILTER, is_filterable_attribute
-from metrics.models import CountState, FilteredResult
+from metrics.models import FilteredResult
+from metrics.results.category_scores import CATEGORY_VALUES
 from metrics.results.clusters import QuestionClusters
 from metrics.results.pairs.pair_details import PairDetails, load_pair_table
-from metrics.results.score_agreement import CATEGORY_VALUES
 from metrics.scale import QuestionScale
 from projects.api.base import ApiView, get_question
 from projects.models import Member
@@ -24,13 +25,6 @@ from .agreement import get_rater
 from .serializers import ValueOut
 
 VIEWER = Member.Role.VIEWER
-COUNTS = {
-    "raters": "n_raters",
-    "items": "n_items",
-    "ratings": "n_ratings",
-    "with_two_or_more": "with_two_or_more",
-    "complete": "complete",
-}
 
 
 class PolicyOut(serializers.Serializer):
@@ -136,22 +130,24 @@ class CoefficientsView(filtered.ResultsView):
         filtered_request = filtered_jobs.FilteredRequest(
             FilteredResult.Kind.COEFFICIENTS, NO_FILTER, scores=scores
         )
-        row = filtered_jobs.get_or_request_filtered_result(
-            question, filtered_request, version=CountState.get_version(question.pk)
+        stored, computed_at = filtered.get_computed_body(question, filtered_request)
+        body = CoefficientBody.from_json(stored)
+        return Response(
+            {
+                "question": question.key,
+                "computed_at": computed_at,
+                "population": body.population,
+                "raters": body.n_raters,
+                "items": body.n_items,
+                "ratings": body.n_ratings,
+                "with_two_or_more": body.with_two_or_more,
+                "complete": body.complete,
+                "coefficients": body.coefficients,
+                "policies": [vars(policy) for policy in body.policies],
+                "categories": body.categories,
+                **({"scored": body.scored} if body.scored else {}),
+            }
         )
-        if row.body is None:
-            raise filtered.ResultPending
-        body = row.body
-        counts = {name: body.get(key, 0) for name, key in COUNTS.items()}
-        lists = {name: body.get(name, []) for name in ("policies", "categories")}
-        common = {
-            "question": question.key,
-            "computed_at": row.computed_at,
-            "population": body.get("population", "people"),
-            "coefficients": body.get("coefficients", {}),
-        }
-        scored = {"scored": body["scored"]} if "scored" in body else {}
-        return Response(common | counts | lists | scored)
 
 
 class PairDetailsView(ApiView):

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Self
 
 import numpy as np
 from django.core import exceptions
@@ -26,7 +26,9 @@ from core.api.schema import build_attribute_parameter, build_parameter
 from metrics.agreement.coefficients import cohen
 from metrics.agreement.headline import COHEN
 from metrics.filtered import filter_choices, filtered_jobs
-from metrics.filtered.compact_values import SHORT_FIELDS
+from metrics.filtered.compact_values import TrendBody
+from metrics.filtered.dashboard_body import DashboardBody
+from metrics.filtered.rater_bodies import list_rater_agreements
 from metrics.filters import (
     CURRENT_VERSION,
     FILTER_NAMES,
@@ -35,11 +37,12 @@ from metrics.filters import (
     RatingFilter,
 )
 from metrics.jobs import question_updates
-from metrics.models import CountState, FilteredResult, Result
-from metrics.results.clusters import QuestionClusters
+from metrics.models import CountState, FilteredResult
+from metrics.results.question_agreement import QuestionAgreement, load_question_agreement
 from metrics.scale import QuestionScale, get_weighted_name
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Project, Question, Rater
+from projects.selectors.item_counts import count_items
 
 # Population -> the kind of rater that its filter selects.
 POPULATION_KINDS = {"people": Rater.Kind.HUMAN.value, "models": Rater.Kind.MODEL.value, "all": ""}
@@ -70,12 +73,7 @@ FILTER_PARAMETERS = [
         "attributes[NAME]=VALUE: ratings of items with this value of an attribute; three at most"
     ),
 ]
-# A value of a trend (compact_values.to_trend_point); SHORT_FIELDS for a cumulative one.
-POINT_FIELDS = (*SHORT_FIELDS, "n_items", "n_ratings", "se")
-EMPTY_VALUE = dict.fromkeys(
-    ("value", "low", "high", "se", "observed", "expected", "n_items", "n_ratings", "reason")
-)
-Body = dict[str, Any]
+Row = dict[str, object]
 
 
 class ResultPending(Exception):
@@ -100,7 +98,7 @@ def parse_filtered_request(
 
 def get_filtered_body(
     question: Question, rating_filter: RatingFilter, kind: str, *raters: Rater
-) -> tuple[Body, datetime.datetime | None]:
+) -> tuple[Mapping[str, Any], datetime.datetime | None]:
     """Return the body that a worker computed for the filter, and its time.
 
     Raises ResultPending, and BadRequest for a filter by values that do not exist.
@@ -112,6 +110,16 @@ def get_filtered_body(
     request = filtered_jobs.FilteredRequest(
         kind, rating_filter, tuple(rater.pk for rater in raters)
     )
+    return get_computed_body(question, request)
+
+
+def get_computed_body(
+    question: Question, request: filtered_jobs.FilteredRequest
+) -> tuple[Mapping[str, Any], datetime.datetime | None]:
+    """Return the body that a worker computed for the request, and its time.
+
+    Raises ResultPending.
+    """
     row = filtered_jobs.get_or_request_filtered_result(
         question, request, version=CountState.get_version(question.pk)
     )
@@ -144,28 +152,43 @@ class ResultsView(ApiView):
 # --- the question
 
 
-def get_dashboard_body(
-    question: Question, rating_filter: RatingFilter
-) -> tuple[Body, datetime.datetime | None]:
-    """Return the body of the filtered dashboard, and its time."""
-    return get_filtered_body(question, rating_filter, FilteredResult.Kind.DASHBOARD)
+def get_dashboard(question: Question, rating_filter: RatingFilter) -> DashboardBody:
+    """Return the filtered dashboard."""
+    stored, _at = get_filtered_body(question, rating_filter, FilteredResult.Kind.DASHBOARD)
+    return DashboardBody.from_json(stored)
 
 
-def build_result(question: Question, body: Body) -> Result:
-    """Return the filtered numbers as a result, the headline with its interval."""
-    stored_headline = body["headline"]
-    value, name = stored_headline["value"], stored_headline["name"]
-    people_coefficients = (
-        stored_headline.get("coefficients") if stored_headline["population"] == "people" else None
-    )
-    if value.get("low") is None and "sample" not in stored_headline:
-        value = (people_coefficients or body["coefficients"]).get(name, value)
-    return Result(
-        question=question,
-        coefficients=body["coefficients"],
-        headline=stored_headline | {"value": value},
-        details=body["details"],
-    )
+@dataclasses.dataclass(frozen=True)
+class SelectedAgreement:
+    """The agreement of the selected ratings, None before there is any; and their items.
+
+    ``computed_at``: when the ratings were counted, or those of a filter computed.
+    """
+
+    agreement: QuestionAgreement | None
+    computed_at: datetime.datetime | None
+    n_items: int
+
+    @classmethod
+    def load(cls, question: Question, rating_filter: RatingFilter) -> Self:
+        """Return the agreement of all ratings, or of those of a filter.
+
+        Raises ResultPending, and BadRequest for a filter by values that do not exist.
+        """
+        if not rating_filter:
+            agreement = load_question_agreement(question)
+            counted_at = agreement.counted_at if agreement else None
+            return cls(agreement, counted_at, count_items(question.project))
+        stored, computed_at = get_filtered_body(
+            question, rating_filter, FilteredResult.Kind.DASHBOARD
+        )
+        dashboard = DashboardBody.from_json(stored)
+        n_items = dashboard.n_items
+        return cls(
+            dashboard.agreement,
+            computed_at,
+            count_items(question.project) if n_items is None else n_items,
+        )
 
 
 def count_pending_ratings(question: Question) -> int:
@@ -177,9 +200,9 @@ def count_pending_ratings(question: Question) -> int:
 # --- pairs and raters
 
 
-def list_pairs(question: Question, body: Body, scale: QuestionScale, weights: str) -> list[Body]:
+def list_pairs(body: DashboardBody, scale: QuestionScale, weights: str) -> list[Row]:
     """Return values and tables of pairs among the raters with the most ratings."""
-    rows = body["pairs"]
+    rows = body.pairs
     if not rows:
         return []
     tables = np.zeros((len(rows), scale.k, scale.k), np.int64)
@@ -187,33 +210,39 @@ def list_pairs(question: Question, body: Body, scale: QuestionScale, weights: st
         for i, j, count in row["cells"]:
             tables[index, i, j] = count
     values = cohen.kappa(tables, scale.build_weight_matrices()[weights]).to_values()
-    if body.get("clusters"):
-        clusters = QuestionClusters(**body["clusters"])
-        values = [clusters.widen(get_weighted_name(COHEN, weights), value) for value in values]
-    ids = {row[side] for row in rows for side in "ab"}
+    name = get_weighted_name(COHEN, weights)
+    ids = {rater for row in rows for rater in (row["a"], row["b"])}
     keys = dict(Rater.objects.filter(pk__in=ids).values_list("pk", "key"))
     return [
-        {**value, "rater_a": keys[row["a"]], "rater_b": keys[row["b"]], "table": table}
+        {
+            **body.widen(name, value),
+            "rater_a": keys[row["a"]],
+            "rater_b": keys[row["b"]],
+            "table": table,
+        }
         for row, value, table in zip(rows, values, tables.tolist(), strict=True)
         if row["a"] in keys and row["b"] in keys
     ]
 
 
-def list_raters(body: Body) -> list[Body]:
-    """Return the values of each rater in the body of a filtered dashboard, by id."""
-    raters_by_id = Rater.objects.in_bulk([row["id"] for row in body["raters"]])
-    entries = []
-    for row in sorted(body["raters"], key=lambda row: row["id"]):
-        if (rater := raters_by_id.get(row["id"])) is not None:
-            identity = {"rater": rater.key, "name": rater.name, "kind": rater.kind}
-            entries.append(
-                {**identity, "group": rater.group, "ratings": row["n"], **row["coefficients"]}
-            )
-    return entries
+def list_raters(body: DashboardBody) -> list[Row]:
+    """Return the values of each rater in a filtered dashboard, by id."""
+    agreements = list_rater_agreements(body.raters, body.clusters)
+    return [
+        {
+            "rater": agreement.rater.key,
+            "name": agreement.rater.name,
+            "kind": agreement.rater.kind,
+            "group": agreement.rater.group,
+            "ratings": agreement.n_ratings,
+            **agreement.coefficients,
+        }
+        for agreement in sorted(agreements, key=lambda agreement: agreement.rater.pk)
+    ]
 
 
 def build_list_reader(
-    rows: list[Body],
+    rows: list[Row],
 ) -> Callable[[CursorKey | None, int], list[tuple[CursorKey, Any]]]:
     """Return a function that reads one page of an existing list after a cursor key."""
 
@@ -229,27 +258,20 @@ def build_list_reader(
 
 
 def build_trend_reader(
-    body: Body, span: str, name: str, *, cumulative: bool
+    body: TrendBody, span: str, name: str
 ) -> Callable[[datetime.date, int], Iterable[tuple[Any, ...]]]:
-    """Return a function that reads (start, value) of the periods after a date.
+    """Return a function that reads (start, value, cumulative value) of the periods after a date.
 
-    Fields that a trend does not store are null.
+    The trend of a rater has no cumulative value. Fields that a trend does not store are null.
     """
-    trend = body["trend"].get(span, {})
+    points = body.list_points(span, name)
 
     def read_periods(after: datetime.date, size: int) -> Iterable[tuple[Any, ...]]:
-        rows: list[tuple[Any, ...]] = []
-        for text, values in zip(trend.get("starts", []), trend.get(name, []), strict=False):
-            start = datetime.date.fromisoformat(text)
-            if start <= after:
-                continue
-            period_value = EMPTY_VALUE | dict(zip(POINT_FIELDS, values[0], strict=True))
-            cumulative_value = (
-                [EMPTY_VALUE | dict(zip(SHORT_FIELDS, values[1], strict=True))]
-                if cumulative
-                else []
-            )
-            rows.append((start, period_value, *cumulative_value))
+        rows = [
+            (start, value) if cumulative is None else (start, value, cumulative)
+            for start, value, cumulative in points
+            if start > after
+        ]
         return rows[:size]
 
     return read_periods

@@ -27,6 +27,7 @@ from core.api.schema import (
 from metrics import periods
 from metrics.agreement import Value
 from metrics.agreement.headline import ICCS
+from metrics.filtered.rater_bodies import RaterBody
 from metrics.models import FilteredResult, Result
 from metrics.results.clusters import QuestionClusters
 from metrics.results.headline import headline_trend
@@ -76,12 +77,12 @@ class TrendView(filtered.ResultsView):
         span = get_choice(params, "period", periods.SPANS, default="week")
         scale = QuestionScale.for_question(question)
         if rating_filter:
-            body, _at = filtered.get_dashboard_body(question, rating_filter)
-            trend_coefficient = body["headline"]["trend_coefficient"]
+            body = filtered.get_dashboard(question, rating_filter)
+            trend_coefficient = body.parts.headline["trend_coefficient"]
             name = get_choice(
                 params, "coefficient", list_headline_coefficients(scale), default=trend_coefficient
             )
-            reader = filtered.build_trend_reader(body, span, name, cumulative=True)
+            reader = filtered.build_trend_reader(body, span, name)
         else:
             name, reader = _choose_trend(question, scale, span, params)
             reader = _widen_values(reader, name, question)
@@ -117,10 +118,10 @@ class RaterTrendView(filtered.ResultsView):
         name = get_choice(params, "coefficient", scale.list_peer_coefficients(), default="vs_peers")
         rater = get_rater(project, rater_key)
         if rating_filter:
-            body, _at = filtered.get_filtered_body(
+            stored, _at = filtered.get_filtered_body(
                 question, rating_filter, FilteredResult.Kind.RATER, rater
             )
-            reader = filtered.build_trend_reader(body, span, name, cumulative=False)
+            reader = filtered.build_trend_reader(RaterBody.from_json(stored), span, name)
         else:
             reader = _build_rater_reader(question, rater, scale, span=span, name=name)
             reader = _widen_values(reader, name, question)

@@ -7,20 +7,22 @@ and days.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 
-from metrics.filters import RatingFilter, is_filterable_attribute
+from metrics.filters import FilterChoices, RatingFilter, is_filterable_attribute
 from metrics.models import FilteredResult
+from metrics.results.clusters import QuestionClusters, compute_headline_clusters
 from metrics.results.headline import random_sample
 from metrics.scale import QuestionScale
-from projects.models import Item, Project
+from projects.models import Item, Project, Rater
 from ratings.models import NO_CODE, Rating
 
 from . import coefficient_body, dashboard_body, pair_bodies, rater_bodies
-from .cluster_body import widen_by_clusters
+from .compact_values import ResultBody
 
 MAX_ATTRIBUTE_VALUES = (
     100  # an attribute with more distinct values identifies items, not groups of items
@@ -32,59 +34,88 @@ MAX_ATTRIBUTES_READ = 200  # attributes that are read
 ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i4"), ("day", "i4"), ("seconds", "f4")])
 
 
-def compute_body(row: FilteredResult) -> dict[str, Any]:
-    """Return the body of a filtered result."""
+def compute_body(row: FilteredResult) -> Mapping[str, object]:
+    """Return the body of a filtered result as plain JSON."""
     if row.kind == FilteredResult.Kind.CHOICES:
         return compute_filter_choices(row.question.project)
-    question, rating_filter = row.question, RatingFilter.from_spec(row.spec)
-    scale = QuestionScale.for_question(question)
-    rows = rating_filter.filter_ratings(
-        Rating.objects.filter(question=question, counted__gt=NO_CODE)
+    scale = QuestionScale.for_question(row.question)
+    rows = RatingFilter.from_spec(row.spec).filter_ratings(
+        Rating.objects.filter(question=row.question, counted__gt=NO_CODE)
     )
-    if row.kind == FilteredResult.Kind.PAIR:
-        rater_a, rater_b = row.spec["raters"]
-        ratings = _load_ratings(rows.filter(rater__in=[rater_a, rater_b]), scale)
-        body = pair_bodies.compute_pair_body(ratings, rater_a, rater_b, scale)
-        return widen_by_clusters(
-            body, row.kind, ratings, scale, project=question.project, models=()
-        )
-    of_models = question.project.raters.filter(kind="model")
-    models = list(of_models.values_list("pk", flat=True))
-    if row.kind == FilteredResult.Kind.RATER:
-        (rater,) = row.spec["raters"]
-        own_items = Rating.objects.filter(
-            question=question, rater=rater, counted__gt=NO_CODE
-        ).values("item_id")
-        ratings = _load_ratings(rows.filter(item_id__in=own_items), scale)
-        body = rater_bodies.compute_rater_body(ratings, rater, scale, models=models)
-        return widen_by_clusters(
-            body, row.kind, ratings, scale, project=question.project, models=models
-        )
-    if row.kind == FilteredResult.Kind.COEFFICIENTS:
-        ratings = _load_ratings(rows, scale)
-        body = coefficient_body.compute_coefficients(ratings, scale, models=models)
-        if score_source := row.spec.get("scores"):
-            displayed = coefficient_body.select_displayed(ratings, scale, models=models)
-            body["scored"] = coefficient_body.build_score_agreement_body(
-                displayed, scale, question.project, score_source
-            )
-        return widen_by_clusters(
-            body, row.kind, ratings, scale, project=question.project, models=models
-        )
-    ratings = _load_ratings(rows, scale)
     if row.kind == FilteredResult.Kind.ITEM_ORDER:
-        return dashboard_body.compute_item_order(ratings, scale)
-    is_excluded = random_sample.build_targeted_mask(question.project_id, ratings) & (
-        not rating_filter.sample
+        return dashboard_body.compute_item_order(_load_ratings(rows, scale), scale)
+    return BODIES[FilteredResult.Kind(row.kind)](row, rows, scale).to_json()
+
+
+def _compute_pair(row: FilteredResult, rows: QuerySet[Any], scale: QuestionScale) -> ResultBody:
+    rater_a, rater_b = row.spec["raters"]
+    ratings = _load_ratings(rows.filter(rater__in=[rater_a, rater_b]), scale)
+    clusters = _compute_clusters(ratings, (), scale, row.question.project)
+    return pair_bodies.compute_pair_body(ratings, rater_a, rater_b, scale, clusters=clusters)
+
+
+def _compute_rater(row: FilteredResult, rows: QuerySet[Any], scale: QuestionScale) -> ResultBody:
+    (rater,) = row.spec["raters"]
+    own_items = Rating.objects.filter(
+        question=row.question, rater=rater, counted__gt=NO_CODE
+    ).values("item_id")
+    ratings = _load_ratings(rows.filter(item_id__in=own_items), scale)
+    models = _list_models(row.question.project)
+    clusters = _compute_clusters(ratings, models, scale, row.question.project)
+    return rater_bodies.compute_rater_body(ratings, rater, scale, models=models, clusters=clusters)
+
+
+def _compute_coefficients(
+    row: FilteredResult, rows: QuerySet[Any], scale: QuestionScale
+) -> ResultBody:
+    project = row.question.project
+    ratings, models = _load_ratings(rows, scale), _list_models(project)
+    scored = None
+    if score_source := row.spec.get("scores"):
+        displayed = coefficient_body.select_displayed(ratings, scale, models=models)
+        scored = coefficient_body.compute_scored_agreement(displayed, scale, project, score_source)
+    clusters = _compute_clusters(ratings, models, scale, project)
+    return coefficient_body.compute_coefficients(
+        ratings, scale, models=models, clusters=clusters, scored=scored
     )
-    body = dashboard_body.compute_dashboard(ratings, scale, models=models, is_excluded=is_excluded)
-    if rating_filter.attributes:  # otherwise all items of the project, which the page counts
-        body["n_items"] = rating_filter.filter_items(
-            Item.objects.filter(project=question.project)
-        ).count()
-    return widen_by_clusters(
-        body, row.kind, ratings, scale, project=question.project, models=models
+
+
+def _compute_dashboard(
+    row: FilteredResult, rows: QuerySet[Any], scale: QuestionScale
+) -> ResultBody:
+    project, rating_filter = row.question.project, RatingFilter.from_spec(row.spec)
+    ratings, models = _load_ratings(rows, scale), _list_models(project)
+    n_items = None
+    if rating_filter.attributes:
+        n_items = rating_filter.filter_items(Item.objects.filter(project=project)).count()
+    is_excluded = random_sample.build_targeted_mask(project.pk, ratings)
+    selected = dashboard_body.SelectedRatings(
+        ratings, np.isin(ratings["rater"], models), is_excluded & (not rating_filter.sample)
     )
+    clusters = _compute_clusters(ratings, models, scale, project)
+    return dashboard_body.compute_dashboard(selected, scale, clusters=clusters, n_items=n_items)
+
+
+BODIES = {
+    FilteredResult.Kind.DASHBOARD: _compute_dashboard,
+    FilteredResult.Kind.RATER: _compute_rater,
+    FilteredResult.Kind.PAIR: _compute_pair,
+    FilteredResult.Kind.COEFFICIENTS: _compute_coefficients,
+}
+
+
+def _list_models(project: Project) -> list[int]:
+    return list(project.raters.filter(kind=Rater.Kind.MODEL).values_list("pk", flat=True))
+
+
+def _compute_clusters(
+    ratings: np.ndarray, models: Sequence[int], scale: QuestionScale, project: Project
+) -> QuestionClusters | None:
+    """Return the clusters of the selected items, or None where the project has none."""
+    if not project.cluster_attribute:
+        return None
+    is_model = np.isin(ratings["rater"], models)
+    return compute_headline_clusters(ratings, is_model, scale, project)
 
 
 def _load_ratings(rows: Any, scale: QuestionScale) -> np.ndarray:
@@ -104,11 +135,8 @@ def _load_ratings(rows: Any, scale: QuestionScale) -> np.ndarray:
     return ratings[ratings["code"] >= 0]
 
 
-def compute_filter_choices(project: Project) -> dict[str, Any]:
-    """Return the available filter values.
-
-    Attributes -> value -> number of items, and groups -> number of raters.
-    """
+def compute_filter_choices(project: Project) -> FilterChoices:
+    """Return the available filter values."""
     counters: dict[str, Counter[str] | None] = {}
     for attributes in (
         Item.objects.filter(project=project).values_list("attributes", flat=True).iterator(5_000)
@@ -127,7 +155,9 @@ def compute_filter_choices(project: Project) -> dict[str, Any]:
     }
 
 
-def _count_values(counters: dict[str, Counter[str] | None], attributes: dict[str, Any]) -> None:
+def _count_values(
+    counters: dict[str, Counter[str] | None], attributes: Mapping[str, object]
+) -> None:
     """Count the attribute values of one item.
 
     The counter of an attribute with too many values becomes None.
@@ -151,7 +181,7 @@ def _has_groups(counts: Counter[str]) -> bool:
     return len(counts) <= MAX_UNIQUE_VALUES or len(counts) < counts.total()
 
 
-def format_value(value: Any) -> str | None:
+def format_value(value: object) -> str | None:
     """Return a single value as the databases write it; None if it cannot be filtered by."""
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -6,9 +6,9 @@ Including those that need to know who rated what, which the stored counts do not
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -17,31 +17,69 @@ from metrics.agreement.coefficients import fleiss
 from metrics.agreement.coefficients.conger import RatedItems
 from metrics.agreement.coefficients.intraclass.incomplete import icc_of_ratings
 from metrics.agreement.counts import tally
-from metrics.agreement.explain.missing_ratings import compute_by_policy
+from metrics.agreement.estimate import Value
+from metrics.agreement.explain.missing_ratings import MissingDataPolicy, compute_by_policy
 from metrics.agreement.headline import HeadlineFacts
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.filters import ITEM_PREFIX
-from metrics.results import bootstrap, score_agreement
+from metrics.results import bootstrap, category_scores
+from metrics.results.category_scores import ScoredAgreement
+from metrics.results.clusters import QuestionClusters
 from metrics.results.headline.headline_computation import ALL, MODELS, PEOPLE
-from metrics.results.values import build_icc_value, build_undefined_value, copy_sample_sizes
+from metrics.results.values import (
+    CategoryAgreement,
+    Values,
+    build_icc_value,
+    build_undefined_value,
+    copy_sample_sizes,
+)
 from metrics.scale import QuestionScale
 from projects.models import Item, Project
 
 from . import pair_bodies
-from .compact_values import MAX_CELLS, Body
+from .compact_values import MAX_CELLS, ResultBody
 
 F_TEST_FIELDS = ("F", "df1", "df2", "p")  # of an intraclass correlation, in addition to its Value
 
 
-def compute_coefficients(
-    ratings: np.ndarray, scale: QuestionScale, *, models: Sequence[int]
-) -> Body:
-    """Return the Value of each coefficient (`coefficients`) and related results.
+@dataclass(frozen=True, kw_only=True)
+class CoefficientBody(ResultBody):
+    """The Value of each coefficient, and related results, with the intervals of clusters.
 
-    `policies`: what rules about missing ratings give; `categories`: each category against the
-    others; `of`: the group of raters, which is people where models rate too, unless the lead pooled
-    them.
+    ``population``: the group of raters, which is people where models rate too, unless the lead
+    pooled them; ``raters``: ids, of two raters only; ``complete``: items that all raters rated;
+    ``policies``: what rules about missing ratings give; ``categories``: each category against the
+    others; ``scored``: agreement on scores, where these were requested.
     """
+
+    population: str
+    separates_models: bool
+    raters: list[int]
+    n_raters: int
+    n_items: int
+    n_ratings: int
+    with_two_or_more: int
+    complete: int
+    coefficients: Values
+    policies: list[MissingDataPolicy]
+    categories: list[CategoryAgreement]
+    scored: ScoredAgreement | None
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        policies = [MissingDataPolicy(**policy) for policy in stored["policies"]]
+        return super().from_json({**stored, "policies": policies})
+
+
+def compute_coefficients(
+    ratings: np.ndarray,
+    scale: QuestionScale,
+    *,
+    models: Sequence[int],
+    clusters: QuestionClusters | None,
+    scored: ScoredAgreement | None,
+) -> CoefficientBody:
+    """Compute every coefficient of ratings."""
     is_model = np.isin(ratings["rater"], models)
     displayed = select_displayed(ratings, scale, models=models)
     separate = len(displayed) < len(ratings)
@@ -70,19 +108,24 @@ def compute_coefficients(
         weight_matrix=scale.matrix,
     )
     group_name = MODELS if len(displayed) and is_model.all() else ALL if is_model.any() else PEOPLE
-    return {
-        "population": PEOPLE if separate else group_name,
-        "separates_models": separate,
-        "raters": raters[:2].tolist() if len(raters) == 2 else [],
-        "n_raters": len(raters),
-        "n_items": int(n_items.sum()),
-        "n_ratings": len(displayed),
-        "with_two_or_more": int(n_items[sizes >= 2].sum()),
-        "complete": int(n_items[(sizes == len(raters)) & (sizes > 0)].sum()),
-        "coefficients": _sort_coefficients(values, scale),
-        "policies": [_add_missing_data_policy_interval(asdict(rule), intervals) for rule in rules],
-        "categories": _compute_categories(counts, n_items, scale),
-    }
+    coefficients = _sort_coefficients(values, scale)
+    policies = [_build_policy(rule, intervals, clusters) for rule in rules]
+    categories = _compute_categories(counts, n_items, scale)
+    return CoefficientBody(
+        population=PEOPLE if separate else group_name,
+        separates_models=separate,
+        raters=raters[:2].tolist() if len(raters) == 2 else [],
+        n_raters=len(raters),
+        n_items=int(n_items.sum()),
+        n_ratings=len(displayed),
+        with_two_or_more=int(n_items[sizes >= 2].sum()),
+        complete=int(n_items[(sizes == len(raters)) & (sizes > 0)].sum()),
+        coefficients=clusters.widen_all(coefficients) if clusters else coefficients,
+        policies=policies,
+        categories=clusters.widen_categories(categories) if clusters else categories,
+        scored=scored,
+        clusters=clusters,
+    )
 
 
 def select_displayed(
@@ -94,24 +137,24 @@ def select_displayed(
     return ratings[~is_model] if separate else ratings
 
 
-def build_score_agreement_body(
+def compute_scored_agreement(
     ratings: np.ndarray, scale: QuestionScale, project: Project, score_source: str
-) -> Body:
+) -> ScoredAgreement:
     """Compute agreement on scores: the categories' values, or the means of an item attribute."""
     if len(np.unique(ratings["item"])) * scale.k > MAX_CELLS:
-        return score_agreement.build_undefined_scores("too_many_items")
-    category_scores, reason = scale.values, "no_scores" if scale.values is None else None
-    if score_source != score_agreement.CATEGORY_VALUES:
+        return category_scores.build_undefined_scores("too_many_items")
+    scores, reason = scale.values, "no_scores" if scale.values is None else None
+    if score_source != category_scores.CATEGORY_VALUES:
         item_scores = _read_item_scores(
             ratings["item"], project, score_source.removeprefix(ITEM_PREFIX)
         )
-        category_scores, reason = score_agreement.compute_category_scores(
+        scores, reason = category_scores.compute_category_scores(
             ratings["code"], item_scores, scale.k
         )
-    if category_scores is None:
-        return score_agreement.build_undefined_scores(reason or "no_scores")
-    return score_agreement.compute_score_agreement(
-        ratings["item"], ratings["rater"], ratings["code"], category_scores
+    if scores is None:
+        return category_scores.build_undefined_scores(reason or "no_scores")
+    return category_scores.compute_score_agreement(
+        ratings["item"], ratings["rater"], ratings["code"], scores
     )
 
 
@@ -127,7 +170,7 @@ def _read_item_scores(items: np.ndarray, project: Project, name: str) -> np.ndar
     return np.where(np.isfinite(item_scores), item_scores, np.nan)[inverse]
 
 
-def _compute_rater_coefficients(ratings: np.ndarray, scale: QuestionScale) -> Body:
+def _compute_rater_coefficients(ratings: np.ndarray, scale: QuestionScale) -> Values:
     """Compute coefficients that need to know who rated what.
 
     Conger's kappa, Kendall's W, intraclass correlations.
@@ -143,7 +186,7 @@ def _compute_rater_coefficients(ratings: np.ndarray, scale: QuestionScale) -> Bo
     estimates = batch.compute_rating_coefficients(
         rated, scale=scale.kind, values=scale.values, weight_matrix=scale.matrix
     )
-    values: Body = {name: estimate.to_value() for name, estimate in estimates.items()}
+    values: Values = {name: estimate.to_value() for name, estimate in estimates.items()}
     if scale.type.numeric and scale.values is not None:
         for name, icc_result in icc_of_ratings(rated, scale.values).items():
             value = build_icc_value(
@@ -151,14 +194,12 @@ def _compute_rater_coefficients(ratings: np.ndarray, scale: QuestionScale) -> Bo
                 n_items=icc_result.n_items or 0,
                 n_ratings=icc_result.n_ratings or 0,
             )
-            values[name] = {
-                **value,
-                **{field: getattr(icc_result, field) for field in F_TEST_FIELDS},
-            }
+            f_test = {field: getattr(icc_result, field) for field in F_TEST_FIELDS}
+            values[name] = cast("Value", {**value, **f_test})
     return values
 
 
-def _sort_coefficients(values: Body, scale: QuestionScale) -> Body:
+def _sort_coefficients(values: Values, scale: QuestionScale) -> Values:
     """Return the values in the order of the registry; pair means follow them."""
     names = [name for name, _entry in registry.iter_coefficients(scale=scale.kind, custom=True)]
     of_pairs = [name for name in values if name.startswith(MEAN_PAIRWISE)]
@@ -167,22 +208,23 @@ def _sort_coefficients(values: Body, scale: QuestionScale) -> Body:
     return {name: values[name] for name in names if name in values}
 
 
-def _add_missing_data_policy_interval(
-    policy: dict[str, Any], intervals: bootstrap.Intervals
-) -> dict[str, Any]:
+def _build_policy(
+    rule: MissingDataPolicy, intervals: bootstrap.Intervals, clusters: QuestionClusters | None
+) -> MissingDataPolicy:
     """Return a policy for missing ratings, with a bootstrap interval where only that exists."""
-    by_name = {policy["coefficient"]: policy["estimate"]}
-    if policy["name"] == "paired":
-        policy["estimate"] = bootstrap.add_intervals(by_name, intervals)[policy["coefficient"]]
-    return policy
+    name, value = rule.coefficient, rule.estimate
+    if rule.name == "paired":
+        value = bootstrap.add_intervals({name: value}, intervals)[name]
+    value = clusters.widen(name, value) if clusters else value
+    return replace(rule, estimate=value)
 
 
 def _compute_categories(
     counts: np.ndarray, n_items: np.ndarray, scale: QuestionScale
-) -> list[Body]:
+) -> list[CategoryAgreement]:
     per_category = fleiss.category_kappas(counts, n_items)
     ratings = (n_items @ counts).tolist() if len(counts) else [0] * scale.k
-    categories = []
+    categories: list[CategoryAgreement] = []
     for index, label in enumerate(scale.labels):
         value = per_category.to_value((index,))
         categories.append({"label": label, "ratings": int(ratings[index]), "agreement": value})

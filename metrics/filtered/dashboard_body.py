@@ -6,128 +6,207 @@ rater, code (index in declared order), day, seconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypedDict
 
 import numpy as np
 
 from metrics import periods
 from metrics.agreement.counts import tally
-from metrics.models import Result
+from metrics.agreement.counts.tally import PairTables
 from metrics.results import bootstrap, question_results
+from metrics.results.clusters import QuestionClusters
 from metrics.results.disagreement import disputed_items, findings
-from metrics.results.grouped_patterns import GroupedPatterns
+from metrics.results.disagreement.disputed_items import StoredDisputes
+from metrics.results.disagreement.findings import DisplayedRatings, QuestionDiagnosis
 from metrics.results.headline import random_sample
 from metrics.results.headline.headline_computation import build_headline_from_ratings
-from metrics.results.values import copy_sample_sizes
+from metrics.results.question_agreement import AgreementParts, QuestionAgreement
+from metrics.results.values import Values, copy_sample_sizes
 from metrics.scale import QuestionScale, list_headline_coefficients
 from ratings.services.rating_times import date_from_day
 
 from . import pair_bodies, rater_bodies
-from .compact_values import MAX_CELLS, MAX_POINTS, Body, to_short_list, to_trend_point
+from .compact_values import (
+    MAX_CELLS,
+    MAX_POINTS,
+    Trend,
+    TrendBody,
+    to_short_list,
+    to_trend_point,
+)
+from .pair_bodies import PairRow
+from .rater_bodies import RaterRow
 
 MAX_HEATMAP_RATERS = 40
 MAX_TABLE_RATERS = 500  # those with the most ratings
 MAX_ORDERED_ITEMS = 5_000
 
 
+@dataclass(frozen=True, kw_only=True)
+class DashboardBody(TrendBody):
+    """The agreement of the selected ratings, and all that a dashboard shows beside it.
+
+    ``n_items``: the number of items that the filter selects; None: all items of the project.
+    ``raters``: at most MAX_TABLE_RATERS, ``heat_map_raters``: at most MAX_HEATMAP_RATERS, those
+    with the most ratings; ``pairs``: those among the latter.
+    """
+
+    n_ratings: int
+    n_items: int | None
+    parts: AgreementParts
+    diagnosis: QuestionDiagnosis
+    raters: list[RaterRow]
+    heat_map_raters: list[int]
+    pairs: list[PairRow]
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        parts = AgreementParts(**stored["parts"])
+        diagnosis = QuestionDiagnosis(**stored["diagnosis"])
+        return super().from_json({**stored, "parts": parts, "diagnosis": diagnosis})
+
+    @property
+    def agreement(self) -> QuestionAgreement:
+        """The agreement with its intervals."""
+        return self.parts.join(self.clusters)
+
+
+@dataclass(frozen=True)
+class SelectedRatings:
+    """The ratings that a filter selects (M,), as ROW.
+
+    ``is_model``: a mask of the ratings of models; ``is_excluded``: of those that the headline is
+    not based on (results.headline.random_sample).
+    """
+
+    ratings: np.ndarray
+    is_model: np.ndarray
+    is_excluded: np.ndarray
+
+    @property
+    def separates_models(self) -> bool:
+        """True if both people and models rate."""
+        return bool(self.is_model.any() and not self.is_model.all())
+
+    def select_displayed(self, scale: QuestionScale) -> np.ndarray:
+        """Return the ratings to display: without models, unless these are pooled or alone."""
+        is_shown = self.separates_models and not scale.pooled
+        return self.ratings[~self.is_model] if is_shown else self.ratings
+
+
 def compute_dashboard(
-    ratings: np.ndarray, scale: QuestionScale, *, models: Sequence[int], is_excluded: np.ndarray
-) -> Body:
-    """Return the body of a filtered dashboard.
+    selected: SelectedRatings,
+    scale: QuestionScale,
+    *,
+    clusters: QuestionClusters | None,
+    n_items: int | None,
+) -> DashboardBody:
+    """Compute the body of a filtered dashboard.
 
     Where both people and models rate, the results of people are shown, unless the lead pooled them.
-    ``models``: ids of the raters that are models; ``is_excluded``: mask of the ratings (M,) that
-    the headline is not based on (results.headline.random_sample).
     """
-    is_model = np.isin(ratings["rater"], models)
-    separate = bool(is_model.any() and not is_model.all())
-    builder, row = build_headline_from_ratings(ratings, is_model, scale)
-    headline, coefficients = builder.build_headline(row), row.pooled
-    displayed = ratings[~is_model] if separate and not scale.pooled else ratings
-    patterns = tally.count_patterns(displayed["item"], displayed["code"], scale.k)
-    all_patterns = tally.count_patterns(ratings["item"], ratings["code"], scale.k)
-    grouped, n_items = GroupedPatterns(all_patterns.counts, scale.k), all_patterns.n_items
-    displayed_details = question_results.compute_details(
-        GroupedPatterns(patterns.counts, scale.k), patterns.n_items, scale
-    )
-    intervals = bootstrap.compute_intervals(all_patterns.counts, n_items, scale)
-    coefficients = bootstrap.add_intervals(coefficients, intervals)
-    if separate:
-        intervals = bootstrap.compute_intervals(patterns.counts, patterns.n_items, scale)
-        headline["coefficients"] = bootstrap.add_intervals(headline["coefficients"], intervals)
-    headline = random_sample.replace_by_sample_headline(
-        headline, ratings, is_model=is_model, is_excluded=is_excluded, scale=scale
-    )
+    ratings, displayed = selected.ratings, selected.select_displayed(scale)
     raters, n_ratings = np.unique(ratings["rater"], return_counts=True)
     busiest = raters[np.lexsort((raters, -n_ratings))]
-    pairwise_means, means_by_rater = pair_bodies.compute_mean_pairwise(ratings, raters, scale)
     heatmap_raters = np.sort(busiest[:MAX_HEATMAP_RATERS])
-    heatmap_ratings = ratings[np.isin(ratings["rater"], heatmap_raters)]
-    tables = tally.count_pair_tables(
-        heatmap_ratings["item"], heatmap_ratings["rater"], heatmap_ratings["code"], scale.k
+    pairwise_means, means_by_rater = pair_bodies.compute_mean_pairwise(ratings, raters, scale)
+    patterns = tally.count_patterns(displayed["item"], displayed["code"], scale.k)
+    means = pair_bodies.compute_means_by_items(displayed, patterns, scale)
+    parts = _compute_parts(selected, scale, pairwise_means, means)
+    displayed_ratings = DisplayedRatings(
+        patterns.counts,
+        patterns.n_items,
+        _count_tables(displayed, heatmap_raters, scale),
+        displayed,
     )
-    heatmap_ratings = displayed[np.isin(displayed["rater"], heatmap_raters)]
-    displayed_tables = tally.count_pair_tables(
-        heatmap_ratings["item"], heatmap_ratings["rater"], heatmap_ratings["code"], scale.k
-    )
-    means_by_items = pair_bodies.compute_means_by_items(displayed, patterns, scale)
-    return {
-        "n_ratings": len(ratings),
-        "coefficients": coefficients
-        | copy_sample_sizes(pairwise_means, coefficients["percent_agreement"]),
-        "headline": headline,
-        "details": question_results.compute_details(grouped, n_items, scale)
-        | {"categories": displayed_details["categories"]},
-        "trend": compute_trend(displayed, scale),
-        "n_raters": len(raters),
-        "raters": rater_bodies.build_rater_rows(
+    return DashboardBody(
+        n_ratings=len(ratings),
+        n_items=n_items,
+        parts=parts,
+        diagnosis=QuestionDiagnosis(
+            findings.sort_and_filter_findings(
+                findings.list_findings(
+                    replace(parts.join(None), pairwise_means=means), displayed_ratings, scale
+                )
+            ),
+            findings.find_confusions(patterns.counts, patterns.n_items),
+            find_most_disputed(ratings, scale),
+        ),
+        trend=compute_trend(displayed, scale),
+        raters=rater_bodies.build_rater_rows(
             ratings,
             busiest[:MAX_TABLE_RATERS],
             means_by_rater,
             scale,
-            is_peer=~is_model if separate else None,
+            is_peer=~selected.is_model if selected.separates_models else None,
         ),
-        "heat_map_raters": heatmap_raters.tolist(),
-        "pairs": pair_bodies.build_pair_rows(tables, scale, cells=True),
-        "means": means_by_items,
-        "findings": findings.sort_and_filter_findings(
-            [
-                *findings.diagnose_patterns(
-                    patterns.counts, patterns.n_items, displayed_tables, scale
-                ),
-                *findings.find_coefficient_differences(
-                    Result(coefficients=coefficients, headline=headline), means_by_items, scale
-                ),
-                *findings.find_outlying_raters(displayed, scale, headline["weights"]),
-            ]
+        heat_map_raters=heatmap_raters.tolist(),
+        pairs=pair_bodies.build_pair_rows(
+            _count_tables(ratings, heatmap_raters, scale), scale, cells=True
         ),
-        "confusions": findings.find_confusions(patterns.counts, patterns.n_items),
-        "disputes": find_most_disputed(ratings, scale),
-    }
+        clusters=clusters,
+    )
+
+
+def _compute_parts(
+    selected: SelectedRatings, scale: QuestionScale, pairwise_means: Values, means: Values
+) -> AgreementParts:
+    """Compute the parts of the agreement, as for all ratings.
+
+    ``pairwise_means``: the means over the pairs of all raters; ``means``: those by shared items.
+    """
+    builder, row = build_headline_from_ratings(selected.ratings, selected.is_model, scale)
+    patterns, n_items = builder.patterns, builder.n_items
+    intervals, people_intervals = bootstrap.compute_pooled_and_people_intervals(
+        patterns, n_items, scale
+    )
+    headline = random_sample.replace_by_sample_headline(
+        builder.build_headline(row),
+        selected.ratings,
+        is_model=selected.is_model,
+        is_excluded=selected.is_excluded,
+        scale=scale,
+    )
+    return AgreementParts(
+        coefficients=row.pooled
+        | copy_sample_sizes(pairwise_means, row.pooled["percent_agreement"]),
+        headline=headline,
+        details=question_results.compute_details(patterns, n_items, scale),
+        bootstrap=intervals,
+        bootstrap_people=people_intervals,
+        pairwise_means=means,
+    )
+
+
+def _count_tables(ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale) -> PairTables:
+    """Return the tables of the pairs among these raters."""
+    among = ratings[np.isin(ratings["rater"], raters)]
+    return tally.count_pair_tables(among["item"], among["rater"], among["code"], scale.k)
 
 
 # --- trend
 
 
-def compute_trend(ratings: np.ndarray, scale: QuestionScale) -> Body:
+def compute_trend(ratings: np.ndarray, scale: QuestionScale) -> Trend:
     """Return the values of the newest periods with comparable items, at most MAX_POINTS.
 
     An item belongs to the period of its second rating, as in the stored results.
-    Period unit -> {"starts": [...], coefficient -> [[value, cumulative value], ...]}.
     """
     patterns = tally.count_patterns(ratings["item"], ratings["code"], scale.k, day=ratings["day"])
     if patterns.day is None or not len(patterns.n_items):
         return {}
     distinct, pattern = np.unique(patterns.counts, axis=0, return_inverse=True)
     is_comparable = patterns.counts.sum(axis=1) >= 2
-    trends = {}
+    trends: Trend = {}
     for span in periods.SPANS:
         starts_of_patterns = periods.compute_start_days(patterns.day, span)
         start_days = np.unique(starts_of_patterns[is_comparable])
         # Items with one rating enter cumulative values only: from the next of these periods on.
         period_index = np.searchsorted(start_days, starts_of_patterns)
         included = period_index < len(start_days)
-        points: Body = {name: [] for name in list_headline_coefficients(scale)}
+        points: dict[str, list[Any]] = {name: [] for name in list_headline_coefficients(scale)}
         for n_items in _iter_trend_chunks(
             period_index[included],
             pattern.ravel()[included],
@@ -177,7 +256,7 @@ def _iter_trend_chunks(
 # --- items
 
 
-def find_most_disputed(ratings: np.ndarray, scale: QuestionScale) -> Body:
+def find_most_disputed(ratings: np.ndarray, scale: QuestionScale) -> StoredDisputes:
     """Return weighting -> [[item, counts, distance], ...] of the newest items.
 
     At most as many items as MAX_CELLS allows.
@@ -191,11 +270,19 @@ def find_most_disputed(ratings: np.ndarray, scale: QuestionScale) -> Body:
     return result | {"is_complete": len(items) <= max_items}
 
 
-def compute_item_order(ratings: np.ndarray, scale: QuestionScale) -> Body:
-    """Return the first MAX_ORDERED_ITEMS items, by each order of an item list.
+class ItemOrder(TypedDict):
+    """The first items of each order of an item list, and the number of items with ratings.
 
-    {"n_items": items with ratings, "ratings": ids, "disagreement": {weighting: ids}}
+    ``ratings``: ids by number of ratings; ``disagreement``: ids by weighting.
     """
+
+    n_items: int
+    ratings: list[int]
+    disagreement: dict[str, list[int]]
+
+
+def compute_item_order(ratings: np.ndarray, scale: QuestionScale) -> ItemOrder:
+    """Return the first MAX_ORDERED_ITEMS items, by each order of an item list."""
     items = np.unique(ratings["item"])
     weightings = scale.build_weight_matrices()
     total = np.zeros(len(items), np.int64)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from metrics.filters import (
     CURRENT_VERSION,
     MAX_LISTED_VALUES,
     NO_FILTER,
+    FilterChoices,
     RatingFilter,
     build_invalid_value_error,
 )
@@ -17,7 +16,7 @@ from projects.models import Question, Rater
 from . import filtered_jobs
 
 
-def get_filter_choices(question: Question) -> dict[str, Any] | None:
+def get_filter_choices(question: Question) -> FilterChoices | None:
     """Return the available filter values; None until they are computed."""
     row = _get_stored_choices(question)
     return None if row.body is None else _sort_choices(row.body)
@@ -56,9 +55,9 @@ def _get_stored_choices(question: Question) -> FilteredResult:
     )
 
 
-def _sort_choices(body: dict[str, Any]) -> dict[str, Any]:
+def _sort_choices(choices: FilterChoices) -> FilterChoices:
     """Sort the choices by name and value: PostgreSQL keeps no order in JSON."""
-    attributes = {}
-    for name, values in sorted(body["attributes"].items()):
-        attributes[name] = dict(sorted(values.items()))
-    return body | {"attributes": attributes, "groups": dict(sorted(body["groups"].items()))}
+    attributes = {
+        name: dict(sorted(values.items())) for name, values in sorted(choices["attributes"].items())
+    }
+    return {**choices, "attributes": attributes, "groups": dict(sorted(choices["groups"].items()))}

@@ -24,7 +24,7 @@ from . import bodies
 
 logger = logging.getLogger(__name__)
 
-BODY_FORMAT = 5  # so that no page reads a body that an older release wrote
+BODY_FORMAT = 6  # so that no page reads a body that an older release wrote
 MAX_STORED = 40  # for a question
 
 
@@ -35,7 +35,7 @@ class FilteredRequest:
     kind: str
     filter: RatingFilter
     raters: tuple[int, ...] = ()
-    scores: str = ""  # source of the categories' scores (metrics.results.score_agreement)
+    scores: str = ""  # source of the categories' scores (metrics.results.category_scores)
 
     @property
     def spec(self) -> dict[str, Any]:

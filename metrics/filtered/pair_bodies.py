@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
@@ -13,17 +15,72 @@ from metrics.agreement.counts.tally import PairTables
 from metrics.agreement.estimate import Value
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.agreement.weights import get_weighted_name
+from metrics.results.clusters import QuestionClusters
 from metrics.results.pairs import mean_kappas
-from metrics.results.values import build_pair_mean_value
+from metrics.results.pairs.pair_results import PairAgreement
+from metrics.results.values import Values, build_pair_mean_value
 from metrics.scale import QuestionScale
+from projects.models import Rater
 from ratings.services.rating_times import date_from_day
 
-from .compact_values import MAX_CELLS, MAX_POINTS, Body, to_short_list, to_trend_points
+from .compact_values import (
+    MAX_CELLS,
+    MAX_POINTS,
+    ShortList,
+    TrendBody,
+    from_list,
+    to_short_list,
+    to_trend_points,
+)
+
+
+class PairRow(TypedDict):
+    """A pair of raters: their ids, shared items and kappas by weighting.
+
+    ``cells``: the non-zero cells of their table, as [row, column, items].
+    """
+
+    a: int
+    b: int
+    n: int
+    kappas: dict[str, ShortList]
+    cells: NotRequired[list[list[int]]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairBody(TrendBody):
+    """The table of two raters, the first in rows, and their values by day, week and month."""
+
+    table: list[list[int]]
+
+
+def list_pairs(
+    rows: Sequence[PairRow],
+    raters: Mapping[int, Rater],
+    weights: str,
+    clusters: QuestionClusters | None,
+) -> list[PairAgreement]:
+    """Return the pairs among these raters, under one weighting.
+
+    The rows of an older scale may lack the weighting.
+    """
+    return [
+        PairAgreement.from_kappa(
+            raters[row["a"]],
+            raters[row["b"]],
+            from_list(row["kappas"][weights]),
+            row["n"],
+            weights=weights,
+            clusters=clusters,
+        )
+        for row in rows
+        if row["a"] in raters and row["b"] in raters and weights in row["kappas"]
+    ]
 
 
 def compute_mean_pairwise(
     ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale
-) -> tuple[Body, dict[int, Body]]:
+) -> tuple[Values, dict[int, Values]]:
     """Return the mean kappa of all pairs, and of each rater's pairs, under each weighting.
 
     The means are over the pairs with a defined kappa.
@@ -39,8 +96,8 @@ def compute_mean_pairwise(
                 rater_index = np.searchsorted(raters, ids[is_defined])
                 total[name] += np.bincount(rater_index, kappa[is_defined], len(raters))
                 defined[name] += np.bincount(rater_index, minlength=len(raters))
-    of_all: Body = {}
-    by_rater: dict[int, Body] = {rater: {} for rater in raters.tolist()}
+    of_all: Values = {}
+    by_rater: dict[int, Values] = {rater: {} for rater in raters.tolist()}
     for name in weightings:
         coefficient = get_weighted_name(MEAN_PAIRWISE, name)
         # Each pair was added for both of its raters.
@@ -53,7 +110,7 @@ def compute_mean_pairwise(
 
 def compute_means_by_items(
     ratings: np.ndarray, patterns: tally.PatternCounts, scale: QuestionScale
-) -> Body:
+) -> Values:
     """Return the mean pairwise kappas by shared items (results.pairs.mean_kappas).
 
     ``patterns``: the patterns of these ratings.
@@ -110,20 +167,19 @@ def iter_pair_blocks(ratings: np.ndarray, raters: np.ndarray, k: int) -> Iterato
             )
 
 
-def build_pair_rows(tables: PairTables, scale: QuestionScale, *, cells: bool = False) -> list[Body]:
-    """Return a dict for each pair: a, b, n, and its kappa as a short list under each weighting.
-
-    With ``cells``, also the non-zero cells of its table, as [row, column, items].
-    """
+def build_pair_rows(
+    tables: PairTables, scale: QuestionScale, *, cells: bool = False
+) -> list[PairRow]:
+    """Return a row for each pair; with ``cells``, also the cells of its table."""
     if not len(tables):
         return []
     n_items = tables.tables.sum(axis=(1, 2)).tolist()
     columns = zip(tables.rater_a.tolist(), tables.rater_b.tolist(), n_items, strict=True)
-    rows: list[Body] = [{"a": a, "b": b, "n": n} for a, b, n in columns]
+    rows: list[PairRow] = [{"a": a, "b": b, "n": n, "kappas": {}} for a, b, n in columns]
     for name, matrix in scale.build_weight_matrices().items():
         kappas = cohen.kappa(tables.tables, matrix).to_values()
         for row, value in zip(rows, kappas, strict=True):
-            row[name] = to_short_list(value)
+            row["kappas"][name] = to_short_list(value)
     for row, table in zip(rows, tables.tables, strict=True) if cells else ():
         i, j = np.nonzero(table)
         row["cells"] = np.stack([i, j, table[i, j]], axis=1).tolist()
@@ -134,9 +190,14 @@ def build_pair_rows(tables: PairTables, scale: QuestionScale, *, cells: bool = F
 
 
 def compute_pair_body(
-    ratings: np.ndarray, rater_a: int, rater_b: int, scale: QuestionScale
-) -> Body:
-    """Return the table of two raters, ``a`` in rows, and their values by day, week and month.
+    ratings: np.ndarray,
+    rater_a: int,
+    rater_b: int,
+    scale: QuestionScale,
+    *,
+    clusters: QuestionClusters | None,
+) -> PairBody:
+    """Compute the body of two raters.
 
     An item belongs to the day of the later of the two ratings.
     """
@@ -149,13 +210,16 @@ def compute_pair_body(
     day = np.maximum(shared_a["day"], shared_b["day"])
     cell = shared_a["code"].astype(np.int64) * scale.k + shared_b["code"]
     table = np.bincount(cell, minlength=scale.k**2).reshape(scale.k, scale.k)
-    return {
-        "table": table.tolist(),
-        "trend": {span: _compute_pair_trend(day, cell, span, scale) for span in periods.SPANS},
-    }
+    return PairBody(
+        table=table.tolist(),
+        trend={span: _compute_pair_trend(day, cell, span, scale) for span in periods.SPANS},
+        clusters=clusters,
+    )
 
 
-def _compute_pair_trend(day: np.ndarray, cell: np.ndarray, span: str, scale: QuestionScale) -> Body:
+def _compute_pair_trend(
+    day: np.ndarray, cell: np.ndarray, span: str, scale: QuestionScale
+) -> dict[str, list[Any]]:
     cells = scale.k**2
     start_days, period_index = np.unique(periods.compute_start_days(day, span), return_inverse=True)
     max_periods = max(1, min(MAX_POINTS, MAX_CELLS // cells))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -13,28 +15,83 @@ from metrics.agreement.counts.tally import PairTables
 from metrics.agreement.estimate import Estimate, to_finite_float
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.agreement.weights import get_weighted_name
-from metrics.results.values import copy_sample_sizes
+from metrics.results.clusters import QuestionClusters
+from metrics.results.raters.rater_results import RaterAgreement
+from metrics.results.values import Values, copy_sample_sizes
 from metrics.scale import QuestionScale
+from projects.models import Rater
 from ratings.services.rating_times import date_from_day
 
-from .compact_values import MAX_CELLS, MAX_POINTS, Body, compute_median_seconds, to_trend_points
-from .pair_bodies import build_mean, build_pair_rows
+from .compact_values import (
+    MAX_CELLS,
+    MAX_POINTS,
+    TrendBody,
+    compute_median_seconds,
+    to_trend_points,
+)
+from .pair_bodies import PairRow, build_mean, build_pair_rows
 
 MAX_SPARK_RATERS = 100
 SPARK_WEEKS = 26
 MAX_PAIRS = 100  # of one rater
 PEERS_ONLY = np.iinfo(np.int64).min  # the day of ratings that serve as peers only
 
+Weeks = dict[str, list[float | None]]  # values of the newest weeks, by coefficient
+
+
+class RaterRow(TypedDict):
+    """A rater in a dashboard: number of ratings, median seconds, values, and sparklines."""
+
+    id: int
+    n: int
+    seconds: float | None
+    coefficients: Values
+    weekly_values: Weeks
+
+
+@dataclass(frozen=True, kw_only=True)
+class RaterBody(TrendBody):
+    """Values, table, trend and pairs of one rater, on items that the rater rated."""
+
+    n_ratings: int
+    seconds: float | None
+    coefficients: Values
+    table: list[list[int]]
+    pairs: list[PairRow]
+
+    def get_agreement(self, rater: Rater) -> RaterAgreement | None:
+        """Return the agreement of the rater; None without a rating."""
+        if not self.n_ratings:
+            return None
+        agreement = RaterAgreement(
+            rater, self.n_ratings, self.coefficients, self.seconds, self.table
+        )
+        return agreement.widen(self.clusters)
+
+
+def list_rater_agreements(
+    rows: Collection[RaterRow], clusters: QuestionClusters | None
+) -> list[RaterAgreement]:
+    """Return the agreement of each rater, without those deleted since; one query."""
+    raters = Rater.objects.in_bulk([row["id"] for row in rows])
+    return [
+        RaterAgreement(raters[row["id"]], row["n"], row["coefficients"], row["seconds"]).widen(
+            clusters
+        )
+        for row in rows
+        if row["id"] in raters
+    ]
+
 
 def build_rater_rows(
     ratings: np.ndarray,
     raters: np.ndarray,
-    pairwise_means: dict[int, Body],
+    pairwise_means: dict[int, Values],
     scale: QuestionScale,
     *,
     is_peer: np.ndarray | None = None,
-) -> list[Body]:
-    """Return a dict for each rater: id, number of ratings, values, median seconds, sparklines.
+) -> list[RaterRow]:
+    """Return a row for each rater.
 
     ``is_peer``: mask of the ratings to compare with; None for all.
     """
@@ -44,7 +101,7 @@ def build_rater_rows(
     order = np.argsort(ratings["rater"], kind="stable")
     starts, ends = np.searchsorted(ratings["rater"][order], [ids, ids + 1])
     indices = np.searchsorted(ids, raters).tolist()
-    rows = []
+    rows: list[RaterRow] = []
     for rater, index in zip(raters.tolist(), indices, strict=True):
         own_ratings = ratings[order[starts[index] : ends[index]]]
         coefficients = {name: estimate.to_value((index,)) for name, estimate in estimates.items()}
@@ -91,7 +148,7 @@ def _tally_peers(
 
 def _compute_sparklines(
     ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale, is_peer: np.ndarray | None
-) -> dict[int, Body]:
+) -> dict[int, Weeks]:
     """Return rater -> coefficient -> values of the newest weeks.
 
     All other ratings serve as peers only.
@@ -105,7 +162,7 @@ def _compute_sparklines(
     displayed = np.isin(ratings["rater"], raters) & (weeks > newest - 7 * SPARK_WEEKS)
     day = np.where(displayed, weeks, PEERS_ONLY)
     rater_ids, _starts, estimates = _estimate_by_day(ratings, day, scale, is_peer)
-    sparks: dict[int, Body] = {}
+    sparks: dict[int, Weeks] = {}
     for weights in scale.list_weightings():
         name = get_weighted_name("vs_peers", weights)
         if not estimates:
@@ -141,9 +198,14 @@ def _estimate_by_day(
 
 
 def compute_rater_body(
-    ratings: np.ndarray, rater_id: int, scale: QuestionScale, *, models: Sequence[int] = ()
-) -> Body:
-    """Return values, table, trend and pairs of one rater, on items that the rater rated.
+    ratings: np.ndarray,
+    rater_id: int,
+    scale: QuestionScale,
+    *,
+    models: Sequence[int],
+    clusters: QuestionClusters | None,
+) -> RaterBody:
+    """Compute the body of one rater.
 
     The others are people where both people and ``models`` rate.
     """
@@ -159,19 +221,21 @@ def compute_rater_body(
     coefficients = {name: estimate.to_value((0,)) for name, estimate in estimates.items()}
     pairs = _build_pairs_of_rater(ratings, rater_id, scale)
     for name in scale.list_weightings():
-        kappas = [row[name][0] for row in pairs if row[name][0] is not None]
+        values = [row["kappas"][name][0] for row in pairs]
+        kappas = [float(value) for value in values if value is not None]
         coefficients[get_weighted_name(MEAN_PAIRWISE, name)] = build_mean(sum(kappas), len(kappas))
-    return {
-        "n_ratings": len(own_ratings),
-        "seconds": compute_median_seconds(own_ratings["seconds"]),
-        "coefficients": coefficients,
-        "table": tables[0].tolist(),
-        "trend": {
+    return RaterBody(
+        n_ratings=len(own_ratings),
+        seconds=compute_median_seconds(own_ratings["seconds"]),
+        coefficients=coefficients,
+        table=tables[0].tolist(),
+        trend={
             span: _compute_rater_trend(ratings, rater_id, span, scale, is_peer=is_peer)
             for span in periods.SPANS
         },
-        "pairs": sorted(pairs, key=lambda row: -row["n"])[:MAX_PAIRS],
-    }
+        pairs=sorted(pairs, key=lambda row: -row["n"])[:MAX_PAIRS],
+        clusters=clusters,
+    )
 
 
 def _compute_rater_trend(
@@ -181,7 +245,7 @@ def _compute_rater_trend(
     scale: QuestionScale,
     *,
     is_peer: np.ndarray | None,
-) -> Body:
+) -> dict[str, list[Any]]:
     is_own = ratings["rater"] == rater_id
     # The values of the others are not needed: their ratings serve as peers only.
     day = tally.compute_comparison_days(ratings["item"], ratings["day"], others=is_peer)
@@ -195,7 +259,9 @@ def _compute_rater_trend(
     return {"starts": starts, **to_trend_points(estimates)}
 
 
-def _build_pairs_of_rater(ratings: np.ndarray, rater_id: int, scale: QuestionScale) -> list[Body]:
+def _build_pairs_of_rater(
+    ratings: np.ndarray, rater_id: int, scale: QuestionScale
+) -> list[PairRow]:
     """Return the pair rows of the rater with each other rater, the rater as ``a``.
 
     In blocks of raters, to bound the memory.

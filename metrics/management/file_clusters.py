@@ -8,9 +8,10 @@ import numpy as np
 
 from metrics.agreement.counts.clusters import MIN_CLUSTERS
 from metrics.agreement.headline import COHEN
+from metrics.agreement.report import ReportDict
 from metrics.management.file_headline import ROW
 from metrics.management.rating_file import RatingFile
-from metrics.results.clusters import JsonObject, QuestionClusters
+from metrics.results.clusters import ClusterDescription, QuestionClusters
 from metrics.scale import QuestionScale, get_weighted_name
 
 GROUPS = ("headline", "people", "models", "people_models")
@@ -28,7 +29,7 @@ def compute_clusters(
     return QuestionClusters.compute(rows[displayed], numbers[displayed], scale, column)
 
 
-def widen_report(report: JsonObject, clusters: QuestionClusters) -> JsonObject:
+def widen_report(report: ReportDict, clusters: QuestionClusters) -> ReportDict:
     """Return the report with the intervals shown (NAME.low, NAME.high) of clusters.
 
     The published intervals (NAME.ci_low, NAME.ci_high) stay as other programs print them. Those of
@@ -47,20 +48,20 @@ def widen_report(report: JsonObject, clusters: QuestionClusters) -> JsonObject:
     return widened
 
 
-def widen_headline(file_headline: JsonObject, clusters: QuestionClusters) -> JsonObject:
+def widen_headline(file_headline: ReportDict, clusters: QuestionClusters) -> ReportDict:
     """Return the headline and the values of people and models with the intervals of clusters."""
     name = file_headline["headline"]["name"]
     return file_headline | {key: clusters.widen(name, file_headline[key]) for key in GROUPS}
 
 
-def widen_rules(rules: list[JsonObject], clusters: QuestionClusters) -> list[JsonObject]:
+def widen_rules(rules: list[ReportDict], clusters: QuestionClusters) -> list[ReportDict]:
     """Return the rules about missing ratings with the intervals of clusters."""
     return [
         rule | {"estimate": clusters.widen(rule["coefficient"], rule["estimate"])} for rule in rules
     ]
 
 
-def widen_pair(pair: JsonObject, clusters: QuestionClusters) -> JsonObject:
+def widen_pair(pair: ReportDict, clusters: QuestionClusters) -> ReportDict:
     """Return the statistics of two raters with the intervals of clusters."""
     kappas = {
         weighting: clusters.widen(get_weighted_name(COHEN, weighting), value)
@@ -73,7 +74,7 @@ def widen_pair(pair: JsonObject, clusters: QuestionClusters) -> JsonObject:
     return pair | {"kappas": kappas, "coefficients": coefficients, "categories": categories}
 
 
-def format_cluster(cluster: JsonObject) -> list[str]:
+def format_cluster(cluster: ClusterDescription) -> list[str]:
     """Return the lines of text on the clusters."""
     lines = [
         "",

@@ -13,7 +13,7 @@ from metrics.agreement.counts import tally
 from metrics.agreement.explain.missing_ratings import compute_by_policy
 from metrics.agreement.headline import HeadlineFacts
 from metrics.management.rating_file import RatingFile, RatingFileError
-from metrics.results import score_agreement
+from metrics.results import category_scores
 from metrics.results.pairs.pair_details import PairDetails
 from metrics.scale import QuestionScale
 
@@ -65,23 +65,25 @@ def compute_pair_statistics(ratings: RatingFile, text: str, scale: QuestionScale
     }
 
 
-def compute_file_score_agreement(ratings: RatingFile, score_source: str) -> dict[str, Any]:
+def compute_file_score_agreement(
+    ratings: RatingFile, score_source: str
+) -> category_scores.ScoredAgreement:
     """Return agreement on scores: the categories' values, or means of a file of item,score.
 
     Raises RatingFileError for a file that cannot be read.
     """
     n_categories = len(ratings.categories)
-    category_scores: np.ndarray | None = np.array(ratings.values, float)
+    scores: np.ndarray | None = np.array(ratings.values, float)
     reason = None
-    if score_source != score_agreement.CATEGORY_VALUES:
+    if score_source != category_scores.CATEGORY_VALUES:
         item_scores = np.array(_read_gold_scores(Path(score_source), ratings.items), float)
-        category_scores, reason = score_agreement.compute_category_scores(
+        scores, reason = category_scores.compute_category_scores(
             ratings.code, item_scores[ratings.item], n_categories
         )
-    if category_scores is None:
-        return score_agreement.build_undefined_scores(reason or "no_scores")
-    return score_agreement.compute_score_agreement(
-        ratings.item, ratings.rater, ratings.code, category_scores
+    if scores is None:
+        return category_scores.build_undefined_scores(reason or "no_scores")
+    return category_scores.compute_score_agreement(
+        ratings.item, ratings.rater, ratings.code, scores
     )
 
 
@@ -107,7 +109,9 @@ def _read_gold_scores(path: Path, items: list[str]) -> list[float]:
     return [score_by_item.get(item, float("nan")) for item in items]
 
 
-def format_score_agreement(scored: dict[str, Any], categories: list[str]) -> list[str]:
+def format_score_agreement(
+    scored: category_scores.ScoredAgreement, categories: list[str]
+) -> list[str]:
     """Return the lines of text on agreement on scores."""
     if scored["reason"]:
         return ["", f"agreement on scores: undefined: {scored['reason']}"]

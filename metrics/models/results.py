@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any
 
 from django.db import models
 from django.db.models import Q, Value
@@ -36,7 +35,8 @@ ALL_START = datetime.date(1970, 1, 1)
 class Result(models.Model):
     """Coefficients of all raters of a question over one period, or over all time.
 
-    ``coefficients`` maps a name to a Value (metrics.agreement.estimate; docs/api.md).
+    ``coefficients`` maps a name to a Value (metrics.agreement.estimate; docs/api.md). Pages and
+    API show the result of all time as a results.question_agreement.QuestionAgreement.
     """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="results", db_index=False)
@@ -53,12 +53,6 @@ class Result(models.Model):
     details = models.JSONField(default=dict)
     computed_at = models.DateTimeField()
 
-    # The mean pairwise kappas by shared items (results.pairs.mean_kappas). They are computed later
-    # and stored in CountState; views set them here.
-    pairwise_means: dict[str, Any] = {}
-    # The clusters of the question's items (results.clusters.QuestionClusters); views set them.
-    clusters: Any = None
-
     class Meta:
         ordering = ["start"]
         constraints = [
@@ -69,27 +63,6 @@ class Result(models.Model):
                 condition=Q(period_unit__in=PeriodUnit.values), name="result_period_unit_valid"
             ),
         ]
-
-    @property
-    def displayed_coefficients(self) -> dict[str, Any]:
-        """Coefficients to display: of the random sample, or else `all_coefficients`.
-
-        There is a random sample where some items were selected because of what others had rated.
-        """
-        sample: dict[str, Any] | None = self.headline.get("sample")
-        return sample["coefficients"] if sample else self.all_coefficients
-
-    @property
-    def all_coefficients(self) -> dict[str, Any]:
-        """Coefficients of all ratings.
-
-        Where models are separate from people: those of the people, unless the lead pooled them.
-        """
-        separate = "coefficients" in self.headline and self.headline["population"] == "people"
-        coefficients: dict[str, Any] = (
-            self.headline["coefficients"] if separate else self.coefficients
-        )
-        return coefficients
 
 
 class RaterResult(models.Model):

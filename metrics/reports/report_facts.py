@@ -16,14 +16,17 @@ import numpy as np
 from metrics.agreement import registry
 from metrics.agreement.counts import tally
 from metrics.agreement.counts.additive import PatternCounts
+from metrics.agreement.estimate import Value
 from metrics.agreement.weights import get_weighted_name
-from metrics.models import Result
 from metrics.results import bootstrap, clusters
 from metrics.results.disagreement import findings
+from metrics.results.disagreement.findings import DisplayedRatings
 from metrics.results.grouped_patterns import GroupedPatterns
 from metrics.results.headline import random_sample
 from metrics.results.headline.headline_computation import RaterGroup, build_headline_from_ratings
+from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.question_results import compute_details
+from metrics.results.values import HeadlineResult, Values
 from metrics.scale import QuestionScale
 from projects.models import Item, Project, Question, ScaleVersion
 
@@ -94,23 +97,22 @@ class AgreementFacts:
     `of_independent_items`: the same of all ratings, as if there were no clusters.
     """
 
-    headline: ReportFacts
-    coefficients: ReportFacts
+    headline: HeadlineResult
+    coefficients: Values
     patterns: PatternCounts
     question_clusters: clusters.QuestionClusters | None
-    of_independent_items: Result
+    of_independent_items: QuestionAgreement
     group: RaterGroup
     scale: QuestionScale
 
-    def get_value(self, name: str) -> ReportFacts:
+    def get_value(self, name: str) -> Value:
         """Return the Value of a coefficient, also of one of two raters."""
         if name == self.headline["name"]:
-            return dict(self.headline["value"])
+            return self.headline["value"]
         if name in self.coefficients:
-            return dict(self.coefficients[name])
+            return self.coefficients[name]
         value = self.group.get_value(name, self.scale)
-        widened = self.question_clusters.widen(name, value) if self.question_clusters else value
-        return dict(widened)
+        return self.question_clusters.widen(name, value) if self.question_clusters else value
 
 
 def compute_agreement_facts(
@@ -138,14 +140,14 @@ def compute_agreement_facts(
     name, value = headline["name"], headline["value"]
     if value.get("low") is None:
         headline["value"] = bootstrap.add_intervals({name: value}, intervals)[name]
-    of_independent_items = Result(coefficients=coefficients, headline=headline)
+    of_independent_items = QuestionAgreement(coefficients, headline, {}, {})
     if not with_requested:
         is_excluded = random_sample.build_targeted_mask(project.pk, rows)
         headline = random_sample.replace_by_sample_headline(
             headline, rows, is_model=is_model, is_excluded=is_excluded, scale=scale
         )
     if "sample" in headline:
-        coefficients = headline["sample"].pop("coefficients") | headline["values"]
+        coefficients = headline["sample"].pop("coefficients", {}) | headline["values"]
     question_clusters = None
     if project.cluster_attribute:
         question_clusters = clusters.compute_headline_clusters(rows, is_model, scale, project)
@@ -171,8 +173,7 @@ def _compute_result_facts(
     is_model = np.isin(rows["rater"], list(ratings.models))
     facts = compute_agreement_facts(rows, is_model, scale, project)
     counts, n_items = facts.patterns.counts, facts.patterns.n_items
-    result = facts.of_independent_items
-    pattern_findings = findings.diagnose_patterns(counts, n_items, _build_empty_pairs(scale), scale)
+    displayed = DisplayedRatings(counts, n_items, _build_empty_pairs(scale), rows)
     details = compute_details(GroupedPatterns(counts, scale.k), n_items, scale)
     if facts.question_clusters is not None:
         details = facts.question_clusters.widen_details(details)
@@ -185,7 +186,10 @@ def _compute_result_facts(
         "other_coefficients": _list_other_coefficients(facts.headline, facts.coefficients, scale),
         "details": details,
         "findings": findings.sort_and_filter_findings(
-            [*pattern_findings, *findings.find_coefficient_differences(result, {}, scale)]
+            [
+                *findings.diagnose_patterns(displayed, scale),
+                *findings.find_coefficient_differences(facts.of_independent_items, scale),
+            ]
         ),
     }
 
@@ -203,7 +207,7 @@ def _build_empty_pairs(scale: QuestionScale) -> tally.PairTables:
 
 
 def _list_other_coefficients(
-    headline: ReportFacts, coefficients: ReportFacts, scale: QuestionScale
+    headline: HeadlineResult, coefficients: Values, scale: QuestionScale
 ) -> list[str]:
     """Return the names of the coefficients that are shown next to the headline."""
     names = [

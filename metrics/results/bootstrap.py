@@ -5,22 +5,31 @@ They take longer than counting, so they are computed later (results.deferred_res
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
 from metrics.agreement import bootstrap as agreement_bootstrap
 from metrics.agreement import registry
-from metrics.models import CountState
 from metrics.scale import QuestionScale
 
-from .all_time_patterns import AllTimePatterns
+from .grouped_patterns import GroupedPatterns
+from .values import Values
 
 REPLICATES = 2000
 # Over all replicates: a question with very many patterns gets fewer replicates.
 MAX_PATTERN_DRAWS = 2_000_000
 
-Intervals = dict[str, dict[str, Any]]
+
+class Interval(TypedDict):
+    """A bootstrap interval, and the number of its replicates."""
+
+    low: float | None
+    high: float | None
+    bootstrap: int
+
+
+Intervals = dict[str, Interval]  # by the name of the coefficient
 
 
 def compute_intervals(counts: np.ndarray, n_items: np.ndarray, scale: QuestionScale) -> Intervals:
@@ -49,34 +58,22 @@ def compute_intervals(counts: np.ndarray, n_items: np.ndarray, scale: QuestionSc
     }
 
 
-def add_intervals(coefficients: dict[str, Any], bootstrap_intervals: Intervals) -> dict[str, Any]:
+def add_intervals(coefficients: Values, bootstrap_intervals: Intervals) -> Values:
     """Return values by name, with these intervals added where the value is defined."""
-    applicable = {
-        name: interval
-        for name, interval in bootstrap_intervals.items()
-        if coefficients.get(name, {}).get("value") is not None
-    }
-    return coefficients | {
-        name: coefficients[name] | interval for name, interval in applicable.items()
-    }
+    with_intervals = dict(coefficients)
+    for name, interval in bootstrap_intervals.items():
+        if name in coefficients and coefficients[name]["value"] is not None:
+            with_intervals[name] = {**coefficients[name], **interval}
+    return with_intervals
 
 
-def add_headline_interval(headline: dict[str, Any], state: CountState | None) -> dict[str, Any]:
-    """Return the headline with its bootstrap interval where it has no other."""
-    has_interval = "sample" in headline or headline["value"].get("low") is not None
-    if state is None or has_interval:
-        return headline
-    of_people = headline["population"] == "people" and "coefficients" in headline
-    bootstrap_intervals = state.bootstrap_people if of_people else state.bootstrap
-    by_name = {headline["name"]: headline["value"]}
-    value = add_intervals(by_name, bootstrap_intervals)[headline["name"]]
-    return headline | {"value": value} | ({"people": value} if of_people else {})
+def compute_pooled_and_people_intervals(
+    patterns: GroupedPatterns, n_items: np.ndarray, scale: QuestionScale
+) -> tuple[Intervals, Intervals]:
+    """Compute the intervals of all raters and of people; none of people where no model rates.
 
-
-def compute_pooled_and_people_intervals(all_time: AllTimePatterns) -> tuple[Intervals, Intervals]:
-    """Compute the intervals of all raters and of people; none of people where no model rates."""
-    patterns, scale = all_time.patterns, all_time.scale
-    pooled = compute_intervals(patterns.pooled, all_time.n_items, scale)
-    return pooled, compute_intervals(
-        patterns.people, all_time.n_items, scale
-    ) if patterns.separates_models else {}
+    ``n_items`` (P,): number of items with each pattern.
+    """
+    pooled = compute_intervals(patterns.pooled, n_items, scale)
+    people = compute_intervals(patterns.people, n_items, scale) if patterns.separates_models else {}
+    return pooled, people

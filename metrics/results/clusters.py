@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 from django.db.models.fields.json import KeyTextTransform
@@ -25,18 +25,28 @@ from metrics.agreement.counts.clusters import (
 )
 from metrics.agreement.headline import FLEISS, ICCS
 from metrics.agreement.weights import WEIGHTINGS, get_weighted_name
-from metrics.models import CountState, Result
+from metrics.models import CountState
 from metrics.scale import QuestionScale
 from projects.models import Item, Project
 
-from .headline.sample_headline import ALL, MODELS, PEOPLE
-
-JsonObject = dict[str, Any]
+from .values import CategoryAgreement, HeadlineResult, ResultDetails, Value, Values
 
 CATEGORIES = "categories"  # the name of the effects of the categories' kappas
 MEAN_DIFFERENCES = ("vs_peers_bias", "mean_difference")
-HEADLINE_VALUES = ("value", ALL, PEOPLE, MODELS, "between")
-HEADLINE_COEFFICIENTS = ("values", "coefficients")  # name -> Value
+HEADLINE_VALUES: tuple[Literal["value", "all", "people", "models", "between"], ...] = (
+    "value", "all", "people", "models", "between",
+)  # fmt: skip
+HEADLINE_COEFFICIENTS: tuple[Literal["values", "coefficients"], ...] = ("values", "coefficients")
+
+
+class ClusterDescription(TypedDict):
+    """The clusters of items as in the API; None while a worker has not computed a number."""
+
+    attribute: str
+    n_clusters: int | None
+    n_items: int | None  # that can be compared
+    design_effect: float | None  # of the coefficient that is shown
+    reliable: bool | None
 
 
 @dataclass(frozen=True)
@@ -89,11 +99,7 @@ class QuestionClusters:
 
         return cls(attribute, **asdict(compute_cluster_effects(patterns, estimate)))
 
-    def to_json(self) -> JsonObject:
-        """Return the effects as they are stored."""
-        return asdict(self)
-
-    def describe(self, name: str) -> JsonObject:
+    def describe(self, name: str) -> ClusterDescription:
         """Return the clusters as in the API; ``name``: the coefficient whose effect is shown."""
         return {
             "attribute": self.attribute,
@@ -134,36 +140,38 @@ class QuestionClusters:
         names = (*value, "design_effect")
         return {key: number for key, number in widened.items() if key in names}
 
-    def widen_all(self, values: Mapping[str, Any]) -> JsonObject:
+    def widen_all(self, values: Mapping[str, Value]) -> Values:
         """Return name -> Value with the intervals of clusters."""
         return {name: self.widen(name, value) for name, value in values.items()}
 
-    def widen_headline(self, headline: Mapping[str, Any]) -> JsonObject:
+    def widen_headline(self, headline: HeadlineResult) -> HeadlineResult:
         """Return a headline (Result.headline) with the intervals of clusters."""
         if "name" not in headline:
-            return dict(headline)
-        widened = dict(headline)
+            return headline
+        widened = headline.copy()
         for key in HEADLINE_VALUES:
             if key in headline:
                 widened[key] = self.widen(headline["name"], headline[key])
-        for key in HEADLINE_COEFFICIENTS:
-            if headline.get(key):
-                widened[key] = self.widen_all(headline[key])
+        for part in HEADLINE_COEFFICIENTS:
+            if headline.get(part):
+                widened[part] = self.widen_all(headline[part])
         if "sample" in headline:
-            coefficients = self.widen_all(headline["sample"].get("coefficients", {}))
-            widened["sample"] = headline["sample"] | {"coefficients": coefficients}
+            sample = headline["sample"].copy()
+            sample["coefficients"] = self.widen_all(sample.get("coefficients", {}))
+            widened["sample"] = sample
             widened["pooled"] = self.widen_headline(headline["pooled"])
         return widened
 
-    def widen_details(self, details: Mapping[str, Any]) -> JsonObject:
+    def widen_details(self, details: ResultDetails) -> ResultDetails:
         """Return details (Result.details) with the intervals of the categories' kappas."""
-        categories = details.get(CATEGORIES)
-        if not categories:
-            return dict(details)
-        return {**details, CATEGORIES: self.widen_categories(categories)}
+        if not details.get("categories"):
+            return details
+        widened = details.copy()
+        widened["categories"] = self.widen_categories(details["categories"])
+        return widened
 
-    def widen_categories(self, categories: list[JsonObject]) -> list[JsonObject]:
-        """Return the categories (`agreement`: a Value) with the intervals of clusters."""
+    def widen_categories(self, categories: list[CategoryAgreement]) -> list[CategoryAgreement]:
+        """Return the categories with the intervals of clusters."""
         effects = self.effects.get(CATEGORIES) or [1.0] * len(categories)
         if len(effects) != len(categories) or "design_effect" in categories[0]["agreement"]:
             return categories  # of another scale, or already widened
@@ -173,20 +181,9 @@ class QuestionClusters:
         ]
 
 
-def widen_result(result: Result, clusters: QuestionClusters | None) -> None:
-    """Widen the intervals of a result in memory; nothing where there are no clusters."""
-    if clusters is None:
-        return
-    result.clusters = clusters
-    result.coefficients = clusters.widen_all(result.coefficients)
-    result.headline = clusters.widen_headline(result.headline)
-    result.pairwise_means = clusters.widen_all(result.pairwise_means)
-    result.details = clusters.widen_details(result.details)
-
-
 def describe_clusters(
     project: Project, clusters: QuestionClusters | None, name: str
-) -> JsonObject | None:
+) -> ClusterDescription | None:
     """Return the clusters of the API: attribute, numbers, and the effect of a coefficient.
 
     None where the project has no clusters; the numbers are None until a worker has computed them.
@@ -195,8 +192,10 @@ def describe_clusters(
         return clusters.describe(name)
     if not project.cluster_attribute:
         return None
-    names = ("n_clusters", "n_items", "design_effect", "reliable")
-    return {"attribute": project.cluster_attribute, **dict.fromkeys(names)}
+    return ClusterDescription(
+        attribute=project.cluster_attribute,
+        n_clusters=None, n_items=None, design_effect=None, reliable=None,
+    )  # fmt: skip
 
 
 def get_cluster_numbers(items: np.ndarray, project: Project) -> np.ndarray:

@@ -20,13 +20,13 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from metrics import result_listeners
-from metrics.models import CountState, PeriodUnit, Result
+from metrics.models import CountState, Diagnosis, PeriodUnit, Result
 from metrics.scale import QuestionScale
 from ratings.services import uncounted
 
 from . import bootstrap
 from .all_time_patterns import AllTimePatterns
-from .clusters import JsonObject, QuestionClusters
+from .clusters import QuestionClusters
 from .disagreement import findings
 from .headline import random_sample, sample_headline
 from .pairs import mean_kappas
@@ -78,7 +78,9 @@ def recompute_deferred_results(question_id: int) -> None:
     scale = QuestionScale.for_question(state.question)
     version = state.version
     all_time = AllTimePatterns.load(question_id, scale)
-    all_intervals, people_intervals = bootstrap.compute_pooled_and_people_intervals(all_time)
+    all_intervals, people_intervals = bootstrap.compute_pooled_and_people_intervals(
+        all_time.patterns, all_time.n_items, scale
+    )
     mean_pairwise_kappas = mean_kappas.compute_question_mean_kappas(all_time)
     all_time_result = (
         Result.objects.filter(question=question_id, period_unit=PeriodUnit.ALL)
@@ -90,14 +92,16 @@ def recompute_deferred_results(question_id: int) -> None:
         if all_time_result is not None
         else {}
     )
-    sample_fields: JsonObject = (
+    sample_fields: random_sample.SampleFields = (
         random_sample.compute_fields_from_ratings(state, full_headline, scale)
         if full_headline
         else {"cluster_version": state.question.project.items_and_raters_version}
     )
     state.cluster_effects = sample_fields.get("cluster_effects", state.cluster_effects)
     clusters = QuestionClusters.from_state(state, state.question.project)
-    diagnosis = findings.build_diagnosis(replace(all_time, clusters=clusters), mean_pairwise_kappas)
+    diagnosis = findings.compute_question_diagnosis(
+        replace(all_time, clusters=clusters), mean_pairwise_kappas
+    )
     unchanged = CountState.objects.filter(pk=question_id, version=version)
     with transaction.atomic():
         # The version rises, so that open pages are refreshed.
@@ -114,5 +118,7 @@ def recompute_deferred_results(question_id: int) -> None:
                     full_headline, sample_fields["sample_headline"]
                 )
                 all_time_result.save(update_fields=["headline"])
-            diagnosis.save()  # inserts or updates
+            Diagnosis(
+                question_id=question_id, **vars(diagnosis), computed_at=timezone.now()
+            ).save()  # inserts or updates
             result_listeners.RESULTS_CHANGED.notify_on_commit(question_id)

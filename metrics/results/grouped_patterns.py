@@ -7,19 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from metrics.agreement import headline as headline_rules
 from metrics.agreement.coefficients.groups.between_groups import ChanceModel, between_group_kappa
 from metrics.agreement.coefficients.krippendorff import compute_distances
-from metrics.agreement.estimate import Estimate
+from metrics.agreement.estimate import Estimate, Value
 from metrics.agreement.weights import score_weights
 from metrics.models import Population
 from metrics.scale import QuestionScale
 
-ValuesByName = dict[str, Any]  # name of a coefficient -> Value
+from .values import Values
 
 
 @dataclass(frozen=True)
@@ -30,10 +29,10 @@ class GroupValues:
     separate, only `pooled` is set.
     """
 
-    pooled: ValuesByName
-    people: ValuesByName | None = None
-    models: ValuesByName | None = None
-    between: Any = None
+    pooled: Values
+    people: Values | None = None
+    models: Values | None = None
+    between: Value | None = None
 
 
 @dataclass(frozen=True)
@@ -138,7 +137,7 @@ class GroupedPatterns:
         )
 
 
-def iter_values_by_name(estimates: dict[str, Estimate]) -> Iterator[ValuesByName]:
+def iter_values_by_name(estimates: dict[str, Estimate]) -> Iterator[Values]:
     """Yield name -> Value for each entry of the estimates (n,)."""
     for row in zip(*(estimate.to_values() for estimate in estimates.values()), strict=True):
         yield dict(zip(estimates, row, strict=True))

@@ -36,7 +36,7 @@ from metrics.scale import QuestionScale
 from .grouped_patterns import GroupedPatterns, GroupValues
 from .headline.headline_computation import HeadlineBuilder
 from .period_patterns import PeriodPatterns
-from .values import build_pair_mean_value, copy_sample_sizes
+from .values import ResultDetails, Value, Values, build_pair_mean_value, copy_sample_sizes
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class QuestionUpdate:
             ]
         )
 
-    def build_rows(self, values: Iterator[GroupValues], details: dict[str, Any]) -> ResultRows:
+    def build_rows(self, values: Iterator[GroupValues], details: ResultDetails) -> ResultRows:
         """Return the rows to be written; ``values`` come in the order of ``stack_items``."""
         question_id, builder = self.state.question_id, self.headline
         all_days = next(values)
@@ -273,7 +273,7 @@ def load_patterns(
 
 def compute_details(
     patterns: GroupedPatterns, n_items: np.ndarray, scale: QuestionScale
-) -> dict[str, Any]:
+) -> ResultDetails:
     """Return the details of a result: items by number of ratings, categories, and more.
 
     Items by number of ratings of all raters; ratings by category and agreement on each category
@@ -284,7 +284,7 @@ def compute_details(
 
 def compute_details_by_row(
     patterns: GroupedPatterns, n_items: np.ndarray, scale: QuestionScale
-) -> list[dict[str, Any]]:
+) -> list[ResultDetails]:
     """Return the details of each row of items (D, P)."""
     all_items = n_items
     counts, n_items = patterns.pooled, patterns.select_items(all_items, Population.ALL)
@@ -295,7 +295,7 @@ def compute_details_by_row(
         shown_counts = patterns.people
         shown_items = patterns.select_items(all_items, Population.PEOPLE)
     per_category = fleiss.category_kappas(shown_counts, shown_items)
-    details = []
+    details: list[ResultDetails] = []
     for index, (items, ratings) in enumerate(zip(n_items, shown_items @ shown_counts, strict=True)):
         items_by_ratings = np.zeros(len(numbers), np.int64)
         np.add.at(items_by_ratings, inverse, items)
@@ -319,9 +319,7 @@ def compute_details_by_row(
     return details
 
 
-def build_mean_pairwise(
-    question_id: int, sums: dict[str, Any], size_source: dict[str, Any]
-) -> dict[str, dict[str, Any]]:
+def build_mean_pairwise(question_id: int, sums: store.PairSums, size_source: Value) -> Values:
     """Return the mean pairwise Cohen's kappa under each weighting (Light 1971).
 
     The mean is over the pairs with a defined kappa. The pairs are those that share items.

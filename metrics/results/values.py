@@ -1,15 +1,70 @@
-"""Value: the stored form of a coefficient with interval and reason, and its builders.
-
-For values that no Estimate provides.
-"""
+"""Stored forms of results as JSON, and builders of Values that no Estimate provides."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from metrics.agreement.coefficients.intraclass.icc import Icc
 from metrics.agreement.estimate import Value
+
+Values = dict[str, Value]  # by the name of the coefficient
+
+
+class CategoryAgreement(TypedDict):
+    """The ratings of a category, and its agreement versus the other categories."""
+
+    label: str
+    ratings: int
+    agreement: Value
+
+
+class ResultDetails(TypedDict, total=False):
+    """Everything of a result that is not a single coefficient; empty before anything is counted."""
+
+    by_ratings: dict[str, int]  # items by their number of ratings
+    rated: int
+    with_two_or_more: int
+    categories: list[CategoryAgreement]
+
+
+class RandomSample(TypedDict):
+    """Numbers of ratings in the random sample and left out, and its coefficients."""
+
+    n_ratings: int
+    left_out: int
+    coefficients: NotRequired[Values]  # reports store them elsewhere
+
+
+class HeadlineResult(TypedDict, total=False):
+    """A headline: the choice of the coefficient, and its values (results.headline).
+
+    ``values``: intraclass correlations of complete items. Where models are separate: the same
+    coefficient of each group (`all`, `people`, `models`, `between`), and all `coefficients` of
+    people. Where the headline is based on the random sample: `sample`, and the replaced parts of
+    the headline of all ratings (`pooled`).
+    """
+
+    name: str
+    why: str
+    trend_coefficient: str
+    companions: list[str]
+    population: str
+    n_people: int
+    n_models: int
+    complete: bool
+    weights: str
+    value: Value
+    values: Values
+    spread_of_means: float
+    all: Value
+    people: Value
+    models: Value
+    between: Value
+    coefficients: Values
+    sample: RandomSample
+    pooled: HeadlineResult
+    replaces: str  # of the parts of a sample: the name of the headline that they belong to
 
 
 def build_uncounted_value() -> Value:
@@ -41,10 +96,18 @@ def build_pair_mean_value(
     return value
 
 
-def copy_sample_sizes(values: Mapping[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:
+def get_number(values: Mapping[str, Value], name: str) -> float | None:
+    """Return the number of a coefficient; None where it is undefined or missing."""
+    return values[name]["value"] if name in values else None
+
+
+def copy_sample_sizes(values: Mapping[str, Value], source: Value) -> Values:
     """Return the values by name, with the numbers of items and ratings of another value."""
-    sizes = {"n_items": source["n_items"], "n_ratings": source["n_ratings"]}
-    return {name: {**value, **sizes} for name, value in values.items()}
+    n_items, n_ratings = source["n_items"], source["n_ratings"]
+    return {
+        name: {**value, "n_items": n_items, "n_ratings": n_ratings}
+        for name, value in values.items()
+    }
 
 
 def _build_value(

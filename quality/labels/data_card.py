@@ -6,12 +6,11 @@ Markdown, in English: it accompanies the file.
 from __future__ import annotations
 
 import hashlib
-from typing import Any
 
 from django.db.models import Count
 
-from metrics.models import PeriodUnit, Result
-from metrics.results.clusters import QuestionClusters, widen_result
+from metrics.results.question_agreement import load_question_agreement
+from metrics.results.values import HeadlineResult, Value
 from projects.models import Question, Rater
 from quality.models import Consensus, ConsensusMethod, ItemLabel, LabelSource
 from ratings.models import Rating
@@ -73,27 +72,25 @@ def _build_agreement_section(question: Question) -> list[str]:
     )
     people = kinds.filter(kind=Rater.Kind.HUMAN).count()
     lines = [f"* Raters: {people} people, {kinds.count() - people} models"]
-    unfiltered = Result.objects.filter(question=question, period_unit=PeriodUnit.ALL).first()
-    clusters = QuestionClusters.load(question.pk, question.project)
-    if unfiltered is not None and clusters is not None:
-        widen_result(unfiltered, clusters)
+    agreement = load_question_agreement(question)
+    if agreement is not None and (clusters := agreement.clusters) is not None:
         lines.append(
             f"* Intervals: items with the same {clusters.attribute} are alike;"
             f" {clusters.n_items} items in {clusters.n_clusters} clusters"
         )
-    coefficients = unfiltered.all_coefficients if unfiltered else {}
-    if unfiltered is not None and coefficients is not unfiltered.coefficients:
+    coefficients = agreement.all_coefficients if agreement else {}
+    if agreement is not None and agreement.is_of_people_only:
         lines.append("* Agreement: people only")
-    headline_names = [unfiltered.headline["name"]] if unfiltered and unfiltered.headline else []
+    headline_names = [agreement.headline["name"]] if agreement and agreement.headline else []
     for name in dict.fromkeys(
         [*headline_names, "fleiss_kappa", f"krippendorff_alpha_{question.scale}"]
     ):
         if (value := coefficients.get(name)) is not None:
             lines.append(f"* {name}: {_format_value(value)}")
-    if unfiltered is not None and "sample" in unfiltered.headline:
-        lines.append(_describe_random_sample(unfiltered.headline))
-    if unfiltered is not None:
-        details = unfiltered.details
+    if agreement is not None and "sample" in agreement.headline:
+        lines.append(_describe_random_sample(agreement.headline))
+    if agreement is not None:
+        details = agreement.details
         lines.append(
             f"* {details.get('rated', 0)} items rated,"
             f" {details.get('with_two_or_more', 0)} by at least two raters"
@@ -101,7 +98,7 @@ def _build_agreement_section(question: Question) -> list[str]:
     return ["## Raters and agreement", "\n".join(lines)]
 
 
-def _describe_random_sample(headline: dict[str, Any]) -> str:
+def _describe_random_sample(headline: HeadlineResult) -> str:
     """Return the data card's line on the random sample, without ratings of uncertain labels."""
     return (
         f"* {headline['sample']['left_out']} ratings were requested because their items were"
@@ -110,11 +107,11 @@ def _describe_random_sample(headline: dict[str, Any]) -> str:
     )
 
 
-def _format_value(value: dict[str, float | None]) -> str:
-    if value.get("value") is None:
-        return f"undefined ({value.get('reason')})"
+def _format_value(value: Value) -> str:
+    if value["value"] is None:
+        return f"undefined ({value['reason']})"
     text = f"{value['value']:.3f}"
-    if value.get("low") is not None:
+    if value["low"] is not None:
         text += f" [{value['low']:.3f}, {value['high']:.3f}]"
     return text
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from metrics.agreement import sample_size
+from metrics.agreement.estimate import Value
 from metrics.agreement.explain import bands
 from metrics.agreement.headline import COHEN, FLEISS
-from metrics.models import PeriodUnit, Result
 from metrics.results.all_time_patterns import AllTimePatterns
 from metrics.results.clusters import QuestionClusters
 from metrics.results.headline import sample_headline
 from metrics.results.headline.stored_weights import get_headline_weights
+from metrics.results.question_agreement import load_question_agreement
 from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question
 
@@ -40,7 +40,7 @@ class SampleSizePlan:
     """A question's coefficient, and the items needed for narrower intervals."""
 
     name: str
-    value: dict[str, Any] | None
+    value: Value | None
     widths: list[WidthPlan]
     clusters: QuestionClusters | None = None
     error_factor: float = 1.0  # by which the error is too small in one of ten studies
@@ -59,9 +59,9 @@ class SampleSizePlan:
     @property
     def is_rough(self) -> bool:
         """Return whether the standard error itself is based on too few items."""
-        return (
-            bool(self.value) and (self.value or {}).get("n_items", 0) < bands.MIN_ITEMS_ZERO_WIDTH
-        )
+        if self.value is None:
+            return False
+        return (self.value["n_items"] or 0) < bands.MIN_ITEMS_ZERO_WIDTH
 
 
 def plan_sample_size(
@@ -74,19 +74,17 @@ def plan_sample_size(
     in clusters come in further clusters of the present size.
 
     For the headline kappa: Cohen's with two raters, else Fleiss' with the same weights, of the
-    ratings that it describes (Result.displayed_coefficients).
+    ratings that it describes (QuestionAgreement.displayed_coefficients).
     """
     scale = QuestionScale.for_question(question)
     weights = get_headline_weights(question, scale)
     name = get_weighted_name(FLEISS, weights)
-    unfiltered = Result.objects.filter(question=question, period_unit=PeriodUnit.ALL).first()
-    value = unfiltered.displayed_coefficients.get(name) if unfiltered else None
-    headline = sample_headline.get_all_ratings_headline(unfiltered.headline) if unfiltered else {}
+    agreement = load_question_agreement(question)
+    value = agreement.displayed_coefficients.get(name) if agreement else None
+    headline = sample_headline.get_all_ratings_headline(agreement.headline) if agreement else {}
     if headline and headline["name"].startswith(COHEN):
         name, value = headline["name"], headline["value"]
-    clusters = QuestionClusters.load(question.pk, question.project)
-    if clusters is not None:
-        value = clusters.widen(name, value)
+    clusters = agreement.clusters if agreement else None
     se, n = (value.get("se"), value.get("n_items") or 0) if value else (None, 0)
     log_se_sd = _estimate_log_se_sd(question, scale, weights) if se is not None else 0.0
     n_clusters = clusters.n_clusters if clusters else None

@@ -18,12 +18,13 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from metrics.filters import RatingFilter, join_keys
+from metrics.results.question_agreement import load_question_agreement
+from metrics.results.values import Value
 from metrics.scale import get_weighted_name
 from metrics.views.common import display_names, live_updates
 from metrics.views.common.charts import vega_lite
 from metrics.views.common.selection import Selection, get_choice, get_page_number, get_selection
 from metrics.views.common.sources.filtered import FilteredProjectSource
-from metrics.views.common.sources.stored import get_all_time_result
 from projects.models import Member, Project, Rater
 from projects.permissions import get_project
 from projects.services.raters.updates import set_raters_paused
@@ -190,8 +191,8 @@ class ExclusionComparison:
 
     keys: tuple[str, ...]
     name: str
-    unfiltered: dict[str, Any] | None
-    without: dict[str, Any] | None
+    unfiltered: Value | None
+    without: Value | None
     is_pending: bool
     query: str
 
@@ -207,19 +208,17 @@ def _build_comparison(request: HttpRequest, selection: Selection) -> ExclusionCo
     if not filters:
         return None
     filtered_project = FilteredProjectSource(selection.select_ratings(filters))
-    all_time_result = get_all_time_result(selection.question)
-    name, unfiltered = "", None
-    if all_time_result is not None and all_time_result.headline:
-        name, unfiltered = all_time_result.headline["name"], all_time_result.headline["value"]
-    is_pending = filtered_project.pending
-    without = (
-        None if is_pending else filtered_project.question_result.displayed_coefficients.get(name)
-    )
-    if not is_pending and filtered_project.question_result.headline.get("name") == name:
-        without = filtered_project.question_result.headline["value"]
+    agreement = load_question_agreement(selection.question)
+    name, unfiltered, without = "", None, None
+    if agreement is not None and agreement.headline:
+        name, unfiltered = agreement.headline["name"], agreement.headline["value"]
+    if filtered_project.agreement is not None:
+        headline = filtered_project.agreement.headline
+        without = filtered_project.agreement.displayed_coefficients.get(name)
+        without = headline["value"] if headline.get("name") == name else without
     query = urlencode({"question": selection.question.key, **filters.parameters})
     return ExclusionComparison(
-        filters.excluded_raters, name, unfiltered, without, is_pending, query
+        filters.excluded_raters, name, unfiltered, without, filtered_project.pending, query
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -84,13 +85,13 @@ def _render_review(
 
 
 def _list_attribute_choices(
-    values_of: dict[str, Any], review_filter: ReviewFilter
+    values_by_attribute: Mapping[str, Mapping[str, int]], review_filter: ReviewFilter
 ) -> list[dict[str, Any]]:
     """Return each item attribute with its values and the selected one."""
     selected = dict(review_filter.items.attributes)
     return [
         {"name": f"item.{name}", "label": name, "values": list(values), "value": selected.get(name)}
-        for name, values in values_of.items()
+        for name, values in values_by_attribute.items()
     ]
 
 

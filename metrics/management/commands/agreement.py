@@ -16,12 +16,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from metrics.agreement import Coefficient
 from metrics.agreement.explain.bands import SCHEMES, find_band, is_designed_for
 from metrics.agreement.registry import MEAN_PAIRWISE, iter_coefficients
-from metrics.agreement.report import build_report
+from metrics.agreement.report import ReportDict, build_report
 from metrics.agreement.scales import SCALES
 from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS
 from metrics.management import file_clusters, file_statistics, rating_file
 from metrics.management.file_headline import REASON_TEXTS, build_scale, compute_file_headline
-from metrics.results.clusters import JsonObject
+from metrics.results.category_scores import ScoredAgreement
+from metrics.results.clusters import ClusterDescription
 from ratings.imports.decoding.encodings import ENCODINGS
 from ratings.imports.mapping.column_options import parse_column_roles
 from ratings.imports.mapping.display_texts import LAYOUT_TEXTS
@@ -159,12 +160,12 @@ class _FileResults:
     """Everything that the command prints of a file; None where it was not requested."""
 
     ratings: rating_file.RatingFile
-    report: JsonObject
-    headline: JsonObject
-    rules: list[JsonObject]
-    pair: JsonObject | None
-    scored: JsonObject | None
-    cluster: JsonObject | None = None
+    report: ReportDict
+    headline: ReportDict
+    rules: list[ReportDict]
+    pair: ReportDict | None
+    scored: ScoredAgreement | None
+    cluster: ClusterDescription | None = None
 
 
 def _compute_results(options: Mapping[str, Any]) -> _FileResults:
@@ -257,9 +258,9 @@ def _parse_matrix(text: str) -> Any:
 
 def _format_report(
     ratings: rating_file.RatingFile,
-    report: JsonObject,
-    options: JsonObject,
-    file_headline: JsonObject,
+    report: ReportDict,
+    options: ReportDict,
+    file_headline: ReportDict,
     *,
     custom: bool,
 ) -> list[str]:
@@ -287,7 +288,7 @@ def _format_report(
 _GROUP_LABELS = {"people": "people", "models": "models", "people_models": "people with models"}
 
 
-def _format_headline(file_headline: JsonObject) -> list[str]:
+def _format_headline(file_headline: ReportDict) -> list[str]:
     """Return the lines on the headline; also on people and models where both rated."""
     estimate = file_headline["headline"]
     lines = [
@@ -310,12 +311,12 @@ def _format_count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _is_listed(name: str, report: JsonObject) -> bool:
+def _is_listed(name: str, report: ReportDict) -> bool:
     """Return False for coefficients of exactly two raters if there are more."""
     return report.get(f"{name}.reason") != "needs_two_raters" or report["n_raters"] < 2
 
 
-def _format_coefficient(name: str, entry: Coefficient, report: JsonObject, scheme: str) -> str:
+def _format_coefficient(name: str, entry: Coefficient, report: ReportDict, scheme: str) -> str:
     value = report[name]
     # The name in the API and on pages; the keys of report() keep their names.
     label = name.replace("light_kappa", MEAN_PAIRWISE)
@@ -349,7 +350,7 @@ def _format_coefficient(name: str, entry: Coefficient, report: JsonObject, schem
     return f"{label:<32} {value:7.3f}  {interval:<18} {text_after}".rstrip()
 
 
-def _format_test(test: str, report: JsonObject) -> str:
+def _format_test(test: str, report: ReportDict) -> str:
     """Return degrees of freedom and p of a test."""
     p = report[f"{test}.p"]
     return f"df {report.get(f'{test}.df', 1):.0f}, {file_statistics.format_p_value(p)}"

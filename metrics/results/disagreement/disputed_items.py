@@ -22,6 +22,8 @@ from ratings.models import NO_CODE, Rating
 MAX_RATINGS_READ = 5_000
 MAX_DISPUTED_ITEMS = 10
 
+StoredDisputes = dict[str, Any]  # models.Diagnosis.disputes
+
 
 @dataclass(frozen=True)
 class DisputedItem:
@@ -46,7 +48,7 @@ class DisputedItems:
     is_complete: bool  # whether these are all items with ratings
 
 
-def find_newest_disputed(question_id: int, scale: QuestionScale) -> dict[str, Any]:
+def find_newest_disputed(question_id: int, scale: QuestionScale) -> StoredDisputes:
     """Find the most disputed of the newest items, from what is counted of their ratings.
 
     Adds ``is_complete`` to the result of `find_most_disputed`: whether these are all items with
@@ -69,12 +71,12 @@ def find_newest_disputed(question_id: int, scale: QuestionScale) -> dict[str, An
 
 def find_most_disputed(
     items: np.ndarray, counts: np.ndarray, scale: QuestionScale
-) -> dict[str, Any]:
+) -> StoredDisputes:
     """Find the items with the largest disagreement; ties by more ratings, then newer first.
 
     Ids (n,), counts (n, k) -> {"n_items": n, weighting -> [[id, counts, distance], ...]}.
     """
-    result: dict[str, Any] = {"n_items": len(items)}
+    result: StoredDisputes = {"n_items": len(items)}
     total = counts.sum(axis=1)
     for name, matrix in scale.build_weight_matrices().items():
         distance = compute_disagreement(counts, matrix)
@@ -87,7 +89,7 @@ def find_most_disputed(
 
 
 def load_disputed_items(
-    stored: dict[str, Any], scale: QuestionScale, weights: str
+    stored: StoredDisputes, scale: QuestionScale, weights: str
 ) -> DisputedItems:
     """Return the stored disputed items under one weighting; empty while nothing is stored.
 

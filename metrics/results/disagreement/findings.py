@@ -7,10 +7,10 @@ language.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from django.utils import timezone
 
 from metrics.agreement.counts.tally import PairTables
 from metrics.agreement.explain import diagnosis, headline_differences, outlying_raters
@@ -22,10 +22,14 @@ from metrics.models import Diagnosis, PeriodUnit, Result
 from metrics.results.all_time_patterns import AllTimePatterns
 from metrics.results.headline import sample_headline
 from metrics.results.pairs import pair_results
+from metrics.results.question_agreement import QuestionAgreement
+from metrics.results.values import Values, get_number
 from metrics.scale import QuestionScale
+from projects.models import Question
 from ratings.models import NO_CODE, Rating
 
 from . import disputed_items, recent_change
+from .disputed_items import StoredDisputes
 
 Findings = list[Mapping[str, Any]]
 Confusions = list[tuple[int, int, float]]  # two categories, their share of the disagreement
@@ -61,22 +65,65 @@ FINDINGS_WITHOUT_BAND = ("definitions_apart", "rare_category")
 MAX_RATINGS_READ = 50_000
 
 
-def build_diagnosis(all_time: AllTimePatterns, means: dict[str, Any]) -> Diagnosis:
-    """Return an unsaved Diagnosis: the findings, confusions and disputed items of a question.
+@dataclass(frozen=True)
+class QuestionDiagnosis:
+    """Findings on a question's disagreement, of all its ratings or of those of a filter.
 
-    It depends on the counts, the results and the counted ratings. ``means``: the mean pairwise
+    The fields are those of models.Diagnosis.
+    """
+
+    findings: Findings
+    confusions: Confusions
+    disputes: StoredDisputes
+
+    @property
+    def outlying_rater_ids(self) -> list[int]:
+        """The ids of the raters below the others."""
+        return list_outlying_rater_ids(self.findings)
+
+    @property
+    def is_band_withheld(self) -> bool:
+        """True if the findings forbid naming a band for the value."""
+        return is_band_withheld(self.findings)
+
+
+@dataclass(frozen=True)
+class DisplayedRatings:
+    """The ratings that findings are based on: those of people, where models are separate.
+
+    ``counts`` (P, k), ``n_items`` (P,): their patterns; ``tables``: those of the pairs of the heat
+    map; ``ratings`` (M,): item, rater and code (index in declared order) of the newest items.
+    """
+
+    counts: np.ndarray
+    n_items: np.ndarray
+    tables: PairTables
+    ratings: np.ndarray
+
+
+def load_diagnosis(question: Question) -> QuestionDiagnosis:
+    """Return the stored diagnosis; an empty one while there is none of the current scale."""
+    row = Diagnosis.objects.select_related("question__count_state").filter(question=question)
+    stored = row.first()
+    if stored is None or stored.question.count_state.scale_version != stored.question.scale_version:
+        return QuestionDiagnosis([], [], {})
+    return QuestionDiagnosis(stored.findings, stored.confusions, stored.disputes)
+
+
+def compute_question_diagnosis(all_time: AllTimePatterns, means: Values) -> QuestionDiagnosis:
+    """Compute the findings, confusions and disputed items of all ratings of a question.
+
+    They depend on the counts, the results and the counted ratings. ``means``: the mean pairwise
     kappas by shared items (results.pairs.mean_kappas).
     """
-    return Diagnosis(
-        question_id=all_time.question_id,
-        findings=find_question_findings(all_time, means),
-        confusions=find_confusions(all_time.displayed_counts, all_time.n_items),
-        disputes=disputed_items.find_newest_disputed(all_time.question_id, all_time.scale),
-        computed_at=timezone.now(),
+    return QuestionDiagnosis(
+        find_question_findings(all_time, means),
+        find_confusions(all_time.displayed_counts, all_time.n_items),
+        disputed_items.find_newest_disputed(all_time.question_id, all_time.scale),
     )
 
 
-def find_question_findings(all_time: AllTimePatterns, means: dict[str, Any]) -> Findings:
+def find_question_findings(all_time: AllTimePatterns, means: Values) -> Findings:
     """Return the findings on all ratings of a question; on those of people where models rate too.
 
     Findings on raters are based on the pairs of the heat map.
@@ -90,24 +137,37 @@ def find_question_findings(all_time: AllTimePatterns, means: dict[str, Any]) -> 
     )
     if all_time.people_only:
         raters = [rater for rater in raters if rater not in all_time.model_raters]
-    tables = pair_results.load_tables_among(all_time.question_id, raters, all_time.scale)
-    findings = diagnose_patterns(
-        all_time.displayed_counts, all_time.n_items, tables, all_time.scale
+    displayed = DisplayedRatings(
+        all_time.displayed_counts,
+        all_time.n_items,
+        pair_results.load_tables_among(all_time.question_id, raters, all_time.scale),
+        _read_newest_ratings(all_time),
     )
     result = Result.objects.filter(
         question_id=all_time.question_id, period_unit=PeriodUnit.ALL
     ).first()
     if result is None:
-        return findings
-    headline_weights = result.headline.get("weights", UNWEIGHTED)
+        return diagnose_patterns(displayed, all_time.scale)
+    agreement = QuestionAgreement(result.coefficients, result.headline, result.details, means)
     return sort_and_filter_findings(
         [
-            *findings,
-            *find_coefficient_differences(result, means, all_time.scale),
-            *find_outlying_raters(_read_newest_ratings(all_time), all_time.scale, headline_weights),
+            *list_findings(agreement, displayed, all_time.scale),
             *recent_change.find_recent_change(all_time),
         ]
     )
+
+
+def list_findings(
+    agreement: QuestionAgreement, displayed: DisplayedRatings, scale: QuestionScale
+) -> Findings:
+    """Return the findings on an agreement and the ratings that it displays, unsorted."""
+    return [
+        *diagnose_patterns(displayed, scale),
+        *find_coefficient_differences(agreement, scale),
+        *find_outlying_raters(
+            displayed.ratings, scale, agreement.headline.get("weights", UNWEIGHTED)
+        ),
+    ]
 
 
 def _read_newest_ratings(all_time: AllTimePatterns) -> np.ndarray:
@@ -166,32 +226,26 @@ def find_confusions(counts: np.ndarray, n_items: np.ndarray) -> Confusions:
     return diagnosis.list_confusions(counts, n_items)[:MAX_CONFUSIONS] if len(n_items) else []
 
 
-def diagnose_patterns(
-    counts: np.ndarray, n_items: np.ndarray, tables: PairTables, scale: QuestionScale
-) -> Findings:
-    """Return the findings that apply to patterns (P, k), items (P,) and the tables of pairs."""
+def diagnose_patterns(displayed: DisplayedRatings, scale: QuestionScale) -> Findings:
+    """Return the findings that apply to the patterns and to the tables of pairs."""
     results = diagnosis.diagnose(
-        counts,
-        n_items,
-        pairs=tables if len(tables) else None,
+        displayed.counts,
+        displayed.n_items,
+        pairs=displayed.tables if len(displayed.tables) else None,
         ordered=scale.type.ordered,
         values=scale.values,
     )
     return [{"name": finding.name, "figures": finding.figures} for finding in results]
 
 
-def find_coefficient_differences(
-    result: Result, means: dict[str, Any], scale: QuestionScale
-) -> Findings:
+def find_coefficient_differences(agreement: QuestionAgreement, scale: QuestionScale) -> Findings:
     """Return a finding for each other coefficient that differs from the headline, with the reason.
 
     Weights are compared on ordered scales of three categories or more only: without an order they
     would depend on the order of declaration, and two categories have no weights.
     """
-    headline, coefficients = (
-        sample_headline.get_all_ratings_headline(result.headline),
-        result.all_coefficients,
-    )
+    headline = sample_headline.get_all_ratings_headline(agreement.headline)
+    coefficients, means = agreement.all_coefficients, agreement.pairwise_means
     if not headline:
         return []
     findings: list[DiagnosticFinding | None] = []
@@ -204,24 +258,22 @@ def find_coefficient_differences(
             headline_differences.compare_weightings(means, base=MEAN_BY_ITEMS, coefficient=COHEN)
         )
     if headline["why"] != "two_raters":  # two raters have a single kappa, equal to its mean
-        fleiss_value = coefficients.get(get_weighted_name("fleiss_kappa", headline["weights"]), {})
-        pairwise_mean = means.get(get_weighted_name(MEAN_BY_ITEMS, headline["weights"]), {})
-        if fleiss_value.get("se") is not None:  # not of a single item
+        fleiss_value = coefficients.get(get_weighted_name("fleiss_kappa", headline["weights"]))
+        pairwise_mean = get_number(means, get_weighted_name(MEAN_BY_ITEMS, headline["weights"]))
+        if fleiss_value and fleiss_value["se"] is not None:  # not of a single item
             findings.append(
-                headline_differences.compare_with_pair_mean(
-                    fleiss_value.get("value"), pairwise_mean.get("value")
-                )
+                headline_differences.compare_with_pair_mean(fleiss_value["value"], pairwise_mean)
             )
     if headline["values"]:
         absolute, consistency = (headline["values"][name] for name in ("icc2", "icc3"))
-        n_items = absolute["n_items"]
+        n_items, n_ratings = absolute["n_items"] or 0, absolute["n_ratings"] or 0
         findings.append(
             headline_differences.compare_consistency(
                 absolute["value"],
                 consistency["value"],
                 headline["spread_of_means"],
                 n_items=n_items,
-                n_raters=absolute["n_ratings"] // max(n_items, 1),
+                n_raters=n_ratings // max(n_items, 1),
             )
         )
     return [

@@ -23,7 +23,13 @@ from metrics.agreement.headline import Headline, HeadlineFacts
 from metrics.counting import store
 from metrics.models import CountState, PairTally
 from metrics.results.grouped_patterns import GroupedPatterns, GroupValues
-from metrics.results.values import build_icc_value, build_undefined_value
+from metrics.results.values import (
+    HeadlineResult,
+    Values,
+    build_icc_value,
+    build_undefined_value,
+    get_number,
+)
 from metrics.scale import QuestionScale, list_headline_coefficients
 
 from .sample_headline import ALL, MODELS, PEOPLE, merge_sample_headline
@@ -41,7 +47,7 @@ class RaterGroup:
     n_raters: int
     counts: np.ndarray
     n_items: np.ndarray
-    values: dict[str, Any]
+    values: Values
     tables: Callable[[], np.ndarray]
 
     @property
@@ -51,7 +57,7 @@ class RaterGroup:
         rated = sizes[sizes > 0]
         return self.n_raters >= 2 and rated.size > 0 and bool((rated == self.n_raters).all())
 
-    def get_value(self, name: str, scale: QuestionScale) -> Any:
+    def get_value(self, name: str, scale: QuestionScale) -> Value:
         """Return the Value of that coefficient of these raters."""
         if name in self.values:
             return self.values[name]
@@ -99,7 +105,7 @@ class CountedRaters:
     n_models: int
     only_models: bool
     tables: Callable[[str], np.ndarray]  # PEOPLE, MODELS or ALL -> RaterGroup.tables
-    sample_headline: dict[str, Any] = field(default_factory=dict)
+    sample_headline: HeadlineResult = field(default_factory=HeadlineResult)
 
     @classmethod
     def from_state(cls, state: CountState, scale: QuestionScale) -> CountedRaters:
@@ -252,7 +258,7 @@ class HeadlineBuilder:
             return headline_rules.get_weighting(self.choice.name)
         return HeadlineFacts(self.scale.kind, 0, self.scale.weights).weighting
 
-    def build_headline(self, row: GroupValues) -> dict[str, Any]:
+    def build_headline(self, row: GroupValues) -> HeadlineResult:
         """Build the headline over all days (Result.headline).
 
         It holds the choice, its Value (`value`) and group (`population`) and the intraclass
@@ -263,7 +269,7 @@ class HeadlineBuilder:
         group, name = groups[self.group_name], self.choice.name
         separate = self.patterns.separates_models
         only_group = MODELS if self.raters.only_models else PEOPLE
-        headline = {
+        headline: HeadlineResult = {
             "name": name,
             "why": self.choice.reason,
             "trend_coefficient": self.trend_coefficient,
@@ -281,38 +287,39 @@ class HeadlineBuilder:
             levels = own_counts @ self.scale.values / own_counts.sum(axis=1)
             headline["spread_of_means"] = float(np.ptp(levels))  # of the raters' means
         if separate:
-            for key in (ALL, PEOPLE, MODELS):
-                headline[key] = groups[key].get_value(name, self.scale)
+            headline[ALL] = groups[ALL].get_value(name, self.scale)
+            headline[PEOPLE] = groups[PEOPLE].get_value(name, self.scale)
+            headline[MODELS] = groups[MODELS].get_value(name, self.scale)
             between = self.patterns.estimate_people_with_models(
                 self.n_items[None], self.scale, name
             )
             headline["between"] = between.to_values()[0]
-            headline["coefficients"] = row.people
+            headline["coefficients"] = row.people or {}
         return merge_sample_headline(headline, self.raters.sample_headline)
 
-    def _compute_icc_values(self, group: RaterGroup) -> dict[str, Any]:
+    def _compute_icc_values(self, group: RaterGroup) -> Values:
         """Return the intraclass correlations of complete items; patterns do not give them."""
         if not self.scale.type.numeric or not group.is_complete:
             return {}
         return {name: group.get_value(name, self.scale) for name in headline_rules.ICCS}
 
-    def build_period_headline(self, row: GroupValues) -> dict[str, Any]:
+    def build_period_headline(self, row: GroupValues) -> dict[str, object]:
         """Return the headline's value of one period.
 
         Where models are separate, also the people's values of the trend coefficients, and the
         headline's trend coefficient of models and between.
         """
         if row.people is None or row.models is None:
-            return {"value": row.pooled.get(self.trend_coefficient, {}).get("value")}
+            return {"value": get_number(row.pooled, self.trend_coefficient)}
         group_values = row.pooled if self.scale.pooled else row.people
         return {
-            "value": group_values.get(self.trend_coefficient, {}).get("value"),
+            "value": get_number(group_values, self.trend_coefficient),
             "people": self.select_trend_values(row),
             "models": row.models.get(self.trend_coefficient),
             "between": row.between,
         }
 
-    def select_trend_values(self, row: GroupValues) -> dict[str, Any]:
+    def select_trend_values(self, row: GroupValues) -> Values:
         """Return the people's values of the coefficients with a trend.
 
         Empty where models are not separate.

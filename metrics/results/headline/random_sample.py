@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import datetime
 import time
-from dataclasses import replace
-from typing import Any
+from dataclasses import asdict, replace
+from typing import Any, cast
 
 import numpy as np
 from django.utils import timezone
@@ -21,7 +21,7 @@ from metrics.agreement.counts import tally
 from metrics.agreement.headline import ICCS, LEAD_CHOICE
 from metrics.models import CountState
 from metrics.results import bootstrap, clusters
-from metrics.results.values import build_undefined_value
+from metrics.results.values import HeadlineResult, RandomSample, build_undefined_value
 from metrics.scale import QuestionScale
 from ratings.models import NO_CODE, Assignment, Rating
 
@@ -31,6 +31,8 @@ from .sample_headline import SAMPLE_PARTS, merge_sample_headline
 QUICK_SECONDS = 0.5  # a computation that takes no longer needs no pause
 PAUSE_FACTOR = 10  # length of the pause, relative to the time that the computation took
 ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8")])
+
+SampleFields = dict[str, Any]  # fields of a CountState, by name
 
 
 def build_targeted_mask(project_id: int, ratings: np.ndarray) -> np.ndarray:
@@ -52,13 +54,13 @@ def build_targeted_mask(project_id: int, ratings: np.ndarray) -> np.ndarray:
 
 
 def replace_by_sample_headline(
-    headline: dict[str, Any],
+    headline: HeadlineResult,
     ratings: np.ndarray,
     *,
     is_model: np.ndarray,
     is_excluded: np.ndarray,
     scale: QuestionScale,
-) -> dict[str, Any]:
+) -> HeadlineResult:
     """Return the headline of the ratings that are not excluded; unchanged where none is.
 
     ``is_excluded``: a mask of the ratings to leave out. ``headline``: the headline of all ratings,
@@ -73,13 +75,13 @@ def replace_by_sample_headline(
 
 
 def compute_sample_headline(
-    headline: dict[str, Any],
+    headline: HeadlineResult,
     ratings: np.ndarray,
     *,
     is_model: np.ndarray,
     is_excluded: np.ndarray,
     scale: QuestionScale,
-) -> dict[str, Any]:
+) -> HeadlineResult:
     """Return the SAMPLE_PARTS of the headline of the ratings that are not excluded.
 
     `sample`: the numbers of ratings in the sample and excluded, and all coefficients of the
@@ -88,22 +90,15 @@ def compute_sample_headline(
     if not is_excluded.any():
         return {}
     sample, sample_is_model = ratings[~is_excluded], is_model[~is_excluded]
-    choice = {name: headline[name] for name in ("name", "why", "companions")}
-    sample_info = {"n_ratings": len(sample), "left_out": int(is_excluded.sum()), "coefficients": {}}
+    sample_info: RandomSample = {
+        "n_ratings": len(sample), "left_out": int(is_excluded.sum()), "coefficients": {},
+    }  # fmt: skip
     separate = "between" in headline  # in the headline of all ratings
     group_ratings = (
         sample[~sample_is_model] if separate and headline["population"] == PEOPLE else sample
     )
     if not len(group_ratings):
-        undefined_value = build_undefined_value("no_pairable_items")
-        groups = dict.fromkeys((ALL, PEOPLE, "between"), undefined_value) if separate else {}
-        undefined_headline = {
-            "value": undefined_value,
-            "values": {},
-            "sample": sample_info,
-            "replaces": headline["name"],
-        }
-        return choice | groups | undefined_headline
+        return _build_empty_sample(headline, sample_info)
     # The same coefficient; but an intraclass correlation only if the sample is complete, too.
     by_table = headline["name"] in ICCS and headline["why"] != LEAD_CHOICE
     sample_scale = scale if by_table else replace(scale, chosen_headline=headline["name"])
@@ -121,26 +116,43 @@ def compute_sample_headline(
         sample_headline["value"] = bootstrap.add_intervals(
             {sample_headline["name"]: sample_headline["value"]}, intervals
         )[sample_headline["name"]]
-    parts = {name: sample_headline[name] for name in SAMPLE_PARTS if name in sample_headline}
+    parts = cast(
+        "HeadlineResult",
+        {name: value for name, value in sample_headline.items() if name in SAMPLE_PARTS},
+    )
     if not by_table:
-        parts |= choice
+        parts.update(_select_choice(headline))
     if separate and PEOPLE not in parts:  # only ratings of people remain
-        undefined_value = build_undefined_value("no_pairable_items")
-        parts |= {
-            ALL: parts["value"],
-            PEOPLE: parts["value"],
-            MODELS: undefined_value,
-            "between": undefined_value,
-        }
-    return parts | {"sample": sample_info, "replaces": headline["name"]}
+        parts[ALL] = parts[PEOPLE] = parts["value"]
+        parts[MODELS] = parts["between"] = build_undefined_value("no_pairable_items")
+    parts["sample"], parts["replaces"] = sample_info, headline["name"]
+    return parts
+
+
+def _build_empty_sample(headline: HeadlineResult, sample_info: RandomSample) -> HeadlineResult:
+    """Return the SAMPLE_PARTS where no rating of the headline's group is in the sample."""
+    undefined_value = build_undefined_value("no_pairable_items")
+    parts = _select_choice(headline)
+    if "between" in headline:
+        parts[ALL] = parts[PEOPLE] = parts["between"] = undefined_value
+    parts["value"], parts["values"] = undefined_value, {}
+    parts["sample"], parts["replaces"] = sample_info, headline["name"]
+    return parts
+
+
+def _select_choice(headline: HeadlineResult) -> HeadlineResult:
+    """Return the coefficient of a headline, and why it was chosen."""
+    return {
+        "name": headline["name"], "why": headline["why"], "companions": headline["companions"],
+    }  # fmt: skip
 
 
 # --- stored with the results
 
 
 def compute_fields_from_ratings(
-    state: CountState, headline: dict[str, Any], scale: QuestionScale
-) -> dict[str, Any]:
+    state: CountState, headline: HeadlineResult, scale: QuestionScale
+) -> SampleFields:
     """Return the new values, by name, of the fields of ``state`` that depend on single ratings.
 
     The current sample headline, and the design effects of clusters of items. During the pause, only
@@ -157,7 +169,7 @@ def compute_fields_from_ratings(
     started = time.monotonic()
     ratings = _read_counted_ratings(question.pk, scale)
     is_model = np.isin(ratings["rater"], state.model_raters)
-    fields: clusters.JsonObject = {"sample_headline": {}, "sample_is_stale": False}
+    fields: SampleFields = {"sample_headline": {}, "sample_is_stale": False}
     if has_planned:
         fields["sample_headline"] = compute_sample_headline(
             headline,
@@ -169,7 +181,7 @@ def compute_fields_from_ratings(
     if project.cluster_attribute:
         effects = clusters.compute_headline_clusters(ratings, is_model, scale, project)
         fields |= {
-            "cluster_effects": effects.to_json(),
+            "cluster_effects": asdict(effects),
             "cluster_version": project.items_and_raters_version,
         }
     seconds = time.monotonic() - started

@@ -5,9 +5,13 @@ See results.headline.random_sample.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Final, cast
 
-ALL, PEOPLE, MODELS = "all", "people", "models"
+from metrics.results.values import HeadlineResult
+
+ALL: Final = "all"
+PEOPLE: Final = "people"
+MODELS: Final = "models"
 # The keys of a headline that depend on the ratings it is based on. All others belong to the
 # question.
 SAMPLE_PARTS = (
@@ -24,7 +28,7 @@ SAMPLE_PARTS = (
 )
 
 
-def merge_sample_headline(headline: dict[str, Any], sample: dict[str, Any]) -> dict[str, Any]:
+def merge_sample_headline(headline: HeadlineResult, sample: HeadlineResult) -> HeadlineResult:
     """Return a headline with the values of the random sample, keeping those of all ratings.
 
     ``sample``: the result of random_sample.compute_sample_headline. The replaced parts are kept as
@@ -33,20 +37,20 @@ def merge_sample_headline(headline: dict[str, Any], sample: dict[str, Any]) -> d
     """
     if not sample or sample["replaces"] != headline["name"]:
         return headline
-    pooled = {name: headline[name] for name in SAMPLE_PARTS if name in headline}
     parts = {name: value for name, value in sample.items() if name != "replaces"}
-    return (
-        {name: headline[name] for name in headline if name not in SAMPLE_PARTS}
-        | parts
-        | {"pooled": pooled}
-    )
+    merged = _select_parts(headline, sampled=False) | parts
+    return cast("HeadlineResult", merged | {"pooled": _select_parts(headline, sampled=True)})
 
 
-def get_all_ratings_headline(headline: dict[str, Any]) -> dict[str, Any]:
+def get_all_ratings_headline(headline: HeadlineResult) -> HeadlineResult:
     """Return the headline of all ratings from one that was merged with the sample's."""
     if "pooled" not in headline:
         return headline
-    replaced = {"sample", "pooled", *SAMPLE_PARTS}
-    common = {name: value for name, value in headline.items() if name not in replaced}
-    full_headline: dict[str, Any] = common | headline["pooled"]
-    return full_headline
+    common = _select_parts(headline, sampled=False)
+    common = {name: value for name, value in common.items() if name not in ("sample", "pooled")}
+    return cast("HeadlineResult", common | {**headline["pooled"]})
+
+
+def _select_parts(headline: HeadlineResult, *, sampled: bool) -> dict[str, object]:
+    """Return the SAMPLE_PARTS of a headline, or its other parts."""
+    return {name: value for name, value in headline.items() if (name in SAMPLE_PARTS) is sampled}

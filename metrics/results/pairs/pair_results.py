@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from django.db.models import Q, QuerySet
 
 from metrics.agreement.counts.tally import PairTables
+from metrics.agreement.estimate import Value
 from metrics.agreement.headline import COHEN
 from metrics.counting import store
 from metrics.models import PairTally, RaterResult, build_number_expression
@@ -31,24 +32,25 @@ class PairAgreement:
 
     rater_a: Rater
     rater_b: Rater
-    kappa: Mapping[str, Any]
+    kappa: Value
     n_items: int
 
     @classmethod
     def from_kappa(
-        cls, rater_a: Rater, rater_b: Rater, kappa: Sequence[Any], n_items: int
+        cls,
+        rater_a: Rater,
+        rater_b: Rater,
+        kappa: Value,
+        n_items: int,
+        *,
+        weights: str,
+        clusters: QuestionClusters | None,
     ) -> PairAgreement:
-        """Build a pair; ``kappa``: its value, low, high and reason."""
-        value, low, high, reason = kappa
-        kappa_value = {
-            "value": value,
-            "low": low,
-            "high": high,
-            "reason": reason,
-            "n_items": n_items,
-            "n_ratings": 2 * n_items,
-        }
-        return cls(rater_a, rater_b, kappa_value, n_items)
+        """Build a pair of its kappa under these weights, with the interval of clusters."""
+        value: Value = {**kappa, "n_items": n_items, "n_ratings": 2 * n_items}
+        if clusters is not None:
+            value = clusters.widen(get_weighted_name(COHEN, weights), value)
+        return cls(rater_a, rater_b, value, n_items)
 
     @property
     def is_uncertain(self) -> bool:
@@ -198,13 +200,18 @@ def _build_pair(
     value, low, high = (getattr(row, f"{column}_{weights}") for column in store.KAPPA_PARTS)
     # A stored pair shares at least one item, so only a single category leaves kappa undefined.
     reason = "single_category" if value is None else None
-    rater_a, rater_b = raters[row.rater_a_id], raters[row.rater_b_id]
-    if clusters is not None:
-        name = get_weighted_name(COHEN, weights)
-        kappa = {"value": value, "low": low, "high": high, "n_items": row.n_items}
-        kappa = clusters.widen(name, kappa)
-        low, high = kappa["low"], kappa["high"]
-    return PairAgreement.from_kappa(rater_a, rater_b, (value, low, high, reason), row.n_items)
+    kappa = Value(
+        value=value, low=low, high=high, reason=reason, se=None, observed=None, expected=None,
+        n_items=None, n_ratings=None,
+    )  # fmt: skip
+    return PairAgreement.from_kappa(
+        raters[row.rater_a_id],
+        raters[row.rater_b_id],
+        kappa,
+        row.n_items,
+        weights=weights,
+        clusters=clusters,
+    )
 
 
 def decode_tables(

@@ -6,8 +6,9 @@ The values of days, weeks and months are computed from the counts on request (ra
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import median
-from typing import Any
+from typing import Self
 
 from django.db import connection
 from django.db.models import OuterRef, QuerySet, Subquery
@@ -19,12 +20,45 @@ from metrics.agreement.weights import CUSTOM, WEIGHTINGS, get_weighted_name
 from metrics.counting import store
 from metrics.counting.store import CountScope
 from metrics.models import ALL_DAYS, PeerTally, RaterResult
-from metrics.results.values import build_pair_mean_value, copy_sample_sizes
+from metrics.results.clusters import QuestionClusters
+from metrics.results.values import Values, build_pair_mean_value, copy_sample_sizes
 from metrics.scale import QuestionScale
 from projects.models import Rater
 from ratings.models import NO_CODE, Rating
 
 from .peer_sums import COLUMNS, PeerSums
+
+
+@dataclass(frozen=True)
+class RaterAgreement:
+    """A rater's agreement with the peers over all time, with its intervals.
+
+    Of all ratings (models.RaterResult), or of those of a filter. ``seconds``: the median of the
+    newest timed ratings, or None; ``table``: the own categories by those of the peers on the same
+    items; lists of raters leave it out.
+    """
+
+    rater: Rater
+    n_ratings: int
+    coefficients: Values
+    seconds: float | None
+    table: list[list[int]] = field(default_factory=list)
+
+    @classmethod
+    def from_row(
+        cls, row: RaterResult, clusters: QuestionClusters | None, *, with_table: bool = False
+    ) -> Self:
+        """Return the stored agreement, with the intervals of clusters."""
+        table = row.details.get("table", []) if with_table else []
+        agreement = cls(row.rater, row.n_ratings, row.coefficients, row.seconds, table)
+        return agreement.widen(clusters)
+
+    def widen(self, clusters: QuestionClusters | None) -> Self:
+        """Return the agreement with the intervals of clusters, where there are any."""
+        if clusters is None:
+            return self
+        return replace(self, coefficients=clusters.widen_all(self.coefficients))
+
 
 MAX_RATERS = 500  # results that are computed in one transaction under the question's lock
 TIMED_RATINGS = (
@@ -112,7 +146,7 @@ def _save_results(
     sums: PeerSums,
     *,
     scale: QuestionScale,
-    pairwise_means: dict[int, dict[str, Any]],
+    pairwise_means: dict[int, Values],
 ) -> None:
     estimates = sums.compute_estimates(scale)
     computed_at = connection.ops.adapt_datetimefield_value(timezone.now())
@@ -139,14 +173,14 @@ def _save_results(
         ).delete()
 
 
-def add_sample_sizes(values: dict[str, Any], means: dict[str, Any]) -> dict[str, Any]:
+def add_sample_sizes(values: Values, means: Values) -> Values:
     """Return a rater's means over pairs, with the sample sizes of the values against the peers."""
     return copy_sample_sizes(means, values["vs_peers"])
 
 
 def compute_mean_pairwise_by_rater(
     questions: Sequence[int], raters: list[int]
-) -> dict[int, dict[str, Any]]:
+) -> dict[int, Values]:
     """Return rater -> {"mean_pairwise_kappa": Value, ...}.
 
     The mean of the rater's defined kappas with each other rater.
@@ -180,9 +214,9 @@ def compute_mean_pairwise_by_rater(
     return {rater: _build_means(sums_by_rater.get(rater, no_kappas)) for rater in raters}
 
 
-def _build_means(sums: list[tuple[float | None, int]]) -> dict[str, Any]:
+def _build_means(sums: list[tuple[float | None, int]]) -> Values:
     """Return the means for the sum and the number of the defined kappas of each of WEIGHTINGS."""
-    means: dict[str, Any] = {}
+    means: Values = {}
     for name, (total, pairs) in zip(WEIGHTINGS, sums, strict=True):
         if name == CUSTOM and not pairs:
             continue

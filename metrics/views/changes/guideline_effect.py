@@ -110,9 +110,9 @@ def _get_agreement(
         return VersionAgreement(version, from_date, to_date, None, None, is_pending=False)
     period = RatingFilter(from_date=from_date, to_date=to_date)
     source = FilteredProjectSource(selection.select_ratings(period))
-    if source.pending:
+    if source.agreement is None:
         return VersionAgreement(version, from_date, to_date, None, None, is_pending=True)
-    headline = source.question_result.headline
+    headline = source.agreement.headline
     estimate = headline.get("value")
     has_value = estimate is not None and estimate["value"] is not None
     return VersionAgreement(

@@ -200,7 +200,11 @@ def _build_trend_rows(points: list[trend_points.TrendPoint], *, cumulative: bool
                 name: point.estimate.get(name)
                 for name in ("value", "low", "high", "n_items", "n_ratings")
             },
-            **({"cumulative": (point.cumulative or {}).get("value")} if cumulative else {}),
+            **(
+                {"cumulative": point.cumulative["value"] if point.cumulative else None}
+                if cumulative
+                else {}
+            ),
             "enough_items": point.has_enough_items,
             "guidelines": ", ".join(str(mark.number) for mark in point.guidelines),
         }
@@ -236,7 +240,7 @@ def _build_pair_matrix(request: HttpRequest, selection: Selection) -> ChartData:
 
 def _build_rater_confusion(request: HttpRequest, selection: Selection) -> ChartData:
     rater = _get_rater(request, selection, "rater")
-    table = get_confusion_table(get_sources(selection).for_rater(rater).rater_result)
+    table = get_confusion_table(get_sources(selection).for_rater(rater).agreement)
     peers = _("peers on the same items")
     return _build_confusion_chart(table, selection, rater.key, peers)
 

@@ -13,10 +13,10 @@ from django.utils.functional import Promise
 
 from metrics.agreement.coefficients.intraclass.icc import ICC_NAMES as ICCS
 from metrics.filters import ITEM_PREFIX, build_invalid_value_error, is_filterable_attribute
-from metrics.results.clusters import QuestionClusters
+from metrics.results.category_scores import CATEGORY_VALUES
 from metrics.results.pairs import pair_results
 from metrics.results.pairs.pair_details import PairDetails, load_pair_table
-from metrics.results.score_agreement import CATEGORY_VALUES
+from metrics.results.values import Value, Values
 from metrics.views.common import display_names
 from metrics.views.common.cluster_texts import build_cluster_note
 from metrics.views.common.live_updates import LiveSettings
@@ -47,31 +47,31 @@ class CoefficientRow:
     """
 
     name: str
-    estimate: dict[str, Any]
+    estimate: Value
     band: str | Promise
     has_band_mismatch: bool
 
     @classmethod
-    def from_estimate(cls, name: str, estimate: dict[str, Any], scheme: str) -> CoefficientRow:
+    def from_estimate(cls, name: str, estimate: Value, scheme: str) -> CoefficientRow:
         band_name, has_band_mismatch = display_names.classify_value(name, estimate["value"], scheme)
         return cls(name, estimate, band_name, has_band_mismatch)
 
 
 def build_context(selection: Selection, source: CoefficientSource) -> dict[str, Any]:
-    """Return the template context, once a worker has computed the coefficients."""
+    """Return the template context; empty until a worker has computed the coefficients."""
     body = source.body
-    estimates = body["coefficients"]
+    if body is None:
+        return {}
+    estimates, clusters = body.coefficients, body.clusters
     scheme = selection.project.band_scheme
     coefficient_rows = [
         CoefficientRow.from_estimate(name, estimates[name], scheme)
         for name in estimates
         if name not in ICCS
     ]
-    stored_clusters = body.get("clusters")
-    clusters = QuestionClusters(**stored_clusters) if stored_clusters else None
     details = pair = None
-    if len(body["raters"]) == 2 and not selection.filter:
-        pair = get_rater_pair(body["raters"])
+    if len(body.raters) == 2 and not selection.filter:
+        pair = get_rater_pair(body.raters)
         table = load_pair_table(selection.question, *pair, selection.scale)
         details = PairDetails.from_table(table, selection.scale, clusters)
     return {
@@ -82,24 +82,16 @@ def build_context(selection: Selection, source: CoefficientSource) -> dict[str, 
         else "",
         "loose": any(coefficient_row.has_band_mismatch for coefficient_row in coefficient_rows),
         "iccs": _list_iccs(estimates),
-        "policies": body["policies"],
-        "scored": build_scored_agreement_context(selection, body),
+        "policies": body.policies,
+        "scored": body.scored,
+        "scored_labels": list(zip(selection.scale.labels, body.scored["scores"], strict=False))
+        if body.scored
+        else [],
         "pair": pair,
         "details": details,
         "some_raters": list_rater_keys(selection),
         "fragment_key": f"{bool(details)}-{selection.scale.kind}",
     }
-
-
-def build_scored_agreement_context(
-    selection: Selection, body: dict[str, Any]
-) -> dict[str, Any] | None:
-    """Return agreement on scores with the labels of the categories, or None if not requested."""
-    scored_agreement = body.get("scored")
-    if scored_agreement is None:
-        return None
-    labelled = list(zip(selection.scale.labels, scored_agreement["scores"], strict=False))
-    return scored_agreement | {"labelled": labelled}
 
 
 @dataclass(frozen=True)
@@ -131,7 +123,7 @@ class ScoreSource:
         return self.name.removeprefix(ITEM_PREFIX) if self.name.startswith(ITEM_PREFIX) else ""
 
 
-def _list_iccs(estimates: dict[str, Any]) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
+def _list_iccs(estimates: Values) -> list[tuple[str, Value, Value]]:
     """Return each form with the estimates of a single rater and of the mean of all raters."""
     return [
         (name, estimates[name], estimates[f"{name}k"]) for name in ICCS[:3] if name in estimates

@@ -16,7 +16,7 @@ from metrics.agreement import headline as headline_rules
 from metrics.agreement.headline import HeadlineFacts
 from metrics.agreement.registry import MEAN_BY_ITEMS
 from metrics.agreement.weights import get_weighted_name
-from metrics.models import Result
+from metrics.results.question_agreement import QuestionAgreement
 from metrics.views.common import display_names
 from metrics.views.common.selection import Selection
 from projects.models import Scale
@@ -37,9 +37,9 @@ class CoefficientPurpose:
     where: str = ""
 
 
-def build_context(selection: Selection, result: Result | None) -> dict[str, Any]:
+def build_context(selection: Selection, agreement: QuestionAgreement | None) -> dict[str, Any]:
     """Return the template context: the headline and why, the table, and other purposes."""
-    headline = result.headline if result and result.headline else {}
+    headline = agreement.headline if agreement and agreement.headline else {}
     n_raters = headline.get("n_people", 0) or headline.get("n_models", 0)
     scale = selection.scale
     facts = HeadlineFacts(scale.kind, n_raters, scale.weights, headline.get("complete", False))
@@ -49,7 +49,7 @@ def build_context(selection: Selection, result: Result | None) -> dict[str, Any]
         "why": display_names.get_headline_reason(recommended.reason, recommended.name),
         "by_table": recommended,
         "facts": facts,
-        "missing": result.details if result else {},
+        "missing": agreement.details if agreement else {},
         "n_models": headline.get("n_models", 0),
         "rows": [
             _build_table_row(table_row, recommended.reason, scale.kind)

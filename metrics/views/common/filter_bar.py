@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import datetime
 import zoneinfo
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
@@ -20,6 +19,7 @@ from metrics.filters import (
     CURRENT_VERSION,
     ITEM_PREFIX,
     RANDOM_SAMPLE,
+    FilterChoices,
     RatingFilter,
     join_keys,
 )
@@ -31,7 +31,7 @@ from . import population
 from .population import PopulationLink
 from .selection import Selection
 
-NO_CHOICES: dict[str, Any] = {"attributes": {}, "groups": {}, "models": False}
+NO_CHOICES: FilterChoices = {"attributes": {}, "groups": {}, "models": False, "versions": 1}
 MAX_CONTENT_VERSIONS = 20  # content versions of items that are offered
 PRESET_DAYS = (7, 30)  # lengths of the preset periods in days
 MAX_NAMED_RATERS = 5  # excluded raters that get a chip each; more share one
@@ -251,7 +251,7 @@ def _format_content_version(value: str) -> str:
     return _("of item version %(n)s") % {"n": value}
 
 
-def _build_fields(selection: Selection, choices: dict[str, Any]) -> list[FilterField]:
+def _build_fields(selection: Selection, choices: FilterChoices) -> list[FilterField]:
     """Return the selects with more than one option, and those with a selected value."""
     active = selection.filter
     fields = []
@@ -261,10 +261,8 @@ def _build_fields(selection: Selection, choices: dict[str, Any]) -> list[FilterF
                 "group", _("Group"), active.group, _build_options(choices["groups"], active.group)
             )
         )
-    if choices.get("versions", 1) > 1 or active.content_version:
-        numbers = [
-            str(n) for n in range(1, min(choices.get("versions", 1), MAX_CONTENT_VERSIONS) + 1)
-        ]
+    if choices["versions"] > 1 or active.content_version:
+        numbers = [str(n) for n in range(1, min(choices["versions"], MAX_CONTENT_VERSIONS) + 1)]
         values = dict.fromkeys(
             [
                 CURRENT_VERSION,
@@ -292,6 +290,6 @@ def _build_fields(selection: Selection, choices: dict[str, Any]) -> list[FilterF
     return fields
 
 
-def _build_options(counts: dict[str, int], selected: str) -> list[tuple[str, str]]:
+def _build_options(counts: Mapping[str, int], selected: str) -> list[tuple[str, str]]:
     values = dict.fromkeys((*counts, *([selected] if selected else [])))
     return [(value, value if len(value) <= 40 else f"{value[:39]}…") for value in values]

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from metrics.models import Result
+from metrics.results.question_agreement import QuestionAgreement
 from projects.models import Member, Project, Rater
 from projects.selectors.item_counts import count_items
 
@@ -33,28 +33,28 @@ class SetupStep:
     url: str
 
 
-def list_steps(project: Any, result: Result | None) -> list[SetupStep]:
+def list_steps(project: Any, agreement: QuestionAgreement | None) -> list[SetupStep]:
     """Return the steps of a project for its lead; empty for others and once the project runs."""
-    if not is_card_shown(project, project.role, result):
+    if not is_card_shown(project, project.role, agreement):
         return []
     n_raters = Rater.objects.filter(project=project).count()
-    return build_steps(project, result, n_items=count_items(project), n_raters=n_raters)
+    return build_steps(project, agreement, n_items=count_items(project), n_raters=n_raters)
 
 
-def is_card_shown(project: Project, role: str, result: Result | None) -> bool:
+def is_card_shown(project: Project, role: str, agreement: QuestionAgreement | None) -> bool:
     """Return True for a lead while too few items can be compared for a meaningful result."""
     return (
         role == Member.Role.LEAD
         and not project.archived_at
-        and count_double_rated(result) < MIN_DOUBLE_RATED
+        and count_double_rated(agreement) < MIN_DOUBLE_RATED
     )
 
 
 def build_steps(
-    project: Project, result: Result | None, *, n_items: int, n_raters: int
+    project: Project, agreement: QuestionAgreement | None, *, n_items: int, n_raters: int
 ) -> list[SetupStep]:
     """Build the steps from the project and its counts."""
-    n_double_rated = count_double_rated(result)
+    n_double_rated = count_double_rated(agreement)
 
     def build_url(name: str, fragment: str = "") -> str:
         return reverse(name, args=[project.pk]) + fragment
@@ -108,7 +108,6 @@ def count_done(steps: Sequence[SetupStep]) -> int:
     return sum(step.done for step in steps)
 
 
-def count_double_rated(result: Result | None) -> int:
+def count_double_rated(agreement: QuestionAgreement | None) -> int:
     """Count the items with two or more ratings."""
-    details = result.details if result else {}
-    return int(details.get("with_two_or_more", 0))
+    return agreement.details.get("with_two_or_more", 0) if agreement else 0

@@ -15,9 +15,10 @@ from django.utils.safestring import SafeString
 
 from core.hooks import Hook
 from metrics.agreement.explain import bands
-from metrics.models import CountState, PeriodUnit, Result
-from metrics.results.clusters import QuestionClusters, widen_result
+from metrics.models import CountState
 from metrics.results.disagreement.findings import Findings, is_band_withheld
+from metrics.results.question_agreement import QuestionAgreement, load_agreements
+from metrics.results.values import Value
 from projects.models import Project, Question
 
 from .confused_categories import CategoryConfusion, build_confusions
@@ -29,7 +30,7 @@ class InboxLink(Protocol):
     """Link to a task in the inbox: text and URL."""
 
     @property
-    def words(self) -> str: ...
+    def text(self) -> str: ...
 
     @property
     def url(self) -> str: ...
@@ -48,7 +49,7 @@ class QuestionRow:
 
     project: Project
     question: Question
-    result: Result | None
+    agreement: QuestionAgreement | None
     n_ratings: int = 0
     weekly_trend: recent_weeks.RecentWeeks | None = None
     top_confusion: CategoryConfusion | None = None
@@ -57,24 +58,24 @@ class QuestionRow:
     is_band_withheld: bool = False  # no word for the value would hold
 
     @property
-    def headline(self) -> dict[str, Any] | None:
+    def headline(self) -> Value | None:
         """Estimate of the headline, or None."""
-        return self.result.headline.get("value") if self.result else None
+        return self.agreement.headline.get("value") if self.agreement else None
 
     @property
     def is_random_sample(self) -> bool:
         """True if the headline is based on the random sample only."""
-        return self.result is not None and "sample" in self.result.headline
+        return self.agreement is not None and "sample" in self.agreement.headline
 
     @property
     def name(self) -> str:
         """Name of the headline coefficient; empty if there is none."""
-        return self.result.headline.get("name", "") if self.result else ""
+        return self.agreement.headline.get("name", "") if self.agreement else ""
 
     @property
     def enough(self) -> int:
         """Number of items with at least the project's overlap of ratings."""
-        numbers = (self.result.details if self.result else {}).get("by_ratings", {})
+        numbers = self.agreement.details.get("by_ratings", {}) if self.agreement else {}
         return sum(
             items for number, items in numbers.items() if int(number) >= self.project.overlap
         )
@@ -92,12 +93,6 @@ class QuestionRow:
         return f"{reverse('dashboard', args=[self.project.pk])}?{query}"
 
 
-def get_results(questions: Sequence[Question]) -> dict[int, Result]:
-    """Return {question id: result of all time}."""
-    stored = Result.objects.filter(question__in=questions, period_unit=PeriodUnit.ALL)
-    return {row.question_id: row for row in stored.defer("cumulative", "people_cumulative")}
-
-
 def count_ratings(questions: Sequence[Question]) -> dict[int, int]:
     """Return {question id: number of counted ratings}."""
     rows = CountState.objects.filter(question__in=questions)
@@ -112,13 +107,10 @@ def build_project_rows(
     The questions come with their categories, and ``rating_counts`` with their numbers of counted
     ratings.
     """
-    results = get_results(questions)
-    if project.cluster_attribute:
-        for question_id, result in results.items():
-            widen_result(result, QuestionClusters.load(question_id, project))
+    agreements = load_agreements(questions)
     findings = get_stored_findings(question.pk for question in questions)
     weekly_trends, outliers = (
-        recent_weeks.get_recent_weeks(results.values()),
+        recent_weeks.get_recent_weeks(agreements),
         list_outlier_raters(findings),
     )
     confusions, inboxes = (
@@ -129,7 +121,7 @@ def build_project_rows(
         QuestionRow(
             project,
             question,
-            results.get(question.pk),
+            agreements.get(question.pk),
             rating_counts.get(question.pk, 0),
             weekly_trends.get(question.pk),
             confusions.get(question.pk),

@@ -1,8 +1,8 @@
 """Columns of the table of raters, defined once for pages and files.
 
-A column holds the path of its value in a RaterResult. The same path serves the database, which
-sorts all raters by it, and a loaded row, whose cell shows it. To add a column, add a line to
-COLUMNS, and a result that computes the value.
+A column holds the path of its value in a RaterResult and in a RaterAgreement. The same path serves
+the database, which sorts all raters by it, and a loaded row, whose cell shows it. To add a column,
+add a line to COLUMNS, and a result that computes the value.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.models import RaterResult, build_number_expression
 from metrics.results.pairs.pair_results import MIN_COMPARED_ITEMS
+from metrics.results.raters.rater_results import RaterAgreement
 from metrics.scale import get_weighted_name
 
 from .selection import Selection
@@ -25,15 +26,10 @@ from .selection import Selection
 COEFFICIENT_PREFIX = "coefficients__"
 
 
-@dataclass(frozen=True)
-class RaterResultRow:
-    """A rater's result, and the weekly values of the sparkline."""
-
-    result: RaterResult
-    weekly_values: list[float | None]
+Sparkline = Sequence[float | None]  # values of weeks, oldest first
 
 
-def _is_always_applicable(_selection: Selection, _rows: Sequence[RaterResultRow]) -> bool:
+def _is_always_applicable(_selection: Selection, _raters: Sequence[RaterAgreement]) -> bool:
     return True
 
 
@@ -54,7 +50,7 @@ class RaterColumn:
     first_sort: str = ""
     hidden: bool = False
     help_term: str = ""  # its term in the glossary (metrics.agreement.glossary)
-    is_applicable: Callable[[Selection, Sequence[RaterResultRow]], bool] = _is_always_applicable
+    is_applicable: Callable[[Selection, Sequence[RaterAgreement]], bool] = _is_always_applicable
 
     @property
     def is_number(self) -> bool:
@@ -70,13 +66,9 @@ class RaterColumn:
         """Return True if the column compares with peers, on items of which there may be too few."""
         return self.path(selection).startswith(COEFFICIENT_PREFIX)
 
-    def get_value(self, row: RaterResultRow, selection: Selection) -> Any:
+    def get_value(self, rater: RaterAgreement, selection: Selection) -> Any:
         """Return the value that the cell shows."""
-        return (
-            row.weekly_values
-            if self.show == "sparkline"
-            else _get_at_path(row.result, self.path(selection))
-        )
+        return _get_at_path(rater, self.path(selection))
 
     def sort_queryset(
         self, rows: QuerySet[RaterResult], selection: Selection, *, descending: bool
@@ -105,8 +97,8 @@ class RaterColumn:
         return rows.order_by(*leading, order, "rater__key")
 
     def sort_rows(
-        self, rows: Sequence[RaterResult], selection: Selection, *, descending: bool
-    ) -> list[RaterResult]:
+        self, rows: Sequence[RaterAgreement], selection: Selection, *, descending: bool
+    ) -> list[RaterAgreement]:
         """Sort loaded rows as `sort_queryset` does."""
         path = value = self.path(selection)
         if self.is_agreement(selection):
@@ -121,7 +113,7 @@ class RaterColumn:
         return defined + [row for row in by_key if _get_at_path(row, value) is None]
 
 
-def _get_at_path(row: RaterResult, path: str) -> Any:
+def _get_at_path(row: RaterAgreement, path: str) -> Any:
     """Return the value at a path, or None."""
     value: Any = row
     for name in path.split("__"):
@@ -137,13 +129,13 @@ def _get_pairwise_path(selection: Selection) -> str:
     return f"{COEFFICIENT_PREFIX}{get_weighted_name(MEAN_PAIRWISE, selection.weights)}"
 
 
-def _is_ordered(selection: Selection, _rows: Sequence[RaterResultRow]) -> bool:
+def _is_ordered(selection: Selection, _raters: Sequence[RaterAgreement]) -> bool:
     return selection.ordered
 
 
-def _has_seconds(_selection: Selection, rows: Sequence[RaterResultRow]) -> bool:
+def _has_seconds(_selection: Selection, raters: Sequence[RaterAgreement]) -> bool:
     """Return True if the seconds of any rater on the page are known."""
-    return any(row.result.seconds is not None for row in rows)
+    return any(rater.seconds is not None for rater in raters)
 
 
 COLUMNS = (

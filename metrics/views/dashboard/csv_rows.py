@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from metrics.models import Result
-from metrics.results.clusters import JsonObject, describe_clusters
+from metrics.results.clusters import describe_clusters
+from metrics.results.question_agreement import QuestionAgreement
+from metrics.results.raters.rater_results import RaterAgreement
 from metrics.views.common.rater_columns import (
     COLUMNS,
     SORTABLE_COLUMNS,
     RaterColumn,
-    RaterResultRow,
 )
 from metrics.views.common.selection import Selection
 from metrics.views.common.sources.base import ProjectSource
@@ -19,11 +19,12 @@ from projects.models import Rater
 
 from . import dashboard_context, tables
 
-Rows = list[dict[str, Any]]
+Row = dict[str, object]
+Rows = list[Row]
 ESTIMATE_FIELDS = ("value", "low", "high", "n_items")
 
 
-def _flatten_estimate(estimate: Any, name: str = "") -> dict[str, Any]:
+def _flatten_estimate(estimate: Any, name: str = "") -> Row:
     """Return the columns of an estimate; each but the value is prefixed with its name."""
     values = estimate or {}
     prefix = f"{name}_" if name else ""
@@ -32,26 +33,24 @@ def _flatten_estimate(estimate: Any, name: str = "") -> dict[str, Any]:
 
 
 def _build_statistic_rows(selection: Selection, source: ProjectSource) -> Rows:
-    result = source.question_result
+    result = source.agreement
     if result is None:
         return []
-    headline_row = (
-        selection.requested_coefficient or selection.headline["name"],
-        dashboard_context.get_headline_estimate(selection, result) or {},
-    )
-    rows = [headline_row, *tables.list_other_statistics(selection, result)]
+    headline_name = selection.requested_coefficient or selection.headline["name"]
+    headline = dashboard_context.get_headline_estimate(selection, result)
+    rows = [(headline_name, headline), *tables.list_other_statistics(selection, result)]
     return [
         {
             "statistic": name,
             **_flatten_estimate(estimate),
             **_describe_clusters(selection, result, name),
-            "reason": estimate.get("reason"),
+            "reason": estimate["reason"] if estimate else None,
         }
         for name, estimate in rows
     ]
 
 
-def _describe_clusters(selection: Selection, result: Result, name: str) -> JsonObject:
+def _describe_clusters(selection: Selection, result: QuestionAgreement, name: str) -> Row:
     """Return the columns on clusters of items; none where the project has no clusters."""
     cluster = describe_clusters(selection.project, result.clusters, name)
     if cluster is None:
@@ -64,7 +63,7 @@ def _describe_clusters(selection: Selection, result: Result, name: str) -> JsonO
 
 
 def _build_category_rows(_selection: Selection, source: ProjectSource) -> Rows:
-    details = source.question_result.details if source.question_result else {}
+    details = source.agreement.details if source.agreement else {}
     return [
         {
             "category": category["label"],
@@ -76,11 +75,11 @@ def _build_category_rows(_selection: Selection, source: ProjectSource) -> Rows:
 
 
 def _build_coverage_rows(selection: Selection, source: ProjectSource) -> Rows:
-    details = source.question_result.details if source.question_result else {}
+    details = source.agreement.details if source.agreement else {}
     by_ratings = {int(number): items for number, items in details.get("by_ratings", {}).items()}
-    by_ratings[0] = tables.summarize_coverage(
-        selection, source.question_result, source.count_items()
-    )["unrated"]
+    by_ratings[0] = tables.summarize_coverage(selection, source.agreement, source.count_items())[
+        "unrated"
+    ]
     return [{"ratings": number, "items": by_ratings[number]} for number in sorted(by_ratings)]
 
 
@@ -98,27 +97,21 @@ def _build_disputed_item_rows(selection: Selection, source: ProjectSource) -> Ro
 
 
 def _build_rater_rows(selection: Selection, source: ProjectSource) -> Rows:
-    rows = [
-        RaterResultRow(result, [])
-        for result in source.list_rater_results(SORTABLE_COLUMNS["rater"], descending=False)
-    ]
+    raters = source.load_raters(source.list_rater_refs(SORTABLE_COLUMNS["rater"], descending=False))
     columns = [
-        column for column in COLUMNS if column.is_number and column.is_applicable(selection, rows)
+        column for column in COLUMNS if column.is_number and column.is_applicable(selection, raters)
     ]
     return [
-        _build_rater_columns(row.result.rater) | _build_cells(row, columns, selection)
-        for row in rows
+        _build_rater_columns(row.rater) | _build_cells(row, columns, selection) for row in raters
     ]
 
 
-def _build_rater_columns(rater: Rater) -> dict[str, Any]:
+def _build_rater_columns(rater: Rater) -> Row:
     return {"rater": rater.key, "name": rater.name, "kind": rater.kind, "group": rater.group}
 
 
-def _build_cells(
-    row: RaterResultRow, columns: Iterable[RaterColumn], selection: Selection
-) -> dict[str, Any]:
-    cells: dict[str, Any] = {}
+def _build_cells(row: RaterAgreement, columns: Iterable[RaterColumn], selection: Selection) -> Row:
+    cells: Row = {}
     for column in columns:
         value = column.get_value(row, selection)
         cells |= (

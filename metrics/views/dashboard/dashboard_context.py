@@ -13,9 +13,10 @@ from metrics.agreement import registry
 from metrics.agreement.explain import bands
 from metrics.agreement.headline import LEAD_CHOICE
 from metrics.filters import ALL_RATINGS, RANDOM_SAMPLE
-from metrics.models import Result
 from metrics.results.headline import headline_trend
 from metrics.results.pairs import pair_results
+from metrics.results.question_agreement import QuestionAgreement
+from metrics.results.values import Value, get_number
 from metrics.scale import get_weighted_name, list_headline_coefficients
 from metrics.views.common import confused_categories, display_names
 from metrics.views.common.charts import heat_maps
@@ -51,23 +52,23 @@ STATISTICS_LIVE = LiveSettings(
 
 def build_headline_context(selection: Selection, source: ProjectSource) -> dict[str, Any]:
     """Return the context of the headline, which the overview and the statistics share."""
-    result = source.question_result
+    agreement = source.agreement
     name, headline = (
         selection.requested_coefficient or selection.headline["name"],
-        get_headline_estimate(selection, result),
+        get_headline_estimate(selection, agreement),
     )
     return {
-        "reading": result,
+        "agreement": agreement,
         "headline": headline,
         "headline_name": name,
-        "sample": get_random_sample_note(selection, result),
+        "sample": get_random_sample_note(selection, agreement),
         # "Too early to say" is no word for the value, and is shown all the same.
-        "is_band_withheld": source.is_band_withheld
+        "is_band_withheld": source.diagnosis.is_band_withheld
         and not (headline and is_inconclusive(selection, headline)),
         # Changes are those of all ratings: with a random sample, a fall may only be due to ratings
         # that were requested for uncertain items.
         "changes": []
-        if get_random_sample_note(selection, result)
+        if get_random_sample_note(selection, agreement)
         else source.list_recent_changes(),
     }
 
@@ -77,7 +78,7 @@ def build_statistics_context(
 ) -> dict[str, Any]:
     """Return the template context of the sections of the statistics."""
     context = build_headline_context(selection, source)
-    result = source.question_result
+    agreement = source.agreement
     busiest = source.list_heat_map_raters()
     raters = (
         source.list_heat_map_raters(selection.heat_map_choice)
@@ -93,27 +94,27 @@ def build_statistics_context(
         *context["changes"],
         *(RecentChange(insight, "") for insight in source.build_insights(busiest)),
     ]
-    other_statistics = list_other_statistics(selection, result)
-    weighted_name, weighted_estimates = compare_weightings(result, source, busiest)
+    other_statistics = list_other_statistics(selection, agreement)
+    weighted_name, weighted_estimates = compare_weightings(agreement, source, busiest)
     return context | {
-        "why": get_headline_reason(selection, result),
+        "why": get_headline_reason(selection, agreement),
         "cluster_note": build_cluster_note(
-            selection.project, result.clusters, context["headline_name"]
+            selection.project, agreement.clusters, context["headline_name"]
         )
-        if result
+        if agreement
         else "",
-        "groups": build_group_rows(selection, result, source),
+        "groups": build_group_rows(selection, agreement, source),
         "period": source.get_table_trend(selection.coefficient).period,
         "trends": list_trend_choices(selection),
         "pooled": selection.question.headline_pooled,
-        "compared_statistics": compare_statistics(selection, result),
+        "compared_statistics": compare_statistics(selection, agreement),
         "insights": insights[:MAX_INSIGHTS],
         "more_insights": insights[MAX_INSIGHTS:],
         "beside": other_statistics,
         "mean_shown": any(
             name.startswith(registry.MEAN_BY_ITEMS) for name, _value in other_statistics
         ),
-        "missing": summarize_coverage(selection, result, source.count_items()),
+        "missing": summarize_coverage(selection, agreement, source.count_items()),
         "matrix_raters": raters,
         "matrix_size": heat_maps.get_matrix_height(len(raters))[0],
         "pairwise_name": get_weighted_name(registry.MEAN_PAIRWISE, selection.weights),
@@ -124,7 +125,7 @@ def build_statistics_context(
         "n_raters": table.n_raters,
         "rater_page": table,
         "confusions": confused_categories.build_confusions(
-            selection.question, source.get_confusions()
+            selection.question, source.diagnosis.confusions
         ),
         "disputes": source.get_disputed_items(),
         "sensitivity_name": weighted_name,
@@ -145,11 +146,13 @@ class ComparedStatistics:
     agree: bool | None
 
 
-def compare_statistics(selection: Selection, result: Result | None) -> ComparedStatistics:
+def compare_statistics(
+    selection: Selection, agreement: QuestionAgreement | None
+) -> ComparedStatistics:
     """Return kappa, alpha and AC1, which treat chance differently, and whether they agree."""
-    coefficients = result.displayed_coefficients if result else {}
+    coefficients = agreement.displayed_coefficients if agreement else {}
     names = "fleiss_kappa", "krippendorff_alpha_nominal", "gwet_ac1"
-    values = kappa, alpha, ac1 = [coefficients.get(name, {}).get("value") for name in names]
+    values = kappa, alpha, ac1 = [get_number(coefficients, name) for name in names]
     agree = None
     if None not in values:
         agree = bands.are_in_adjacent_bands(values, selection.project.band_scheme)
@@ -169,12 +172,12 @@ def list_trend_choices(selection: Selection) -> list[tuple[str, str]]:
     return [("", selection.headline["displayed_coefficient"]), *choices]
 
 
-def get_trend_note(selection: Selection, result: Result | None) -> str:
+def get_trend_note(selection: Selection, agreement: QuestionAgreement | None) -> str:
     """Return a note if the trend is not simply that of the headline; empty otherwise.
 
     It may be of other ratings, of another coefficient, or computed in another way.
     """
-    if result is not None and "sample" in result.headline:
+    if agreement is not None and "sample" in agreement.headline:
         return _("Trend: with ratings requested for uncertain items.")
     if selection.requested_coefficient:
         return ""
@@ -189,26 +192,28 @@ def get_trend_note(selection: Selection, result: Result | None) -> str:
     }
 
 
-def get_headline_estimate(selection: Selection, result: Result | None) -> dict[str, Any] | None:
+def get_headline_estimate(
+    selection: Selection, agreement: QuestionAgreement | None
+) -> Value | None:
     """Return the estimate of the requested coefficient or of the headline, or None."""
-    if result is None:
+    if agreement is None:
         return None
     if selection.requested_coefficient:
-        return result.displayed_coefficients.get(selection.requested_coefficient)
-    return result.headline.get("value")
+        return agreement.displayed_coefficients.get(selection.requested_coefficient)
+    return agreement.headline.get("value")
 
 
-def get_headline_reason(selection: Selection, result: Result | None) -> str | Promise:
+def get_headline_reason(selection: Selection, agreement: QuestionAgreement | None) -> str | Promise:
     """Return why this coefficient is the headline; empty if the URL names it."""
-    if result is None or selection.requested_coefficient or not result.headline:
+    if agreement is None or selection.requested_coefficient or not agreement.headline:
         return ""
-    if result.headline["why"] == LEAD_CHOICE:
+    if agreement.headline["why"] == LEAD_CHOICE:
         return _("Chosen for this question: %(note)s") % {"note": selection.question.headline_note}
-    return display_names.get_headline_reason(result.headline["why"], result.headline["name"])
+    return display_names.get_headline_reason(agreement.headline["why"], agreement.headline["name"])
 
 
-def has_ratings(result: Result | None) -> bool:
-    categories = result.details.get("categories", ()) if result else ()
+def has_ratings(agreement: QuestionAgreement | None) -> bool:
+    categories = agreement.details.get("categories", ()) if agreement else ()
     return any(category["ratings"] for category in categories)
 
 
@@ -222,25 +227,27 @@ class RandomSampleNote:
 
     n_left_out: int
     pooled_name: str
-    pooled: dict[str, Any] | None
+    pooled: Value | None
     is_small: bool
     all_query: str
     sample_query: str
 
 
-def get_random_sample_note(selection: Selection, result: Result | None) -> RandomSampleNote | None:
+def get_random_sample_note(
+    selection: Selection, agreement: QuestionAgreement | None
+) -> RandomSampleNote | None:
     """Return the note, or None when the headline is based on all ratings."""
-    sample = result.headline.get("sample") if result else None
-    if result is None or sample is None:
+    sample = agreement.headline.get("sample") if agreement else None
+    if agreement is None or sample is None:
         return None
-    pooled, headline = result.headline["pooled"], get_headline_estimate(selection, result)
+    pooled, headline = agreement.headline["pooled"], get_headline_estimate(selection, agreement)
     return RandomSampleNote(
         sample["left_out"],
         selection.requested_coefficient or pooled["name"],
-        result.all_coefficients.get(selection.requested_coefficient)
+        agreement.all_coefficients.get(selection.requested_coefficient)
         if selection.requested_coefficient
         else pooled["value"],
-        not headline or headline["value"] is None or headline["n_items"] < MIN_ITEMS,
+        not headline or headline["value"] is None or (headline["n_items"] or 0) < MIN_ITEMS,
         replace(selection, filter=replace(selection.filter, sample=ALL_RATINGS)).query,
         replace(selection, filter=replace(selection.filter, sample=RANDOM_SAMPLE)).query,
     )
@@ -251,23 +258,25 @@ class GroupRow:
     """A row of the panel of people and models: label, estimate and trend."""
 
     label: str | Promise
-    estimate: dict[str, Any]
+    estimate: Value
     values: list[float | None]
 
 
 def build_group_rows(
-    selection: Selection, result: Result | None, source: ProjectSource
+    selection: Selection, agreement: QuestionAgreement | None, source: ProjectSource
 ) -> list[GroupRow]:
     """Return the agreement of people, of people with models, and of models.
 
     Empty where all raters are of one kind.
     """
-    if result is None or "between" not in result.headline:
+    if agreement is None or "between" not in agreement.headline:
         return []
     group_values = source.get_population_headlines()
     return [
         GroupRow(
-            display_names.RATER_GROUP_NAMES[name], result.headline[name], group_values.get(name, [])
+            display_names.RATER_GROUP_NAMES[name],
+            agreement.headline[name],
+            group_values.get(name, []),
         )
         for name in ("people", "between", "models")
     ]

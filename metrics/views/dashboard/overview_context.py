@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +43,7 @@ class RaterLine:
     name: str
     status: str | Promise
     needs_check: bool
-    agreement: dict[str, Any] | None
+    agreement: Mapping[str, object] | None
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Progress:
 def build_overview_context(selection: Selection, source: ProjectSource) -> dict[str, Any]:
     """Return the template context of the four cards."""
     context = dashboard_context.build_headline_context(selection, source)
-    result = source.question_result
+    result = source.agreement
     trend = source.get_table_trend(selection.coefficient)
     (points,) = trend.lines
     can_draw = trend_points.is_drawable(points)
@@ -120,8 +120,10 @@ def _select_overview_raters(selection: Selection, source: ProjectSource) -> Over
         for select_overview_raters in OVERVIEW_RATERS:
             return select_overview_raters(selection, MAX_RATERS)
     outliers = {rater.key for rater in source.outlier_raters}
-    results = source.list_rater_results(SORTABLE_COLUMNS["vs_peers"], descending=False)
-    people = [result for result in results if result.rater.kind == Rater.Kind.HUMAN]
+    refs = source.list_rater_refs(SORTABLE_COLUMNS["vs_peers"], descending=False)
+    people = [
+        result for result in source.load_raters(refs) if result.rater.kind == Rater.Kind.HUMAN
+    ]
     people.sort(key=lambda result: result.rater.key not in outliers)
     lines = [
         RaterLine(
@@ -142,7 +144,7 @@ def _measure_progress(
     period: str,
     points: Sequence[trend_points.TrendPoint],
 ) -> Progress:
-    coverage = summarize_coverage(selection, source.question_result, source.count_items())
+    coverage = summarize_coverage(selection, source.agreement, source.count_items())
     numbers = [point.estimate.get("n_ratings") or 0 for point in points[-MAX_PACE_PERIODS:]]
     return Progress(
         coverage["enough"],

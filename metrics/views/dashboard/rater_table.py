@@ -12,11 +12,12 @@ from django.utils.translation import gettext as _
 
 from core.hooks import Hook
 from metrics.results.pairs.pair_results import MIN_COMPARED_ITEMS
+from metrics.results.raters.rater_results import RaterAgreement
 from metrics.views.common.rater_columns import (
     COLUMNS,
     SORTABLE_COLUMNS,
     RaterColumn,
-    RaterResultRow,
+    Sparkline,
 )
 from metrics.views.common.selection import Selection, get_choice, get_page_number
 from metrics.views.common.sources.base import ProjectSource
@@ -57,7 +58,7 @@ class RaterTable:
     sort: str
     columns: list[RaterColumn]
     lines: list[RaterLine]
-    rows: list[RaterResultRow]
+    raters: list[RaterAgreement]
     min_items: int = 0
 
     @property
@@ -80,23 +81,26 @@ def build_rater_table(
     allowed = [*SORTABLE_COLUMNS, *(f"-{key}" for key in SORTABLE_COLUMNS)]
     sort = get_choice(request.GET, "sort", allowed) or "-ratings"
     column = SORTABLE_COLUMNS[sort.removeprefix("-")]
-    raters = source.list_rater_results(column, descending=sort.startswith("-"))
-    paginator = Paginator(raters, RATERS_PER_PAGE)
+    refs = source.list_rater_refs(column, descending=sort.startswith("-"))
+    paginator = Paginator(refs, RATERS_PER_PAGE)
     number = get_page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("Page not found."))
     page = paginator.page(number)
-    rows = source.build_rater_rows(list(page.object_list))
-    columns = [column for column in COLUMNS if column.is_applicable(selection, rows)]
-    annotations = _get_annotations(selection, [row.result.rater_id for row in rows])
-    lines = []
-    for row in rows:
-        rater = row.result.rater
-        lines.append(
-            RaterLine(rater, _build_cells(row, columns, selection), annotations.get(rater.pk, []))
+    raters = source.load_raters(list(page.object_list))
+    columns = [column for column in COLUMNS if column.is_applicable(selection, raters)]
+    annotations = _get_annotations(selection, [row.rater.pk for row in raters])
+    sparklines = source.get_sparklines(raters)
+    lines = [
+        RaterLine(
+            row.rater,
+            _build_cells(row, columns, selection, sparklines.get(row.rater.pk, [])),
+            annotations.get(row.rater.pk, []),
         )
+        for row in raters
+    ]
     min_items = MIN_COMPARED_ITEMS if column.is_agreement(selection) else 0
-    return RaterTable(page, sort, columns, lines, rows, min_items)
+    return RaterTable(page, sort, columns, lines, raters, min_items)
 
 
 def _get_annotations(selection: Selection, raters: list[int]) -> dict[int, list[tuple[str, str]]]:
@@ -110,6 +114,12 @@ def _get_annotations(selection: Selection, raters: list[int]) -> dict[int, list[
 
 
 def _build_cells(
-    row: RaterResultRow, columns: list[RaterColumn], selection: Selection
+    row: RaterAgreement, columns: list[RaterColumn], selection: Selection, sparkline: Sparkline
 ) -> list[RaterCell]:
-    return [RaterCell(column.show, column.get_value(row, selection)) for column in columns]
+    return [
+        RaterCell(
+            column.show,
+            sparkline if column.show == "sparkline" else column.get_value(row, selection),
+        )
+        for column in columns
+    ]

@@ -88,7 +88,7 @@ def _describe_doubt(source: ProjectSource, name: str, headline: Mapping[str, Any
     """Return a sentence on why no band is named, or an empty text where one can be named."""
     if name == "percent_agreement":
         return ""
-    figures = {finding["name"]: finding["figures"] for finding in source.get_findings()}
+    figures = {finding["name"]: finding["figures"] for finding in source.diagnosis.findings}
     if (values := figures.get("definitions_apart")) is not None:
         names = "fleiss_kappa", "fleiss_kappa_gwet", "krippendorff_alpha_nominal"
         by_rating, by_item, alpha = (number_formats.format_number(values[name]) for name in names)
@@ -133,7 +133,7 @@ def _describe_too_early(headline: Mapping[str, Any]) -> str:
 
 def _suggest_categories(selection: Selection, source: ProjectSource) -> list[NextAction]:
     """Return the action on the two categories that are confused most."""
-    for finding in source.get_findings():
+    for finding in source.diagnosis.findings:
         values, labels = finding["figures"], selection.scale.labels
         if finding["name"] == "confused_categories" and "differing_pairs" in values:
             a, b = labels[values["category_a"]], labels[values["category_b"]]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from metrics.agreement import registry
 from metrics.agreement.headline import COHEN, FLEISS
 from metrics.agreement.weights import WEIGHTINGS, get_weighted_name
-from metrics.models import Result
 from metrics.results.pairs import pair_results
+from metrics.results.question_agreement import QuestionAgreement
+from metrics.results.values import Value
 from metrics.views.common.selection import Selection
 from metrics.views.common.sources.base import ProjectSource
 from projects.models import Rater
@@ -18,22 +18,24 @@ MAX_MATRIX_RATERS = 20  # a wider table is unreadable; the list of pairs replace
 
 
 def list_other_statistics(
-    selection: Selection, result: Result | None
-) -> list[tuple[str, dict[str, Any]]]:
+    selection: Selection, agreement: QuestionAgreement | None
+) -> list[tuple[str, Value]]:
     """Return (name, estimate) of the coefficients beside the headline."""
-    if result is None:
+    if agreement is None:
         return []
     estimates = (
-        result.displayed_coefficients | result.headline.get("values", {}) | result.pairwise_means
+        agreement.displayed_coefficients
+        | agreement.headline.get("values", {})
+        | agreement.pairwise_means
     )
     names = [
-        *result.headline.get("companions", []),
+        *agreement.headline.get("companions", []),
         *registry.list_secondary_names(selection.scale.kind),
     ]
-    names.insert(0, get_weighted_name("fleiss_kappa", result.headline.get("weights", "none")))
-    names += [name for name in result.headline.get("values", {}) if name not in names]
+    names.insert(0, get_weighted_name("fleiss_kappa", agreement.headline.get("weights", "none")))
+    names += [name for name in agreement.headline.get("values", {}) if name not in names]
     names.append(get_weighted_name(registry.MEAN_BY_ITEMS, selection.weights))
-    headline_name = selection.requested_coefficient or result.headline.get("name")
+    headline_name = selection.requested_coefficient or agreement.headline.get("name")
     selected = [
         name for name in dict.fromkeys(names) if name != headline_name and name in estimates
     ]
@@ -42,21 +44,21 @@ def list_other_statistics(
 
 
 def compare_weightings(
-    result: Result | None, source: ProjectSource, raters: list[Rater]
-) -> tuple[str, list[tuple[str, Mapping[str, Any]]]]:
+    agreement: QuestionAgreement | None, source: ProjectSource, raters: list[Rater]
+) -> tuple[str, list[tuple[str, Value]]]:
     """Return a coefficient, and its estimate under each weighting that suits the scale.
 
     Cohen's kappa where the headline is one of two raters, else Fleiss'.
     """
-    if result is None:
+    if agreement is None:
         return FLEISS, []
     names = [(weights, get_weighted_name(FLEISS, weights)) for weights in WEIGHTINGS]
     fleiss = [
-        (weights, result.displayed_coefficients[name])
+        (weights, agreement.displayed_coefficients[name])
         for weights, name in names
-        if name in result.displayed_coefficients
+        if name in agreement.displayed_coefficients
     ]
-    if not result.headline.get("name", "").startswith(COHEN):
+    if not agreement.headline.get("name", "").startswith(COHEN):
         return FLEISS, fleiss
     people = [rater for rater in raters if rater.kind == Rater.Kind.HUMAN]
     two_raters = people if len(people) == 2 else raters
@@ -67,9 +69,11 @@ def compare_weightings(
     ]
 
 
-def summarize_coverage(selection: Selection, result: Result | None, total: int) -> dict[str, Any]:
+def summarize_coverage(
+    selection: Selection, agreement: QuestionAgreement | None, total: int
+) -> dict[str, Any]:
     """Return how many of ``total`` items have 0, 1, 2, ... ratings, and how many are comparable."""
-    details = result.details if result else {}
+    details = agreement.details if agreement else {}
     by_ratings = {
         int(number): items
         for number, items in details.get("by_ratings", {}).items()

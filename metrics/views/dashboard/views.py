@@ -86,7 +86,7 @@ def _is_annotator_only(user: Any) -> bool:
 
 def _build_empty_context(selection: Selection, source: ProjectSource) -> dict[str, Any] | None:
     """Return the context for a filter that matches no rating, or None if it matches any."""
-    if not selection.filter or dashboard_context.has_ratings(source.question_result):
+    if not selection.filter or dashboard_context.has_ratings(source.agreement):
         return None
     return {"fragment_key": "nothing", "nothing": describe_empty_selection(selection)}
 

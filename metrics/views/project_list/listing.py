@@ -23,6 +23,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from core.web.links import render_link
 from metrics.agreement.explain import bands
 from metrics.results.disagreement.findings import is_band_withheld
+from metrics.results.question_agreement import load_agreements
 from metrics.views.common.getting_started import build_steps, is_card_shown
 from metrics.views.common.insights import (
     build_outlier_sentences,
@@ -30,7 +31,7 @@ from metrics.views.common.insights import (
     list_outlier_raters,
 )
 from metrics.views.common.number_formats import format_count
-from metrics.views.common.question_rows import QuestionRow, count_ratings, get_results
+from metrics.views.common.question_rows import QuestionRow, count_ratings
 from metrics.views.common.trends import recent_weeks
 from projects.models import Deletion, Member, Project, Question, Rater
 from projects.selectors.item_counts import count_items_by_project
@@ -70,7 +71,7 @@ def _fill_rows(filled_rows: list[ProjectRow]) -> None:
     projects = [row.project for row in filled_rows]
     all_questions = list(Question.objects.filter(project__in=projects))
     n_items = count_items_by_project(projects)
-    results, rating_counts = get_results(all_questions), count_ratings(all_questions)
+    results, rating_counts = load_agreements(all_questions), count_ratings(all_questions)
     rows_by_project: dict[int, list[QuestionRow]] = {}
     by_id = {project.pk: project for project in projects}
     for stored_question in all_questions:
@@ -107,7 +108,7 @@ def _fill_rows(filled_rows: list[ProjectRow]) -> None:
 def _add_setup_steps(rows: list[ProjectRow]) -> None:
     """Add the steps that new projects still need, for their leads."""
     new_rows = [
-        row for row in rows if row.questions and is_card_shown(row.project, row.role, row.result)
+        row for row in rows if row.questions and is_card_shown(row.project, row.role, row.agreement)
     ]
     if not new_rows:
         return
@@ -115,7 +116,7 @@ def _add_setup_steps(rows: list[ProjectRow]) -> None:
     numbers = dict(raters.values_list("project").annotate(Count("pk")).order_by())
     for row in new_rows:
         n_raters = numbers.get(row.project.pk, 0)
-        row.steps = build_steps(row.project, row.result, n_items=row.n_items, n_raters=n_raters)
+        row.steps = build_steps(row.project, row.agreement, n_items=row.n_items, n_raters=n_raters)
 
 
 def _get_first_rated_question(questions: list[QuestionRow]) -> QuestionRow:
@@ -136,7 +137,7 @@ def load_page_details(page_rows: list[ProjectRow], user: Any) -> None:
     filled_rows = [row for row in page_rows if row.questions]
     questions = [question_row for row in filled_rows for question_row in row.questions]
     weekly_trends = recent_weeks.get_recent_weeks(
-        [question_row.result for question_row in questions if question_row.result]
+        {row.question.pk: row.agreement for row in questions if row.agreement}
     )
     people = get_avatars([row.project for row in filled_rows])
     last_changes = dict(
@@ -226,9 +227,8 @@ def _get_agreement_sort_key(row: ProjectRow) -> tuple[bool, float]:
 
     An interval over half the scale is not low agreement.
     """
-    estimate = row.headline or {}
-    value = estimate.get("value")
-    if value is None:
+    estimate = row.headline
+    if estimate is None or (value := estimate["value"]) is None:
         return True, math.inf
     scheme = row.project.band_scheme
     is_too_early = bands.is_inconclusive(

@@ -12,7 +12,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 
 from core.hooks import Hook
-from metrics.models import Result
+from metrics.results.question_agreement import QuestionAgreement
+from metrics.results.values import Value
 from metrics.views.common.getting_started import SetupStep
 from metrics.views.common.question_rows import QuestionRow
 from metrics.views.common.trends import recent_weeks
@@ -35,7 +36,7 @@ class ProjectDecisions(Protocol):
     """The most important decision that waits in a project, and the number of the others."""
 
     @property
-    def words(self) -> str: ...
+    def text(self) -> str: ...
 
     @property
     def url(self) -> str: ...
@@ -95,7 +96,9 @@ class ProjectRow:
     @property
     def is_single(self) -> bool:
         """True if all rated items have one rating, so that nothing can be compared."""
-        details = self.result.details if self.result else {}
+        if self.agreement is None:
+            return False
+        details = self.agreement.details
         return bool(details.get("rated")) and not details["with_two_or_more"]
 
     @property
@@ -107,15 +110,15 @@ class ProjectRow:
         return self.role == Member.Role.LEAD
 
     @property
-    def result(self) -> Result | None:
-        return self.shown_question.result if self.shown_question else None
+    def agreement(self) -> QuestionAgreement | None:
+        return self.shown_question.agreement if self.shown_question else None
 
     @property
     def weekly_trend(self) -> recent_weeks.RecentWeeks | None:
         return self.shown_question.weekly_trend if self.shown_question else None
 
     @property
-    def headline(self) -> dict[str, Any] | None:
+    def headline(self) -> Value | None:
         return self.shown_question.headline if self.shown_question else None
 
     @property

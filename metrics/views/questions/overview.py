@@ -44,7 +44,7 @@ def render_overview(
         return unchanged
     n_ratings = {pk: state.ratings for pk, state in fresh.states.items()}
     rows = question_rows.build_project_rows(project, questions, n_ratings)
-    most_advanced = max((row.result for row in rows), key=getting_started.count_double_rated)
+    most_advanced = max((row.agreement for row in rows), key=getting_started.count_double_rated)
     steps = getting_started.list_steps(project, most_advanced)
     context = {
         "project": project,

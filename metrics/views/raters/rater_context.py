@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from metrics.agreement.registry import MEAN_PAIRWISE
-from metrics.models import RaterResult
+from metrics.results.raters.rater_results import RaterAgreement
 from metrics.scale import QuestionScale, get_weighted_name
 from metrics.views.common.live_updates import LiveSettings
 from metrics.views.common.selection import Selection
@@ -31,7 +31,7 @@ LIVE = LiveSettings(
 
 def build_context(selection: Selection, source: RaterSource) -> dict[str, Any]:
     """Return the template context of a rater's page from the source."""
-    result = source.rater_result
+    result = source.agreement
     trend = source.get_table_trend(selection.vs_peers, "vs_peers_bias")
     points, bias_points = trend.lines
     use_rows = compute_category_use(result, selection.scale)
@@ -61,12 +61,12 @@ def build_context(selection: Selection, source: RaterSource) -> dict[str, Any]:
     }
 
 
-def get_confusion_table(result: RaterResult | None) -> list[list[int]]:
+def get_confusion_table(agreement: RaterAgreement | None) -> list[list[int]]:
     """Return the table of the rater's categories by those of the peers on the same items.
 
     Empty without ratings.
     """
-    return result.details.get("table", []) if result else []
+    return agreement.table if agreement else []
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,14 @@ class CategoryUse:
         return self.own - self.peers
 
 
-def compute_category_use(result: RaterResult | None, scale: QuestionScale) -> list[CategoryUse]:
+def compute_category_use(
+    agreement: RaterAgreement | None, scale: QuestionScale
+) -> list[CategoryUse]:
     """Return how often the rater and the peers choose each category on shared items.
 
     Empty without shared items.
     """
-    table = np.array(get_confusion_table(result), np.int64)
+    table = np.array(get_confusion_table(agreement), np.int64)
     total = table.sum()
     if not total:
         return []

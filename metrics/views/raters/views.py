@@ -102,7 +102,7 @@ def coefficients(request: HttpRequest, project_id: int) -> HttpResponse:
 def coefficient_recommendation(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show which coefficient suits the question: by scale, raters, missing ratings and purpose."""
     selection = get_permitted_selection(request, project_id)
-    result = get_sources(selection).for_project().question_result
+    result = get_sources(selection).for_project().agreement
     context = recommendation.build_context(selection, result)
     context |= {"project": selection.project, "selection": selection}
     return render(request, "metrics/coefficients/recommendation.html", context)

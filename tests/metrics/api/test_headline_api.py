@@ -75,6 +75,29 @@ def test_model_is_reported_separately_from_people(api: Any, two_raters_question:
     assert value == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("population", ["", "population=all&"])
+def test_filter_of_all_ratings_changes_no_number(
+    population: str, api: Any, two_raters_question: Any
+) -> None:
+    """The coefficients of a filter are those of people where a model rates, too, as without it."""
+    Rater.objects.create(project=two_raters_question.project, key="gpt", kind="model")
+    rate_many(two_raters_question, ((f"i{item}", "gpt", LABELS[item % 4]) for item in range(6)))
+    update_question(two_raters_question.pk)
+    unfiltered = get_agreement(api, two_raters_question, f"?{population}")
+    address = f"/api/v1/projects/{two_raters_question.project_id}/agreement/"
+    assert api.get(f"{address}?{population}from=2020-01-01").status_code == 202
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
+    filtered = get_agreement(api, two_raters_question, f"?{population}from=2020-01-01")
+    assert filtered["coefficients"].keys() == unfiltered["coefficients"].keys()
+    for name, value in unfiltered["coefficients"].items():
+        if "bootstrap" not in value:
+            assert filtered["coefficients"][name] == pytest.approx(value), name
+        else:
+            assert filtered["coefficients"][name]["value"] == pytest.approx(value["value"]), name
+    for name in ("ratings", "items", "people", "models", "people_models"):
+        assert filtered[name] == pytest.approx(unfiltered[name]), name
+
+
 def test_population_is_chosen_by_a_parameter(api: Any, two_raters_question: Any, rate: Any) -> None:
     """Without models, people's numbers are the stored ones; otherwise a worker selects ratings."""
     default = get_agreement(api, two_raters_question)

@@ -186,10 +186,10 @@ def test_filtered_results_match_library_report(
     body = page["fresh"].row.body
     assert body["n_ratings"] == (codes >= 0).sum()
     if not codes.size:
-        assert body["coefficients"]["fleiss_kappa"]["value"] is None
+        assert body["parts"]["coefficients"]["fleiss_kappa"]["value"] is None
         assert page["nothing"].startswith("No ratings since 2027-01-01. Newest:")
         return
-    estimates = page["reading"].coefficients
+    estimates = page["agreement"].coefficients
     expected = report(codes, len(LABELS), values=[0, 1, 2, 3])
     for name in (
         "fleiss_kappa",
@@ -211,7 +211,7 @@ def test_filtered_results_match_library_report(
         expected["light_kappa_linear"], abs=1e-12
     )
     assert estimates["percent_agreement"]["n_items"] == expected["n_pairable_items"]
-    kappas = {row["n"]: row["none"][0] for row in page["fresh"].row.body["pairs"]}
+    kappas = {row["n"]: row["kappas"]["none"][0] for row in page["fresh"].row.body["pairs"]}
     for entry in expected["pairwise"].values():
         if list(kappas).count(entry["n_pairs"]) == 1 and len(expected["pairwise"]) == len(kappas):
             assert kappas[entry["n_pairs"]] == pytest.approx(entry["cohen_kappa"], abs=1e-12)
@@ -246,19 +246,23 @@ def test_filter_matching_everything_equals_unfiltered_page(
     assert [row[:2] for row in values[0]] == [row[:2] for row in values[1]]
     actual, expected = (np.array([row[2:] for row in page], float) for page in values)
     assert np.allclose(actual, expected, equal_nan=True)
-    rows = [page["rater_page"].rows for page in (filtered, unfiltered)]
+    rows = [page["rater_page"].raters for page in (filtered, unfiltered)]
     for actual, expected in zip(*rows, strict=True):
-        assert (actual.result.rater, actual.result.n_ratings) == (
-            expected.result.rater,
-            expected.result.n_ratings,
+        assert (actual.rater, actual.n_ratings) == (
+            expected.rater,
+            expected.n_ratings,
         )
-        assert actual.weekly_values == pytest.approx(expected.weekly_values)
-        assert actual.result.coefficients.keys() >= expected.result.coefficients.keys()
-        for name, estimate in expected.result.coefficients.items():
-            assert actual.result.coefficients[name]["value"] == pytest.approx(estimate["value"]), (
-                name
-            )
-            assert actual.result.coefficients[name]["low"] == pytest.approx(estimate["low"]), name
+        assert actual.coefficients.keys() >= expected.coefficients.keys()
+        for name, estimate in expected.coefficients.items():
+            assert actual.coefficients[name]["value"] == pytest.approx(estimate["value"]), name
+            assert actual.coefficients[name]["low"] == pytest.approx(estimate["low"]), name
+    sparklines = [
+        [cell.value for line in page["rater_page"].lines for cell in line.cells[4:5]]
+        for page in (filtered, unfiltered)
+    ]
+    assert any(sparklines[0])
+    for actual, expected in zip(*sparklines, strict=True):
+        assert actual == pytest.approx(expected)
     kappas = [
         [pair.kappa["value"] for _rater, row in page["matrix"] for pair in row if pair]
         for page in (filtered, unfiltered)
@@ -284,8 +288,7 @@ def test_raters_are_sorted_as_without_a_filter(
             .context["rater_page"]
         )
         raters = [
-            [(row.result.rater.key, row.result.seconds) for row in page.rows]
-            for page in (filtered, unfiltered)
+            [(row.rater.key, row.seconds) for row in page.raters] for page in (filtered, unfiltered)
         ]
         assert raters[0] == raters[1], sort
     assert dict(raters[1]) == {"a": 12.0, "b": 30.0, "c": None, "d": None, "m": None}
@@ -396,8 +399,8 @@ def test_excluded_raters_can_be_included_one_by_one(
     assert ("exclude", '"b, the second",c') in bar.other_parameters, (
         "the form keeps the excluded raters"
     )
-    rows = page.context["rater_page"].rows
-    assert {row.result.rater.key for row in rows} == {"a", "d"}
+    raters = page.context["rater_page"].raters
+    assert {row.rater.key for row in raters} == {"a", "d"}
     chips = open_page({"exclude": "a,c,d,m", "kind": "human"}).context["filter_bar"].chips
     assert len(chips) == 5
     Rater.objects.bulk_create(Rater(project=project, key=f"x{n}") for n in range(2))
@@ -696,11 +699,11 @@ def test_drift_between_two_raters_is_reported(question: Any, utc: Any, open_page
 def test_filtered_rater_page_matches_dashboard(
     params: dict[str, str], rated_question: Any, open_page: Any
 ) -> None:
-    rows = open_page(params).context["rater_page"].rows
+    rows = open_page(params).context["rater_page"].raters
     for row in rows:
-        page = open_page(params, f"raters/{row.result.rater.key}/").context
-        assert page["whole"].n_ratings == row.result.n_ratings
-        for name, estimate in row.result.coefficients.items():
+        page = open_page(params, f"raters/{row.rater.key}/").context
+        assert page["whole"].n_ratings == row.n_ratings
+        for name, estimate in row.coefficients.items():
             assert page["whole"].coefficients[name]["value"] == pytest.approx(estimate["value"]), (
                 name
             )

@@ -9,7 +9,7 @@ everything is empty.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,19 +18,25 @@ import numpy as np
 from django.db.models import QuerySet
 
 from metrics.agreement.explain import bands
-from metrics.models import RaterResult, Result
-from metrics.results.disagreement.disputed_items import DisputedItems
-from metrics.results.disagreement.findings import Confusions, Findings, is_band_withheld
+from metrics.models import RaterResult
+from metrics.results.disagreement.disputed_items import DisputedItems, load_disputed_items
+from metrics.results.disagreement.findings import QuestionDiagnosis
 from metrics.results.pairs.pair_results import PairAgreement
+from metrics.results.question_agreement import QuestionAgreement
+from metrics.results.raters.rater_results import RaterAgreement
 from metrics.views.common.freshness import Freshness
-from metrics.views.common.insights import build_outlier_sentences, build_sentences
-from metrics.views.common.rater_columns import RaterColumn, RaterResultRow
+from metrics.views.common.insights import (
+    build_outlier_sentences,
+    build_sentences,
+    list_raters,
+)
+from metrics.views.common.rater_columns import RaterColumn, Sparkline
 from metrics.views.common.selection import Selection
 from metrics.views.common.trends.recent_changes import RecentChange
 from metrics.views.common.trends.trend_points import TrendPoint
 from projects.models import Rater
 
-RaterResults = QuerySet[RaterResult] | list[RaterResult]
+RaterRefs = QuerySet[RaterResult] | list[RaterAgreement]
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,13 @@ class ProjectSource(ResultSource):
 
     @property
     @abstractmethod
-    def question_result(self) -> Result | None: ...
+    def agreement(self) -> QuestionAgreement | None:
+        """The agreement over all time; None before there is any."""
+
+    @property
+    @abstractmethod
+    def diagnosis(self) -> QuestionDiagnosis:
+        """The findings, confusions and disputed items."""
 
     @abstractmethod
     def get_population_headlines(self) -> dict[str, list[float | None]]:
@@ -102,50 +114,36 @@ class ProjectSource(ResultSource):
     def load_pairs(self, refs: list[Any]) -> list[PairAgreement]: ...
 
     @abstractmethod
-    def list_rater_results(self, column: RaterColumn, *, descending: bool) -> RaterResults:
-        """Return the results of all raters in this order.
+    def list_rater_refs(self, column: RaterColumn, *, descending: bool) -> RaterRefs:
+        """Return references to the results of all raters in this order, for pagination.
 
-        Rows without a value last, ties by key.
+        Raters without a value last, ties by key. `load_raters` reads those of a page.
         """
 
     @abstractmethod
-    def build_rater_rows(self, results: Sequence[RaterResult]) -> list[RaterResultRow]:
-        """Return some of `list_rater_results` with their sparklines."""
+    def load_raters(self, refs: Any) -> list[RaterAgreement]: ...
 
     @abstractmethod
-    def get_disputed_items(self) -> DisputedItems: ...
+    def get_sparklines(self, raters: Sequence[RaterAgreement]) -> Mapping[int, Sparkline]:
+        """Return {rater id: weekly values of the agreement with the peers} of these raters."""
 
     @abstractmethod
     def list_recent_changes(self) -> list[RecentChange]:
         """Return the recent changes of agreement."""
 
-    @abstractmethod
-    def find_outlier_raters(self) -> list[Rater]:
-        """Return the outlier raters, those with the greatest impact first.
+    @cached_property
+    def outlier_raters(self) -> list[Rater]:
+        """Outlier raters, those with the greatest impact first.
 
         They agree less with the others than these do with each other, on the same items.
         """
+        return list_raters(self.diagnosis.outlying_rater_ids)
 
-    @cached_property
-    def outlier_raters(self) -> list[Rater]:
-        """Outlier raters, computed once."""
-        return self.find_outlier_raters()
-
-    @abstractmethod
-    def get_findings(self) -> Findings:
-        """Return the stored findings that apply: {"name", "figures"}."""
-
-    @abstractmethod
-    def get_confusions(self) -> Confusions:
-        """Return the most confused pairs of categories."""
-
-    @property
-    def is_band_withheld(self) -> bool:
-        """True if the value is based on a choice of definition, or on too few items of a category.
-
-        No word for it would hold then.
-        """
-        return is_band_withheld(self.get_findings())
+    def get_disputed_items(self) -> DisputedItems:
+        """Return the most disputed items under the weights of the page."""
+        return load_disputed_items(
+            self.diagnosis.disputes, self.selection.scale, self.selection.weights
+        )
 
     def build_insights(self, raters: list[Rater]) -> list[str]:
         """Return the insights in the reader's language. ``raters``: those of the heat map."""
@@ -155,9 +153,9 @@ class ProjectSource(ResultSource):
         scheme = self.selection.project.band_scheme
         findings = [
             finding
-            for finding in self.get_findings()
+            for finding in self.diagnosis.findings
             if finding["name"] != "weightings"
-            or (self._has_enough_data() and not self.is_band_withheld)
+            or (self._has_enough_data() and not self.diagnosis.is_band_withheld)
         ]
         return [
             *outlier_sentences,
@@ -166,12 +164,12 @@ class ProjectSource(ResultSource):
 
     def _has_enough_data(self) -> bool:
         """Return True if the headline is precise enough to name its band, under any weights."""
-        estimate = self.question_result.headline.get("value") if self.question_result else None
+        estimate = self.agreement.headline.get("value") if self.agreement else None
         if not estimate:
             return False
         scheme = self.selection.project.band_scheme
         return not bands.is_inconclusive(
-            estimate["n_items"], estimate["low"], estimate["high"], scheme
+            estimate["n_items"] or 0, estimate["low"], estimate["high"], scheme
         )
 
 
@@ -180,8 +178,8 @@ class RaterSource(ResultSource):
 
     @property
     @abstractmethod
-    def rater_result(self) -> RaterResult | None:
-        """Result of all time; None without a rating."""
+    def agreement(self) -> RaterAgreement | None:
+        """The rater's agreement over all time; None without a rating."""
 
     @abstractmethod
     def list_pairs(self) -> list[PairAgreement]:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from metrics import periods
 from metrics.filtered import filter_choices, filtered_jobs
-from metrics.models import FilteredResult, RaterResult, Result
-from metrics.results.clusters import QuestionClusters
-from metrics.results.disagreement import disputed_items
-from metrics.results.disagreement.findings import Confusions, Findings, list_outlying_rater_ids
+from metrics.filtered.coefficient_body import CoefficientBody
+from metrics.filtered.compact_values import ResultBody, TrendBody
+from metrics.filtered.dashboard_body import DashboardBody
+from metrics.filtered.pair_bodies import PairBody, list_pairs
+from metrics.filtered.rater_bodies import RaterBody, list_rater_agreements
+from metrics.models import FilteredResult
+from metrics.results.disagreement.findings import QuestionDiagnosis
 from metrics.results.pairs import pair_results
+from metrics.results.question_agreement import QuestionAgreement
+from metrics.results.raters.rater_results import RaterAgreement
 from metrics.views.common.freshness import FilteredFreshness, Freshness
-from metrics.views.common.insights import list_raters
-from metrics.views.common.rater_columns import RaterColumn, RaterResultRow
+from metrics.views.common.rater_columns import RaterColumn, Sparkline
 from metrics.views.common.selection import Selection
 from metrics.views.common.trends import trend_points
 from metrics.views.common.trends.recent_changes import RecentChange
@@ -27,8 +30,8 @@ from projects.selectors.item_counts import count_items
 
 from .base import PairSource, ProjectSource, QuestionSources, RaterSource, ResultSource, TrendLines
 
-# The order of metrics.filtered.compact_values.
-ESTIMATE_FIELDS = ("value", "low", "high", "reason", "n_items", "n_ratings", "se")
+BodyType = TypeVar("BodyType", bound=ResultBody)
+TrendBodyType = TypeVar("TrendBodyType", bound=TrendBody)
 
 
 class FilteredSources(QuestionSources):
@@ -47,10 +50,11 @@ class FilteredSources(QuestionSources):
         return FilteredPairSource(self.selection, a, b)
 
 
-class FilteredResultSource(ResultSource):
-    """Results that are stored in one FilteredResult."""
+class ComputedSource(Generic[BodyType]):
+    """Results that a worker stores in one FilteredResult."""
 
     kind: FilteredResult.Kind
+    body_class: type[BodyType]
 
     def __init__(self, selection: Selection, *raters: Rater, scores: str = "") -> None:
         self.selection = selection
@@ -80,68 +84,48 @@ class FilteredResultSource(ResultSource):
     def pending(self) -> bool:
         return self.freshness.row.body is None
 
-    @property
-    def body(self) -> dict[str, Any]:
-        """The body that a worker computed; empty until then."""
-        return self.freshness.row.body or {}
+    @cached_property
+    def body(self) -> BodyType | None:
+        """The body that a worker computed; None until then."""
+        stored = self.freshness.row.body
+        return None if stored is None else self.body_class.from_json(stored)
+
+
+class TrendSource(ComputedSource[TrendBodyType], ResultSource):
+    """A source whose body has trends."""
 
     def get_trend(self, *names: str) -> TrendLines:
-        trend = self.body.get("trend", {})
-        period = self.selection.period or _choose_default_period(trend)
-        return TrendLines(period, [self._build_points(trend, period, name) for name in names])
+        period = self.selection.period or trend_points.choose_period(
+            self.body.list_period_sizes() if self.body else []
+        )
+        return TrendLines(period, [self._build_points(period, name) for name in names])
 
     def get_table_trend(self, *names: str) -> TrendLines:
         trend_lines = self.get_trend(*names)
         tables = [trend_points.limit_to_table(points) for points in trend_lines.lines]
         return TrendLines(trend_lines.period, [points for points, _older in tables], tables[0][1])
 
-    def _build_points(
-        self, trend: dict[str, Any], span: str, name: str
-    ) -> list[trend_points.TrendPoint]:
-        lines = trend.get(span, {})
-        points = []
-        for text, values in zip(lines.get("starts", []), lines.get(name, []), strict=False):
-            start = datetime.date.fromisoformat(text)
-            estimate_values, *cumulative_values = values
-            estimate = dict(zip(ESTIMATE_FIELDS, estimate_values, strict=True))
-            cumulative = (
-                dict(zip(ESTIMATE_FIELDS, cumulative_values[0], strict=False))
-                if cumulative_values
-                else None
+    def _build_points(self, span: str, name: str) -> list[trend_points.TrendPoint]:
+        points = [
+            trend_points.TrendPoint(start, periods.get_end_date(start, span), estimate, cumulative)
+            for start, estimate, cumulative in (
+                self.body.list_points(span, name) if self.body else []
             )
-            points.append(
-                trend_points.TrendPoint(
-                    start, periods.get_end_date(start, span), estimate, cumulative
-                )
-            )
+        ]
         return trend_points.add_guideline_marks(points, self.selection.project)
 
 
-def _choose_default_period(trend: dict[str, Any]) -> str:
-    """Return the default period, chosen as on pages of all ratings."""
-    sizes = []
-    for span, lines in trend.items():
-        points: list[Any] = next((lines[name] for name in lines if name != "starts"), [])
-        sizes += [(span, point[0][ESTIMATE_FIELDS.index("n_items")]) for point in points]
-    return trend_points.choose_period(sizes)
-
-
-class FilteredProjectSource(FilteredResultSource, ProjectSource):
+class FilteredProjectSource(TrendSource[DashboardBody], ProjectSource):
     kind = FilteredResult.Kind.DASHBOARD
+    body_class = DashboardBody
 
     @cached_property
-    def question_result(self) -> Result:
-        result = Result(
-            question=self.selection.question,
-            coefficients=self.body["coefficients"],
-            headline=self.body["headline"],
-            details=self.body["details"],
-        )
-        if stored_clusters := self.body.get("clusters"):
-            result.clusters = QuestionClusters(**stored_clusters)
-        # The means in the body are of all matching ratings.
-        result.pairwise_means = {} if "sample" in result.headline else self.body["means"]
-        return result
+    def agreement(self) -> QuestionAgreement | None:
+        return self.body.agreement if self.body else None
+
+    @property
+    def diagnosis(self) -> QuestionDiagnosis:
+        return self.body.diagnosis if self.body else QuestionDiagnosis([], [], {})
 
     def get_population_headlines(self) -> dict[str, list[float | None]]:
         return {}
@@ -151,20 +135,22 @@ class FilteredProjectSource(FilteredResultSource, ProjectSource):
 
         A filter by attributes selects items; other filters keep all.
         """
-        if "n_items" in self.body:
-            return int(self.body["n_items"])
+        if self.body is not None and self.body.n_items is not None:
+            return self.body.n_items
         return count_items(self.selection.project)
 
     def list_heat_map_raters(self, choice: str = "") -> list[Rater]:
-        raters = Rater.objects.in_bulk(self.body.get("heat_map_raters", []))
+        raters = Rater.objects.in_bulk(self.body.heat_map_raters if self.body else [])
         return sorted(raters.values(), key=lambda rater: pair_results.build_natural_key(rater.key))
 
     def list_pairs_among(
         self, raters: list[Rater], weights: str = ""
     ) -> list[pair_results.PairAgreement]:
-        rater_by_id = {rater.pk: rater for rater in raters}
-        return _build_pairs(
-            self.body.get("pairs", []), rater_by_id, weights or self.selection.weights
+        if self.body is None:
+            return []
+        by_id = {rater.pk: rater for rater in raters}
+        return list_pairs(
+            self.body.pairs, by_id, weights or self.selection.weights, self.body.clusters
         )
 
     def list_pair_refs(self, sort: str) -> list[pair_results.PairAgreement]:
@@ -176,80 +162,65 @@ class FilteredProjectSource(FilteredResultSource, ProjectSource):
         descending = sort.startswith("-")
         if sort.endswith("items"):
             return sorted(rater_pairs, key=lambda pair: pair.n_items, reverse=descending)
-        defined = [pair for pair in rater_pairs if pair.kappa["value"] is not None]
-        defined.sort(key=lambda pair: pair.kappa["value"], reverse=descending)
-        return defined + [pair for pair in rater_pairs if pair.kappa["value"] is None]
+        defined = [(pair.kappa["value"], pair) for pair in rater_pairs]
+        by_value = sorted(
+            ((value, pair) for value, pair in defined if value is not None),
+            key=lambda row: row[0],
+            reverse=descending,
+        )
+        undefined = [pair for value, pair in defined if value is None]
+        return [pair for _value, pair in by_value] + undefined
 
     def load_pairs(
         self, refs: list[pair_results.PairAgreement]
     ) -> list[pair_results.PairAgreement]:
         return refs
 
-    def list_rater_results(self, column: RaterColumn, *, descending: bool) -> list[RaterResult]:
-        stored_rows = {row["id"]: row for row in self.body.get("raters", [])}
-        raters = Rater.objects.in_bulk(list(stored_rows))
-        rows = [
-            _build_rater_result(self.selection, raters[pk], stored_rows[pk])
-            for pk in stored_rows
-            if pk in raters
-        ]
-        return column.sort_rows(rows, self.selection, descending=descending)
+    def list_rater_refs(self, column: RaterColumn, *, descending: bool) -> list[RaterAgreement]:
+        raters = list_rater_agreements(self.body.raters, self.body.clusters) if self.body else []
+        return column.sort_rows(raters, self.selection, descending=descending)
 
-    def build_rater_rows(self, results: Sequence[RaterResult]) -> list[RaterResultRow]:
-        weekly_values = {row["id"]: row["weekly_values"] for row in self.body.get("raters", [])}
-        name = self.selection.vs_peers
-        return [RaterResultRow(row, weekly_values[row.rater_id].get(name, [])) for row in results]
+    def load_raters(self, refs: Iterable[RaterAgreement]) -> list[RaterAgreement]:
+        return list(refs)
 
-    def get_disputed_items(self) -> disputed_items.DisputedItems:
-        stored_items = self.body.get("disputes", {})
-        return disputed_items.load_disputed_items(
-            stored_items, self.selection.scale, self.selection.weights
-        )
+    def get_sparklines(self, raters: Sequence[RaterAgreement]) -> Mapping[int, Sparkline]:
+        rows = self.body.raters if self.body else []
+        return {row["id"]: row["weekly_values"].get(self.selection.vs_peers, []) for row in rows}
 
     def list_recent_changes(self) -> list[RecentChange]:
         """Return an empty list: changes are explained for all ratings only."""
         return []
 
-    def find_outlier_raters(self) -> list[Rater]:
-        return list_raters(list_outlying_rater_ids(self.body["findings"]))
 
-    def get_findings(self) -> Findings:
-        findings: Findings = self.body["findings"]
-        return findings
-
-    def get_confusions(self) -> Confusions:
-        return [(a, b, share) for a, b, share in self.body["confusions"]]
-
-
-class CoefficientSource(FilteredResultSource):
+class CoefficientSource(ComputedSource[CoefficientBody]):
     """Source of every coefficient of a question.
 
     Computed by a worker even without a filter: the stored counts do not hold all coefficients.
     """
 
     kind = FilteredResult.Kind.COEFFICIENTS
+    body_class = CoefficientBody
 
 
-class FilteredRaterSource(FilteredResultSource, RaterSource):
+class FilteredRaterSource(TrendSource[RaterBody], RaterSource):
     kind = FilteredResult.Kind.RATER
+    body_class = RaterBody
 
     @cached_property
-    def rater_result(self) -> RaterResult | None:
-        if not self.body.get("n_ratings"):
-            return None
-        row = self.body | {"n": self.body["n_ratings"]}
-        result = _build_rater_result(self.selection, self.selected_raters[0], row)
-        result.details = {"table": self.body["table"]}
-        return result
+    def agreement(self) -> RaterAgreement | None:
+        return self.body.get_agreement(self.selected_raters[0]) if self.body else None
 
     def list_pairs(self) -> list[pair_results.PairAgreement]:
-        rows = self.body.get("pairs", [])
+        if self.body is None:
+            return []
+        rows = self.body.pairs
         raters = Rater.objects.in_bulk({row["b"] for row in rows} | {self.selected_raters[0].pk})
-        return _build_pairs(rows, raters, self.selection.weights)
+        return list_pairs(rows, raters, self.selection.weights, self.body.clusters)
 
 
-class FilteredPairSource(FilteredResultSource, PairSource):
+class FilteredPairSource(TrendSource[PairBody], PairSource):
     kind = FilteredResult.Kind.PAIR
+    body_class = PairBody
 
     @property
     def a(self) -> Rater:
@@ -261,30 +232,4 @@ class FilteredPairSource(FilteredResultSource, PairSource):
 
     def get_table(self) -> np.ndarray:
         k = self.selection.scale.k
-        return np.array(self.body.get("table", np.zeros((k, k))), np.int64)
-
-
-def _build_pairs(
-    rows: list[dict[str, Any]], raters: dict[int, Rater], weights: str
-) -> list[pair_results.PairAgreement]:
-    """Return the pairs of these raters. The body of an older scale may lack the weighting."""
-    rater_pairs = []
-    for row in rows:
-        if row["a"] not in raters or row["b"] not in raters or weights not in row:
-            continue
-        rater_pairs.append(
-            pair_results.PairAgreement.from_kappa(
-                raters[row["a"]], raters[row["b"]], row[weights], row["n"]
-            )
-        )
-    return rater_pairs
-
-
-def _build_rater_result(selection: Selection, rater: Rater, row: dict[str, Any]) -> RaterResult:
-    return RaterResult(
-        question=selection.question,
-        rater=rater,
-        n_ratings=row["n"],
-        coefficients=row["coefficients"],
-        seconds=row["seconds"],
-    )
+        return np.array(self.body.table if self.body else np.zeros((k, k)), np.int64)

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 from django.db.models import QuerySet
 
-from metrics.models import Diagnosis, PeriodUnit, RaterResult, Result
-from metrics.results import bootstrap
-from metrics.results.clusters import QuestionClusters, widen_result
-from metrics.results.disagreement import disputed_items
-from metrics.results.disagreement.findings import Confusions, Findings, list_outlying_rater_ids
+from metrics.models import RaterResult
+from metrics.results.clusters import QuestionClusters
+from metrics.results.disagreement.findings import QuestionDiagnosis, load_diagnosis
 from metrics.results.headline import headline_trend
 from metrics.results.pairs import pair_details, pair_results
+from metrics.results.question_agreement import QuestionAgreement, load_question_agreement
+from metrics.results.raters.rater_results import RaterAgreement
 from metrics.views.common.freshness import Freshness
-from metrics.views.common.insights import list_raters
-from metrics.views.common.rater_columns import RaterColumn, RaterResultRow
+from metrics.views.common.rater_columns import RaterColumn, Sparkline
 from metrics.views.common.selection import Selection
 from metrics.views.common.trends import trend_points
 from metrics.views.common.trends.recent_changes import RecentChange, list_recent_changes
-from projects.models import Question, Rater
+from projects.models import Rater
 from projects.selectors.item_counts import count_items
 
 from .base import PairSource, ProjectSource, QuestionSources, RaterSource, TrendLines
@@ -44,26 +43,6 @@ class StoredSources(QuestionSources):
         return StoredPairSource(self.selection, a, b)
 
 
-def get_all_time_result(question: Question) -> Result | None:
-    """Return the question's result of all time with its bootstrap intervals, or None."""
-    rows = Result.objects.select_related("question__count_state")
-    result = rows.filter(question=question, period_unit=PeriodUnit.ALL).first()
-    if result is not None:
-        state = result.question.count_state
-        result.coefficients = bootstrap.add_intervals(result.coefficients, state.bootstrap)
-        if "coefficients" in result.headline:
-            people_coefficients = result.headline["coefficients"]
-            result.headline["coefficients"] = bootstrap.add_intervals(
-                people_coefficients, state.bootstrap_people
-            )
-        if result.headline:
-            result.headline = bootstrap.add_headline_interval(result.headline, state)
-        # The stored means are of all ratings.
-        result.pairwise_means = {} if "sample" in result.headline else state.mean_pairwise_kappas
-        widen_result(result, QuestionClusters.from_state(state, question.project))
-    return result
-
-
 class StoredProjectSource(ProjectSource):
     pending = False
 
@@ -76,17 +55,12 @@ class StoredProjectSource(ProjectSource):
         return Freshness.for_question(self.question)
 
     @cached_property
-    def question_result(self) -> Result | None:
-        return get_all_time_result(self.question)
+    def agreement(self) -> QuestionAgreement | None:
+        return load_question_agreement(self.question)
 
     @cached_property
-    def diagnosis(self) -> Diagnosis:
-        """The stored findings; an empty Diagnosis while there is none of the current scale."""
-        rows = Diagnosis.objects.select_related("question__count_state")
-        row = rows.filter(question=self.question).first()
-        if row is None or row.question.count_state.scale_version != row.question.scale_version:
-            return Diagnosis()
-        return row
+    def diagnosis(self) -> QuestionDiagnosis:
+        return load_diagnosis(self.question)
 
     def get_population_headlines(self) -> dict[str, list[float | None]]:
         lines = trend_points.get_population_headlines(
@@ -141,38 +115,23 @@ class StoredProjectSource(ProjectSource):
     def load_pairs(self, refs: list[int]) -> list[pair_results.PairAgreement]:
         return pair_results.list_pairs_by_id(self.question, refs, self.selection.weights)
 
-    def list_rater_results(self, column: RaterColumn, *, descending: bool) -> QuerySet[RaterResult]:
+    def list_rater_refs(self, column: RaterColumn, *, descending: bool) -> QuerySet[RaterResult]:
         rows = RaterResult.objects.filter(question=self.question)
         rows = rows.select_related("rater").defer("details")
         return column.sort_queryset(rows, self.selection, descending=descending)
 
-    def build_rater_rows(self, results: Sequence[RaterResult]) -> list[RaterResultRow]:
-        if clusters := QuestionClusters.load(self.question.pk, self.selection.project):
-            for row in results:
-                row.coefficients = clusters.widen_all(row.coefficients)
-        ids = [row.rater_id for row in results]
-        weekly_values = trend_points.get_sparklines(
-            self.question, ids, self.selection.vs_peers, scale=self.selection.scale
-        )
-        return [RaterResultRow(row, weekly_values.get(row.rater_id, [])) for row in results]
+    def load_raters(self, refs: Iterable[RaterResult]) -> list[RaterAgreement]:
+        clusters = QuestionClusters.load(self.question.pk, self.selection.project)
+        return [RaterAgreement.from_row(row, clusters) for row in refs]
 
-    def get_disputed_items(self) -> disputed_items.DisputedItems:
-        return disputed_items.load_disputed_items(
-            self.diagnosis.disputes, self.selection.scale, self.selection.weights
+    def get_sparklines(self, raters: Sequence[RaterAgreement]) -> Mapping[int, Sparkline]:
+        ids = [rater.rater.pk for rater in raters]
+        return trend_points.get_sparklines(
+            self.question, ids, self.selection.vs_peers, scale=self.selection.scale
         )
 
     def list_recent_changes(self) -> list[RecentChange]:
-        return list_recent_changes(self.selection, self.get_findings())
-
-    def find_outlier_raters(self) -> list[Rater]:
-        return list_raters(list_outlying_rater_ids(self.diagnosis.findings))
-
-    def get_findings(self) -> Findings:
-        findings: Findings = self.diagnosis.findings
-        return findings
-
-    def get_confusions(self) -> Confusions:
-        return [(a, b, share) for a, b, share in self.diagnosis.confusions]
+        return list_recent_changes(self.selection, self.diagnosis.findings)
 
 
 class StoredRaterSource(RaterSource):
@@ -188,12 +147,13 @@ class StoredRaterSource(RaterSource):
         return Freshness.for_question(self.question)
 
     @cached_property
-    def rater_result(self) -> RaterResult | None:
-        row = RaterResult.objects.filter(question=self.question, rater=self.rater).first()
+    def agreement(self) -> RaterAgreement | None:
+        rows = RaterResult.objects.filter(question=self.question, rater=self.rater)
+        row = rows.select_related("rater").first()
+        if row is None:
+            return None
         clusters = QuestionClusters.load(self.question.pk, self.selection.project)
-        if row is not None and clusters is not None:
-            row.coefficients = clusters.widen_all(row.coefficients)
-        return row
+        return RaterAgreement.from_row(row, clusters, with_table=True)
 
     def get_trend(self, *names: str) -> TrendLines:
         period = self._get_period()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from django.db.models import Max, Q
@@ -15,7 +16,9 @@ from metrics import periods
 from metrics.agreement.headline import ICCS
 from metrics.models import ALL_DAYS, PeerTally, PeriodUnit, Result
 from metrics.results.headline import headline_trend
+from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.raters import rater_periods
+from metrics.results.values import HeadlineResult
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
 from ratings.services.rating_times import EPOCH, date_from_day
@@ -111,35 +114,29 @@ def _compute_mean(estimates: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] |
     return mean
 
 
-def get_recent_weeks(results: Collection[Result]) -> dict[int, RecentWeeks]:
+def get_recent_weeks(agreements: Mapping[int, QuestionAgreement]) -> dict[int, RecentWeeks]:
     """Return {question id: its newest weeks up to today}, without questions that have no ratings.
 
-    ``results``: the results of all time, one a question.
+    ``agreements``: by question id.
     """
-    two_rater_names, pattern_results = {}, []
-    for result in results:
-        headline = result.headline
-        estimate = headline.get("value") or {}
+    two_rater_names, headlines = {}, {}
+    for question_id, agreement in agreements.items():
+        headline = agreement.headline
         if headline.get("name") and headline_trend.is_two_rater_headline(
-            headline, estimate.get("reason")
+            headline, headline["value"]["reason"]
         ):
-            two_rater_names[result.question_id] = headline["name"]
+            two_rater_names[question_id] = headline["name"]
         else:
-            pattern_results.append(result)
+            headlines[question_id] = headline
     today = timezone.localdate(timezone=datetime.UTC)
     week = today - datetime.timedelta(days=today.weekday())
-    recent = _get_from_results(pattern_results, week) | _get_for_two_raters(two_rater_names, week)
-    for result in results:
-        if result.clusters is not None and result.question_id in recent:
-            recent[result.question_id] = _widen_weeks(recent[result.question_id], result)
+    recent = _get_from_results(headlines, week) | _get_for_two_raters(two_rater_names, week)
+    for question_id, agreement in agreements.items():
+        if agreement.clusters is not None and question_id in recent:
+            widen = partial(agreement.clusters.widen, agreement.headline["name"])
+            weeks = [(start, widen(estimate)) for start, estimate in recent[question_id].weeks]
+            recent[question_id] = replace(recent[question_id], weeks=weeks)
     return recent
-
-
-def _widen_weeks(recent: RecentWeeks, result: Result) -> RecentWeeks:
-    """Return the weeks with the intervals and standard errors of clusters of items."""
-    name = result.headline["name"]
-    weeks = [(start, result.clusters.widen(name, estimate)) for start, estimate in recent.weeks]
-    return replace(recent, weeks=weeks)
 
 
 def _build_recent_weeks(
@@ -158,12 +155,14 @@ def _get_first_week(week: datetime.date) -> datetime.date:
     return week - datetime.timedelta(weeks=WEEKS - 1)
 
 
-def _get_from_results(results: list[Result], this_week: datetime.date) -> dict[int, RecentWeeks]:
-    rater_groups = {result.question_id: result.headline.get("population") for result in results}
+def _get_from_results(
+    headlines: Mapping[int, HeadlineResult], this_week: datetime.date
+) -> dict[int, RecentWeeks]:
+    rater_groups = {pk: headline.get("population") for pk, headline in headlines.items()}
     by_name: dict[str, list[int]] = {}  # by coefficient: one query each
-    for result in results:
-        if name := result.headline.get("trend_coefficient"):
-            by_name.setdefault(name, []).append(result.question_id)
+    for question_id, headline in headlines.items():
+        if name := headline.get("trend_coefficient"):
+            by_name.setdefault(name, []).append(question_id)
     weeks: dict[int, list[tuple[datetime.date, Any]]] = {}
     for name, questions in by_name.items():
         rows = Result.objects.filter(question__in=questions, period_unit=PeriodUnit.WEEK)

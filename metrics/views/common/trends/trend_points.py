@@ -22,6 +22,7 @@ from metrics.models import PeriodUnit, Result
 from metrics.results.clusters import QuestionClusters
 from metrics.results.headline import headline_trend
 from metrics.results.raters import rater_periods
+from metrics.results.values import Value
 from metrics.scale import QuestionScale
 from projects.models import Project, Question, Rater
 from ratings.services.rating_times import EPOCH, date_from_day
@@ -49,8 +50,8 @@ class TrendPoint:
 
     start: datetime.date
     end: datetime.date
-    estimate: dict[str, Any]
-    cumulative: dict[str, Any] | None = None
+    estimate: Value
+    cumulative: Value | None = None
     # versions that started to apply in this period, or in the gap before it
     guidelines: tuple[GuidelineMark, ...] = ()
 
@@ -100,7 +101,7 @@ def list_question_points(
                 estimate, cumulative = (
                     clusters.widen(coefficient, value) for value in (estimate, cumulative)
                 )
-            points.append(TrendPoint(start, end, estimate, cumulative or {}))
+            points.append(TrendPoint(start, end, estimate, cumulative or None))
     return add_guideline_marks(points, question.project)
 
 
@@ -116,7 +117,6 @@ def _list_two_rater_points(
                 start,
                 periods.get_end_date(start, span),
                 clusters.widen(coefficient, estimate) if clusters else estimate,
-                {},
             )
             for start, estimate in estimates
         ]

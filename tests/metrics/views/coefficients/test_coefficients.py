@@ -86,10 +86,10 @@ def test_interval_question_shows_iccs_with_tests(open_page: Any) -> None:
 def test_policies_for_missing_ratings_are_compared(open_page: Any) -> None:
     Question.objects.update(scale="nominal")
     page = open_page()
-    rules = {rule["name"]: rule for rule in page.context["policies"]}
+    rules = {rule.name: rule for rule in page.context["policies"]}
     expected = report(CODES, 4)
     complete = report([row for row in CODES if -1 not in row], 4)
-    values = {name: rule["estimate"]["value"] for name, rule in rules.items()}
+    values = {name: rule.estimate["value"] for name, rule in rules.items()}
     assert values == pytest.approx(
         {
             "available": expected["fleiss_kappa"],
@@ -98,14 +98,14 @@ def test_policies_for_missing_ratings_are_compared(open_page: Any) -> None:
             "paired": expected["krippendorff_alpha_nominal"],
         }
     )
-    left_out_counts = {n: (r["left_out_items"], r["left_out_ratings"]) for n, r in rules.items()}
+    left_out_counts = {n: (r.left_out_items, r.left_out_ratings) for n, r in rules.items()}
     assert left_out_counts == {
         "available": (0, 0),
         "by_item": (0, 0),
         "complete": (2, 3),
         "paired": (1, 1),
     }
-    assert rules["available"]["single_items"] == 1
+    assert rules["available"].single_items == 1
 
 
 def test_bands_of_another_coefficient_are_marked(open_page: Any) -> None:

@@ -82,7 +82,7 @@ def test_annotator_sees_link_to_rate_and_no_agreement(
             rate(question, item, rater, label)
     update_question(question.pk)
     client = client_for(annotator)
-    assert get_rows(client)["Reviews"].result is None
+    assert get_rows(client)["Reviews"].agreement is None
     text = client.get("/").content.decode()
     assert f'href="/projects/{project.pk}/rate/"' in text
     assert f'href="/projects/{project.pk}/"' not in text

@@ -9,7 +9,7 @@ Psychological Measurement 33, 613-619).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -21,13 +21,22 @@ from metrics.agreement.counts import tally
 from metrics.agreement.estimate import divide_or_nan
 from metrics.agreement.weights import score_weights
 
-from .values import build_icc_value
+from .values import Values, build_icc_value
 
 CATEGORY_VALUES = "values"  # the source of the scores; otherwise the name of an item attribute
 ICC_NAMES = ("icc2", "icc3")
 
 
-def build_undefined_scores(reason: str) -> dict[str, Any]:
+class ScoredAgreement(TypedDict):
+    """Agreement on scores; ``reason``: why scores are not available, or None."""
+
+    reason: str | None
+    scores: list[float]  # of the categories
+    weights: list[list[float]]  # of their pairs
+    coefficients: Values
+
+
+def build_undefined_scores(reason: str) -> ScoredAgreement:
     """Return the result for the case that scores are not available."""
     return {"reason": reason, "scores": [], "weights": [], "coefficients": {}}
 
@@ -56,7 +65,7 @@ def compute_category_scores(
 
 def compute_score_agreement(
     item: np.ndarray, rater: np.ndarray, code: np.ndarray, scores: np.ndarray
-) -> dict[str, Any]:
+) -> ScoredAgreement:
     """Compute the agreement of ratings (M,) on scores (k,): `coefficients` maps name -> Value.
 
     Of two raters: weighted kappa, which is Lin's concordance. Of more: Fleiss' kappa and alpha. And
@@ -67,7 +76,7 @@ def compute_score_agreement(
     k = len(scores)
     weights = score_weights(scores)
     counted = tally.count_patterns(item, code, k)
-    values: dict[str, Any] = {}
+    values: Values = {}
     pairs = tally.count_pair_tables(item, rater, code, k)
     if len(np.unique(rater)) == 2 and len(pairs):
         table = pairs.tables[0]
