@@ -89,7 +89,7 @@ def test_cautions_are_those_of_the_ratings(make_project: Any, rate: Any) -> None
         ("Anything about raters other than these two.", False),
         ("Anything about the 5 items with fewer than two ratings", False),
         ("That it is in one band: it reaches from", None),
-        ("That these raters are better or worse than those of other items", True),
+        ("That these raters are better or worse than others", True),
         ("That answers are right", True),
     ):
         assert text in claims["few"], text
