@@ -467,6 +467,9 @@ for _days in (KEEP_AUDIT_LOG_DAYS, KEEP_ADDRESSES_DAYS, KEEP_TOKENS_DAYS, KEEP_I
     if _days < 0:
         raise ImproperlyConfigured("KEEP_..._DAYS: days, 0 for ever; of imports 1 or more")
 
+# Whether deleting a project, showing hidden identities, and links with names need a second person
+# (projects/services/approvals.py).
+SECOND_PERSON = env_bool("SECOND_PERSON", False)
 # Projects of which nothing is deleted, by their numbers, or "all" (projects/legal_hold.py).
 LEGAL_HOLD = env_list("LEGAL_HOLD")
 for _text in LEGAL_HOLD:
@@ -566,7 +569,7 @@ SPECTACULAR_SETTINGS = {
         "ExamState": ["open", "passed", "failed", "waived"],
         "GoldInterventionState": ["proposed", "done", "overridden"],
         "RaterKind": ["human", "model"],
-        "WebhookFormat": ["concord", "slack", "teams", "dingtalk", "feishu", "wecom"],
+        "WebhookFormat": "events.models.webhook.Webhook.Format",
     },
 }
 

@@ -106,7 +106,7 @@ def _compute_gain(posterior: np.ndarray, pooled: np.ndarray) -> np.ndarray:
 
 
 def choose_by_information(state: QueueState, n: int) -> np.ndarray:
-    """Choose the items whose next rating is most informative, like quality.planning.queue_order."""
+    """Choose the items whose next rating is most informative, like quality.planning.planned_queues."""
     random_items = choose_at_random(state, max(1, round(n * RANDOM_SHARE)))
     fit = state.fit_consensus()
     if fit.reason is not None:

@@ -16,6 +16,7 @@ from . import authentication
 from .admin_base import AuditedAdmin, ReadOnlyAdmin
 from .models import (
     ApiToken,
+    Approval,
     Category,
     Deletion,
     GoldAnswer,
@@ -116,6 +117,13 @@ class ScaleVersionAdmin(ReadOnlyAdmin):
     list_display = ("question", "number", "until", "by")
     list_select_related = ("question", "by")
     search_fields = ("=question__key",)
+
+
+@admin.register(Approval)
+class ApprovalAdmin(ReadOnlyAdmin):
+    list_display = ("action", "project", "requested_by", "state", "decided_by", "used_at")
+    list_select_related = ("project", "requested_by", "decided_by")
+    list_filter = ("action", "state")
 
 
 @admin.register(Deletion)

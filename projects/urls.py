@@ -3,6 +3,7 @@
 from django.urls import path
 
 from projects.views import (
+    approvals,
     guidelines,
     invitations,
     offers,
@@ -38,6 +39,12 @@ urlpatterns = [
         "projects/<int:project_id>/archive/",
         project_settings.archive_project,
         name="project_archive",
+    ),
+    path(SETTINGS_PATH + "approvals/", approvals.list_approvals, name="approvals"),
+    path(
+        SETTINGS_PATH + "approvals/<int:approval_id>/",
+        approvals.decide_approval,
+        name="approval_decide",
     ),
     path(
         SETTINGS_PATH + "new-question/",

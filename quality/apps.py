@@ -18,7 +18,7 @@ class QualityConfig(AppConfig):
         from ratings.label_studio import hooks as label_studio_hooks
 
         from . import integrity
-        from .alerts import annotations
+        from .alerts import chart_annotations
         from .consensus import integrity as consensus_integrity
         from .exams import sequential_test
         from .gates import services as gates
@@ -26,7 +26,7 @@ class QualityConfig(AppConfig):
         from .labels import label_studio
         from .rater_status import overview_raters
         from .rater_status import views as rater_status_views
-        from .review import assignment_views
+        from .review import bulk_actions
 
         project_hooks.RATERS_RENAMED.register(gates.rename_raters_in_gates)
         listing_rows.PROJECT_INBOX.register(rows.ProjectInbox())
@@ -35,10 +35,10 @@ class QualityConfig(AppConfig):
             rater_status_views.render_raters, {"funnel": rater_status_views.render_funnel}
         )
         shared_views.SHARED_PAGES.register(raters, SavedView.Page.RATERS)
-        views.ANNOTATION_SOURCES.register(annotations.list_chart_annotations)
-        rater_table.ANNOTATION_SOURCES.register(annotations.get_rater_annotations)
+        views.ANNOTATION_SOURCES.register(chart_annotations.list_chart_annotations)
+        rater_table.ANNOTATION_SOURCES.register(chart_annotations.get_rater_annotations)
         overview_context.OVERVIEW_RATERS.register(overview_raters.select_overview_raters)
-        bulk_views.ACTIONS.register(assignment_views.assign_selected_items, "decide")
+        bulk_views.ACTIONS.register(bulk_actions.assign_selected_items, "decide")
         label_studio_hooks.AFTER_PULL.register(label_studio.write_labels)
         exams.EXAM_POLICY.register(sequential_test.SEQUENTIAL_TEST_POLICY)
         audit_hooks.REGISTERED_AUDITS.register(

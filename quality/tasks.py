@@ -10,7 +10,7 @@ from quality.escalation import rating_requests
 from quality.gates import recomputation as gates
 from quality.gates import verdict_jobs
 from quality.gold import recomputation as gold
-from quality.planning import queue_order
+from quality.planning import planned_queues
 from quality.rater_status import comparison
 from quality.repeats import recomputation as repeats
 
@@ -22,7 +22,7 @@ def sweep_labels_and_queues() -> int:
     """
     n_recomputed = recomputation.sweep()
     rating_requests.sweep_rating_requests()
-    queue_order.sweep_planned_queues()
+    planned_queues.sweep_planned_queues()
     return n_recomputed
 
 

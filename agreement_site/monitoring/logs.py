@@ -25,8 +25,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.functional import SimpleLazyObject
 
 from agreement_site.middleware.base import BaseMiddleware
-from core import security_log
-from core.web import prometheus, tracing
+from core import process_metrics, security_log
+from core.web import tracing
 
 logger = logging.getLogger("concord")
 
@@ -151,8 +151,8 @@ def _get_route(request: HttpRequest) -> str:
 def _observe_request(request: HttpRequest, status: int, seconds: float) -> None:
     route = _get_route(request)
     method = request.method if request.method in COUNTED_METHODS else "other"
-    prometheus.REQUESTS.labels(route, method, status).inc()
-    prometheus.REQUEST_SECONDS.labels(route).observe(seconds)
+    process_metrics.REQUESTS.labels(route, method, status).inc()
+    process_metrics.REQUEST_SECONDS.labels(route).observe(seconds)
 
 
 def redact_path(request: HttpRequest) -> str:
@@ -230,11 +230,11 @@ class LoggedTask(Task):
                 status = "done"
                 return result
             except Exception:
-                prometheus.TASKS_FAILED.labels(self.name).inc()
+                process_metrics.TASKS_FAILED.labels(self.name).inc()
                 raise
             finally:
                 milliseconds = round((time.perf_counter() - started) * 1000, 1)
-                prometheus.TASK_SECONDS.labels(self.name).observe(milliseconds / 1000)
+                process_metrics.TASK_SECONDS.labels(self.name).observe(milliseconds / 1000)
                 logger.info("task", extra={"fields": {"status": status, "ms": milliseconds}})
 
 

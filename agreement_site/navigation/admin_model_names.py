@@ -37,6 +37,7 @@ MODEL_NAMES = {
     "mfa.Authenticator": _("second factors"),
     "projects.ApiToken": _("API tokens"),
     "projects.Category": _("categories"),
+    "projects.Approval": _("approvals"),
     "projects.Deletion": _("deletions"),
     "projects.GoldAnswer": _("gold answers"),
     "projects.GuidelineVersion": _("guidelines versions"),

@@ -153,7 +153,10 @@ PROJECT_ENTRIES = (
             ),
             NavigationTab("project_audit_log", _("Audit log"), LEAD_ROLES, ("audit-log",)),
             NavigationTab(
-                "project_archive", _("Archive and delete"), LEAD_ROLES, ("archive", "delete")
+                "project_archive",
+                _("Archive and delete"),
+                LEAD_ROLES,
+                ("archive", "delete", "settings/approvals"),
             ),
         ),
     ),

@@ -15,7 +15,7 @@ import redis
 from celery import current_app
 from django.conf import settings
 
-from core.web.prometheus import TASK_MESSAGES_FAILED
+from core.process_metrics import TASK_MESSAGES_FAILED
 
 logger = logging.getLogger(__name__)
 

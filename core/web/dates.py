@@ -61,7 +61,7 @@ def last_day(end: datetime.datetime, zone: str) -> SafeString:
 
 
 def format_relative(value: datetime.datetime) -> str:
-    """Return how long ago a moment was, or how far ahead it is.
+    """Return how long ago a moment was, or how far ahead; the date from MAX_RELATIVE_DAYS on.
 
     The words are those of browsers (Intl.RelativeTimeFormat).
     """

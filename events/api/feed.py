@@ -59,7 +59,7 @@ class ProjectEventListView(ApiView):
         PARAMETERS,
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """Leads see all kinds; viewers and adjudicators those about results."""
+        """Return the events: to leads all kinds, to viewers and adjudicators those of results."""
         project: Any = self.get_project(request, project_id, role=Member.Role.VIEWER)
         events = get_project_feed(project, project.role)
         return _build_page(request, events, list_kinds(project.role))

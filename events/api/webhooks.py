@@ -145,7 +145,7 @@ class WebhookListView(ApiView):
         "createWebhook", "A new webhook", body=WebhookIn, response=NewWebhookOut, status=201
     )
     def post(self, request: Request, project_id: int | None = None) -> Response:
-        """Events from now on are sent; earlier ones are in the feed."""
+        """Create a webhook for events from now on; earlier ones are in the feed."""
         project = services.get_managed_project(request.user, project_id, token=request.auth)
         parse_query_parameters(request)
         fields = _validate(WebhookIn, request)
@@ -170,7 +170,7 @@ class WebhookDetailView(ApiView):
         "updateWebhook", "Change or pause a webhook", body=WebhookPatch, response=WebhookOut
     )
     def patch(self, request: Request, webhook_id: int, project_id: int | None = None) -> Response:
-        """Fields left out stay as they are."""
+        """Change the given fields of a webhook."""
         webhook = _get_webhook(request, project_id, webhook_id)
         parse_query_parameters(request)
         fields = _validate(WebhookPatch, request)
@@ -208,7 +208,7 @@ class WebhookSecretView(ApiView):
 class WebhookTestView(ApiView):
     @describe_write("testWebhook", "Send a test", body=None, response=DeliveryOut, status=202)
     def post(self, request: Request, webhook_id: int, project_id: int | None = None) -> Response:
-        """A worker sends it at once; its answer is in the list of deliveries."""
+        """Let a worker send it at once; the answer is in the list of deliveries."""
         webhook = _get_webhook(request, project_id, webhook_id)
         parse_query_parameters(request)
         try:
@@ -226,7 +226,7 @@ class DeliveryListView(ApiView):
         PAGE_PARAMETERS,
     )
     def get(self, request: Request, webhook_id: int, project_id: int | None = None) -> Response:
-        """Deliveries that are over are kept for 30 days."""
+        """Return the deliveries; those that are over are kept for 30 days."""
         webhook = _get_webhook(request, project_id, webhook_id)
         query = parse_query_parameters(request, PAGE_PARAMETER_NAMES)
         deliveries = webhook.deliveries.select_related("event").order_by("-pk")

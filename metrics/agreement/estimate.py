@@ -393,5 +393,5 @@ def build_estimate(
 
 
 def _broadcast(array: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
-    """Return the array with this shape; the array itself if it has it."""
+    """Return the array broadcast to the shape; unchanged if it already has it."""
     return array if array.shape == shape else np.broadcast_to(array, shape)

@@ -373,7 +373,7 @@ rated before you plan again (`expected`, `rate_first` of `manage.py plan`).
 The effect of fewer ratings per item follows from exact thinning of the rating patterns. The value
 of a further rating is the information that it gives about the label, in nats.
 
-You can plan the order of a queue (`quality/planning/queue_order.py`):
+You can plan the order of a queue (`quality/planning/planned_queues.py`):
 
 * *Labels*: items come first whose next rating is most informative about their category, given the
   pooled confusion matrix of all raters. Labels with a certainty of 0.95 need no further ratings.

@@ -94,7 +94,7 @@ def compute_coefficients(
     values = bootstrap.add_intervals(values, intervals)
     pairwise, _means_by_rater = pair_bodies.compute_mean_pairwise(displayed, raters, scale)
     values |= copy_sample_sizes(pairwise, values["percent_agreement"])
-    values |= pair_bodies.compute_means_by_items(displayed, patterns, scale)
+    values |= pair_bodies.compute_mean_kappas_by_shared_items(displayed, patterns, scale)
     values |= _compute_rater_coefficients(displayed, scale)
     sizes = counts.sum(axis=1)
     weighting = HeadlineFacts(scale.kind, len(raters), scale.weights).weighting

@@ -113,7 +113,7 @@ def compute_dashboard(
     heatmap_raters = np.sort(busiest[:MAX_HEATMAP_RATERS])
     pairwise_means, means_by_rater = pair_bodies.compute_mean_pairwise(ratings, raters, scale)
     patterns = tally.count_patterns(displayed["item"], displayed["code"], scale.k)
-    means = pair_bodies.compute_means_by_items(displayed, patterns, scale)
+    means = pair_bodies.compute_mean_kappas_by_shared_items(displayed, patterns, scale)
     parts = _compute_parts(selected, scale, pairwise_means, means)
     displayed_ratings = DisplayedRatings(
         patterns.counts,

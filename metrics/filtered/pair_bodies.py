@@ -108,7 +108,7 @@ def compute_mean_pairwise(
     return of_all, by_rater
 
 
-def compute_means_by_items(
+def compute_mean_kappas_by_shared_items(
     ratings: np.ndarray, patterns: tally.PatternCounts, scale: QuestionScale
 ) -> Values:
     """Return the mean pairwise kappas by shared items (results.pairs.mean_kappas).

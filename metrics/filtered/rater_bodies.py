@@ -207,7 +207,8 @@ def compute_rater_body(
 ) -> RaterBody:
     """Compute the body of one rater.
 
-    The others are people where both people and ``models`` rate.
+    Where both people and ``models`` rate, coefficients, table and trend compare with people only;
+    pairs and their mean kappa include models.
     """
     is_model = np.isin(ratings["rater"], models)
     separate = bool(is_model.any() and not is_model.all())

@@ -48,7 +48,7 @@ class AllTimePatterns:
         )
 
     @property
-    def people_only(self) -> bool:
+    def is_people_only(self) -> bool:
         """True if models rate too, and the lead has not pooled them with people."""
         return self.patterns.separates_models and not self.scale.pooled
 

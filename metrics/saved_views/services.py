@@ -21,7 +21,8 @@ from core.text import has_control_character
 from metrics.filters import ITEM_PREFIX, RatingFilter
 from metrics.models import SavedView, ShareLink
 from projects.authentication import compute_digest
-from projects.models import Member, Project
+from projects.models import Approval, Member, Project
+from projects.services import approvals
 
 ViewPage = SavedView.Page
 MAX_VIEWS = 200  # in a project
@@ -150,8 +151,8 @@ def create_share_link(
     """Create a link to the view, valid through the day ``until``; return its secret.
 
     Without ``shows_names`` people have numbers instead of names on its page. The day is in the
-    project's time zone. The secret cannot be shown again. Raises
-    InvalidSavedView.
+    project's time zone. The secret cannot be shown again. Raises InvalidSavedView; PermissionDenied
+    where showing names needs an approval that is missing.
     """
     if not settings.SHARE_LINKS:
         raise InvalidSavedView(until=_("Links are not allowed on this site"))
@@ -170,6 +171,8 @@ def create_share_link(
             until=_("Choose a date from today to %(n)s days ahead.") % {"n": MAX_LINK_DAYS}
         )
     ends = datetime.datetime.combine(until + datetime.timedelta(days=1), datetime.time.min, zone)
+    if shows_names:
+        approvals.use_approval(project=view.project, action=Approval.Action.SHARE_NAMES, by=by)
     secret = secrets.token_urlsafe(32)
     ShareLink.objects.create(
         view=view,

@@ -355,7 +355,7 @@ def p_value(value: float | None) -> str:
 
 
 @register.filter
-def test_undefined_reason(test: Any) -> str | Promise:
+def undefined_reason_of_test(test: Any) -> str | Promise:
     """Return why a test is undefined, in plain words."""
     return display_names.get_undefined_reason(test.reason)
 

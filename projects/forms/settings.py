@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy as _
 from core.text import fold_lookalikes
 from projects.models import Project, Question, QueueOrder, Scale, Weights
 from projects.services.project_validation import (
-    BOUNDS,
     MAX_ATTRIBUTE_LENGTH,
+    QUALITY_CHECK_BOUNDS,
     normalize_time_zone,
 )
 from projects.services.question_validation import DEFAULT_HOTKEYS, NewCategory, assign_hotkeys
@@ -114,7 +114,7 @@ class QualityChecksForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         # Empty numbers get the defaults of a new project. The bounds are in project_validation.
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        for name in BOUNDS:
+        for name in QUALITY_CHECK_BOUNDS:
             if cleaned.get(name, 0) is None:
                 cleaned[name] = getattr(Project(), name)
         return cleaned

@@ -1,5 +1,6 @@
 """Models of projects, members, items, questions and raters."""
 
+from .approval import Approval
 from .deletion import Deletion
 from .has_content_field import has_content
 from .idempotent_response import IdempotentResponse
@@ -17,6 +18,7 @@ __all__ = [
     "WITHDRAWN",
     "WITHOUT_CONTENT",
     "ApiToken",
+    "Approval",
     "BandScheme",
     "Category",
     "Deletion",

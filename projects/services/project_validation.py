@@ -16,7 +16,7 @@ MAX_OVERLAP = 1000
 MAX_ATTRIBUTE_LENGTH = 100  # characters; for the attribute of clusters
 MAX_TEXT_LENGTH = 200_000  # characters; for the description and the guidelines
 # Integer settings: (lowest, highest).
-BOUNDS = {
+QUALITY_CHECK_BOUNDS = {
     "gold_percent": (0, 50),
     "repeat_percent": (0, 20),
     "repeat_after_items": (10, 10_000),
@@ -74,7 +74,10 @@ def find_project_problems(
     queue_order: str = QueueOrder.FIXED,
     **numbers: int,
 ) -> dict[str, Any]:
-    """Return {field: message}, empty when all are valid. ``numbers`` are the settings in BOUNDS."""
+    """Return {field: message}, empty when all are valid.
+
+    ``numbers`` are the settings in QUALITY_CHECK_BOUNDS.
+    """
     problems = {}
     if not name.strip() or len(name) > 200 or not name.isprintable():
         problems["name"] = _("Use 1 to 200 characters, without control characters.")
@@ -102,7 +105,7 @@ def find_project_problems(
 def _find_quality_check_problems(queue_order: str, numbers: dict[str, int]) -> dict[str, Any]:
     problems: dict[str, Any] = {}
     for field, number in numbers.items():
-        lowest, highest = BOUNDS[field]
+        lowest, highest = QUALITY_CHECK_BOUNDS[field]
         if not lowest <= number <= highest:
             problems[field] = describe_whole_range(lowest, highest)
         elif queue_order == QueueOrder.FIXED and field.endswith("_percent") and number:

@@ -49,7 +49,7 @@ def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
     """Set fields of the project.
 
     They are name, description, guidelines, overlap, band_scheme, target_agreement, time_zone,
-    queue_order, cluster_attribute, and the numbers of project_validation.BOUNDS.
+    queue_order, cluster_attribute, and the numbers of project_validation.QUALITY_CHECK_BOUNDS.
 
     A new time zone moves the days of all ratings, new guidelines create a version, and intervals
     are computed again with other clusters. Raises InvalidProjectChange; then nothing has changed.
@@ -64,7 +64,7 @@ def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
         "target_agreement",
         "queue_order",
         "cluster_attribute",
-        *project_validation.BOUNDS,
+        *project_validation.QUALITY_CHECK_BOUNDS,
     )
     project_validation.validate_project(
         **{name: fields.get(name, getattr(project, name)) for name in names}

@@ -119,7 +119,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         sentence=raters.build_fast_sentence,
         brief=raters.build_fast_brief_text,
         basis=raters.list_fast_basis,
-        explanations=raters.list_fast_explanations,
+        explanations=raters.list_explanations_of_fast_rater,
     ),
     AlertKind.RATER_APART: _rater_kind(
         sentence=raters.build_outlier_sentence,

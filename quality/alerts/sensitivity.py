@@ -74,7 +74,7 @@ def set_sensitivity(*, project: Project, sensitivity: str, by: Any) -> None:
 # --- expected alerts
 
 
-def compute_workload(drift_result: drift.DriftResult) -> dict[str, float]:
+def compute_rating_volume(drift_result: drift.DriftResult) -> dict[str, float]:
     """Return the numbers of raters and ratings in the newest 90 days, for expected alerts.
 
     Keys: ``raters``; ``rater_days``: working days of all raters; ``span``: days covered;

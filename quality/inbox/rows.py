@@ -41,6 +41,7 @@ ACTIONS: dict[str, Promise] = {
     selectors.UNCERTAIN_ITEMS: gettext_lazy("Review items"),
     selectors.SKIPPED: gettext_lazy("Check items"),
     selectors.WEBHOOKS: gettext_lazy("Check webhooks"),
+    selectors.APPROVALS: gettext_lazy("Decide on approval"),
 }
 
 
@@ -51,6 +52,7 @@ class InboxScope:
     results: QuerySet[Project]
     review: QuerySet[Project]
     led: QuerySet[Project]
+    user: Any
 
     @classmethod
     def for_user(cls, user: Any, project_ids: Collection[int] | None = None) -> InboxScope:
@@ -68,6 +70,7 @@ class InboxScope:
             select(Role.LEAD, Role.ADJUDICATOR, Role.VIEWER),
             select(Role.LEAD, Role.ADJUDICATOR),
             select(Role.LEAD),
+            user,
         )
 
 
@@ -132,6 +135,11 @@ def select_rows(scope: InboxScope) -> QuerySet[Any, Any]:
         _count(
             selectors.get_stopped_webhooks().filter(project__in=scope.led),
             selectors.WEBHOOKS,
+            project=F("project_id"),
+        ),
+        _count(
+            selectors.get_requested_approvals(scope.user).filter(project__in=scope.led),
+            selectors.APPROVALS,
             project=F("project_id"),
         ),
     ]

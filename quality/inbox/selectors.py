@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 
 from events.models import Webhook
 from metrics.views.common import number_formats
-from projects.models import Member, Question
+from projects.models import Approval, Member, Question
 from quality.models import (
     Alert,
     AlertState,
@@ -39,6 +39,7 @@ ALERTS, INTERVENTIONS, EXAMS, APPEALS = (
 UNCERTAIN_ITEMS = "review"
 SKIPPED = "skipped_and_flagged"
 WEBHOOKS = "webhooks"
+APPROVALS = "approvals"
 LEAD = Member.Role.LEAD
 REVIEW_ROLES = (LEAD, Member.Role.ADJUDICATOR)
 
@@ -89,6 +90,7 @@ def describe_number(kind: str, n: int) -> str:
             "%(number)s webhooks stopped after failures",
             n,
         ),
+        APPROVALS: ngettext("%(number)s requested approval", "%(number)s requested approvals", n),
     }
     return forms[kind] % {"number": number_formats.format_count(n)}
 
@@ -174,6 +176,11 @@ def get_open_appeals() -> QuerySet[Appeal]:
 
 def get_proposed_interventions() -> QuerySet[GoldIntervention]:
     return GoldIntervention.objects.filter(state=GoldIntervention.State.PROPOSED)
+
+
+def get_requested_approvals(user: Any) -> QuerySet[Approval]:
+    """Return the open requests of other people, which this user may decide."""
+    return Approval.objects.filter(state=Approval.State.OPEN).exclude(requested_by=user)
 
 
 def get_stopped_webhooks() -> QuerySet[Webhook]:

@@ -97,7 +97,10 @@ def _count_uncertain_items(selection: Selection, consensus: Consensus | None) ->
 @login_required
 @require_GET
 def export_labels(request: HttpRequest, project_id: int, kind: str) -> HttpResponseBase:
-    """Return the labels as a file; ``?at_least=0.95`` only those with at least this confidence."""
+    """Return the labels as a file, or for ``card`` the data card as Markdown.
+
+    ``?at_least=0.95``: only labels with at least this certainty.
+    """
     selection = get_permitted_selection(request, project_id, role=Member.Role.VIEWER)
     name = f"{slugify(selection.project.name) or 'project'}-{selection.question.key}-labels"
     if kind == "card":  # numbers only, no items

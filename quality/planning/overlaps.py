@@ -11,7 +11,7 @@ from metrics.agreement import sample_size
 from metrics.agreement.headline import FLEISS
 from metrics.results.all_time_patterns import AllTimePatterns
 from metrics.results.clusters import QuestionClusters
-from metrics.results.headline.stored_weights import get_headline_weights
+from metrics.results.headline.stored_weighting import get_headline_weighting
 from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question
 
@@ -46,7 +46,7 @@ def compute_overlap_plans(question: Question, half_width: float = HALF_WIDTH) ->
     max_ratings = int(patterns.sum(axis=1).max()) if len(patterns) else 0
     if math.comb(max_ratings + scale.k - 1, scale.k - 1) > MAX_PATTERNS:
         return OverlapPlans(half_width, [], too_many=True)
-    weighting = get_headline_weights(question, scale)
+    weighting = get_headline_weighting(question, scale)
     weights = scale.build_weight_matrices()[weighting]
     distinct, pattern_index = np.unique(patterns, axis=0, return_inverse=True)
     items = np.bincount(pattern_index.ravel(), all_time.n_items, len(distinct))

@@ -14,7 +14,7 @@ from metrics.agreement.headline import COHEN, FLEISS
 from metrics.results.all_time_patterns import AllTimePatterns
 from metrics.results.clusters import QuestionClusters
 from metrics.results.headline import sample_headline
-from metrics.results.headline.stored_weights import get_headline_weights
+from metrics.results.headline.stored_weighting import get_headline_weighting
 from metrics.results.question_agreement import load_question_agreement
 from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question
@@ -48,7 +48,7 @@ class SampleSizePlan:
 
     @property
     def is_pilot_too_small(self) -> bool:
-        """Return whether the error is known so badly that more items come before another plan."""
+        """Return whether the standard error is too uncertain to plan from, so rate more items."""
         return self.error_factor > sample_size.MAX_ERROR_FACTOR
 
     @property
@@ -77,7 +77,7 @@ def plan_sample_size(
     ratings that it describes (QuestionAgreement.displayed_coefficients).
     """
     scale = QuestionScale.for_question(question)
-    weights = get_headline_weights(question, scale)
+    weights = get_headline_weighting(question, scale)
     name = get_weighted_name(FLEISS, weights)
     agreement = load_question_agreement(question)
     value = agreement.displayed_coefficients.get(name) if agreement else None

@@ -19,7 +19,7 @@ from core.jobs.lease import LeaseLost, get_leased_rows
 from metrics.agreement.rater_quality import funnel, rating_level
 from metrics.models import CountState, RaterResult
 from metrics.results.clusters import QuestionClusters
-from metrics.results.headline.stored_weights import get_headline_weights
+from metrics.results.headline.stored_weighting import get_headline_weighting
 from metrics.results.values import build_uncounted_value
 from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question, Rater
@@ -168,7 +168,7 @@ def _compute_and_store_comparison(row: StoredRaterComparison) -> None:
 
 def _build_body(question: Question, scale: QuestionScale) -> dict[str, Any]:
     """Return the stored form of the comparison."""
-    weights = get_headline_weights(question, scale)
+    weights = get_headline_weighting(question, scale)
     name = get_weighted_name("vs_peers", weights)
     kappa_path = f"coefficients__{name}"
     bias_path = "coefficients__vs_peers_bias"

@@ -43,7 +43,7 @@ def select_overview_raters(selection: Selection, max_lines: int) -> OverviewRate
         [
             *_suggest_raters(selection, to_check, n_raters=len(raters)),
             *_suggest_items(selection),
-            *_suggest_alerts(selection.question),
+            *_suggest_newest_question_alert(selection.question),
         ],
     )
 
@@ -107,7 +107,7 @@ def _suggest_items(selection: Selection) -> list[NextAction]:
     return [NextAction(ActionKind.ITEMS, label, _("their labels are not certain"), url)]
 
 
-def _suggest_alerts(question: Question) -> list[NextAction]:
+def _suggest_newest_question_alert(question: Question) -> list[NextAction]:
     """Return the action on the newest open alert that is about no rater."""
     alerts = Alert.objects.filter(question=question, state=AlertState.OPEN, rater=None)
     alert = alerts.select_related("question").defer("chart").order_by_newest().first()

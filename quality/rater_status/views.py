@@ -224,10 +224,10 @@ def _build_comparison(request: HttpRequest, selection: Selection) -> ExclusionCo
 
 @login_required
 @require_safe
-def export_funnel(request: HttpRequest, project_id: int, form: str) -> HttpResponse:
-    """Return the funnel chart of the listed raters as JSON (``form`` must be json)."""
+def export_funnel(request: HttpRequest, project_id: int, file_format: str) -> HttpResponse:
+    """Return the funnel chart of the listed raters as JSON (``file_format`` must be json)."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
-    if form != "json":
+    if file_format != "json":
         raise Http404(_("Chart not found."))
     return render_funnel(request, project)
 

@@ -33,12 +33,12 @@ def get_by_item(item_ids: Iterable[int]) -> dict[int, list[SkippedOrFlagged]]:
     rows = Assignment.objects.skipped_or_flagged().filter(item__in=list(item_ids))
     rows = rows.select_related("rater").order_by("-closed_at", "-id")
     entries_by_item: dict[int, list[SkippedOrFlagged]] = {}
-    for entry in add_reasons(list(rows)):
+    for entry in build_entries_with_reasons(list(rows)):
         entries_by_item.setdefault(entry.assignment.item_id, []).append(entry)
     return entries_by_item
 
 
-def add_reasons(rows: list[Assignment]) -> list[SkippedOrFlagged]:
+def build_entries_with_reasons(rows: list[Assignment]) -> list[SkippedOrFlagged]:
     """Return skipped or flagged assignments with the raters' reasons and comments."""
     comments = _get_flag_comments(rows) if any(row.flagged for row in rows) else {}
     entries = []

@@ -37,7 +37,7 @@ def show_skipped_and_flagged_items(request: HttpRequest, project_id: int) -> Htt
         "page": page,
         "rows": [
             (entry.assignment, content.render_inline(entry.assignment.item.body), entry.reasons)
-            for entry in skipped_and_flagged.add_reasons(list(page))
+            for entry in skipped_and_flagged.build_entries_with_reasons(list(page))
         ],
     }
     return render(request, "ratings/skipped_and_flagged.html", context)

@@ -165,8 +165,9 @@ def start_writing(
 ) -> Project:
     """Create the project and questions that are new, and start the writing.
 
-    ``new`` has the scale of each new question by its key (see `list_new_question_keys`). Raises
-    errors of project and question rules, or LeaseLost if the run moved on; then nothing changes.
+    ``new_scales`` has the scale of each new question by its key (see `list_new_question_keys`).
+    Raises errors of project and question rules, or LeaseLost if the run moved on; then nothing
+    changes.
     """
     mapping = ImportMapping.from_run(run)
     mapping.duplicate_policy = duplicate_policy

@@ -20,7 +20,8 @@ from django.utils import timezone
 
 from core import security_log
 from projects import legal_hold
-from projects.models import Deletion, GoldAnswer, Item, Project, Question, Rater
+from projects.models import Approval, Deletion, GoldAnswer, Item, Project, Question, Rater
+from projects.services import approvals
 from projects.services.projects import archive_project
 from ratings.files import media
 from ratings.models import NO_CODE, Assignment, CheckAnswer, ImportRun, Rating, Revision
@@ -88,6 +89,8 @@ def start_deletion(*, kind: str, target: Any, by: Any) -> Deletion:
     """
     project = target if kind == Kind.PROJECT else target.project
     legal_hold.raise_if_held(project.pk)
+    if kind == Kind.PROJECT:
+        approvals.use_approval(project=project, action=Approval.Action.DELETE_PROJECT, by=by)
     if kind == Kind.ITEM:
         withdrawal.withdraw_items(project=project, item_ids=[target.pk], withdrawn=True, by=by)
     elif kind == Kind.RATER:

@@ -140,7 +140,7 @@ def _do_work(connection: LabelStudioConnection) -> datetime.timedelta:
         return CONFIRMATION_INTERVAL
     deadline = time.monotonic() + RUN_SECONDS
     is_finished = _read_changes(connection, client, deadline)
-    is_finished = is_finished and _compare_all(connection, client, deadline)
+    is_finished = is_finished and _compare_all_task_ids(connection, client, deadline)
     _update(connection, pulled_at=timezone.now())
     is_finished = is_finished and all(AFTER_PULL.call(connection, client, deadline))
     return PULL_INTERVAL if is_finished else datetime.timedelta()
@@ -247,7 +247,9 @@ def _read_changes(connection: LabelStudioConnection, client: Client, deadline: f
             return False
 
 
-def _compare_all(connection: LabelStudioConnection, client: Client, deadline: float) -> bool:
+def _compare_all_task_ids(
+    connection: LabelStudioConnection, client: Client, deadline: float
+) -> bool:
     """Compare all IDs if it is time for it; return False if the time was not enough."""
     if connection.compared_task is None:
         if not _is_comparison_due(connection):

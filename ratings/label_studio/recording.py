@@ -322,7 +322,7 @@ class _Recorder:
         return record_ratings(judgements, by=self.by, source=Revision.Source.IMPORT).withdrawn
 
     def _save_objects(self, item_ids: Mapping[str, int], rater_ids: Mapping[str, int]) -> None:
-        """Save the IDs there with what has been recorded of them."""
+        """Store the remote IDs of tasks, answers and users, with what was recorded of each."""
 
         def build_row(kind: str, remote_id: int, **columns: Any) -> LabelStudioObject:
             return LabelStudioObject(

@@ -40,8 +40,8 @@ class Assignment(models.Model):
         max_length=6, choices=Kind.choices, default=Kind.ORDINARY, db_default="", blank=True
     )
     # True if the item was selected because of other raters' answers: by a planned order
-    # (QueueOrder.LABELS) or beyond the overlap. Otherwise it was selected independently of them,
-    # so its ratings are representative of the project's agreement.
+    # (such as QueueOrder.PLANNED_LABELS) or beyond the overlap. Otherwise it was selected
+    # independently of them, so its ratings are representative of the project's agreement.
     planned = models.BooleanField(default=False, db_default=False)
     # An open assignment holds one of the item's slots; after this time any request may expire it.
     leased_until = models.DateTimeField()

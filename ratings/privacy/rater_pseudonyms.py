@@ -11,7 +11,8 @@ from django.db.models import Q
 from core import security_log
 from events.models import Event
 from projects import hooks
-from projects.models import Project
+from projects.models import Approval, Project
+from projects.services import approvals
 from projects.services.raters import pseudonyms
 
 RATER_KEY_FIELDS = ("rater", "other_rater")  # fields of an event's data that contain a rater's key
@@ -37,6 +38,7 @@ def restore_raters(*, project: Project, by: Any) -> None:
     locked_project = Project.objects.select_for_update().get(pk=project.pk)
     if not locked_project.hides_raters:
         return
+    approvals.use_approval(project=project, action=Approval.Action.RESTORE_RATERS, by=by)
     renamed = pseudonyms.restore_identities(project.pk)
     _set_hidden(locked_project, hidden=False)
     _rename_in_events(locked_project, renamed)
@@ -46,6 +48,7 @@ def restore_raters(*, project: Project, by: Any) -> None:
 @transaction.atomic
 def disclose_raters(*, project: Project, reason: str, by: Any) -> list[dict[str, Any]]:
     """Return the raters' identities, and record in the audit log who asked and why."""
+    approvals.use_approval(project=project, action=Approval.Action.DISCLOSE_RATERS, by=by)
     identity_rows = pseudonyms.list_identities(project)
     security_log.log_event(
         "rater_identities_viewed",

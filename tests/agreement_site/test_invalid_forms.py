@@ -41,6 +41,7 @@ FORM_DATA: dict[str, dict[str, Any]] = {
     "people/raters/RATER/": {"kind": "robot"},
     "people/pseudonyms/set/": {"hidden": "1"},
     "people/pseudonyms/disclose/": {"reason": ""},
+    "settings/approvals/": {"action": "", "reason": ""},
     "rate/ITEM/": {},
     "rate/ITEM/skip/": {"reason": ""},
     "coefficients/headline/": {"band_scheme": "none such"},

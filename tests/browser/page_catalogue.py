@@ -32,6 +32,7 @@ from metrics.models import Report, SavedView
 from metrics.saved_views import services
 from projects import authentication
 from projects.models import GoldAnswer, Item, Member, Project, Question, Rater
+from projects.services import approvals
 from projects.services.items.gold import set_gold_answer
 from projects.services.question_validation import NewCategory, NewQuestion
 from projects.services.questions import add_question
@@ -456,6 +457,12 @@ def _set_address_values(world: SampleWorld, question: Question) -> None:
     ben = project.raters.get(key="ben")
     latest = Rating.objects.filter(rater__key="ada").order_by("-changed_at")[0]
     lead = User.objects.get(username="lead")
+    approval = approvals.request_approval(
+        project=project,
+        action="delete_project",
+        reason="The study is over.",
+        by=project.members.exclude(user=lead).order_by("pk")[0].user,
+    )
     world.values |= {
         "project_id": project.pk,
         "unsubscribe.token": unsubscribe.build_unsubscribe_url(lead, "digest").split("/")[-2],
@@ -466,6 +473,7 @@ def _set_address_values(world: SampleWorld, question: Question) -> None:
         "item.key": rated_item.key,
         "key": question.key,
         "alert_id": Alert.objects.order_by("pk")[0].pk,
+        "approval_id": approval.pk,
         "appeal_id": Appeal.objects.order_by("pk")[0].pk,
         "intervention_id": GoldIntervention.objects.order_by("pk")[0].pk,
         "member_id": project.members.order_by("pk")[0].pk,
@@ -475,6 +483,7 @@ def _set_address_values(world: SampleWorld, question: Question) -> None:
         "run_id": world.values["run checked"],
         "name": "trend",
         "form": "json",
+        "file_format": "json",
         "kind": "csv",
         "guidelines_version.number": 1,
         "number": Report.objects.get().pk,

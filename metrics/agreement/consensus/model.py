@@ -75,7 +75,7 @@ def fit_dawid_skene(  # noqa: PLR0913 - parameters of the model, each with a def
     fixed: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
     start: StartingValues | npt.ArrayLike | None = None,
 ) -> DawidSkene:
-    """Fit Dawid and Skene's model to ratings in long form (M,), at most one an item and rater.
+    """Fit Dawid and Skene's model to ratings in long form (M,), at most one per item and rater.
 
     fixed: items (F,) and codes (F,) whose true category is known, from gold or a decision; keys of
     other items are ignored. start: posterior (N, k) of the items in ascending order, or the

@@ -292,7 +292,7 @@ class DriftData:
         attributes: Sequence[Ints] = (),
     ) -> "DriftData":
         """Return the data of ratings on k categories: comparisons of all ratings by each score."""
-        shares = dict(settings.get_shares(k, ordered=ordered))
+        shares = dict(settings.get_alert_level_shares(k, ordered=ordered))
         comparisons = Comparisons.from_ratings(ratings)
         d = {
             score: compute_differences(score, ratings, comparisons, k, ordered=ordered)

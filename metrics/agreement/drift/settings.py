@@ -83,6 +83,6 @@ class DriftSettings:
     own_limit: float = 10_000.0
     tolerated_gap: float = 0.1
 
-    def get_shares(self, k: int, *, ordered: bool) -> Mapping[str, float]:
+    def get_alert_level_shares(self, k: int, *, ordered: bool) -> Mapping[str, float]:
         """Return channel -> share of the alert level; bias has none with two categories."""
         return self.ordered if ordered and k >= 3 else self.nominal

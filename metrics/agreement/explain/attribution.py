@@ -154,7 +154,7 @@ class TwoPeriods:
         k: int,
         weights: npt.ArrayLike | None = None,
     ) -> "TwoPeriods":
-        """Return the periods from ratings (M,), at most one an item and rater.
+        """Return the periods from ratings (M,), at most one per item and rater.
 
         Periods are 0 or 1. ValueError for a code outside 0..k-1 and for an item in both periods.
         """

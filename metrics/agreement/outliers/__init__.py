@@ -13,7 +13,12 @@ examine raters, level_shifts.py the rest, detection.py combines them, so that on
 alert.
 """
 
-from .detection import OutlierResult, detect_outliers, list_named_raters, name_raters
+from .detection import (
+    OutlierResult,
+    detect_outliers,
+    find_raters_named_by_alerts,
+    list_named_raters,
+)
 from .finding import (
     CATEGORY_COLLAPSED,
     NEWCOMER_BELOW_TEAM,
@@ -40,6 +45,6 @@ __all__ = [
     "OutlierFinding",
     "OutlierResult",
     "detect_outliers",
+    "find_raters_named_by_alerts",
     "list_named_raters",
-    "name_raters",
 ]

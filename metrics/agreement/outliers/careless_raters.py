@@ -15,7 +15,7 @@ from metrics.agreement.drift.comparisons import Comparisons, DatedRatings
 from metrics.agreement.estimate import wilson_interval
 from metrics.agreement.rater_quality.gold import compute_evidence_from_counts
 
-from .disagreement import compute_bound
+from .disagreement import compute_medians_and_lower_bounds
 from .finding import (
     ANSWERS_MEASURE,
     MIN_ITEMS_TO_TEST,
@@ -118,7 +118,7 @@ def find_fast_raters(drift: DriftResult, seconds: npt.ArrayLike) -> list[Outlier
         rows[start : start + n[rater]] for start, rater in zip(starts, usable, strict=True)
     ]
     level = np.array([float(np.median(pace[own_part])) for own_part in rater_rows])
-    _middle, limit = compute_bound(level, least=_LOG_QUARTER)
+    _middle, limit = compute_medians_and_lower_bounds(level, least=_LOG_QUARTER)
     findings = []
     for index, own_part in enumerate(rater_rows):
         if not np.isfinite(limit[index]) or level[index] >= limit[index]:

@@ -31,7 +31,7 @@ class OutlierResult:
     explained: set[int] = field(default_factory=set)
 
 
-def name_raters(
+def find_raters_named_by_alerts(
     items: npt.ArrayLike,
     raters: npt.ArrayLike,
     codes: npt.ArrayLike,

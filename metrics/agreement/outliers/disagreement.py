@@ -35,7 +35,9 @@ def find_disagreeing_raters(drift: DriftResult) -> list[OutlierFinding]:
     items = np.bincount(days.rater, weights=days.n, minlength=n_raters)
     usable = np.flatnonzero(items >= MIN_ITEMS_TO_TEST)
     total = np.bincount(days.rater, weights=days.total, minlength=n_raters)
-    median, limit = compute_bound(total[usable] / items[usable], least=settings.tolerated_gap)
+    median, limit = compute_medians_and_lower_bounds(
+        total[usable] / items[usable], least=settings.tolerated_gap
+    )
     starts = np.searchsorted(days.rater, [usable, usable + 1])
     findings = []
     for index in np.flatnonzero(np.isfinite(limit)).tolist():
@@ -79,7 +81,7 @@ def _is_explained_by_items(drift: DriftResult, rater: int) -> bool:
         return False
     others = (items >= MIN_ITEMS_TO_TEST) & (np.arange(n_raters) != rater)
     levels = np.append(total[others] / items[others], 0.0)
-    _median, limits = compute_bound(levels, least=settings.tolerated_gap)
+    _median, limits = compute_medians_and_lower_bounds(levels, least=settings.tolerated_gap)
     if not np.isfinite(limits[-1]):
         return False
     rater_days, variances = days.select(days.rater == rater), same_items.variances
@@ -89,7 +91,7 @@ def _is_explained_by_items(drift: DriftResult, rater: int) -> bool:
     return bool(evidence[-1] < settings.own_evidence)
 
 
-def compute_bound(
+def compute_medians_and_lower_bounds(
     level: Floats, *, least: float, tail: float = _TAIL_PROBABILITY
 ) -> tuple[Floats, Floats]:
     """Return the median of the other raters, and the lower bound for each rater, both (R,).

@@ -17,8 +17,8 @@ from metrics.agreement.estimate import Floats
 from .disagreement import (
     MIN_OTHERS,
     build_level_finding,
-    compute_bound,
     compute_evidence_below,
+    compute_medians_and_lower_bounds,
     select_before_drift,
 )
 from .finding import MIN_ITEMS_TO_TEST, NEWCOMER_BELOW_TEAM, OutlierFinding
@@ -38,7 +38,7 @@ def find_newcomers_below_team(drift: DriftResult) -> list[OutlierFinding]:
     n_raters = data.ratings.keys.size
     items = np.bincount(days.rater, weights=days.n, minlength=n_raters)
     total = np.bincount(days.rater, weights=days.total, minlength=n_raters)
-    established_on = _list_established_days(days, n_raters)
+    established_on = _compute_established_days(days, n_raters)
     findings = []
     for rater in np.flatnonzero(items >= MIN_ITEMS_TO_TEST).tolist():
         rater_days = days.select(slice(*np.searchsorted(days.rater, [rater, rater + 1])))
@@ -46,7 +46,7 @@ def find_newcomers_below_team(drift: DriftResult) -> list[OutlierFinding]:
         if others.sum() < MIN_OTHERS:
             continue
         levels = np.append(total[others] / items[others], 0.0)
-        medians, limits = compute_bound(
+        medians, limits = compute_medians_and_lower_bounds(
             levels, least=settings.tolerated_gap, tail=_TAIL_PROBABILITY
         )
         first = np.cumsum(rater_days.n) - rater_days.n < MAX_ITEMS
@@ -75,7 +75,7 @@ def find_newcomers_below_team(drift: DriftResult) -> list[OutlierFinding]:
     return findings
 
 
-def _list_established_days(days: DailyScores, n_raters: int) -> Floats:
+def _compute_established_days(days: DailyScores, n_raters: int) -> Floats:
     """Return the day on which each rater reached MIN_ITEMS_TO_TEST items, infinite for never."""
     established_on = np.full(n_raters, np.inf)
     for rater in np.unique(days.rater).tolist():

@@ -135,7 +135,7 @@ def find_question_findings(all_time: AllTimePatterns, means: Values) -> Findings
             "rater_id", flat=True
         )
     )
-    if all_time.people_only:
+    if all_time.is_people_only:
         raters = [rater for rater in raters if rater not in all_time.model_raters]
     displayed = DisplayedRatings(
         all_time.displayed_counts,
@@ -181,7 +181,7 @@ def _read_newest_ratings(all_time: AllTimePatterns) -> np.ndarray:
     ratings = ratings[ratings["code"] > NO_CODE]
     ratings["code"] = all_time.scale.get_code_indices(ratings["code"])
     ratings = ratings[ratings["code"] >= 0]
-    if all_time.people_only:
+    if all_time.is_people_only:
         ratings = ratings[~np.isin(ratings["rater"], all_time.model_raters)]
     return ratings
 

@@ -43,8 +43,8 @@ def find_recent_change(all_time: AllTimePatterns) -> list[Mapping[str, Any]]:
     Of people, where models are separate and not pooled. Figures: span, first days, and weighting ->
     [value before, value after, whether the change is more than chance].
     """
-    population = Population.PEOPLE if all_time.people_only else Population.ALL
-    column = "headline__people" if all_time.people_only else "coefficients"
+    population = Population.PEOPLE if all_time.is_people_only else Population.ALL
+    column = "headline__people" if all_time.is_people_only else "coefficients"
     rows = Result.objects.filter(question=all_time.question_id, period_unit__in=SPANS)
     sizes = rows.order_by("-start").values_list(
         "period_unit", "start", f"{column}__percent_agreement__n_items"
@@ -120,13 +120,13 @@ def _load_period(
     )
     scale = all_time.scale
     parts = [
-        store.decode_patterns(row, scale.width, separate_models=all_time.people_only)
+        store.decode_patterns(row, scale.width, separate_models=all_time.is_people_only)
         for row in rows
     ]
     patterns = GroupedPatterns.from_code_counts(
         np.concatenate([counts for counts, _n_items in parts]), scale
     )
-    counts = patterns.people if all_time.people_only else patterns.pooled
+    counts = patterns.people if all_time.is_people_only else patterns.pooled
     n_items = np.concatenate([n_items for _counts, n_items in parts])
     is_comparable = counts.sum(axis=1) >= 2
     return counts[is_comparable], n_items[is_comparable]

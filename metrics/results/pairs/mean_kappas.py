@@ -25,7 +25,7 @@ def compute_question_mean_kappas(all_time: AllTimePatterns) -> dict[str, Any]:
     Of people where models are separate, unless the lead pooled them.
     """
     pairs = PairTally.objects.filter(question=all_time.question_id)
-    if all_time.people_only:
+    if all_time.is_people_only:
         pairs = pairs.exclude(rater_a__in=all_time.model_raters)
         pairs = pairs.exclude(rater_b__in=all_time.model_raters)
     names = all_time.scale.list_weightings()

@@ -271,7 +271,7 @@ def build_group_rows(
     """
     if agreement is None or "between" not in agreement.headline:
         return []
-    group_values = source.get_population_headlines()
+    group_values = source.get_population_trends()
     return [
         GroupRow(
             display_names.RATER_GROUP_NAMES[name],

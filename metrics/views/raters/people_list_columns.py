@@ -12,7 +12,7 @@ from django.db.models import OuterRef, Subquery
 from django.utils.translation import gettext as _
 
 from metrics.models import RaterResult
-from metrics.results.headline.stored_weights import get_headline_weights
+from metrics.results.headline.stored_weighting import get_headline_weighting
 from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Project, Rater
 from projects.selectors.people_list import PeopleColumn, ProvidedColumns
@@ -26,7 +26,7 @@ def build_columns(project: Project, raters: Collection[int]) -> ProvidedColumns:
         return ProvidedColumns([])
     question = questions[0]
     name = get_weighted_name(
-        "vs_peers", get_headline_weights(question, QuestionScale.for_question(question))
+        "vs_peers", get_headline_weighting(question, QuestionScale.for_question(question))
     )
     rater_results = RaterResult.objects.filter(question=question, rater__in=raters)
     rows = rater_results.values_list("rater_id", "n_ratings", "seconds", f"coefficients__{name}")

@@ -51,7 +51,7 @@ def upsert_raters(*, project: Project, rows: Sequence[Any], by: Any) -> Counts:
         project = Project.objects.select_for_update().get(pk=project.pk)
         raters = _replace_keys_by_pseudonyms(project, raters)
         true_names = pseudonyms.get_true_names(project)
-        users = _get_users(project, raters, by)
+        users = _get_valid_user_ids(project, raters, by)
         existing = get_existing_rows("projects_rater", COLUMNS_SQL, project, raters)
         _reject_models_of_people(raters, existing)
         counts = {"created": 0, "changed": 0, "unchanged": 0}
@@ -141,7 +141,7 @@ def _reject_models_of_people(
         raise build_rows_error("rater", errors)
 
 
-def _get_users(project: Project, raters: Sequence[RowData], by: Any) -> dict[str, int]:
+def _get_valid_user_ids(project: Project, raters: Sequence[RowData], by: Any) -> dict[str, int]:
     """Return {username: id} of the accounts in the rows.
 
     Raises BadRequest for an account in two rows, and for one that is neither in the project nor

@@ -97,7 +97,7 @@ def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
         [build_drift_candidate(alert, level) for alert in drift_alerts]
         + [build_outlier_candidate(outlier, scale, level) for outlier in outlier_result.findings]
         + missing_ratings.list_candidates(question, ratings, today),
-        sensitivity.compute_workload(drift_result),
+        sensitivity.compute_rating_volume(drift_result),
     )
 
 

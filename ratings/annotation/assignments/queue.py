@@ -168,7 +168,7 @@ def reclaim_slot(rater: Rater, item: Item) -> bool:
             [*build_queue_lock(rater), (_LOCK_ITEM_SQL + get_lock_clause(), [item.pk])]
         )
         planned_assignments = Assignment.objects.filter(rater=rater, item=item, planned=True)
-        return _open_assignment(rater, item.pk, planned=planned_assignments.exists()) is not None
+        return _claim_item(rater, item.pk, planned=planned_assignments.exists()) is not None
 
 
 def release_expired_assignments() -> None:
@@ -277,7 +277,7 @@ def _assign_planned(rater: Rater) -> Item | None:
     # Each planned item is used once per plan: this answer may make another rating unnecessary.
     use_planned = (_USE_PLANNED_SQL, [item_id, item_id, rater.pk])
     is_planned = rater.project.queue_order == QueueOrder.PLANNED_LABELS
-    return _open_assignment(
+    return _claim_item(
         rater,
         item_id,
         planned=is_planned,
@@ -302,7 +302,7 @@ def _assign_candidate(
                 last_id, item_id = _find_candidate(rater, sql, last_id, upper)
                 has_candidates = has_candidates or last_id is not None
                 if item_id is not None:
-                    item = _open_assignment(
+                    item = _claim_item(
                         rater, item_id, follow_up=[_build_position_update(rater, item_id)]
                     )
                     if item is not None:
@@ -316,7 +316,7 @@ def _assign_candidate(
     return None, has_candidates
 
 
-def _open_assignment(
+def _claim_item(
     rater: Rater, item_id: int, *, planned: bool = False, follow_up: Sequence[bulk.Statement] = ()
 ) -> Item | None:
     """Claim a slot of the item, whose lock is held; return None when others have them all.

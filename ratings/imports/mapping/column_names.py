@@ -198,7 +198,7 @@ def is_counting_name(name: str) -> bool:
     return is_key_part_name(name) or compact_name(name) in column_words.REPEAT_NAMES
 
 
-def is_rating_id_name(name: str) -> bool:
+def is_rating_or_rater_id_name(name: str) -> bool:
     """Return whether a name is the ID of a rating or a rater, not of an item: annotation_id."""
     stem = normalize_name(name).removesuffix("_id").replace("_", "")
     return stem in column_words.RATING_ID_STEMS or stem in _RANKS["rater"]

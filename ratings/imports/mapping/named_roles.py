@@ -25,7 +25,7 @@ from .column_names import (
     is_derived_name,
     is_descriptive_name,
     is_index_name,
-    is_rating_id_name,
+    is_rating_or_rater_id_name,
     normalize_name,
     rank_name,
     split_numbered_name,
@@ -167,7 +167,7 @@ class NamedRoles:
         name = normalize_name(self.head.names[index])
         if rank_name(name, "item") is not None:
             return True
-        return bool(ITEM_ID_PATTERN.fullmatch(name)) and not is_rating_id_name(name)
+        return bool(ITEM_ID_PATTERN.fullmatch(name)) and not is_rating_or_rater_id_name(name)
 
     def assign_content_columns(self) -> None:
         """Add further columns of content: by name, or by length of text if none has such a name."""

@@ -137,9 +137,10 @@ class WideTables(LabelAndItemColumns):
         return guess
 
     def _check_gold_column(self, places: Collection[int]) -> None:
-        """Take the column of gold answers for content if no rater gives such answers.
+        """Give the gold role to a column with the raters' labels; take it from one without them.
 
-        A column `Reference` with the raters' labels has gold answers, and must not be shown.
+        A content column `Reference` or `Answer` with the raters' labels has gold answers, which
+        raters must not see.
         """
         columns = self.head.columns
         labels = {get_normal_form(text) for index in places for text in columns[index].values}

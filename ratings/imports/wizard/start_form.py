@@ -48,7 +48,7 @@ def _get_scale_help(scale: str, *, is_open: bool) -> Any:
 
 
 class StartForm(forms.Form):
-    """Fields ``text``, ``scale`` and ``categories`` of each new question.
+    """Policy for repeated ratings, and text, scale and categories of each new question.
 
     The fields of the second and further questions end in their number.
     """

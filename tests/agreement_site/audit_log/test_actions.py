@@ -14,7 +14,7 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.contrib.auth.tokens import default_token_generator
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.test import Client
+from django.test import Client, override_settings
 from django.utils import timezone
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
@@ -25,7 +25,8 @@ from agreement_site.models import AuditLogEntry
 from events.models import Webhook
 from metrics.models import SavedView, ShareLink
 from projects import authentication
-from projects.models import ApiToken, Item, Member, MemberOffer, Project, Rater
+from projects.models import ApiToken, Approval, Item, Member, MemberOffer, Project, Rater
+from projects.services import approvals
 from projects.services.items import gold
 from quality.models import GoldIntervention
 from ratings.models import LabelStudioConnection
@@ -118,6 +119,33 @@ def _unhide_raters(scenario: AuditScenario) -> None:
 def _view_rater_identities(scenario: AuditScenario) -> None:
     _hide_raters(scenario)
     scenario.post("people/pseudonyms/disclose/", {"reason": "a complaint"})
+
+
+def _request_approval(scenario: AuditScenario) -> None:
+    form_data = {"action": "disclose_raters", "reason": "a complaint"}
+    scenario.post("settings/approvals/", form_data)
+
+
+def _decide_approval(decision: str) -> Callable[[AuditScenario], None]:
+    def decide(scenario: AuditScenario) -> None:
+        approval = approvals.request_approval(
+            project=scenario.project,
+            action="disclose_raters",
+            reason="a complaint",
+            by=scenario.member("viewer").user,
+        )
+        scenario.post(f"settings/approvals/{approval.pk}/", {"do": decision})
+
+    return decide
+
+
+def _use_approval(scenario: AuditScenario) -> None:
+    _hide_raters(scenario)
+    _request_approval(scenario)
+    approval = Approval.objects.get()
+    approvals.decide_approval(approval=approval, approved=True, by=scenario.member("viewer").user)
+    with override_settings(SECOND_PERSON=True):
+        scenario.post("people/pseudonyms/disclose/", {"reason": "a complaint"})
 
 
 def _invite(scenario: AuditScenario) -> None:
@@ -527,6 +555,10 @@ CASES: list[tuple[str, Callable[[AuditScenario], Any], bool, Any, Any]] = [
     ),
     ("raters_unhidden", _unhide_raters, True, None, None),
     ("rater_identities_viewed", _view_rater_identities, True, None, None),
+    ("approval_requested", _request_approval, True, None, ANYTHING),
+    ("approval_given", _decide_approval("approve"), True, None, ANYTHING),
+    ("approval_refused", _decide_approval("reject"), True, None, ANYTHING),
+    ("approval_used", _use_approval, True, None, ANYTHING),
     ("rater_deleted", _delete_rater_by_api, True, {"key": "idle"}, None),
     ("project_created", _create_project, False, None, {"name": "Second"}),
     (

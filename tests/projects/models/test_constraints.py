@@ -28,6 +28,7 @@ from metrics.models import (
 )
 from projects.models import (
     ApiToken,
+    Approval,
     Category,
     Deletion,
     GoldAnswer,
@@ -126,6 +127,10 @@ VIOLATIONS: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "scale_version_from_one": (ScaleVersion, {"number": 0}),
     "deletion_kind_valid": (Deletion, {"target": 8, "kind": "odd"}),
     "deletion_unfinished": (Deletion, {}),
+    "approval_action_known": (Approval, {"action": "odd"}),
+    "approval_state_known": (Approval, {"action": "share_names", "state": "approved"}),
+    "approval_used_if_approved": (Approval, {"action": "share_names", "used_at": NOW}),
+    "approval_open_once": (Approval, {}),
     "gold_version_unique": (GoldAnswer, {"retired_at": NOW}),
     "gold_unique_in_force": (GoldAnswer, {"version": 2}),
     "gold_version_from_one": (GoldAnswer, {"version": 0, "retired_at": NOW}),
@@ -334,6 +339,13 @@ def existing_rows(project, lead, stranger):
         GuidelineVersion: {"project": project, "number": 1, "created_at": NOW},
         Question: {"project": project, "key": question.key, "text": "?"},
         Category: {"question": question, "code": 0, "label": "none", "position": 0, "hotkey": "1"},
+        Approval: {
+            "project": project,
+            "action": "delete_project",
+            "reason": "over",
+            "requested_by": lead,
+            "requested_at": NOW,
+        },
         Deletion: {"kind": "item", "target": 7, "requested_at": NOW},
         ItemVersion: {"item": first, "number": 1, "until": NOW},
         ScaleVersion: {"question": question, "number": 1, "declaration": {}, "until": NOW},
@@ -521,6 +533,7 @@ def existing_rows(project, lead, stranger):
     )
     for model in (
         GuidelineVersion,
+        Approval,
         Deletion,
         ItemVersion,
         ScaleVersion,

@@ -9,8 +9,7 @@ import pytest
 
 from projects.models import Question, Rater
 from quality import tasks
-from quality.alerts import annotations as alerts_annotations
-from quality.alerts import sensitivity
+from quality.alerts import chart_annotations, sensitivity
 from quality.alerts.detection import input_version
 from quality.models import Alert, AlertScan, AlertSettings
 
@@ -55,15 +54,15 @@ def test_lead_chooses_the_sensitivity(
 def test_open_alert_is_marked_on_trend_charts(question: Question, make_alert: Any) -> None:
     rater = Rater.objects.get(key="ann")
     alert = make_alert(question, rater)
-    assert alerts_annotations.list_chart_annotations(question, None) == [
+    assert chart_annotations.list_chart_annotations(question, None) == [
         ("2026-08-17", f"Alert: {rater}")
     ]
-    assert alerts_annotations.list_chart_annotations(question, rater) == [("2026-08-17", "Alert")]
+    assert chart_annotations.list_chart_annotations(question, rater) == [("2026-08-17", "Alert")]
     assert (
-        alerts_annotations.list_chart_annotations(
+        chart_annotations.list_chart_annotations(
             question, Rater.objects.create(project=question.project, key="ben")
         )
         == []
     )
     Alert.objects.filter(pk=alert.pk).update(state="resolved")
-    assert alerts_annotations.list_chart_annotations(question, None) == []
+    assert chart_annotations.list_chart_annotations(question, None) == []

@@ -19,7 +19,7 @@ from metrics.jobs import question_updates
 from projects.models import Question
 from quality.consensus import recomputation
 from quality.models import Consensus, ItemLabel
-from quality.planning import queue_order
+from quality.planning import planned_queues
 
 pytestmark = pytest.mark.django_db
 
@@ -84,7 +84,7 @@ def test_values_have_reasons_and_none_is_nan(
         assert response.status_code == 200, kind
         if kind != "parquet":
             assert not NO_NUMBER.search(response.getvalue().decode()), kind
-    assert queue_order.plan_queue(question.project) is not None
+    assert planned_queues.plan_queue(question.project) is not None
 
 
 def strip_tags(page: str) -> str:

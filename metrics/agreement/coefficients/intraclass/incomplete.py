@@ -113,7 +113,7 @@ class IncompleteIcc:
 def compute_incomplete_icc(
     item: npt.ArrayLike, rater: npt.ArrayLike, value: npt.ArrayLike
 ) -> IncompleteIcc:
-    """Return the correlations of ratings in long form (M,), at most one an item and rater.
+    """Return the correlations of ratings in long form (M,), at most one per item and rater.
 
     Negative variance components count as 0.
     """

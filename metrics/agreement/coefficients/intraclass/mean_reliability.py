@@ -86,7 +86,7 @@ class RatersNeeded:
 def estimate_components(
     item: npt.ArrayLike, rater: npt.ArrayLike, value: npt.ArrayLike
 ) -> VarianceComponents:
-    """Return the variance components of ratings in long form (M,), at most one an item and rater.
+    """Return the variance components of ratings in long form (M,), at most one per item and rater.
 
     value (M,): the ratings as numbers.
     """

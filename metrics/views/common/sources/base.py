@@ -84,7 +84,7 @@ class ProjectSource(ResultSource):
         """The findings, confusions and disputed items."""
 
     @abstractmethod
-    def get_population_headlines(self) -> dict[str, list[float | None]]:
+    def get_population_trends(self) -> dict[str, list[float | None]]:
         """Return the headline over time: of people, of models and between them."""
 
     @abstractmethod

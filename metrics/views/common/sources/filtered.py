@@ -127,7 +127,7 @@ class FilteredProjectSource(TrendSource[DashboardBody], ProjectSource):
     def diagnosis(self) -> QuestionDiagnosis:
         return self.body.diagnosis if self.body else QuestionDiagnosis([], [], {})
 
-    def get_population_headlines(self) -> dict[str, list[float | None]]:
+    def get_population_trends(self) -> dict[str, list[float | None]]:
         return {}
 
     def count_items(self) -> int:

@@ -62,8 +62,8 @@ class StoredProjectSource(ProjectSource):
     def diagnosis(self) -> QuestionDiagnosis:
         return load_diagnosis(self.question)
 
-    def get_population_headlines(self) -> dict[str, list[float | None]]:
-        lines = trend_points.get_population_headlines(
+    def get_population_trends(self) -> dict[str, list[float | None]]:
+        lines = trend_points.get_population_trends(
             self.question, self._get_period(), limit=trend_points.TABLE_PERIODS
         )
         coefficient = self.selection.headline["displayed_coefficient"]

@@ -132,7 +132,7 @@ def _list_two_rater_points(
     return points
 
 
-def get_population_headlines(
+def get_population_trends(
     question: Question, span: str, *, limit: int = MAX_POINTS
 ) -> dict[str, list[Any]]:
     """Return the newest headlines of people, of models and between them, oldest first."""
@@ -156,7 +156,7 @@ def list_rater_points(
 ) -> list[list[TrendPoint]]:
     """Return the newest points of a rater's trends, oldest first.
 
-    One list a coefficient, all in one query.
+    One list per coefficient, all in one query.
     """
     rows = rater_periods.list_newest_periods(
         question, rater, span, coefficients, scale=scale, number=limit, days=days

@@ -191,7 +191,7 @@ def _find_rater_field(record: Fields) -> str:
 
 
 def _are_answers(value: Any) -> bool:
-    """Return whether a list has objects that are the answer of a person each, and no spans."""
+    """Return whether each object of a list is one person's answer, without spans."""
     objects = list_objects(value)
     return bool(objects) and all(
         _get_first(entry, PERSON_FIELDS[:-1]) is not None

@@ -1,4 +1,4 @@
-"""Prodigy: JSON Lines of the database.
+"""Prodigy: JSON Lines exported from its database.
 
 The choice of one option, and accepting or rejecting one label (`answer`), are answers; `ignore` is
 a skip. The rater is `_annotator_id`, else `_session_id`.

@@ -170,13 +170,15 @@ def test_few_ratings_give_no_finding():
 
 def test_outlier_bound_follows_the_spread_of_raters():
     level = np.array([0.6, 0.62, 0.58, 0.61, 0.1])
-    middle, limit = disagreement.compute_bound(level, least=0.1)
+    middle, limit = disagreement.compute_medians_and_lower_bounds(level, least=0.1)
     assert middle[4] == pytest.approx(0.605)
     assert level[4] < limit[4] < 0.505
     assert (level[:4] > limit[:4]).all()
-    assert np.isneginf(disagreement.compute_bound(level[:3], least=0.1)[1]).all()
+    assert np.isneginf(disagreement.compute_medians_and_lower_bounds(level[:3], least=0.1)[1]).all()
     many_levels = np.random.default_rng(0).normal(0.5, 0.1, 400)
-    assert disagreement.compute_bound(many_levels, least=0.1)[1][0] == pytest.approx(0.2, abs=0.06)
+    assert disagreement.compute_medians_and_lower_bounds(many_levels, least=0.1)[1][
+        0
+    ] == pytest.approx(0.2, abs=0.06)
 
 
 def test_rater_far_faster_on_the_same_items_gets_a_finding():

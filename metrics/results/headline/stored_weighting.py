@@ -7,7 +7,7 @@ from metrics.scale import QuestionScale
 from projects.models import Question
 
 
-def get_headline_weights(question: Question, scale: QuestionScale) -> str:
+def get_headline_weighting(question: Question, scale: QuestionScale) -> str:
     """Return the weighting of the stored headline; before there is one, the question's own."""
     results = Result.objects.filter(question=question, period_unit=PeriodUnit.ALL)
     weights: str | None = results.values_list("headline__weights", flat=True).first()

@@ -25,7 +25,7 @@ from quality.alerts.detection import scan
 from quality.consensus import recomputation
 from quality.labels import data_card
 from quality.models import ItemLabel
-from quality.planning import queue_order
+from quality.planning import planned_queues
 from quality.planning.overlaps import compute_overlap_plans
 from quality.review import decisions
 from ratings.annotation.assignments import candidates, queue
@@ -45,7 +45,7 @@ def module_cast(rated_cast: Cast) -> Cast:
 
 @pytest.fixture(autouse=True)
 def no_cached_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue_order, "_input_version_of", {})
+    monkeypatch.setattr(planned_queues, "_input_version_of", {})
     monkeypatch.setattr(candidates, "RANDOM_EVERY", 2**64)  # none at random
 
 
@@ -71,7 +71,7 @@ def list_planned_items(project: Project) -> list[int]:
 
 
 def test_most_informative_items_come_first(study: Project) -> None:
-    assert queue_order.sweep_planned_queues() == 1
+    assert planned_queues.sweep_planned_queues() == 1
     planned = list_planned_items(study)
     new_items = set(Item.objects.filter(key__startswith="new").values_list("pk", flat=True))
     assert set(planned[:5]) == new_items  # these have no ratings
@@ -89,7 +89,7 @@ def test_most_informative_items_come_first(study: Project) -> None:
 def test_plan_is_recomputed_only_after_labels_are(
     study: Project, rated_question: Question, lead: User
 ) -> None:
-    assert [queue_order.sweep_planned_queues(), queue_order.sweep_planned_queues()] == [1, 0]
+    assert [planned_queues.sweep_planned_queues(), planned_queues.sweep_planned_queues()] == [1, 0]
     first_rated = next(
         pk for pk in list_planned_items(study) if Item.objects.get(pk=pk).key[0] == "i"
     )
@@ -97,10 +97,10 @@ def test_plan_is_recomputed_only_after_labels_are(
         question=rated_question, item=Item.objects.get(pk=first_rated), code=1, by=lead
     )
     recomputation.recompute_question(rated_question.pk, at_once=True)
-    assert queue_order.sweep_planned_queues() == 1
+    assert planned_queues.sweep_planned_queues() == 1
     assert first_rated not in list_planned_items(study)
     projects.change_project(project=study, by=lead, queue_order=QueueOrder.RANDOM)
-    assert queue_order.sweep_planned_queues() == 0
+    assert planned_queues.sweep_planned_queues() == 0
 
 
 def test_full_withdrawn_and_open_items_are_not_planned(study: Project) -> None:
@@ -108,10 +108,10 @@ def test_full_withdrawn_and_open_items_are_not_planned(study: Project) -> None:
     Item.objects.filter(pk=new_items[0].pk).update(slots_taken=6)
     Item.objects.filter(pk=new_items[1].pk).update(has_content=False)
     rater = Rater.objects.create(project=study, key="late")
-    queue_order.plan_queue(study)
+    planned_queues.plan_queue(study)
     open_item = queue.get_next_item(Rater.objects.select_related("project").get(pk=rater.pk))
     assert open_item == new_items[2]
-    queue_order.plan_queue(study)
+    planned_queues.plan_queue(study)
     assert list_planned_items(study)[:2] == [new_items[3].pk, new_items[4].pk]
 
 
@@ -122,7 +122,7 @@ def test_narrow_order_completes_items_before_starting_others(
     study.save()
     cheapest_plan = compute_overlap_plans(rated_question).cheapest
     assert cheapest_plan is not None
-    queue_order.sweep_planned_queues()
+    planned_queues.sweep_planned_queues()
     slots_taken_by_item = dict(Item.objects.values_list("pk", "slots_taken"))
     slots_taken = [slots_taken_by_item[item] for item in list_planned_items(study)]
     assert slots_taken == sorted(slots_taken, key=lambda n: (n == 0, -n))
@@ -162,7 +162,7 @@ def test_headline_uses_only_randomly_sampled_ratings(
     before = load_dashboard()["headline"]
     api_before = client.get(api).json()["headline"]
     assert (api_before["sample"], api_before["pooled"]) == (None, None)
-    queue_order.sweep_planned_queues()
+    planned_queues.sweep_planned_queues()
     planned = [rate_next() for _ in list_planned_items(study)[:15]]
     assert len(planned) > 10
     assert all(assignment.planned for assignment in planned)
@@ -209,7 +209,7 @@ def test_headline_uses_only_randomly_sampled_ratings(
 def test_planned_ratings_are_not_scanned_for_alerts(
     rated_question: Question, rate_next: Callable[[], Assignment]
 ) -> None:
-    queue_order.sweep_planned_queues()
+    planned_queues.sweep_planned_queues()
     before = rated_question.ratings.count()
     assert rate_next().planned
     assert scan.scan_question(rated_question, today=timezone.localdate()).n_ratings == before
@@ -219,7 +219,7 @@ def test_rater_of_planned_items_is_not_listed_as_outlier(
     study: Project, rated_question: Question, rate_next: Callable[[], Assignment]
 ) -> None:
     """All raters agree less on uncertain items; the rater is compared with others on these."""
-    queue_order.sweep_planned_queues()
+    planned_queues.sweep_planned_queues()
     for _ in range(20):
         rate_next()
     question_updates.update_question(rated_question.pk)
@@ -254,7 +254,7 @@ def test_slow_random_sample_results_are_rate_limited(
 ) -> None:  # fmt: skip
     monkeypatch.setattr(random_sample, "QUICK_SECONDS", 0)
     monkeypatch.setattr(random_sample, "PAUSE_FACTOR", 1e6)
-    queue_order.sweep_planned_queues()
+    planned_queues.sweep_planned_queues()
     left_out = []
     for _ in range(2):
         rate_next()
@@ -274,12 +274,12 @@ def test_random_and_narrow_assignments_are_not_planned(
     rate_next: Callable[[], Assignment],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    queue_order.sweep_planned_queues()
+    planned_queues.sweep_planned_queues()
     monkeypatch.setattr(candidates, "RANDOM_EVERY", 0)
     assert not rate_next().planned
     monkeypatch.setattr(candidates, "RANDOM_EVERY", 2**64)
     projects.change_project(project=study, by=lead, queue_order=QueueOrder.PLANNED_INTERVAL)
-    queue_order.sweep_planned_queues()
+    planned_queues.sweep_planned_queues()
     assert not rate_next().planned
 
 
@@ -299,7 +299,7 @@ def test_slot_beyond_the_overlap_is_planned(
 
 
 def test_reopened_assignment_of_planned_item_stays_planned(study: Project) -> None:
-    queue_order.sweep_planned_queues()
+    planned_queues.sweep_planned_queues()
     rater = Rater.objects.select_related("project").get(
         pk=Rater.objects.create(project=study, key="late").pk
     )
@@ -316,7 +316,7 @@ def test_unrated_items_are_planned_without_labels(project: Project) -> None:
     project.queue_order = QueueOrder.PLANNED_LABELS
     project.save()
     item = Item.objects.create(project=project, key="a", body={"text": "x"})
-    assert queue_order.sweep_planned_queues() == 1
+    assert planned_queues.sweep_planned_queues() == 1
     assert list_planned_items(project) == [item.pk]
 
 

@@ -1,0 +1,115 @@
+"""Actions that need the approval of a second person (setting SECOND_PERSON).
+
+A lead requests it with a reason, another lead or an administrator decides, and whoever requested it
+carries out the action, once, within Approval.VALID_FOR. The services of the actions call
+``use_approval``, so that pages and API obey the same rule.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from core import security_log
+from projects.models import Approval, Project
+from projects.models.approval import VALID_FOR
+
+State = Approval.State
+
+
+class InvalidApproval(Exception):
+    """The approval cannot be requested or decided. The message says why."""
+
+
+def is_needed() -> bool:
+    """Return True where the site asks for a second person."""
+    return bool(settings.SECOND_PERSON)
+
+
+@transaction.atomic
+def request_approval(*, project: Project, action: str, reason: str, by: Any) -> Approval:
+    """Store the request; an open one of the same person and action stays as it is.
+
+    Raises InvalidApproval for an unknown action or without a reason.
+    """
+    if action not in Approval.Action.values:
+        raise InvalidApproval(_("Choose an action."))
+    if not reason.strip():
+        raise InvalidApproval(_("Enter a reason."))
+    approval, created = Approval.objects.get_or_create(
+        project=project,
+        action=action,
+        requested_by=by,
+        state=State.OPEN,
+        defaults={"reason": reason.strip()[:500], "requested_at": timezone.now()},
+    )
+    if created:
+        _log("approval_requested", approval, by)
+    return approval
+
+
+@transaction.atomic
+def decide_approval(*, approval: Approval, approved: bool, by: Any) -> Approval:
+    """Approve or reject an open request.
+
+    Raises InvalidApproval for one's own request and for one that somebody has decided.
+    """
+    locked = Approval.objects.select_for_update().get(pk=approval.pk)
+    if locked.requested_by_id == by.pk:
+        raise InvalidApproval(_("You requested this. Somebody else has to decide."))
+    if locked.state != State.OPEN:
+        raise InvalidApproval(_("This was decided already."))
+    locked.state = State.APPROVED if approved else State.REJECTED
+    locked.decided_by, locked.decided_at = by, timezone.now()
+    locked.save(update_fields=["state", "decided_by", "decided_at"])
+    _log("approval_given" if approved else "approval_refused", locked, by)
+    return locked
+
+
+def use_approval(*, project: Project, action: Approval.Action, by: Any) -> None:
+    """Use the approval for the action; raise PermissionDenied where there is none.
+
+    Call it in the transaction of the action. Commands of the operator (``by`` is None) need none.
+    """
+    if not is_needed() or by is None:
+        return
+    approval = find_usable(project, action, by).select_for_update().first()
+    if approval is None:
+        raise PermissionDenied(
+            _(
+                "“%(action)s” needs the approval of a second person. Request it on the page "
+                "Approvals of the project's settings."
+            )
+            % {"action": action.label}
+        )
+    approval.used_at = timezone.now()
+    approval.save(update_fields=["used_at"])
+    _log("approval_used", approval, by)
+
+
+def find_usable(project: Project, action: str, by: Any) -> QuerySet[Approval]:
+    """Return the approvals that ``by`` can still use for the action."""
+    return Approval.objects.filter(
+        project=project,
+        action=action,
+        requested_by=by,
+        state=State.APPROVED,
+        used_at=None,
+        decided_at__gt=timezone.now() - VALID_FOR,
+    )
+
+
+def _log(event_type: str, approval: Approval, by: Any) -> None:
+    security_log.log_event(
+        event_type,
+        project_id=approval.project_id,
+        by=by.pk,
+        target=approval.pk,
+        after={"name": approval.action, "reason": approval.reason},
+    )
