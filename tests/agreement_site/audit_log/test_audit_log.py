@@ -251,7 +251,7 @@ def test_field_names_are_translated_and_keys_are_not(
         ("rater_paused", {"before": {"paused": False}, "after": {"paused": True}}, "<ins>yes</ins>"),
         ("view_shared", {"after": {"expires_at": "2026-03-01T09:30:12+00:00"}}, "2026-03-01 10:30 CET"),
         ("deletion_requested", {"details": {"kind": "rater"}}, "rater"),
-        ("scale_changed", {"after": {"categories": [{"label": "x", "value": 1.5}]}}, "label: x · value: 1.5"),
+        ("scale_changed", {"after": {"categories": [{"label": "x", "value": 1.5}]}}, "Label: x · Value: 1.5"),
         ("scale_changed", {"after": {"weights": "quadratic"}}, "<ins>quadratic</ins>"),
         ("project_changed", {"after": {"description": "2026-02-30T00:00 none"}}, "2026-02-30T00:00 none"),
         ("project_changed", {"after": {"description": "2026-02-30T00:00Z"}}, "2026-02-30T00:00Z"),

@@ -260,21 +260,21 @@ def change_matrix_cell(row, column, value):
         ("text", "list of rows"),
         (
             change_matrix_cell(1, 2, 0.4),
-            r"isn't symmetric: row 3 \(major\), column 2 \(minor\) is 0.5, but row 2 .* is 0.4",
+            r"Not symmetric: row 3 \(major\), column 2 \(minor\) is 0.5, but row 2 .* is 0.4",
         ),
         (
             change_matrix_cell(1, 1, 0.9),
-            r"row 2 \(minor\), column 2 \(minor\) is 0.9. The diagonal must be 1",
+            r"row 2 \(minor\), column 2 \(minor\) is 0.9, but the diagonal must be 1",
         ),
         (
             change_matrix_cell(0, 1, 1.5),
-            r"row 1 \(none\), column 2 \(minor\) is 1.5. Enter a number from 0 to 1",
+            r"row 1 \(none\), column 2 \(minor\) is 1.5, not a number from 0 to 1",
         ),
-        (change_matrix_cell(0, 1, math.nan), "nan. Enter a number from 0 to 1"),
-        (change_matrix_cell(0, 1, "half"), "half. Enter a number from 0 to 1"),
-        (change_matrix_cell(0, 1, True), "True. Enter a number from 0 to 1"),
+        (change_matrix_cell(0, 1, math.nan), "nan, not a number from 0 to 1"),
+        (change_matrix_cell(0, 1, "half"), "half, not a number from 0 to 1"),
+        (change_matrix_cell(0, 1, True), "True, not a number from 0 to 1"),
         (change_matrix_cell(0, 1, 10**400), "a number from 0 to 1"),
-        (change_matrix_cell(0, 1, None), "empty. Enter a number from 0 to 1"),
+        (change_matrix_cell(0, 1, None), "empty, not a number from 0 to 1"),
     ],
 )
 def test_invalid_matrix_is_rejected_with_a_reason(question, lead, matrix, message):

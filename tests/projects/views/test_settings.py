@@ -240,7 +240,7 @@ def test_preview_of_saved_question_uses_order_and_omits_deleted(lead, client_for
     ("change", "message"),
     [
         ({"name": ""}, "This field is required"),
-        ({"name": "x" * 201}, "one line of at most 200 characters"),
+        ({"name": "x" * 201}, "at most 200 characters"),
         ({"overlap": "0"}, "greater than or equal to 1"),
         ({"overlap": "99999"}, "a whole number from 1 to 1000"),
         ({"overlap": "two"}, "Enter a whole number"),
@@ -505,16 +505,16 @@ def test_current_weights_are_offered_on_any_scale(client_for, lead, question):
     [
         (
             {"cell-1-2": "0.4"},
-            "isn't symmetric: row 3 (major), column 2 (minor) is 0.5, but row 2 (minor), column 3",
+            "Not symmetric: row 3 (major), column 2 (minor) is 0.5, but row 2 (minor), column 3",
         ),
         (
             {"cell-0-0": "0.9"},
-            "row 1 (none), column 1 (none) is 0.9. The diagonal must be 1",
+            "row 1 (none), column 1 (none) is 0.9, but the diagonal must be 1",
         ),
-        ({"cell-0-3": "2"}, "row 1 (none), column 4 (critical) is 2. Enter a number from 0 to 1"),
-        ({"cell-0-3": "nan"}, "is nan. Enter a number from 0 to 1"),
-        ({"cell-0-3": "much"}, "is much. Enter a number from 0 to 1"),
-        ({"cell-0-3": ""}, "is empty. Enter a number from 0 to 1"),
+        ({"cell-0-3": "2"}, "row 1 (none), column 4 (critical) is 2, not a number from 0 to 1"),
+        ({"cell-0-3": "nan"}, "is nan, not a number from 0 to 1"),
+        ({"cell-0-3": "much"}, "is much, not a number from 0 to 1"),
+        ({"cell-0-3": ""}, "is empty, not a number from 0 to 1"),
     ],
 )
 def test_invalid_matrix_is_reported_live_and_when_saved(

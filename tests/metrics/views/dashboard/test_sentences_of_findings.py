@@ -142,7 +142,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_rarely_yes, rate_hard_items_often,
     ),
     "single ratings": (
-        "a single rating counts for chance", YES_NO, "nominal", rate_single_yes, rate_single_alike,
+        "a single rating count for chance", YES_NO, "nominal", rate_single_yes, rate_single_alike,
     ),
     "unequal numbers": (
         "Harder items may have more ratings", YES_NO, "nominal",

@@ -39,7 +39,7 @@ def test_single_ratings_explain_difference_of_kappa_and_alpha(
     update_question(question.pk)
     page = client_for(lead).get(f"/projects/{project.pk}/statistics/").text
     findings = get_section_text(page, "findings")
-    assert "13 items have a single rating counts for chance but not for agreement" in findings
+    assert "13 items with a single rating count for chance only" in findings
     assert "count for chance only" in findings
     assert "Harder items" not in findings
     assert "Krippendorff’s alpha" in get_section_text(page, "beside")

@@ -46,7 +46,7 @@ def test_report_is_computed_by_worker_and_shared(
     text = client.get(address).content.decode()
     for heading in ("What this does not show", "For a methods section", "Fleiss 1971"):
         assert heading in text
-    assert "it is based on 12 items" in text
+    assert "items, not 12." in text
     facts = Report.objects.get().facts
     assert facts
     assert facts["hash"] in text

@@ -102,7 +102,7 @@ def test_saved_view_is_visible_to_viewers(
     assert 'name="query"' not in view_page
     assert "By day" not in client.get(f"{address}items/").content.decode()
     list_page = client.get(f"{address}views/").content.decode()
-    assert "question: Which severity? · period: day" in list_page
+    assert "Question: Which severity? · Period: day" in list_page
     assert "<form" not in list_page.split("<main")[1].split("</main>")[0]
     search_page = client.get(
         "/search/", {"q": "by d", "project": rated_question.project_id}
@@ -165,7 +165,7 @@ def test_project_has_limited_number_of_views(
     services.create_saved_view(
         project=rated_question.project, page="items", name="One", query="", by=lead
     )
-    with pytest.raises(services.InvalidSavedView, match="at most 1 views"):
+    with pytest.raises(services.InvalidSavedView, match="At most 1 of these"):
         services.create_saved_view(
             project=rated_question.project, page="items", name="Two", query="", by=lead
         )
