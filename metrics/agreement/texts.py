@@ -152,8 +152,8 @@ Lists of questions show the headline of the last 12 weeks, Monday to Sunday, as 
 Weeks with fewer than 10 items are left out. The change over 4 weeks is the mean of the last four
 weeks, weighted by items, less the mean of the four weeks before. An item belongs to one week only,
 so the standard error is that of two independent means. A change of up to two standard errors is
-marked "may be chance". With three or more categories, the list also shows the two categories with
-the largest share of all disagreement in the coincidence matrix, however large that share is.
+marked "may be chance". With three or more categories, the list also shows the two categories that
+are confused beyond their frequencies, if there are such (see below).
 
 ## Sentences about the results
 
@@ -164,20 +164,23 @@ A sentence has a rule, and a test on data where it holds and on data where it se
   of the others' pairs. If the rater's answers are exchangeable with theirs, the mean of d is 0,
   however hard the item is, and its variance and skewness follow from the m values of d on the item.
   The sum over the rater's items (30 or more, 10 of them with a disagreement) is tested one-sided at
-  5% over all raters (Bonferroni). Because the values of an item add up to 0, never are all raters
-  below.
-* *Two categories are confused*: the pair has 40% of all disagreement or more, 1.5 times the share
-  that the frequencies of the categories give, and the excess over items is significant at 1% over
-  all pairs (Bonferroni). Frequent categories differ often by chance; Roberts & McNamee 1998,
-  Statistics in Medicine 17, 471-488 relate each pair to its margins in the same way.
+  1% over all raters (Bonferroni). Because the values of an item add up to 0, never are all raters
+  below. Beside two raters who copy from each other everybody is below them, so the test must also
+  hold without each single other rater, as long as enough items remain.
+* *Two categories are confused*: the pair has 40% of all comparisons that differ or more, 1.5 times
+  the share that the frequencies of the categories give, and the excess over items is significant at
+  1% over all pairs (Bonferroni). Frequent categories differ often by chance; Roberts & McNamee
+  1998, Statistics in Medicine 17, 471-488 relate each pair to its margins in the same way.
 * *The value depends on the definition*: Fleiss' kappa with chance by rating, with chance by item,
   and alpha differ by more than 0.05. The page then begins with the three values, and has no word.
 * *No word for the value*: fewer than 10 compared items have another answer than the most frequent
-  one.
+  one, or there are too few items, or the interval is too wide. The same holds on every page, in
+  reports and in the command. A rater's own value has no word: it depends on the rater's items.
 * *The statistics agree*: there is no other sentence, and kappa, alpha and AC1 are defined and in
   one band or in two that adjoin.
-* *The conclusion depends on the weights*, or does not: on ordered scales of three categories or
-  more only. Elsewhere weights have no meaning.
+* *Weights matter*: the values differ by 0.1 or more and lie in different bands. *Weights hardly
+  matter*: neither. Otherwise only the values are stated. All this on ordered scales of three
+  categories or more, where the value has a word. Elsewhere weights have no meaning.
 * *Raters are consistent but on different levels*: ICC(C,1) is 0.6 or more and above ICC(A,1), and
   the F test of raters says so at 1%.
 * *Much agreement is expected by chance*: 80% of the comparisons and of the items agree, and AC1 is
@@ -186,12 +189,13 @@ A sentence has a rule, and a test on data where it holds and on data where it se
   is significant at 1% over all pairs (Bonferroni).
 * *Agreement fell, rose, or may have changed by chance*, and *without a rater, a category or a group
   of items agreement would have gone from ... to ...*: see *Attribution of a change*.
-* *Below the team's median* states two values. *Agrees clearly less* needs an unresolved alert, and
-  *not by chance alone* an interval wholly below the funnel (see *Raters to check*).
+* *Below the team's median* states two values. *Agrees clearly less* needs an unresolved alert.
 * *Rates higher or lower than the others*: the rater's bias differs from that of the median rater
-  beyond chance over all raters.
-* *Check* names raters with an alert, a bias, too few equal repeats or a failed exam. If all of more
-  than three raters are to check, none is named.
+  beyond chance over all raters, and so does the rater's level without those of the others.
+* *Check* names raters with an alert, a bias, low agreement on the same items, too few equal repeats
+  or a failed exam. If all of more than three raters are to check, none is named.
+* *Discuss disputed items*: there is no other task, and the value is in the lower half of the bands
+  or its interval below the target. *Export labels*: there is no task at all.
 * *Above* or *below the target*: the whole interval lies there. A word for the value holds *with 95%
   probability* if the lower half of the interval does not reach below it.
 * Sentences in a report on what must not be claimed each have one condition, in
@@ -206,7 +210,7 @@ have a probability below 5% over all designs (binomial, Bonferroni), if the goal
 | sentence | designs | goal | measured, mean | largest | above |
 |---|---|---|---|---|---|
 | agreement fell or rose | 81 | 5% | 4.2% | 8.2% | 0 |
-| a rater agrees less with the others | 54 | 5% | 3.0% | 8.0% | 0 |
+| a rater agrees less with the others | 54 | 1% | 0.5% | 2.0% | 0 |
 | two categories are most confused | 81 | 1% | 0.0% | 0.0% | 0 |
 
 ## Attribution of a change
@@ -587,12 +591,13 @@ known. A question with more than 5,000,000 comparisons (`too_many_comparisons`) 
   (`gold`).
 * `check`: an alert about the rater is muted, or the evidence of drift has reached 250 and is not
   that of a common fall (`drift`). Also if the rater rates higher or lower than the others
-  (`harsh`, `lenient`), seldom repeats their own answers (`self`), as defined below, or did not pass
-  the latest attempt at the exam (`exam`).
-* `unknown`: the rater has fewer than 30 compared items (`not_enough`).
-* `ok`: there is no reason. It does not mean that the rater is good. If the whole interval of kappa
-  with the others lies below the funnel, the page says that the rater agrees less, and that chance
-  alone does not explain it.
+  (`harsh`, `lenient`), agrees less with the others than these do with each other on the same items
+  (`low_agreement`, unless an alert or a bias states the cause; see *Sentences about the results*),
+  seldom repeats their own answers (`self`), as defined below, or did not pass the latest attempt at
+  the exam (`exam`).
+* `unknown`: the rater has fewer than 30 compared items, or agreement is undefined (`not_enough`).
+* `ok`: there is no reason. It does not mean that the rater is good. A rater below the funnel may
+  have harder items than the others.
 
 **Higher or lower than the others** (`harsh`, `lenient`, ordered scales). The bias of a rater is the
 mean difference from the others on the same items. One harsh rater makes all others appear lenient,
@@ -602,7 +607,11 @@ all answers, between a small and a medium effect (Cohen 1988). The distance must
 at 5% for the question: a z test with Bonferroni's correction for the R raters. Its variance is se^2
 + (pi / 2) / R times the median se^2, the second part that of the median. The pages show the bias
 itself with its 95% interval, and the category whose share in the rater's answers differs most from
-its share in the others' answers. Of two raters nobody is named. A rater with higher answers is
+its share in the others' answers. Of two raters nobody is named. Who shares items with a harsh rater
+alone looks lenient. So the raters' levels are also estimated from the pairs, by least squares of
+the mean difference of two raters = level less level, weighted by shared items; the level must
+differ from the median level of the raters connected by shared items (three at least) by as much,
+and beyond its own error. A rater with higher answers is
 harsh where the scale grades faults: one of its labels contains a word such as *minor*, *severe* or
 *toxic*. On any other scale, such as grades or relevance, a rater with higher answers is lenient.
 
@@ -634,12 +643,12 @@ The page lists the largest impact first.
 alone, a rater with n compared items lies within median -/+ 1.96 s / sqrt(n) in 95 of 100 cases. s^2
 is the median of n se^2 over the raters, and se is the standard error of kappa with the others. Of
 many raters, one in twenty lies outside by chance. Of raters with thousands of items, many lie
-outside, because items differ as well. A rater outside the funnel deserves a check, and the distance
-shows how urgent the check is.
+outside, because items differ as well. The chart names nobody: a rater with the hard items lies
+below the funnel, too.
 
 **Low agreement, same answer, too fast, agrees too often.** A rater has this mark while an alert
 `rater_apart`, `newcomer_below`, `rater_same_answer`, `rater_fast` or `rater_copies` (see above) is
-unresolved and the current ratings still support it. There is no other rule.
+unresolved and the current ratings still support it. Low agreement is also marked by the status.
 """
 
 _OUTLIERS = """\

@@ -18,6 +18,7 @@ from metrics.agreement.coefficients.conger import RatedItems
 from metrics.agreement.coefficients.intraclass.incomplete import icc_of_ratings
 from metrics.agreement.counts import tally
 from metrics.agreement.estimate import Value
+from metrics.agreement.explain.diagnosis import is_band_withheld
 from metrics.agreement.explain.missing_ratings import MissingDataPolicy, compute_by_policy
 from metrics.agreement.headline import HeadlineFacts
 from metrics.agreement.registry import MEAN_PAIRWISE
@@ -61,6 +62,7 @@ class CoefficientBody(ResultBody):
     with_two_or_more: int
     complete: int
     coefficients: Values
+    is_band_withheld: bool
     policies: list[MissingDataPolicy]
     categories: list[CategoryAgreement]
     scored: ScoredAgreement | None
@@ -121,6 +123,7 @@ def compute_coefficients(
         with_two_or_more=int(n_items[sizes >= 2].sum()),
         complete=int(n_items[(sizes == len(raters)) & (sizes > 0)].sum()),
         coefficients=clusters.widen_all(coefficients) if clusters else coefficients,
+        is_band_withheld=bool(len(n_items)) and is_band_withheld(counts, n_items),
         policies=policies,
         categories=clusters.widen_categories(categories) if clusters else categories,
         scored=scored,

@@ -158,13 +158,15 @@ def total(counts: Iterable[int]) -> int:
 def safe_band(estimate: Estimate | None, scheme: str) -> str:
     """Return the band that the true value reaches or exceeds with 95 % probability.
 
-    Empty without a standard error or an interval, and for the lowest band, which every value
-    reaches. The lower half of the interval shown, not the standard error, says how far down the
-    true value may lie.
+    Empty without a standard error or an interval, with too little data, and for the lowest band,
+    which every value reaches. The lower half of the interval shown, not the standard error, says
+    how far down the true value may lie.
     """
     if not estimate or estimate["se"] is None or estimate["low"] is None:
         return ""
     value, low = estimate["value"], estimate["low"]
+    if bands.is_inconclusive(estimate.get("n_items"), low, estimate.get("high"), scheme):
+        return ""  # the page says that there is not enough data
     band = bands.find_safe_band(value, (value - low) / bands.NORMAL_QUANTILE, scheme)
     return "" if band == bands.get_bands(scheme)[0] else str(display_names.get_band_name(band))
 

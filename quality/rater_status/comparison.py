@@ -10,6 +10,7 @@ import datetime
 import re
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,17 +18,20 @@ from django.utils import timezone
 
 from core.jobs.lease import LeaseLost, get_leased_rows
 from metrics.agreement.rater_quality import funnel, rating_level
-from metrics.models import CountState, RaterResult
+from metrics.models import CountState, Diagnosis, RaterResult
 from metrics.results.clusters import QuestionClusters
+from metrics.results.disagreement.findings import Findings, list_outlying_raters
 from metrics.results.headline.stored_weighting import get_headline_weighting
+from metrics.results.pairs.pair_results import load_tables_among
 from metrics.results.values import build_uncounted_value
 from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question, Rater
 from quality import recomputation
 from quality.models import StoredRaterComparison
 
-BODY_FORMAT = 6  # version of the stored body; bodies of older releases are ignored
+BODY_FORMAT = 7  # version of the stored body; bodies of older releases are ignored
 MIN_ITEMS = 30  # compared items below which a rater's result is not interpreted
+MAX_LEVEL_RATERS = 200  # whose pairs are read for the raters' own levels: the biased, the busiest
 # Words of scales that grade faults: there, a harsh rater gives higher categories. On other scales,
 # such as grades or relevance, a harsh rater gives lower ones.
 _FAULT_WORDS = frozenset({
@@ -73,12 +77,16 @@ class ComparedRater(NamedTuple):
         return self.value is not None and self.n_items >= MIN_ITEMS
 
 
+OutlyingFigures = tuple[float, int]  # mean difference from the others, number of items
+
+
 class RaterComparison(NamedTuple):
     """Comparison of all raters of a question.
 
     ``middle``: median kappa of the raters with enough items, None with fewer than three;
     ``spread``: standard deviation of one item in the funnel; ``weights``: weighting of all kappas
-    here, that of the headline; ``higher_is_harsher``: the scale grades faults.
+    here, that of the headline; ``higher_is_harsher``: the scale grades faults; ``outlying``: the
+    raters who agree less with the others than these do with each other, on the same items.
     """
 
     computed_at: datetime.datetime | None
@@ -87,6 +95,7 @@ class RaterComparison(NamedTuple):
     spread: float | None
     raters: dict[int, ComparedRater]
     higher_is_harsher: bool = False
+    outlying: Mapping[int, OutlyingFigures] = MappingProxyType({})
 
     @property
     def funnel(self) -> funnel.Funnel | None:
@@ -109,15 +118,22 @@ def get_comparison(question: Question) -> RaterComparison:
 
 
 def get_comparisons(questions: Collection[Question]) -> dict[int, RaterComparison]:
-    """Return {question id: its latest comparison}, in one query."""
+    """Return {question id: its latest comparison}, in two queries."""
     rows = StoredRaterComparison.objects.filter(question__in=questions)
     stored = {row.question_id: row for row in rows}
+    diagnoses = Diagnosis.objects.filter(question__in=questions)
+    findings = dict(diagnoses.values_list("question_id", "findings"))
     return {
-        question.pk: _parse_comparison(question, stored.get(question.pk)) for question in questions
+        question.pk: _parse_comparison(
+            question, stored.get(question.pk), findings.get(question.pk, [])
+        )
+        for question in questions
     }
 
 
-def _parse_comparison(question: Question, row: StoredRaterComparison | None) -> RaterComparison:
+def _parse_comparison(
+    question: Question, row: StoredRaterComparison | None, findings: Findings
+) -> RaterComparison:
     if row is None or row.body.get("format") != BODY_FORMAT:
         return RaterComparison(None, question.weights, None, None, {})
     raters = {values[0]: ComparedRater(*values) for values in row.body["raters"]}
@@ -129,6 +145,7 @@ def _parse_comparison(question: Question, row: StoredRaterComparison | None) -> 
         body["spread"],
         raters,
         body["higher_is_harsher"],
+        list_outlying_raters(findings),
     )
 
 
@@ -195,12 +212,16 @@ def _build_body(question: Question, scale: QuestionScale) -> dict[str, Any]:
     )
     funnel_shape = funnel.build_funnel(values, ses, n_items)
     biases = _list_biases(rows, clusters, scale)
+    answer_sd = _compute_answer_sd(own_counts.sum(axis=0), scale)
     is_biased = rating_level.find_biased_raters(
         _to_array(bias["value"] for bias in biases),
         _to_array(bias["se"] for bias in biases),
         n_items,
-        _compute_answer_sd(own_counts.sum(axis=0), scale),
+        answer_sd,
     )
+    if is_biased.any():
+        effect = clusters.get_effect("vs_peers_bias") if clusters else 1.0
+        is_biased &= _has_own_level(question.pk, rows, is_biased, answer_sd, scale, effect)
     contrast = _find_contrasts(own_counts, other_counts)
     contrast_shares = [
         _compute_shares(counts, contrast).tolist() for counts in (own_counts, other_counts)
@@ -255,6 +276,26 @@ def _list_biases(
         else:
             biases.append(clusters.widen("vs_peers_bias", bias) if clusters else bias)
     return biases
+
+
+def _has_own_level(  # noqa: PLR0917
+    question_id: int,
+    rows: Sequence[Sequence[Any]],
+    is_biased: np.ndarray,
+    answer_sd: float,
+    scale: QuestionScale,
+    effect: float,
+) -> np.ndarray:
+    """Return a mask (R,) of the raters who differ by themselves, not by those they share with."""
+    order = sorted(range(len(rows)), key=lambda index: (not is_biased[index], -rows[index][1]))
+    raters = [rows[index][0] for index in order[:MAX_LEVEL_RATERS]]
+    distinct = rating_level.find_distinct_levels(
+        load_tables_among(question_id, raters, scale),
+        answer_sd,
+        values=scale.values,
+        variance_factor=effect,
+    )
+    return np.array([row[0] in distinct for row in rows], bool)
 
 
 def _compute_answer_sd(counts: np.ndarray, scale: QuestionScale) -> float:

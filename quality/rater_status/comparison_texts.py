@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from django.utils.translation import gettext as _
 
 from metrics.views.common.number_formats import format_count, format_number, format_percent
@@ -22,21 +21,38 @@ def describe_agreement(
     if result is None:
         return ""
     if not result.has_enough_items or comparison.middle is None:
-        return _("Not enough data yet: %(n)s shared items.") % {"n": format_count(result.n_items)}
-    params = {"value": format_number(result.value), "middle": format_number(comparison.middle)}
+        return _describe_missing_comparison(result)
+    params = {
+        "value": format_number(result.value),
+        "middle": format_number(comparison.middle),
+        "place": format_count(_get_impact_rank(comparison, rater)),
+    }
     if is_outlier:
-        params["place"] = format_count(_get_impact_rank(comparison, rater))
-        return _(
+        template = _(
             "Agrees clearly less with the others than they do with each other: %(value)s"
             " (median %(middle)s). Rank %(place)s by impact."
-        ) % params  # fmt: skip
-    if result.value is not None and result.value < comparison.middle:
-        return _(
-            "Below the team’s median: %(value)s (median %(middle)s)."
-        ) % params  # fmt: skip
-    return _(
-        "Not below the team’s median: %(value)s (median %(middle)s)."
-    ) % params  # fmt: skip
+        )
+    elif rater in comparison.outlying:
+        template = _(
+            "Agrees less with the others than they do with each other, on the same items: %(value)s"
+            " (median %(middle)s)."
+        )
+    elif result.value is not None and result.value < comparison.middle:
+        template = _("Below the team’s median: %(value)s (median %(middle)s).")
+    else:
+        template = _("Not below the team’s median: %(value)s (median %(middle)s).")
+    return template % params
+
+
+def _describe_missing_comparison(result: comparison.ComparedRater) -> str:
+    """Return why a rater is not compared with the median."""
+    if result.n_items < comparison.MIN_ITEMS:
+        return _("Not enough data yet: %(n)s shared items.") % {"n": format_count(result.n_items)}
+    if result.value is None:
+        return _("Agreement with the others is undefined: all answers are the same.")
+    return _("Agreement with the others: %(value)s. A comparison needs three raters.") % {
+        "value": format_number(result.value)
+    }
 
 
 def describe_bias(result: comparison.ComparedRater, labels: Sequence[str]) -> str:
@@ -65,18 +81,6 @@ def describe_bias(result: comparison.ComparedRater, labels: Sequence[str]) -> st
         "share": format_percent(share),
         "others": format_percent(share_of_others),
     }
-
-
-def describe_funnel_distance(comparison: comparison.RaterComparison, rater: int) -> str:
-    """Return a remark where the rater's whole interval lies below the funnel, else an empty text.
-
-    Also empty while there are too few items. For raters without an alert.
-    """
-    result, funnel = comparison.raters.get(rater), comparison.funnel
-    if result is None or result.high is None or funnel is None or not result.has_enough_items:
-        return ""
-    low, _high = funnel.compute_limits(np.array([result.n_items]))
-    return _("beyond chance") if result.high < low[0] else ""
 
 
 def _get_impact_rank(comparison: comparison.RaterComparison, rater: int) -> int:

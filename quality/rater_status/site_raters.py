@@ -180,7 +180,7 @@ def list_people(results: QuerySet[Any], sort: str) -> list[Person]:
 
 
 def _list_raters_with_status(question_ids: Collection[int]) -> list[RaterWithStatus]:
-    """Return the status of each person who rated each question; eight queries."""
+    """Return the status of each person who rated each question; nine queries."""
     questions = list(Question.objects.filter(pk__in=question_ids).select_related("project"))
     comparisons = get_comparisons(questions)
     people_of: dict[int, list[Rater]] = {}

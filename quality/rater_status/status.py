@@ -138,7 +138,7 @@ def list_rater_summaries(
     """Return the summaries of the project's people, or of these raters, in order of their ids.
 
     ``kinds``: of the raters. The status of a model is unknown, because the rules are for people.
-    ``comparison``: the comparison to use; by default the latest one. Nine queries.
+    ``comparison``: the comparison to use; by default the latest one. Ten queries.
     """
     people = Rater.objects.filter(project_id=question.project_id, kind__in=kinds)
     conditions: dict[str, Any] = {"question": question}
@@ -288,6 +288,10 @@ def list_reasons(
         reasons.append(StatusReason(ReasonCode.DRIFT, RaterStatus.CHECK, *size))
     if result is not None and result.is_biased:
         reasons.append(_build_bias_reason(result, higher_is_harsher=comparison.higher_is_harsher))
+    elif rater_id in comparison.outlying and not alerts:  # others state the cause
+        difference, n_items = comparison.outlying[rater_id]
+        low_agreement = ReasonCode.LOW_AGREEMENT
+        reasons.append(StatusReason(low_agreement, RaterStatus.CHECK, difference, n=n_items))
     if repeats is not None:
         share = repeats.same / repeats.n, repeats.low, repeats.high, repeats.n
         reasons.append(StatusReason(ReasonCode.SELF, RaterStatus.CHECK, *share))

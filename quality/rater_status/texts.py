@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from metrics.views.common.number_formats import format_number
 from quality.alerts.kinds import get_brief_text
 from quality.models import AlertKind, AlertState
+from quality.rater_status.comparison import MIN_ITEMS
 from quality.rater_status.status import RaterStatus, RaterSummary, ReasonCode, StatusReason
 
 STATUS_LABELS: dict[str, Promise] = {
@@ -26,6 +27,9 @@ REASON_TEXTS: dict[str, Promise] = {
     ReasonCode.DRIFT: gettext_lazy("may be drifting; too little evidence for an alert"),
     ReasonCode.EXAM: gettext_lazy("did not pass the exam"),
     ReasonCode.SELF: gettext_lazy("repeats own answers less often than the others"),
+    ReasonCode.LOW_AGREEMENT: gettext_lazy(
+        "agrees less with the others than they do with each other, on the same items"
+    ),
     ReasonCode.NOT_ENOUGH: gettext_lazy("fewer than 30 shared items"),
 }
 # Short texts of kinds of alerts.
@@ -53,6 +57,8 @@ def get_reason_text(reason: StatusReason, rater_id: int) -> str:
         return get_brief_text(reason.alert, rater_id)
     if reason.code in (ReasonCode.HARSH, ReasonCode.LENIENT):
         return _describe_bias_reason(reason)
+    if reason.code == ReasonCode.NOT_ENOUGH and (reason.n or 0) >= MIN_ITEMS:
+        return _("agreement is undefined: all answers are the same")
     return str(REASON_TEXTS[reason.code])
 
 

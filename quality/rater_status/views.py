@@ -31,9 +31,9 @@ from projects.services.raters.updates import set_raters_paused
 from quality.alerts.kinds import get_brief_text
 from quality.models import Alert, GoldIntervention
 from quality.rater_status.comparison import MIN_ITEMS
-from quality.rater_status.status import RaterStatus, RaterSummary, list_rater_summaries
+from quality.rater_status.status import RaterSummary, list_rater_summaries
 
-from . import comparison_texts, funnel_plot, texts
+from . import funnel_plot, texts
 from .message_views import build_message_url
 from .rater_list import (
     ITEM_COUNTS,
@@ -144,24 +144,13 @@ def _build_rows(
         if getattr(selection.project, "role", "") == LEAD
         else []
     )
-    remarks = {
-        rater_id: comparison_texts.describe_funnel_distance(rater_list.comparison, rater_id)
-        for rater_id, summary in summary_of.items()
-        if summary.status is RaterStatus.OK
-    }
     return [
         RaterTableRow(
             listed=rater,
             card=summary,
-            # "OK" would contradict the chart where the rater lies far below the funnel.
-            status=_("Below the others")
-            if remarks.get(rater.pk)
-            else texts.get_status_label(summary),
-            reasons=[*texts.list_reason_texts(summary), *filter(None, [remarks.get(rater.pk)])],
-            other_reasons=[
-                *texts.list_other_reason_texts(summary),
-                *filter(None, [remarks.get(rater.pk)]),
-            ],
+            status=texts.get_status_label(summary),
+            reasons=texts.list_reason_texts(summary),
+            other_reasons=texts.list_other_reason_texts(summary),
             interventions=[
                 intervention for intervention in interventions if intervention.rater_id == rater.pk
             ],

@@ -130,6 +130,13 @@ def find_band(value: float | None, scheme: str = "landis_koch") -> Band | None:
     return reached[-1]
 
 
+def is_low(value: float, scheme: str = "landis_koch") -> bool:
+    """Return whether the band of a value is in the lower half of the scheme."""
+    scheme_bands = get_bands(scheme)
+    band = find_band(value, scheme)
+    return band is not None and scheme_bands.index(band) < len(scheme_bands) // 2
+
+
 def band_probabilities(
     value: float | None, se: float | None, scheme: str = "landis_koch", *, df: float = np.inf
 ) -> dict[str, float] | None:

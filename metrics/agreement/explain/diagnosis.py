@@ -14,22 +14,20 @@
     definitions_apart     Fleiss' kappa with chance by rating, with chance by item, and alpha differ
                           by > 0.05: the value depends on the definition
     rare_category         fewer than 10 items have an answer besides the most frequent one
-    confused_categories   much disagreement is between two of three or more categories (the
-                          coincidence matrix), and clearly more than their frequencies give (the
-                          idea of Roberts & McNamee 1998, Statistics in Medicine 17, 471-488)
+    confused_categories   many comparisons that differ are between two of three or more categories,
+                          and clearly more than their frequencies give (confusions.py; the idea of
+                          Roberts & McNamee 1998, Statistics in Medicine 17, 471-488)
     consistency_only      raters order items alike but on other levels or with other spreads: high
                           correlation, low agreement
 
 The thresholds are conventions, named here, and reported with the figures.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from metrics.agreement.batch import pattern_coefficients
 from metrics.agreement.coefficients import cohen, correlation, marginal_tests
@@ -37,6 +35,8 @@ from metrics.agreement.counts.sums import PatternSums, build_pattern_sums
 from metrics.agreement.counts.tally import PairTables
 from metrics.agreement.estimate import to_finite_float
 from metrics.agreement.weights import quadratic_weights, score_weights
+
+from .confusions import find_confused_pair
 
 HIGH_AGREEMENT = 0.8
 PARADOX_GAP = 0.2  # AC1 less kappa
@@ -48,8 +48,8 @@ MIN_OVERLAP_SHARE = 0.5  # of the rated items
 DEFINITIONS = ("fleiss_kappa", "fleiss_kappa_gwet", "krippendorff_alpha_nominal")
 DEFINITIONS_GAP = 0.05  # between definitions, from which none of them is the value
 MIN_RARE_ITEMS = 10  # with an answer besides the most frequent one
-CONFUSED_SHARE = 0.4  # of all disagreement, between one pair of categories
-CONFUSED_RATIO = 1.5  # times the share that the frequencies of the categories give
+# Findings that forbid a word for the value: it is based on too little, or on a choice.
+FINDINGS_WITHOUT_BAND = ("definitions_apart", "rare_category")
 SIGNIFICANCE_LEVEL = (
     0.01  # after Bonferroni: many questions are tested, few findings should be false
 )
@@ -99,6 +99,11 @@ def diagnose(
         if ordered:
             findings.append(_diagnose_consistency(pairs, values))
     return [finding for finding in findings if finding is not None]
+
+
+def is_band_withheld(counts: npt.ArrayLike, n_items: npt.ArrayLike) -> bool:
+    """Return whether a finding on patterns (P, k) and n_items (P,) forbids a word for the value."""
+    return any(finding.name in FINDINGS_WITHOUT_BAND for finding in diagnose(counts, n_items))
 
 
 def _diagnose_prevalence(
@@ -227,8 +232,7 @@ def _diagnose_unequal_numbers(
     return DiagnosticFinding(
         "unequal_numbers",
         f"Items have {fewest} to {most} ratings, so the definition of chance matters: Fleiss' "
-        f"kappa is {pooled:.3f} if all ratings count equally and {by_item:.3f} if all items do. "
-        "Harder items may have more ratings.",
+        f"kappa is {pooled:.3f} if all ratings count equally and {by_item:.3f} if all items do.",
         {
             "fleiss_kappa": pooled,
             "fleiss_kappa_gwet": by_item,
@@ -263,68 +267,23 @@ def _diagnose_overlap(
     )
 
 
-def list_confusions(counts: npt.ArrayLike, n_items: npt.ArrayLike) -> list[tuple[int, int, float]]:
-    """Return (category, other category, share of all disagreement), the largest share first.
-
-    counts (P, k): patterns; n_items (P,). The shares are the upper triangle of the coincidence
-    matrix (Krippendorff 2011, Computing alpha-reliability); pairs that nobody confuses are omitted.
-    Empty for two categories, which have one pair, and with too little disagreement.
-    """
-    disagreement = _compute_disagreement(np.asarray(counts, float), np.asarray(n_items, float))
-    total = disagreement.sum()
-    if len(disagreement) < 3 or total < MIN_ITEMS:
-        return []
-    order = np.argsort(-disagreement, axis=None, kind="stable")
-    pairs = [divmod(int(position), disagreement.shape[1]) for position in order]
-    return [(a, b, float(disagreement[a, b] / total)) for a, b in pairs if disagreement[a, b]]
-
-
-def _compute_disagreement(counts: npt.NDArray[np.float64], n_items: npt.NDArray[np.float64]) -> Any:
-    """Return the coincidence matrix above its diagonal (k, k), in items times ratings."""
-    sizes = counts.sum(axis=1)
-    shared = sizes >= 2
-    weighted = counts[shared] * (n_items[shared] / (sizes[shared] - 1))[:, None]
-    return np.triu(weighted.T @ counts[shared], 1)
-
-
 def _diagnose_confusion(
     counts: npt.NDArray[np.float64], n_items: npt.NDArray[np.float64]
 ) -> DiagnosticFinding | None:
-    pairs = list_confusions(counts, n_items)
-    sizes = counts.sum(axis=1)
-    shared = sizes >= 2
-    items, patterns = n_items[shared], counts[shared]
-    frequencies = items @ patterns
-    products = np.triu(np.outer(frequencies, frequencies), 1)
-    expected_shares = products / products.sum() if products.sum() else products
-    scale = 1 / np.maximum(sizes[shared] - 1, 1)
-    differing_pairs = (patterns.sum(axis=1) ** 2 - (patterns**2).sum(axis=1)) / 2
-    all_products = differing_pairs * scale
-    critical_z = float(special.ndtri(1 - SIGNIFICANCE_LEVEL / max(len(pairs), 1)))
-    best: tuple[float, int, int, float, float] | None = None
-    for a, b, share in pairs:
-        expected = float(expected_shares[a, b])
-        if share < max(CONFUSED_SHARE, CONFUSED_RATIO * expected):
-            continue
-        # Each item's disagreement between the two, less the part that the frequencies give.
-        excess = patterns[:, a] * patterns[:, b] * scale - expected * all_products
-        error = math.sqrt(float(items @ excess**2))
-        ratio = share / expected if expected else math.inf
-        if float(items @ excess) > critical_z * error and (best is None or ratio > best[0]):
-            best = ratio, a, b, share, expected
-    if best is None:
+    pair = find_confused_pair(counts, n_items, SIGNIFICANCE_LEVEL)
+    if pair is None:
         return None
-    _ratio, a, b, share, expected = best
     return DiagnosticFinding(
         "confused_categories",
-        f"{share:.0%} of all disagreement is between two categories, where their frequencies alone "
-        f"would give {expected:.0%}. Check whether the guidelines distinguish them clearly.",
+        f"{pair.share:.0%} of the comparisons that differ are between two categories, where their "
+        f"frequencies alone would give {pair.expected_share:.0%}. Check whether the guidelines "
+        "distinguish them clearly.",
         {
-            "category_a": a,
-            "category_b": b,
-            "share": share,
-            "expected_share": expected,
-            "differing_pairs": round(float(items @ differing_pairs)),
+            "category_a": pair.a,
+            "category_b": pair.b,
+            "share": pair.share,
+            "expected_share": pair.expected_share,
+            "differing_pairs": pair.n_comparisons,
         },
     )
 
@@ -365,8 +324,10 @@ def _diagnose_consistency(
     weights = quadratic_weights(k) if values is None else score_weights(values)
     kappa = cohen.kappa(pairs.tables, weights, interval=False).value
     r = correlation.pearson(pairs.tables, values).value
-    is_defined = np.isfinite(kappa) & np.isfinite(r)
-    items = pairs.tables.sum(axis=(1, 2))[is_defined]
+    n_items = pairs.tables.sum(axis=(1, 2))
+    # Of a few items, the order is the same by chance.
+    is_defined = np.isfinite(kappa) & np.isfinite(r) & (n_items >= MIN_ITEMS)
+    items = n_items[is_defined]
     if not is_defined.any():
         return None
     mean_r, mean_kappa = (

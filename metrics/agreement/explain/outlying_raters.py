@@ -9,22 +9,28 @@ with them (one-sided; the normal approximation is corrected for skewness by the 
 Edgeworth's expansion), with Bonferroni's correction for the number of raters.
 
 The values of d of an item add up to 0. So never are all raters of a question below the others.
+
+Of three raters, two who copy from each other leave the third below them, who does nothing wrong. So
+a rater is listed only if the test also finds the rater without any single other one, as long as
+enough items remain.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from metrics.agreement.counts.grouping import index_distinct
+from metrics.agreement.counts.grouping import Ints, index_distinct
+from metrics.agreement.estimate import Floats
 from metrics.agreement.weights import as_weight_matrix
 
 MIN_ITEMS = 30  # of a rater, with two or more others
 MIN_DISPUTED_ITEMS = 10  # on which the approximation is based
-ERROR_RATE = 0.05  # probability that any rater of a question is listed by chance
+ERROR_RATE = 0.01  # probability that any rater of a question is listed by chance
+MAX_LEFT_OUT = 30  # others who are left out one at a time: those with the most common items
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,36 @@ class OutlyingRater:
     difference: float
     z: float
     n_items: int
+
+
+@dataclass(frozen=True)
+class _Ratings:
+    """Ratings (M,) of items 0..N-1 by raters 0..R-1, and the weights (k, k)."""
+
+    item: Ints
+    rater: Ints
+    code: Ints
+    w: Floats
+
+    def select(self, is_used: npt.NDArray[np.bool_]) -> _Ratings:
+        return replace(
+            self, item=self.item[is_used], rater=self.rater[is_used], code=self.code[is_used]
+        )
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """Sums of d of each rater (R,): items, those with a disagreement, total, z score, and p."""
+
+    n_items: Ints
+    n_disputed: Ints
+    total: Floats
+    z: Floats
+    p: Floats
+
+    @property
+    def is_tested(self) -> npt.NDArray[np.bool_]:
+        return (self.n_items >= MIN_ITEMS) & (self.n_disputed >= MIN_DISPUTED_ITEMS)
 
 
 def find_outlying_raters(
@@ -51,47 +87,73 @@ def find_outlying_raters(
     """
     if not np.size(item):
         return []
-    _, index = index_distinct(item)
-    codes, w = np.asarray(code, np.int64), as_weight_matrix(weights, k)
-    counts = np.zeros((int(index.max()) + 1, k))
-    np.add.at(counts, (index, codes), 1.0)
-    has_others = counts.sum(axis=1)[index] >= 3
-    index, codes = index[has_others], codes[has_others]
-    if not index.size:
-        return []
+    _, item_index = index_distinct(item)
+    raters, rater_index = index_distinct(np.asarray(rater))
+    codes = np.asarray(code, np.int64)
+    ratings = _Ratings(item_index, rater_index, codes, as_weight_matrix(weights, k))
+    scores = _score_raters(ratings, raters.size)
+    is_tested = scores.is_tested
+    is_below = is_tested & (scores.z < 0) & (scores.p * is_tested.sum() < ERROR_RATE)
+    below = np.flatnonzero(is_below)
+    order = below[np.lexsort((raters[below], scores.total[below]))]
+    return [
+        OutlyingRater(
+            int(raters[position]),
+            float(scores.total[position] / scores.n_items[position]),
+            float(scores.z[position]),
+            int(scores.n_items[position]),
+        )
+        for position in order.tolist()
+        if _is_confirmed_without_any(ratings, position)
+    ]
+
+
+def _score_raters(ratings: _Ratings, n_raters: int) -> _Scores:
+    """Return the sums of d over the items with three ratings or more."""
+    w, k = ratings.w, len(ratings.w)
+    counts = np.zeros((int(ratings.item.max(initial=-1)) + 1, k))
+    np.add.at(counts, (ratings.item, ratings.code), 1.0)
     size = counts.sum(axis=1)
-    scores = counts @ w
-    own_pairs = scores[index, codes] - w[codes, codes]
-    all_pairs = (scores * counts).sum(axis=1) - counts @ np.diag(w)
+    ratings = ratings.select(size[ratings.item] >= 3)
+    index, codes, group = ratings.item, ratings.code, ratings.rater
+    weighted = counts @ w
+    own_pairs = weighted[index, codes] - w[codes, codes]
+    all_pairs = ((weighted * counts).sum(axis=1) - counts @ np.diag(w))[index]
     m = size[index]
-    difference = own_pairs / (m - 1) - (all_pairs[index] - 2 * own_pairs) / ((m - 1) * (m - 2))
+    difference = own_pairs / (m - 1) - (all_pairs - 2 * own_pairs) / ((m - 1) * (m - 2))
     moments = [
         (np.bincount(index, difference**power, len(counts)) / np.maximum(size, 1))[index]
         for power in (2, 3)
     ]
-    raters, group = index_distinct(np.asarray(rater)[has_others])
     total, variance, third_moment = (
-        np.bincount(group, values, raters.size) for values in (difference, *moments)
+        np.bincount(group, values, n_raters) for values in (difference, *moments)
     )
-    n_items = np.bincount(group, minlength=raters.size)
-    n_disputed = np.bincount(group, moments[0] > 0, raters.size)
-    tested = (n_items >= MIN_ITEMS) & (n_disputed >= MIN_DISPUTED_ITEMS)
-    if not tested.any():
-        return []
-    sd = np.sqrt(np.where(tested, variance, 1.0))
+    sd = np.sqrt(np.where(variance > 0, variance, 1.0))
     z = total / sd
-    skewness = third_moment / sd**3
     density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
-    p = special.ndtr(z) - skewness * (z**2 - 1) / 6 * density
-    is_below = tested & (z < 0) & (p * tested.sum() < ERROR_RATE)
-    below = np.flatnonzero(is_below)
-    order = below[np.lexsort((raters[below], total[below]))]
-    return [
-        OutlyingRater(
-            int(raters[position]),
-            float(total[position] / n_items[position]),
-            float(z[position]),
-            int(n_items[position]),
-        )
-        for position in order.tolist()
-    ]
+    p = special.ndtr(z) - third_moment / sd**3 * (z**2 - 1) / 6 * density
+    return _Scores(
+        np.bincount(group, minlength=n_raters),
+        np.bincount(group, moments[0] > 0, n_raters).astype(np.int64),
+        np.asarray(total, float),
+        np.asarray(z, float),
+        np.asarray(p, float),
+    )
+
+
+def _is_confirmed_without_any(ratings: _Ratings, rater: int) -> bool:
+    """Return whether the rater is below the others without any single one of them, too.
+
+    Not tested without those of whom too few items of the rater would be left.
+    """
+    own = ratings.select(np.isin(ratings.item, ratings.item[ratings.rater == rater]))
+    n_common = np.bincount(own.rater)
+    n_common[rater] = 0
+    for other in np.argsort(-n_common, kind="stable")[:MAX_LEFT_OUT].tolist():
+        if not n_common[other]:
+            break
+        scores = _score_raters(own.select(own.rater != other), len(n_common))
+        is_below = scores.z[rater] < 0 and scores.p[rater] < ERROR_RATE
+        if scores.is_tested[rater] and not is_below:
+            return False
+    return True

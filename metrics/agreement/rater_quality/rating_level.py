@@ -1,9 +1,19 @@
-"""Raters who rate higher or lower than the others on the same items, all the time."""
+"""Raters who rate higher or lower than the others on the same items, all the time.
+
+A rater may differ from the others only because these others differ: who shares items with a harsh
+rater alone looks lenient. So a rater who is named also differs when the levels of the others are
+taken out, and is compared with two others at least.
+"""
 
 from __future__ import annotations
 
 import numpy as np
-from scipy import special
+import numpy.typing as npt
+from scipy import sparse, special
+
+from metrics.agreement.counts.additive import PairTables
+from metrics.agreement.counts.grouping import Ints, index_distinct
+from metrics.agreement.estimate import Floats
 
 from .funnel import MIN_ITEMS, MIN_RATERS
 
@@ -40,3 +50,62 @@ def find_biased_raters(
     quantile = -special.ndtri(FALSE_POSITIVE_RATE / (2 * n_raters))
     is_large = effect >= max(MIN_EFFECT * answer_sd, 1e-9)
     return np.asarray(is_usable & is_large & (np.abs(distance) > quantile * np.sqrt(variances)))
+
+
+def find_distinct_levels(
+    tables: PairTables,
+    answer_sd: float,
+    *,
+    values: npt.ArrayLike | None = None,
+    variance_factor: float = 1.0,
+) -> set[int]:
+    """Return the raters whose own level differs from the median level of those they share with.
+
+    tables: of all pairs of raters that share items; answer_sd: standard deviation of all answers;
+    values (k,): numbers of the categories, ranks when None; variance_factor: design effect of
+    clusters of items. The levels l solve, by least squares over shared items, mean difference of a
+    and b = l_a - l_b. Raters who are not connected by shared items cannot be compared, and of two
+    who share items with nobody else the data do not show which one differs. The level must differ
+    by MIN_EFFECT answer_sd and beyond chance (z test, Bonferroni over the raters).
+    """
+    raters, index = index_distinct(np.concatenate([tables.rater_a, tables.rater_b]))
+    if not raters.size:
+        return set()
+    a, b = np.asarray(index).reshape(2, -1)
+    n, difference, variance = _summarize_pairs(tables, values)
+    size = raters.size
+    adjacency = sparse.coo_array((n, (a, b)), (size, size))
+    _number, component = sparse.csgraph.connected_components(adjacency, directed=False)
+    symmetric = (adjacency + adjacency.T).toarray()
+    inverse = np.linalg.pinv(np.diag(symmetric.sum(axis=1)) - symmetric, hermitian=True)
+    sums = np.bincount(a, n * difference, size) - np.bincount(b, n * difference, size)
+    level = inverse @ sums
+    quantile = -special.ndtri(FALSE_POSITIVE_RATE / (2 * size))
+    least = max(MIN_EFFECT * answer_sd, 1e-9) * (1 - 1e-9)
+    distinct: set[int] = set()
+    for number in np.unique(component):
+        members = np.flatnonzero(component == number)
+        if members.size < MIN_RATERS:
+            continue
+        middle = members[np.argsort(level[members], kind="stable")[(members.size - 1) // 2]]
+        distance = np.abs(level[members] - np.median(level[members]))
+        # Of the difference from the middle rater, which a weak link between two teams makes large.
+        errors = inverse[members, members] + inverse[middle, middle] - 2 * inverse[members, middle]
+        se = np.sqrt(variance_factor * variance * np.maximum(errors, 0.0))
+        is_distinct = distance > np.maximum(quantile * se, least)
+        distinct |= set(raters[members[is_distinct]].tolist())
+    return distinct
+
+
+def _summarize_pairs(
+    tables: PairTables, values: npt.ArrayLike | None
+) -> tuple[Ints, Floats, float]:
+    """Return shared items and mean difference of each pair (P,), and the variance of an item."""
+    counts = tables.tables.astype(float)
+    k = counts.shape[-1]
+    v = np.arange(k, dtype=float) if values is None else np.asarray(values, float)
+    distances = v[:, None] - v[None, :]
+    n = tables.tables.sum(axis=(1, 2))
+    difference = (counts * distances).sum(axis=(1, 2)) / n
+    squares = (counts * (distances - difference[:, None, None]) ** 2).sum()
+    return n, difference, float(squares / max(int(n.sum()) - len(n), 1))

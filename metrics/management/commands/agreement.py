@@ -14,7 +14,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics.agreement import Coefficient
-from metrics.agreement.explain.bands import SCHEMES, find_band, is_designed_for
+from metrics.agreement.counts import tally
+from metrics.agreement.explain.bands import SCHEMES, find_band, is_designed_for, is_inconclusive
+from metrics.agreement.explain.diagnosis import is_band_withheld
 from metrics.agreement.registry import MEAN_PAIRWISE, iter_coefficients
 from metrics.agreement.report import ReportDict, build_report
 from metrics.agreement.scales import SCALES
@@ -277,9 +279,14 @@ def _format_report(
             f"{ratings.repeats} earlier ratings of the same item by the same rater are left out"
         )
     lines += ["", *_format_headline(file_headline), ""]
+    patterns = tally.count_patterns(ratings.item, ratings.code, len(ratings.categories))
+    withheld = ratings.item.size > 0 and is_band_withheld(patterns.counts, patterns.n_items)
+    scheme = None if withheld else options["scheme"]
     for name, entry in iter_coefficients(scale=options["scale"], custom=custom):
         if _is_listed(name, report):
-            lines.append(_format_coefficient(name, entry, report, options["scheme"]))
+            lines.append(_format_coefficient(name, entry, report, scheme))
+    if withheld:
+        lines.append("no bands: the definitions differ, or a category is too rare")
     if any(line.endswith(" *") for line in lines):
         lines.append(f"* the bands of {options['scheme']} were defined for another coefficient")
     return lines
@@ -316,7 +323,10 @@ def _is_listed(name: str, report: ReportDict) -> bool:
     return report.get(f"{name}.reason") != "needs_two_raters" or report["n_raters"] < 2
 
 
-def _format_coefficient(name: str, entry: Coefficient, report: ReportDict, scheme: str) -> str:
+def _format_coefficient(
+    name: str, entry: Coefficient, report: ReportDict, scheme: str | None
+) -> str:
+    """Return the line of a coefficient; without a band if ``scheme`` is None."""
     value = report[name]
     # The name in the API and on pages; the keys of report() keep their names.
     label = name.replace("light_kappa", MEAN_PAIRWISE)
@@ -337,10 +347,14 @@ def _format_coefficient(name: str, entry: Coefficient, report: ReportDict, schem
     value = round(value, 3) + 0.0  # turns -0.0 into 0.0
     band = (
         find_band(value, scheme)
-        if entry.chance_corrected and entry.report_format != "value"
+        if scheme and entry.chance_corrected and entry.report_format != "value"
         else None
     )
-    text_after = band.label + ("" if is_designed_for(name, scheme) else " *") if band else ""
+    text_after = ""
+    if scheme and band and is_inconclusive(report["n_pairable_items"], low, high, scheme):
+        text_after = "not enough data"
+    elif scheme and band:
+        text_after = band.label + ("" if is_designed_for(name, scheme) else " *")
     if entry.report_format in ("test", "2x2 test"):
         text_after = _format_test(name.removesuffix(".chi2"), report)
     if report.get(f"{name}.low.reason") == "single_category":

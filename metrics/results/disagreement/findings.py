@@ -13,7 +13,12 @@ from typing import Any
 import numpy as np
 
 from metrics.agreement.counts.tally import PairTables
-from metrics.agreement.explain import diagnosis, headline_differences, outlying_raters
+from metrics.agreement.explain import (
+    confusions,
+    diagnosis,
+    headline_differences,
+    outlying_raters,
+)
 from metrics.agreement.explain.diagnosis import DiagnosticFinding
 from metrics.agreement.headline import COHEN, FLEISS
 from metrics.agreement.registry import MEAN_BY_ITEMS
@@ -59,8 +64,6 @@ ORDER = (
     OUTLYING_RATERS,
     RECENT_CHANGE,
 )
-# Findings that forbid a word for the value: it is based on too little, or on a choice.
-FINDINGS_WITHOUT_BAND = ("definitions_apart", "rare_category")
 # Ratings of the newest items from which outlying raters are found.
 MAX_RATINGS_READ = 50_000
 
@@ -79,7 +82,7 @@ class QuestionDiagnosis:
     @property
     def outlying_rater_ids(self) -> list[int]:
         """The ids of the raters below the others."""
-        return list_outlying_rater_ids(self.findings)
+        return list(list_outlying_raters(self.findings))
 
     @property
     def is_band_withheld(self) -> bool:
@@ -208,22 +211,25 @@ def find_outlying_raters(
 
 def is_band_withheld(findings: Findings) -> bool:
     """Return True if stored findings forbid naming a band for the value."""
-    return any(finding["name"] in FINDINGS_WITHOUT_BAND for finding in findings)
+    return any(finding["name"] in diagnosis.FINDINGS_WITHOUT_BAND for finding in findings)
 
 
-def list_outlying_rater_ids(findings: Findings) -> list[int]:
-    """Return the ids of the raters below the others, from stored findings."""
-    return [
-        row[0]
+def list_outlying_raters(findings: Findings) -> dict[int, tuple[float, int]]:
+    """Return {rater id: (mean difference, number of items)} of the raters below the others.
+
+    From stored findings, those with the greatest impact first.
+    """
+    return {
+        rater: (difference, n_items)
         for finding in findings
         if finding["name"] == OUTLYING_RATERS
-        for row in finding["figures"]["raters"]
-    ]
+        for rater, difference, n_items in finding["figures"]["raters"]
+    }
 
 
 def find_confusions(counts: np.ndarray, n_items: np.ndarray) -> Confusions:
     """Return the categories that are confused most, for patterns (P, k) and items (P,)."""
-    return diagnosis.list_confusions(counts, n_items)[:MAX_CONFUSIONS] if len(n_items) else []
+    return confusions.list_confusions(counts, n_items)[:MAX_CONFUSIONS] if len(n_items) else []
 
 
 def diagnose_patterns(displayed: DisplayedRatings, scale: QuestionScale) -> Findings:

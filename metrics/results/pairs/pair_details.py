@@ -12,6 +12,7 @@ import numpy as np
 from metrics.agreement import COEFFICIENTS, batch
 from metrics.agreement.coefficients import cohen, marginal_tests
 from metrics.agreement.estimate import REASONS, Value, to_finite_float
+from metrics.agreement.explain.diagnosis import MIN_RARE_ITEMS
 from metrics.agreement.headline import COHEN
 from metrics.models import PairTally
 from metrics.results.clusters import QuestionClusters
@@ -56,6 +57,13 @@ class PairDetails:
     def n_equal(self) -> int:
         """Number of items that both rated alike."""
         return int(np.trace(self.table))
+
+    @property
+    def has_rare_answers(self) -> bool:
+        """True if too few items have another answer than the most frequent one."""
+        frequent = int(np.argmax(self.table.sum(axis=0) + self.table.sum(axis=1)))
+        n_rare = self.n_items - int(self.table[frequent, frequent])
+        return 0 < n_rare < MIN_RARE_ITEMS
 
     @classmethod
     def from_table(

@@ -52,7 +52,7 @@ def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation
     else:
         template = _("Agreement rose from %(before)s to %(after)s between %(from)s and %(to)s.")
     lines = [template % (numbers | names)]
-    if comparison.default_kind == LAST_TWO:
+    if comparison.default_kind == LAST_TWO and not explanation.is_clear:
         lines.append(_describe_no_clear_change(comparison))
     elif not explanation.is_clear:
         lines.append(

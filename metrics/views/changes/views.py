@@ -35,11 +35,7 @@ def change(request: HttpRequest, project_id: int) -> HttpResponse:
             selection.question, weights=selection.weights, **comparison.attribution_fields
         )
     explanation = contributions.build_explanation(attribution) if attribution else None
-    is_clear = (
-        explanation is not None
-        and explanation.is_clear
-        and comparison.default_kind != period_comparison.LAST_TWO
-    )
+    is_clear = explanation is not None and explanation.is_clear
     n_bars = min(len(explanation.bars), contributions.MAX_BARS) if explanation else 0
     context = {
         "project": selection.project,

@@ -12,6 +12,7 @@ from django.http import QueryDict
 from django.utils.functional import Promise
 
 from metrics.agreement.coefficients.intraclass.icc import ICC_NAMES as ICCS
+from metrics.agreement.explain import bands
 from metrics.filters import ITEM_PREFIX, build_invalid_value_error, is_filterable_attribute
 from metrics.results.category_scores import CATEGORY_VALUES
 from metrics.results.pairs import pair_results
@@ -43,18 +44,23 @@ LIVE = LiveSettings(
 class CoefficientRow:
     """A coefficient with its estimate and the name of its band.
 
-    ``has_band_mismatch``: the band scheme was made for another coefficient.
+    ``has_band_mismatch``: the band scheme was made for another coefficient; ``is_uncertain``: there
+    is not enough data to name a band.
     """
 
     name: str
     estimate: Value
     band: str | Promise
     has_band_mismatch: bool
+    is_uncertain: bool
 
     @classmethod
     def from_estimate(cls, name: str, estimate: Value, scheme: str) -> CoefficientRow:
         band_name, has_band_mismatch = display_names.classify_value(name, estimate["value"], scheme)
-        return cls(name, estimate, band_name, has_band_mismatch)
+        is_uncertain = bool(band_name) and bands.is_inconclusive(
+            estimate.get("n_items"), estimate.get("low"), estimate.get("high"), scheme
+        )
+        return cls(name, estimate, band_name, has_band_mismatch, is_uncertain)
 
 
 def build_context(selection: Selection, source: CoefficientSource) -> dict[str, Any]:

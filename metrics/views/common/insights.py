@@ -21,7 +21,7 @@ from metrics.results.disagreement.findings import (
     OUTLYING_RATERS,
     RECENT_CHANGE,
     Findings,
-    list_outlying_rater_ids,
+    list_outlying_raters,
 )
 from metrics.scale import QuestionScale
 from projects.models import Rater
@@ -29,19 +29,39 @@ from projects.models import Rater
 from . import display_names
 from .number_formats import format_count, format_number, format_percent
 
+WEIGHTINGS = "weightings"  # a finding in the words of a band scheme
+# Lowest and highest value under any weights: closer values hardly differ, whatever their bands, and
+# values further apart do.
+MIN_WEIGHTS_GAP = 0.1
+
+
+def has_enough_data(estimate: Mapping[str, Any] | None, scheme: str) -> bool:
+    """Return True if an estimate is precise enough to name its band."""
+    if not estimate:
+        return False
+    n_items, low, high = (estimate.get(name) for name in ("n_items", "low", "high"))
+    return not bands.is_inconclusive(n_items, low, high, scheme)
+
 
 def build_sentences(
-    findings: Findings, raters: list[Rater], scale: QuestionScale, *, scheme: str
+    findings: Findings,
+    raters: list[Rater],
+    scale: QuestionScale,
+    *,
+    scheme: str,
+    can_name_bands: bool,
 ) -> list[str]:
     """Return the insights on stored findings, in the words of a band scheme.
 
-    Each finding is {"name", "figures"}.
+    Each finding is {"name", "figures"}. ``can_name_bands``: the page names the band of the value.
     """
     rater_names = {rater.pk: str(rater) for rater in raters}
     sentences = []
     for finding in findings:
         if finding["name"] in (OUTLYING_RATERS, RECENT_CHANGE):
             continue  # they have sentences of their own
+        if finding["name"] == WEIGHTINGS and not can_name_bands:
+            continue
         figures = finding["figures"] | {"scheme": scheme}
         sentences.append(_SENTENCES[finding["name"]](figures, scale.labels, rater_names))
     return sentences
@@ -60,7 +80,7 @@ def list_outlier_raters(findings: Mapping[int, Findings]) -> dict[int, list[Rate
     the weights of the headline (metrics.agreement.explain.outlying_raters). One query.
     """
     ids_by_question = {
-        question: list_outlying_rater_ids(stored) for question, stored in findings.items()
+        question: list(list_outlying_raters(stored)) for question, stored in findings.items()
     }
     return {
         question: raters
@@ -138,8 +158,7 @@ def _describe_unequal_numbers(
 ) -> str:
     return _(
         "Items have %(fewest)s to %(most)s ratings: Fleiss’ kappa is %(pooled)s if "
-        "all ratings count equally for chance and %(by_item)s if all items do. "
-        "Harder items may have more ratings."
+        "all ratings count equally for chance and %(by_item)s if all items do."
     ) % {
         "fewest": format_count(values["fewest_ratings"]),
         "most": format_count(values["most_ratings"]),
@@ -240,14 +259,19 @@ def _describe_weightings(values: dict[str, Any], _labels: list[str], _names: dic
         "low_word": display_names.get_band_name(low),
         "high_word": display_names.get_band_name(high),
     }
-    if low is high:
-        template = _(
-            "Weights hardly matter: %(name)s is %(low)s to %(high)s, always “%(low_word)s”."
-        )
-    else:
+    gap = values["high"] - values["low"]
+    if gap >= MIN_WEIGHTS_GAP and low is not high:
         template = _(
             "Weights matter: %(name)s is %(low)s (“%(low_word)s”) with weights “%(lowest)s” "
             "and %(high)s (“%(high_word)s”) with weights “%(highest)s”."
+        )
+    elif gap < MIN_WEIGHTS_GAP and low is high:
+        template = _(
+            "Weights hardly matter: %(name)s is %(low)s to %(high)s, always “%(low_word)s”."
+        )
+    else:  # near a limit of two bands, or far apart in one
+        template = _(
+            "%(name)s is %(low)s with weights “%(lowest)s” and %(high)s with weights “%(highest)s”."
         )
     return template % params
 
@@ -309,7 +333,7 @@ _SENTENCES: dict[str, SentenceBuilder] = {
     "definitions_apart": _describe_definitions_apart,
     "rare_category": _describe_rare_category,
     "few_items": _describe_few_items,
-    "weightings": _describe_weightings,
+    WEIGHTINGS: _describe_weightings,
     "fleiss_and_pairs": _describe_fleiss_and_pairs,
     "consistent_apart": _describe_consistency_without_agreement,
     "prevalence_paradox": _describe_prevalence_paradox,

@@ -64,14 +64,16 @@ def build_recommendation(
     *,
     actions: Sequence[NextAction],
 ) -> Recommendation | None:
-    """Return the recommendation, or None while it has no value.
+    """Return the recommendation, or None before two ratings of one item.
 
     ``actions``: those of packages above, to which the actions that follow from the stored results
     are added.
     """
-    if not headline or headline.get("value") is None:
+    if not headline or headline.get("reason") == "no_pairable_items":
         return None
     all_actions = [*actions, *_suggest_raters(selection, source)]
+    if headline.get("value") is None:  # the page says why
+        return Recommendation("", sorted(all_actions, key=_get_order)[:MAX_ACTIONS])
     if name != "percent_agreement" and is_inconclusive(selection, headline):
         caveat = _describe_too_early(headline)
         all_actions += _suggest_planning(selection, headline)
@@ -79,9 +81,14 @@ def build_recommendation(
         caveat = _describe_doubt(source, name, headline)
         all_actions += _suggest_categories(selection, source)
     if not all_actions and not caveat:
+        all_actions += _suggest_discussion(selection, name, headline)
+    if not all_actions and not caveat:
         all_actions.append(_suggest_labels(selection))
-    all_actions.sort(key=lambda action: action.kind)
-    return Recommendation(caveat, all_actions[:MAX_ACTIONS])
+    return Recommendation(caveat, sorted(all_actions, key=_get_order)[:MAX_ACTIONS])
+
+
+def _get_order(action: NextAction) -> int:
+    return action.kind
 
 
 def _describe_doubt(source: ProjectSource, name: str, headline: Mapping[str, Any]) -> str:
@@ -179,9 +186,27 @@ def _suggest_planning(selection: Selection, headline: Mapping[str, Any]) -> list
     return [NextAction(ActionKind.SETUP, _("Plan more items"), reason, url)]
 
 
+def _suggest_discussion(
+    selection: Selection, name: str, headline: Mapping[str, Any]
+) -> list[NextAction]:
+    """Return the action on the disputed items where agreement is low and nothing else is known."""
+    target, high = selection.project.target_agreement, headline.get("high")
+    is_low = name != "percent_agreement" and bands.is_low(
+        headline["value"], selection.project.band_scheme
+    )
+    if target is not None and high is not None and high < target:
+        reason = _("agreement is below the target")
+    elif is_low:
+        reason = _("agreement is low")
+    else:
+        return []
+    url = f"{_build_question_url('items', selection)}&sort=disagreement"
+    return [NextAction(ActionKind.ITEMS, _("Discuss disputed items"), reason, url)]
+
+
 def _suggest_labels(selection: Selection) -> NextAction:
     url = _build_question_url("labels", selection)
-    return NextAction(ActionKind.LABELS, _("Export labels"), _("nothing else needs attention"), url)
+    return NextAction(ActionKind.LABELS, _("Export labels"), _("no open tasks"), url)
 
 
 def _build_question_url(name: str, selection: Selection) -> str:

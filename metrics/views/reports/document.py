@@ -101,7 +101,11 @@ def _build_result(facts: Facts) -> ReportSection:
         why = str(display_names.get_headline_reason(headline["why"], name))
     scale = QuestionScale.from_declaration(facts["declared"])
     insight_texts = insights.build_sentences(
-        facts["findings"], [], scale, scheme=facts["band_scheme"]
+        facts["findings"],
+        [],
+        scale,
+        scheme=facts["band_scheme"],
+        can_name_bands=_can_name_bands(facts),
     )
     return ReportSection(
         _("Result"),
@@ -128,6 +132,8 @@ def _describe_bands(facts: Facts) -> str:
         return ""
     if is_band_withheld(facts["findings"]):
         return ""  # the insights say why
+    if not _can_name_bands(facts):
+        return _("Not enough data yet for a label.")
     params = {
         "band": display_names.get_band_name(bands.find_band(value["value"], scheme)),
         "scheme": BandScheme(scheme).label,
@@ -139,6 +145,11 @@ def _describe_bands(facts: Facts) -> str:
     if params["low"] == params["high"]:
         return _("%(scheme)s: %(band)s, at both ends of the interval.") % params
     return _("%(scheme)s: %(band)s; the interval reaches from %(low)s to %(high)s.") % params
+
+
+def _can_name_bands(facts: Facts) -> bool:
+    has_enough_data = insights.has_enough_data(facts["headline"]["value"], facts["band_scheme"])
+    return has_enough_data and not is_band_withheld(facts["findings"])
 
 
 def _describe_target(facts: Facts) -> str:

@@ -267,13 +267,31 @@ def test_scores_from_values_and_from_gold_file(write_file, capsys, tmp_path):
 
 
 def test_bands_mark_coefficients_that_they_do_not_fit(write_file, capsys):
-    text = run_command(capsys, write_file(format_csv(ROWS)), "--scheme", "altman")
+    rows = [
+        (str(item), rater, label)
+        for item in range(60)
+        for rater, label in (("ann", "abc"[item % 3]), ("bob", "abc"[(item + item // 50) % 3]))
+    ]
+    text = run_command(capsys, write_file(format_csv(rows)), "--scheme", "altman")
     line_by_name = {line.split()[0]: line for line in text.splitlines() if line.strip()}
     assert not line_by_name["fleiss_kappa"].endswith("*")
     assert line_by_name["gwet_ac1"].endswith(" *")
     assert "* the bands of altman were defined for another coefficient" in text
+    assert line_by_name["fleiss_kappa"].endswith("good")
     with pytest.raises(CommandError, match="invalid choice: 'mine'"):
         run_command(capsys, write_file(format_csv(ROWS)), "--scheme", "mine")
+
+
+def test_no_band_is_named_of_too_little_data(write_file, capsys):
+    """Full agreement of few items, or of items that are nearly all alike, is no good agreement."""
+    few = [(str(item), rater, "ab"[item % 2]) for item in range(5) for rater in ("ann", "bob")]
+    text = run_command(capsys, write_file(format_csv(few)))
+    assert "not enough data" in text or "no bands: " in text
+    assert "almost perfect" not in text
+    rare = [(str(item), rater, "ab"[item == 0]) for item in range(60) for rater in ("ann", "bob")]
+    text = run_command(capsys, write_file(format_csv(rare)))
+    assert "no bands: the definitions differ, or a category is too rare" in text
+    assert "almost perfect" not in text
 
 
 def test_text_uses_singular_and_one_name_for_the_mean(write_file, capsys):

@@ -45,8 +45,15 @@ def make_comparison(middle: float | None = 0.7, **changes: Any) -> RaterComparis
         # The value is the same, but no alert says that it is more than chance.
         (make_comparison(), False, "Below the team’s median: 0.50 (median 0.70)."),
         (make_comparison(value=0.7), False, "Not below the team’s median: 0.70 (median 0.70)."),
+        (
+            make_comparison()._replace(outlying={1: (-0.2, 80)}),
+            False,
+            "Agrees less with the others than they do with each other, on the same items: 0.50",
+        ),
         (make_comparison(n_items=29), True, "Not enough data yet: 29 shared items."),
-        (make_comparison(middle=None), True, "Not enough data yet: 80 shared items"),
+        # 80 items are enough data: two raters have no median, and one category has no kappa.
+        (make_comparison(middle=None), True, "Agreement with the others: 0.50. A comparison"),
+        (make_comparison(value=None), True, "Agreement with the others is undefined: all"),
     ],
 )
 def test_agreement_is_called_low_only_with_an_alert(
@@ -56,21 +63,6 @@ def test_agreement_is_called_low_only_with_an_alert(
     assert sentence.startswith(expected)
     assert "clearly" not in sentence or expected.startswith("Agrees clearly")
     assert comparison_texts.describe_agreement(comparison, 2, is_outlier=is_outlier) == ""
-
-
-@pytest.mark.parametrize(
-    ("changes", "is_remarked"),
-    [
-        ({"value": 0.4, "low": 0.3, "high": 0.5}, True),
-        # The value is below the funnel, but the interval reaches into it.
-        ({"value": 0.55, "low": 0.45, "high": 0.65}, False),
-        ({"value": 0.2, "low": 0.1, "high": 0.3, "n_items": 29}, False),
-        ({"high": None}, False),
-    ],
-)
-def test_a_rater_below_the_funnel_is_remarked(changes: dict[str, Any], is_remarked: bool) -> None:
-    remark = comparison_texts.describe_funnel_distance(make_comparison(**changes), 1)
-    assert (remark == "beyond chance") == is_remarked
 
 
 @pytest.mark.parametrize(

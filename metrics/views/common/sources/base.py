@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from django.db.models import QuerySet
 
-from metrics.agreement.explain import bands
 from metrics.models import RaterResult
 from metrics.results.disagreement.disputed_items import DisputedItems, load_disputed_items
 from metrics.results.disagreement.findings import QuestionDiagnosis
@@ -28,6 +27,7 @@ from metrics.views.common.freshness import Freshness
 from metrics.views.common.insights import (
     build_outlier_sentences,
     build_sentences,
+    has_enough_data,
     list_raters,
 )
 from metrics.views.common.rater_columns import RaterColumn, Sparkline
@@ -151,26 +151,18 @@ class ProjectSource(ResultSource):
             self.outlier_raters, self.selection.project.pk, self.selection.query
         )
         scheme = self.selection.project.band_scheme
-        findings = [
-            finding
-            for finding in self.diagnosis.findings
-            if finding["name"] != "weightings"
-            or (self._has_enough_data() and not self.diagnosis.is_band_withheld)
-        ]
+        estimate = self.agreement.headline.get("value") if self.agreement else None
+        can_name_bands = has_enough_data(estimate, scheme) and not self.diagnosis.is_band_withheld
         return [
             *outlier_sentences,
-            *build_sentences(findings, raters, self.selection.scale, scheme=scheme),
+            *build_sentences(
+                self.diagnosis.findings,
+                raters,
+                self.selection.scale,
+                scheme=scheme,
+                can_name_bands=can_name_bands,
+            ),
         ]
-
-    def _has_enough_data(self) -> bool:
-        """Return True if the headline is precise enough to name its band, under any weights."""
-        estimate = self.agreement.headline.get("value") if self.agreement else None
-        if not estimate:
-            return False
-        scheme = self.selection.project.band_scheme
-        return not bands.is_inconclusive(
-            estimate["n_items"] or 0, estimate["low"], estimate["high"], scheme
-        )
 
 
 class RaterSource(ResultSource):

@@ -12,7 +12,8 @@ from metrics.agreement.coefficients.correlation import lin_ccc
 from metrics.agreement.coefficients.intraclass.icc import icc
 from metrics.agreement.counts import tally
 from metrics.agreement.explain import bands
-from metrics.agreement.explain.diagnosis import diagnose, list_confusions
+from metrics.agreement.explain.confusions import list_confusions
+from metrics.agreement.explain.diagnosis import diagnose
 from metrics.agreement.explain.sensitivity import compute_sensitivity
 from metrics.agreement.weights import score_weights
 from metrics.templatetags.results import safe_band
@@ -269,14 +270,15 @@ def test_most_confused_pair_of_categories_is_named():
     rng = np.random.default_rng(1)
     codes = rng.integers(0, 4, (200, 3))
     codes[:, 1:] = np.where(codes[:, [0]] >= 2, rng.integers(2, 4, (200, 2)), codes[:, [0]])
-    codes[:20, 2] = -1
+    codes[:60, 2] = -1  # an item with three ratings has three comparisons
     figures = diagnose_by_name(codes, 4)["confused_categories"].figures
     disagreement = np.zeros((4, 4))
     for row in codes:
         item_codes = row[row >= 0]
         for first, second in itertools.permutations(item_codes, 2):
-            disagreement[first, second] += (first != second) / (len(item_codes) - 1)
+            disagreement[first, second] += first != second
     assert (figures["category_a"], figures["category_b"]) == (2, 3)
+    assert figures["differing_pairs"] == disagreement.sum() / 2
     assert figures["share"] == pytest.approx(
         (disagreement[2, 3] + disagreement[3, 2]) / disagreement.sum()
     )

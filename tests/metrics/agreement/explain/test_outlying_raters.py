@@ -61,13 +61,27 @@ def test_difference_equals_that_of_loops(weighting):
 
 
 def test_raters_who_err_alike_are_rarely_listed():
-    """At most 5% of studies, though one rater has the hard items only."""
+    """At most 1% of studies, though one rater has the hard items only."""
     n_listed = 0
     for seed in range(200):
         codes = simulate(seed, [0.15] * 5)
         codes[::2, 4] = -1
         n_listed += bool(find_outliers(codes, 3))
-    assert n_listed <= 18  # of 200; P(X > 18) is below 1% at a rate of 5%
+    assert n_listed <= 6  # of 200; P(X > 6) is below 1% at a rate of 1%
+
+
+def test_who_rates_beside_two_who_copy_is_not_listed():
+    """Two copies agree with each other always, so that everybody else is below them."""
+    n_listed = n_found = 0
+    for seed in range(50):
+        codes = simulate(seed, [0.15] * 4, n_items=200)
+        codes[:, 1] = codes[:, 0]
+        n_listed += bool(find_outliers(codes, 3))
+        rng = np.random.default_rng(seed)
+        codes[:, 3] = np.where(rng.random(200) < 0.5, rng.integers(0, 3, 200), codes[:, 3])
+        n_found += [outlier.rater for outlier in find_outliers(codes, 3)] == [3]
+    assert n_listed <= 3  # of 50; both honest raters are tested at 1%
+    assert n_found >= 45
 
 
 @given(seed=st.integers(0, 10_000), n_raters=st.integers(3, 6))

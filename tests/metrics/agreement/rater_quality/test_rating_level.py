@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from metrics.agreement.rater_quality.rating_level import find_biased_raters
+from metrics.agreement.counts.tally import PairTables, count_pair_tables
+from metrics.agreement.rater_quality.rating_level import find_biased_raters, find_distinct_levels
 
 
 def find(biases: list[float], se: float = 0.03, n_items: int = 200, sd: float = 1.0) -> list[bool]:
@@ -56,3 +57,51 @@ def test_seldom_anyone_is_named_where_all_rate_on_one_level() -> None:
         for _question in range(2000)
     ]
     assert np.mean(named) <= 0.05
+
+
+def build_tables(
+    rng: np.random.Generator, groups: list[tuple[list[int], int]], shifts: dict[int, int]
+) -> PairTables:
+    """Return pair tables of groups of raters with so many common items; shifts: in grades."""
+    rows: list[tuple[int, int, int]] = []
+    for group, n_items in groups:
+        for _number in range(n_items):
+            truth, item = rng.integers(2, 5), len(rows)
+            rows += [
+                (item, rater, int(truth + rng.integers(-1, 2)) + shifts.get(rater, 0))
+                for rater in group
+            ]
+    item, rater, code = np.array(rows).T
+    return count_pair_tables(item, rater, code, 7)
+
+
+def test_who_shares_items_with_a_harsh_rater_alone_is_not_named() -> None:
+    """Rater 5 is compared with the harsh rater 0 alone; of the pair 6 and 7 one is harsh."""
+    rng = np.random.default_rng(12)
+    groups = [([0, 5], 100), ([6, 7], 100), ([0, 1], 100), ([1, 2], 100), ([2, 3], 100)]
+    groups += [([0, 3], 100), ([3, 4], 100)]
+    tables = build_tables(rng, groups, {0: 1, 6: 1})
+    assert find_distinct_levels(tables, 1.2) == {0}
+
+
+def test_a_weak_link_between_teams_names_nobody() -> None:
+    """Two teams share two items, which do not show on which level the first one is."""
+    rng = np.random.default_rng(13)
+    named = [
+        find_distinct_levels(
+            build_tables(rng, [([0, 1], 100), ([1, 2], 2), ([2, 3], 100), ([3, 4], 100)], {0: 1}),
+            1.2,
+        )
+        for _study in range(100)
+    ]
+    assert sum(bool(raters - {0}) for raters in named) <= 5
+
+
+def test_levels_of_no_pairs_and_without_spread() -> None:
+    assert find_distinct_levels(PairTables.empty(5), 1.0) == set()
+    table = np.zeros((5, 5), np.int64)
+    table[3, 2] = 50
+    equal = np.zeros((5, 5), np.int64)
+    equal[2, 2] = 50
+    tables = PairTables(np.array([1, 1, 2]), np.array([2, 3, 3]), np.array([table, table, equal]))
+    assert find_distinct_levels(tables, 0.3) == {1}

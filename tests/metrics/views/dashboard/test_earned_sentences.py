@@ -72,6 +72,12 @@ def test_a_rater_below_the_others_is_named(
     insight = html.split("agrees less with the others")[0][-200:]
     assert ">d</a>" in insight
     assert ">a</a>" not in insight
+    assert ">Check d</a>" in html  # the overview says the same, and so do the rater's pages
+    address = f"/projects/{question.project_id}/raters/"
+    reason = "agrees less with the others than they do with each other, on the same items"
+    assert reason in client.get(address).text
+    assert reason[1:] in client.get(f"{address}d/").text
+    assert "grees less" not in client.get(f"{address}a/").text
 
 
 def test_nobody_is_named_among_raters_who_err_alike(

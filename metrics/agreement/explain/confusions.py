@@ -1,0 +1,84 @@
+"""Pairs of categories among the comparisons of two ratings of an item that differ.
+
+Every comparison counts once, so that a share is that of the number of comparisons beside it. An
+item with more ratings has more comparisons.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from metrics.agreement.estimate import Floats
+
+MIN_DISPUTED_ITEMS = 30  # with fewer, the shares are noise
+CONFUSED_SHARE = 0.4  # of all comparisons that differ, between one pair of categories
+CONFUSED_RATIO = 1.5  # times the share that the frequencies of the categories give
+
+
+@dataclass(frozen=True)
+class ConfusedPair:
+    """Two categories, their share of the comparisons that differ, and that by frequencies alone.
+
+    n_comparisons: all comparisons that differ.
+    """
+
+    a: int
+    b: int
+    share: float
+    expected_share: float
+    n_comparisons: int
+
+
+def list_confusions(counts: npt.ArrayLike, n_items: npt.ArrayLike) -> list[tuple[int, int, float]]:
+    """Return (category, other category, share of the comparisons that differ), the largest first.
+
+    counts (P, k): patterns; n_items (P,). Pairs that nobody confuses are omitted. Empty for two
+    categories, which have one pair, and with too little disagreement.
+    """
+    patterns, items = np.asarray(counts, float), np.asarray(n_items, float)
+    if patterns.shape[-1] < 3 or items @ (_count_differing(patterns) > 0) < MIN_DISPUTED_ITEMS:
+        return []
+    differing = np.triu((patterns * items[:, None]).T @ patterns, 1)
+    order = np.argsort(-differing, axis=None, kind="stable")
+    pairs = [divmod(int(position), differing.shape[1]) for position in order]
+    total = differing.sum()
+    return [(a, b, float(differing[a, b] / total)) for a, b in pairs if differing[a, b]]
+
+
+def find_confused_pair(
+    counts: npt.ArrayLike, n_items: npt.ArrayLike, significance_level: float
+) -> ConfusedPair | None:
+    """Return the pair that is confused most clearly beyond the categories' frequencies, or None.
+
+    It has CONFUSED_SHARE of the comparisons that differ, CONFUSED_RATIO times what the frequencies
+    give, and the excess over items is significant over all pairs (Bonferroni).
+    """
+    pairs = list_confusions(counts, n_items)
+    if not pairs:
+        return None
+    patterns, items = np.asarray(counts, float), np.asarray(n_items, float)
+    n_differing = _count_differing(patterns)
+    frequencies = (items * (patterns.sum(axis=1) - 1)) @ patterns
+    products = np.triu(np.outer(frequencies, frequencies), 1)
+    expected_shares = products / products.sum()
+    critical_z = float(special.ndtri(1 - significance_level / len(pairs)))
+    confused = []
+    for a, b, share in pairs:
+        expected = float(expected_shares[a, b])
+        if share < max(CONFUSED_SHARE, CONFUSED_RATIO * expected):
+            continue
+        # Each item's comparisons between the two, less the part that the frequencies give.
+        excess = patterns[:, a] * patterns[:, b] - expected * n_differing
+        if float(items @ excess) > critical_z * math.sqrt(float(items @ excess**2)):
+            confused.append(ConfusedPair(a, b, share, expected, round(float(items @ n_differing))))
+    return max(confused, key=lambda pair: pair.share / pair.expected_share, default=None)
+
+
+def _count_differing(patterns: Floats) -> Floats:
+    """Return the comparisons (P,) of two ratings of an item that differ, for patterns (P, k)."""
+    return np.asarray((patterns.sum(axis=1) ** 2 - (patterns**2).sum(axis=1)) / 2)
