@@ -28,7 +28,7 @@ def test_lead_saves_a_view_and_a_stranger_opens_its_link(
 ) -> None:
     page = open_page(f"/projects/{project.pk}/?period=day", color_scheme=scheme)
     wait_for_charts(page)
-    page.locator(".views > summary").focus()
+    page.locator(".views > summary").first.focus()
     summary_box = page.locator(".views > summary").bounding_box()
     page.locator(".views > summary").press("Enter")
     assert (
