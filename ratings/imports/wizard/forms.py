@@ -28,6 +28,7 @@ DELIMITER_CHOICES = [
     (";", gettext_lazy("semicolon ;")),
     ("\t", gettext_lazy("tab")),
     ("|", gettext_lazy("vertical bar |")),
+    (" ", gettext_lazy("spaces")),
 ]
 
 
