@@ -71,7 +71,7 @@ SENTENCES = {
     AlertKind.RATER_FAST: "ann takes 2.0 seconds where the others take",
     AlertKind.RATER_APART: "ann has agreed far less with the others than they do with each other",
     AlertKind.NEWCOMER_BELOW: "ann is new and agrees less than the team",
-    AlertKind.RATER_COPIES: "ann and ben agree more than their agreement with others explains",
+    AlertKind.RATER_COPIES: "ann and ben agree more than expected from their agreement with others",
     AlertKind.QUESTION_FELL: "Raters have agreed less since",
     AlertKind.PAIR_DIVERGED: "ann and ben have agreed less since",
     AlertKind.CATEGORY_COLLAPSED: "“minor” is hardly used any more: 0% of answers",

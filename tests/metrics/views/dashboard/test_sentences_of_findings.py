@@ -145,7 +145,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         "a single rating count for chance", YES_NO, "nominal", rate_single_yes, rate_single_alike,
     ),
     "unequal numbers": (
-        "so the definition of chance matters", YES_NO, "nominal",
+        "ratings count equally for chance and", YES_NO, "nominal",
         rate_rare_items_often, rate_any_items_often,
     ),
     "few items": (
