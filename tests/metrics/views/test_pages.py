@@ -668,6 +668,13 @@ def test_item_page_shows_withdrawn_rating(
     assert "withdrawn" in get_page_text(client_for(lead), f"/projects/{project.pk}/items/i1/")
 
 
+def list_flags(chart: Any) -> list[dict[str, str]]:
+    """Return the annotations of a trend chart."""
+    layer = next(layer for layer in chart["spec"]["layer"] if "data" in layer)
+    flags: list[dict[str, str]] = layer["data"]["values"]
+    return flags
+
+
 def test_trend_chart_marks_guideline_versions(
     project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
@@ -688,8 +695,7 @@ def test_trend_chart_marks_guideline_versions(
             )
     update_question(rated_question.pk)
     chart = client.get(address).json()
-    flags = next(layer for layer in chart["spec"]["layer"] if "data" in layer)
-    marks = flags["data"]["values"]
+    marks = list_flags(chart)
     assert [mark["words"] for mark in marks] == ["guidelines 2", "guidelines 3"]
     assert [mark["start"] for mark in marks] == ["2026-03-03", "2026-03-06"]
     # Nothing was rated on the 6th: the next period is the first that is based on version 3.
@@ -702,10 +708,7 @@ def test_trend_chart_marks_guideline_versions(
     rater_chart = client.get(
         f"/projects/{project.pk}/charts/rater-trend.json?rater=a&period=day"
     ).json()
-    assert (
-        next(mark["start"] for mark in rater_chart["spec"]["layer"][0]["data"]["values"])
-        == "2026-03-01"
-    )
+    assert next(mark["start"] for mark in list_flags(rater_chart)) == "2026-03-01"
 
 
 @pytest.mark.fresh
