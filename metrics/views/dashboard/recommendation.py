@@ -192,8 +192,11 @@ def _suggest_discussion(selection: Selection, name: str, headline: Value) -> lis
     target, value, high = (
         selection.project.target_agreement, headline["value"], headline["high"],
     )  # fmt: skip
-    has_bands = name != "percent_agreement" and value is not None
-    is_low = has_bands and bands.is_low(value, selection.project.band_scheme)
+    is_low = (
+        value is not None
+        and name != "percent_agreement"
+        and bands.is_low(value, selection.project.band_scheme)
+    )
     if target is not None and high is not None and high < target:
         reason = _("agreement is below the target")
     elif is_low:
