@@ -88,7 +88,7 @@ def build_gold_items(
 
 
 class _RightAnswersInOrder:
-    """Which answers to gold items are right, in the order in which they were given."""
+    """Right and wrong answers to gold items, in the order in which they were given."""
 
     def __init__(
         self, gold_of_item: Mapping[int, CurrentGold], responses: Sequence[GoldResponse]

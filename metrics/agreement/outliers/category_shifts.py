@@ -17,7 +17,6 @@ from .level_shifts import (
     LevelFall,
     build_finding,
     find_falls,
-    get_comparison_days,
     get_last_days,
 )
 
@@ -45,15 +44,17 @@ class _CategoryUse:
         drift: DriftResult,
         code: int,
     ) -> _CategoryUse:
-        """Build the use; day, is_same (C,): of the comparisons with a rating of the category."""
+        """Build the use; day of the item, is_same (C,): of comparisons with such a rating."""
         ratings = drift.data.ratings
         series = fall.series
         first, onset, end = series.day[0], series.day[fall.onset], series.day[fall.t] + WEEK_DAYS
         agreements, shares = [], []
         for low, high in ((first, onset), (onset, end)):
-            agreements.append(float(is_same[(day >= low) & (day < high)].mean()))
+            is_compared = (day >= low) & (day < high)
+            agreements.append(int(is_same[is_compared].sum()) / max(int(is_compared.sum()), 1))
             in_period = (ratings.day >= low) & (ratings.day < high)
-            shares.append(float((ratings.code[in_period] == code).mean()))
+            n_own = int((in_period & (ratings.code == code)).sum())
+            shares.append(n_own / max(int(in_period.sum()), 1))
         return cls((agreements[0], agreements[1]), (shares[0], shares[1]))
 
     @property
@@ -97,10 +98,9 @@ def find_category_falls(
         falls = find_falls(
             scored, 1, prior=prior, settings=settings, segment_starts=segment_starts, multiple=2 * k
         )
-        comparison_days = get_comparison_days(drift, category_rows)
         is_same = other_codes[own_codes == code] == code
         for fall in falls:
-            use = _CategoryUse.from_fall(fall, comparison_days, is_same, drift, code)
+            use = _CategoryUse.from_fall(fall, day[item_index], is_same, drift, code)
             if use.has_collapsed:
                 finding = build_finding(CATEGORY_COLLAPSED, AGREEMENT, (), fall, code=code)
                 facts = {"was": use.agreement[0], "is": use.agreement[1]}
