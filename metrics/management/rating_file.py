@@ -106,7 +106,11 @@ def read_rating_file(
             else f"No row is of question {question!r}."
         )
     n_rows = len(rows)
-    label_options = replace(labels or LabelOptions(), is_exact=file_rows.has_exact_labels)
+    label_options = replace(
+        labels or LabelOptions(),
+        is_exact=file_rows.label_options.is_exact,
+        suspected=file_rows.label_options.suspected,
+    )
     rows, notes = _read_labels(rows, label_options, order or ())
     if not rows:
         raise RatingFileError("Every label in the file stands for a missing value.")

@@ -26,6 +26,7 @@ from ratings.imports.readers import (
 )
 from ratings.imports.records import ItemRecord, RatingRecord, ReaderProblem, SkippedRecord
 from ratings.imports.skipped_rows import SkippedRecordCounts
+from ratings.imports.values.label_interpretation import LabelOptions
 
 
 class RatingFileError(Exception):
@@ -64,7 +65,7 @@ class FileRows:
     """
 
     understood: FileInterpretation
-    has_exact_labels: bool
+    label_options: LabelOptions  # what the file says about its labels
     rows: list[FileRow] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)  # keys of all questions of the file
     clusters: dict[str, str] = field(default_factory=dict)
@@ -93,9 +94,7 @@ def _read_rows(path: Path, question: str | None, options: TableOptions) -> FileR
     head = guess_mapping(mapping, path, labels=set())
     if head is not None:
         _apply_options(mapping, head, options)
-    file_rows = FileRows(
-        FileInterpretation.from_mapping(mapping, head), mapping.label_options.is_exact
-    )
+    file_rows = FileRows(FileInterpretation.from_mapping(mapping, head), mapping.label_options)
     reader = SOURCES[mapping.source].open_reader(path, mapping)
     _read_records(reader, mapping, question, file_rows, cluster=options.cluster)
     if question is None and len(file_rows.questions) > 1:

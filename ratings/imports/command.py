@@ -20,8 +20,9 @@ from ratings.label_normalization import get_normal_form
 from ratings.models import ImportRun
 
 from . import jobs, leases, services, uploads
-from .command_types import FileResult, ImportOptions
-from .interpretation import FileInterpretation, InterpretedQuestion, Repeats, format_doubt
+from .command_types import FileResult, ImportOptions, add_check_results
+from .decoding.encodings import ENCODINGS
+from .interpretation import FileInterpretation, InterpretedQuestion, format_doubt
 from .mapping import matching
 from .mapping.column_options import InvalidImportOptions, apply_column_options
 from .mapping.columns import TableHead
@@ -31,31 +32,17 @@ from .problems import (
     build_error_group,
     describe_write_failure,
     format_problem,
-    group_problems,
 )
 from .readers import SOURCES
 from .services import NewQuestionScale
 from .values.label_interpretation import quote_labels
-from .values.label_notes import MISSING, NO_ORDER, UNDECIDED_KINDS, LabelNote, format_command_note
+from .values.label_notes import MISSING, NO_ORDER, LabelNote, format_command_note
 from .values.label_order import ALPHABET, OPTION, guess_order
 
 __all__ = ["FileResult", "ImportOptions", "import_file"]
 
 POLL_SECONDS = 0.2  # seconds between two queries of a run that another worker has
 FALLBACK_LABELS = ("other", "none of these")
-REPEATED_ROWS_TEXT = (
-    "items stand in several rows, although each row should be an item; {count} labels repeat an "
-    "earlier one: {items}. Choose another column as the item by --map item=COLUMN, or what to do "
-    "with the repeats by --duplicates last, first or repeat"
-)
-SIMILAR_RATERS_NOTE = (
-    "raters whose names differ only in capital letters or blanks are different raters: {}; correct "
-    "them in the file if they are one"
-)
-SIMILAR_ITEMS_NOTE = (
-    "items whose IDs differ only in capital letters or blanks, or as 1 and 1.0 do, are different "
-    "items: {}; correct them in the file if they are one"
-)
 SINGLE_LABEL_NOTE = (
     "question '{key}' has one label in this file, '{label}', and a question needs two categories: "
     "'{other}' was added; --order names all of them, and Set-up changes them later"
@@ -82,7 +69,7 @@ def import_file(
                 file=file, name=path.name, project=project, by=by, source=options.source
             )
         except UnreadableFileError as error:
-            result.add_problem(**build_error_group(error).to_json())
+            result.add_problem_group(build_error_group(error))
             return result
         try:
             _run_wizard_steps(run, result, options, by=by, show_understood=show_understood)
@@ -108,7 +95,7 @@ def _run_wizard_steps(
     assert result.understood is not None
     try:
         new_scales = _build_new_scales(run, result, options)
-        result.understood.questions = _interpret_questions(run, new_scales, result)
+        result.understood.questions = _interpret_questions(run, new_scales)
         show_understood(result.understood)
         if not options.dry_run:
             result.project = services.start_writing(
@@ -141,7 +128,7 @@ def _apply_options_and_check(run: ImportRun, result: FileResult, options: Import
     try:
         mapping, head = _build_mapping(run, options)
     except UnreadableFileError as error:
-        result.add_problem(**build_error_group(error).to_json())
+        result.add_problem_group(build_error_group(error))
         return False
     except InvalidImportOptions as error:
         result.add_problem(str(error), kind="options")
@@ -154,29 +141,12 @@ def _apply_options_and_check(run: ImportRun, result: FileResult, options: Import
     services.start_check(run=run, mapping=mapping)
     _check_or_write_file(run)
     _recheck_with_suggested_members(run, options)
-    _add_check_results(run, result)
-    if run.state == ImportRun.State.CHECKED:
-        _reject_repeated_rows(run, mapping, result, options)
+    add_check_results(run, result, options)
     return run.state == ImportRun.State.CHECKED and not result.problems
 
 
-def _reject_repeated_rows(
-    run: ImportRun, mapping: ImportMapping, result: FileResult, options: ImportOptions
-) -> None:
-    """Add a problem if a wide table has several rows of an item, unless an option decides."""
-    if mapping.layout != "wide" or not run.summary["repeats"] or options.duplicate_policy:
-        return
-    examples = run.summary["repeat_examples"]
-    rows = {item: (first, second) for item, _rater, first, _label, second, _other in examples}
-    listed = ", ".join(
-        f"{item} (lines {first} and {second})" for item, (first, second) in rows.items()
-    )
-    message = REPEATED_ROWS_TEXT.format(count=run.summary["repeats"], items=listed)
-    result.add_problem(message, kind="repeated_rows", count=run.summary["repeats"])
-
-
 def _interpret_questions(
-    run: ImportRun, new_scales: Map[str, NewQuestionScale], result: FileResult
+    run: ImportRun, new_scales: Map[str, NewQuestionScale]
 ) -> dict[str, InterpretedQuestion]:
     """Return the questions with numbers of their labels; scale and order if they are new."""
     questions: dict[str, InterpretedQuestion] = {}
@@ -191,7 +161,7 @@ def _interpret_questions(
         if key in new_scales:
             questions[key].scale = new_scales[key].scale
             questions[key].order = list(new_scales[key].categories)
-            questions[key].order_basis = result.labels[key].get("order_basis", "")
+            questions[key].order_basis = new_scales[key].order_basis
     return questions
 
 
@@ -215,51 +185,6 @@ def _check_or_write_file(run: ImportRun) -> None:
         run.refresh_from_db()
         if run.state in leases.WORKING_STATES:
             time.sleep(POLL_SECONDS)
-
-
-def _add_check_results(run: ImportRun, result: FileResult) -> None:
-    """Copy counts, skipped records and problems of the check to the result."""
-    summary = run.summary
-    result.counts = {
-        "items": summary["items"],
-        "raters": summary["raters"],
-        "ratings": summary["rows"] - summary["repeats"],
-        "gold": summary["gold_answers"],
-        "skips": summary["skips"],
-    }
-    result.skipped_records = {
-        reason: skipped["count"] for reason, skipped in summary["skipped_records"].items()
-    }
-    if summary["n_other_questions"]:
-        result.skipped_records["other_question"] = summary["n_other_questions"]
-    assert result.understood is not None
-    result.understood.counts = {
-        name: result.counts[name] for name in ("items", "raters", "ratings", "gold", "skips")
-    }
-    if summary["repeats"]:
-        result.understood.repeats = Repeats(summary["repeats"], summary["repeat_examples"])
-    result.understood.add_skipped_records(summary["skipped_records"])
-    if summary.get("similar_raters"):
-        result.notes.append(SIMILAR_RATERS_NOTE.format("; ".join(summary["similar_raters"])))
-    if summary.get("similar_items"):
-        result.notes.append(SIMILAR_ITEMS_NOTE.format("; ".join(summary["similar_items"])))
-    _add_label_notes(run, result)
-    for group in group_problems(run.problems, summary["problem_counts"]):
-        result.add_problem(**group.to_json())
-
-
-def _add_label_notes(run: ImportRun, result: FileResult) -> None:
-    """Add notes on how labels were interpreted; undecided ones become problems of the file."""
-    questions = services.list_questions(run)
-    for key, details in questions:
-        notes = [{**note, "message": format_command_note(note)} for note in details["notes"]]
-        result.labels[key] = {"labels": details["labels"], "notes": notes}
-        for note in notes:
-            prefix = f"question '{key}': " if len(questions) > 1 else ""
-            if note["kind"] in UNDECIDED_KINDS:
-                result.add_problem(prefix + note["message"], kind=note["kind"])
-            else:
-                result.notes.append(prefix + note["message"])
 
 
 # --- mapping
@@ -293,7 +218,8 @@ def _build_mapping(
     if source.has_encoding and not mapping.encoding:
         encoding_problem = run.summary["encoding_problem"]
         raise InvalidImportOptions(
-            f"the file is not in UTF-8, so --encoding is needed. Line {encoding_problem['line']}: "
+            "the file is not in UTF-8, so --encoding is needed, one of "
+            f"{', '.join(ENCODINGS)}. Line {encoding_problem['line']}: "
             f"{format_problem(encoding_problem)}"
         )
     head = source.read_head(uploads.get_absolute_path(run.path), mapping)
@@ -382,7 +308,7 @@ def _build_new_scales(
             (label,) = order
             order.append(FALLBACK_LABELS[label == FALLBACK_LABELS[0]])
             result.notes.append(SINGLE_LABEL_NOTE.format(key=key, label=label, other=order[1]))
-        new_scales[key] = NewQuestionScale(options.scale or scale, order)
+        new_scales[key] = NewQuestionScale(options.scale or scale, order, order_basis=basis)
         result.labels[key] |= {
             "scale": options.scale or scale,
             "order": order,

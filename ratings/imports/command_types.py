@@ -5,14 +5,38 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from projects.models import Project
+from ratings.models import ImportRun
 
-from .interpretation import FileInterpretation
+from . import services
+from .interpretation import FileInterpretation, Repeats
+from .problems import ProblemGroup, ReportedProblem, group_problems
+from .skipped_rows import SKIPPED_RECORD_REASONS
 from .values.label_interpretation import LabelOptions
+from .values.label_notes import UNDECIDED_KINDS, StoredNote, format_command_note
 
 COUNT_NAMES = ("items", "raters", "ratings", "gold", "skips")
+REPEATED_ROWS_TEXT = (
+    "items stand in several rows, although each row should be an item; {count} labels repeat an "
+    "earlier one: {items}. Choose another column as the item by --map item=COLUMN, or what to do "
+    "with the repeats by --duplicates last, first or repeat"
+)
+# Reasons to leave out answers that a person may expect to be imported.
+UNREAD_ANSWERS = {"several_labels", "lists_differ", "no_rater", "ranking", "merged", "missing"}
+NO_ANSWERS_TEXT = (
+    "the file has items and answers, but none of these can be a rating: {}. To import the items "
+    "alone, add --layout items"
+)
+SIMILAR_RATERS_NOTE = (
+    "raters whose names differ only in capital letters or blanks are different raters: {}; correct "
+    "them in the file if they are one"
+)
+SIMILAR_ITEMS_NOTE = (
+    "items whose IDs differ only in capital letters or blanks, or as 001, 1 and 1.0 do, are "
+    "different items: {}; correct them in the file if they are one"
+)
 
 
 @dataclass(frozen=True)
@@ -44,12 +68,33 @@ class ImportOptions:
     dry_run: bool = False
 
 
+class FileProblem(ReportedProblem):
+    """A problem with the file that has it."""
+
+    file: str
+
+
+class ReportedNote(StoredNote):
+    """A note on labels with its text."""
+
+    message: str
+
+
+class ReportedLabels(TypedDict):
+    """Labels of a question with numbers of ratings, and notes; scale and order if it is new."""
+
+    labels: dict[str, int]
+    notes: list[ReportedNote]
+    scale: NotRequired[str]
+    order: NotRequired[list[str]]
+    order_basis: NotRequired[str]
+
+
 @dataclass
 class FileResult:
     """Result of the import of one file.
 
-    ``labels`` has for each question the notes on its labels; and for a new question its scale, its
-    labels in their order, and what the order is based on. ``stored``: whether the rows are in the
+    ``labels`` are by question. ``stored``: whether the rows are in the
     project now; in a dry run, whether they would be.
     """
 
@@ -59,10 +104,10 @@ class FileResult:
     stored: bool = False
     counts: dict[str, int] = field(default_factory=dict)
     skipped_records: dict[str, int] = field(default_factory=dict)
-    problems: list[dict[str, Any]] = field(default_factory=list)
+    problems: list[FileProblem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     understood: FileInterpretation | None = None
-    labels: dict[str, dict[str, Any]] = field(default_factory=dict)
+    labels: dict[str, ReportedLabels] = field(default_factory=dict)
 
     def to_json(self) -> Mapping[str, Any]:
         """Return the result for the API, with everything that was understood."""
@@ -77,18 +122,86 @@ class FileResult:
             "understood": self.understood.to_json() if self.understood else None,
         }
 
-    def add_problem(self, message: str, *, kind: str = "", **details: Any) -> None:
-        """Add a problem because of which the file is not imported (see `ProblemGroup.to_json`)."""
-        self.problems.append(
-            {
-                "file": str(self.path),
-                "kind": kind,
-                "line": None,
-                "column": "",
-                "count": 1,
-                "lines": [],
-                "columns": [],
-                "message": message,
-                **details,
-            }
+    def add_problem(self, message: str, *, kind: str = "", count: int = 1) -> None:
+        """Add a problem that concerns no single line."""
+        group = ProblemGroup(kind, count, [], [], message, "", "")
+        self.add_problem_group(group)
+
+    def add_problem_group(self, group: ProblemGroup) -> None:
+        """Add problems because of which the file is not imported."""
+        self.problems.append({"file": str(self.path), **group.to_json()})
+
+
+def add_check_results(run: ImportRun, result: FileResult, options: ImportOptions) -> None:
+    """Copy counts, skipped records and problems of the check to the result."""
+    summary = run.summary
+    result.counts = {
+        "items": summary["items"],
+        "raters": summary["raters"],
+        "ratings": summary["rows"] - summary["repeats"],
+        "gold": summary["gold_answers"],
+        "skips": summary["skips"],
+    }
+    result.skipped_records = {
+        reason: skipped["count"] for reason, skipped in summary["skipped_records"].items()
+    }
+    if summary["n_other_questions"]:
+        result.skipped_records["other_question"] = summary["n_other_questions"]
+    assert result.understood is not None
+    result.understood.counts = {
+        name: result.counts[name] for name in ("items", "raters", "ratings", "gold", "skips")
+    }
+    if summary["repeats"]:
+        result.understood.repeats = Repeats(summary["repeats"], summary["repeat_examples"])
+    result.understood.add_skipped_records(summary["skipped_records"])
+    if summary.get("similar_raters"):
+        result.notes.append(SIMILAR_RATERS_NOTE.format("; ".join(summary["similar_raters"])))
+    if summary.get("similar_items"):
+        result.notes.append(SIMILAR_ITEMS_NOTE.format("; ".join(summary["similar_items"])))
+    _add_label_notes(run, result)
+    _reject_unread_answers(run, result, options)
+    if run.state == ImportRun.State.CHECKED:
+        _reject_repeated_rows(run, result, options)
+    for group in group_problems(run.problems, summary["problem_counts"]):
+        result.add_problem_group(group)
+
+
+def _reject_unread_answers(run: ImportRun, result: FileResult, options: ImportOptions) -> None:
+    """Add a problem if all answers of the file are left out, unless only its items are wanted."""
+    reasons = UNREAD_ANSWERS & run.summary["skipped_records"].keys()
+    has_answers = any(result.counts[name] for name in ("ratings", "gold", "skips"))
+    if reasons and result.counts["items"] and not has_answers and options.layout != "items":
+        listed = "; ".join(
+            f"{SKIPPED_RECORD_REASONS[reason]} ({run.summary['skipped_records'][reason]['count']})"
+            for reason in sorted(reasons)
         )
+        result.add_problem(NO_ANSWERS_TEXT.format(listed), kind="no_answers")
+
+
+def _add_label_notes(run: ImportRun, result: FileResult) -> None:
+    """Add notes on how labels were interpreted; undecided ones become problems of the file."""
+    questions = services.list_questions(run)
+    for key, details in questions:
+        notes: list[ReportedNote] = [
+            {**note, "message": format_command_note(note)} for note in details["notes"]
+        ]
+        result.labels[key] = {"labels": details["labels"], "notes": notes}
+        for note in notes:
+            prefix = f"question '{key}': " if len(questions) > 1 else ""
+            if note["kind"] in UNDECIDED_KINDS:
+                result.add_problem(prefix + note["message"], kind=note["kind"])
+            else:
+                result.notes.append(prefix + note["message"])
+
+
+def _reject_repeated_rows(run: ImportRun, result: FileResult, options: ImportOptions) -> None:
+    """Add a problem if a wide table has several rows of an item, unless an option decides."""
+    if run.mapping["layout"] != "wide" or not run.summary["repeats"] or options.duplicate_policy:
+        return
+    examples = run.summary["repeat_examples"]
+    rows = {item: (first, second) for item, _rater, first, _label, second, _other in examples}
+    listed = ", ".join(
+        f"{item} (lines {first} and {second})" for item, (first, second) in rows.items()
+    )
+    message = REPEATED_ROWS_TEXT.format(count=run.summary["repeats"], items=listed)
+    result.add_problem(message, kind="repeated_rows", count=run.summary["repeats"])

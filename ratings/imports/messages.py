@@ -86,7 +86,10 @@ MESSAGES: dict[str, str | Promise] = {
     ),
     "columns_many": _("%(found)s columns exceed the limit of %(limit)s."),
     # Header line
-    "one_column": _("Only one column. Separate columns by comma, semicolon, tab or vertical bar."),
+    "one_column": _(
+        "Only one column. Separate columns by comma, semicolon, tab or vertical bar, and don't "
+        "put quotation marks around whole lines."
+    ),
     "name_empty": _("Column %(place)s has no name in the header row."),
     "duplicate_column_name": _(
         "Columns %(first)s and %(second)s are both named '%(name)s'. Use different names; if "
@@ -163,6 +166,11 @@ NEXT_STEPS: dict[str, tuple[str | Promise, str]] = {
     "key_long": (_("Choose another column."), "--map ROLE=COLUMN"),
     "key_control": (_("Choose another column."), "--map ROLE=COLUMN"),
     "cells": (_("Put cells that contain the delimiter into quotation marks."), ""),
+    "few_cells": (_("Add the missing cells, also those that are empty."), ""),
+    "bytes": (
+        _("A spreadsheet program can also save it as UTF-8."),
+        "--encoding windows-1252, or another",
+    ),
     "no_names": (_("Add a header row with column names."), ""),
     "guidelines": (
         _("To leave out guidelines versions, choose no column for them."),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
 
 from django.utils.translation import gettext
 
@@ -14,12 +14,33 @@ from ratings.services.rating_times import TIME_ERRORS
 from .decoding.table_times import has_ambiguous_date_order
 from .messages import ALLOWED_FORMATS, MESSAGES, NEXT_STEPS
 from .records import ReaderProblem
-from .skipped_rows import SKIPPED_RECORD_REASONS
+from .skipped_rows import SKIPPED_RECORD_REASONS, StoredSkippedRecords
 
 MAX_LISTED = 20  # problems of each kind that are listed; all of them are counted
 MAX_SHOWN_LINES = 5
 MAX_SHOWN_VALUES = 5
 MAX_TEXT_LENGTH = 300  # characters of the file's text quoted in a message
+
+
+class StoredProblem(TypedDict):
+    """A problem as it is stored in `ImportRun.problems`; see `ImportProblem`."""
+
+    kind: str
+    line: int | None
+    column: str
+    values: dict[str, Any]
+
+
+class ReportedProblem(TypedDict):
+    """All problems of one kind for the output of a command; see `ProblemGroup`."""
+
+    kind: str
+    line: int | None
+    column: str
+    count: int
+    lines: list[int]
+    columns: list[str]
+    message: str
 
 
 @dataclass(frozen=True)
@@ -31,9 +52,14 @@ class ImportProblem:
     column: str = ""
     values: dict[str, Any] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> StoredProblem:
         """Return the problem as it is stored in `ImportRun.problems`."""
-        return asdict(self)
+        return {
+            "kind": self.kind,
+            "line": self.line,
+            "column": self.column,
+            "values": self.values,
+        }
 
 
 class UnreadableFileError(Exception):
@@ -55,7 +81,7 @@ def truncate_text(text: str) -> str:
     return text if len(text) <= MAX_TEXT_LENGTH else text[:MAX_TEXT_LENGTH] + "…"
 
 
-def format_problem(problem: dict[str, Any]) -> str:
+def format_problem(problem: StoredProblem) -> str:
     """Return the message of a stored problem in the user's language."""
     values = problem["values"]
     if problem["kind"] == "time":
@@ -82,7 +108,7 @@ def _format_time_error(values: Mapping[str, Any]) -> str:
     ) % {"reason": reason}
 
 
-def _format_skipped_records(skipped_records: dict[str, Any]) -> str:
+def _format_skipped_records(skipped_records: Mapping[str, StoredSkippedRecords]) -> str:
     """Return the reasons why records were skipped, with their counts, as one text."""
     parts = []
     for reason, skipped in skipped_records.items():
@@ -155,7 +181,7 @@ class ProblemGroup:
             text += f" ({self.options})." if self.options else "."
         return text
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> ReportedProblem:
         """Return the group for the output of a command."""
         return {
             "kind": self.kind,
@@ -169,7 +195,7 @@ class ProblemGroup:
 
 
 def group_problems(
-    problems: Sequence[Mapping[str, Any]], counts: Mapping[str, int]
+    problems: Sequence[StoredProblem], counts: Mapping[str, int]
 ) -> list[ProblemGroup]:
     """Return the stored problems by kind, in the user's language; ``counts`` are by kind."""
     by_kind: dict[str, list[ImportProblem]] = {}

@@ -27,6 +27,7 @@ from . import uploads as imports_uploads
 from .mapping import matching
 from .mapping.import_mapping import ImportMapping
 from .readers import guess_mapping
+from .values.label_notes import StoredQuestion
 
 logger = logging.getLogger(__name__)
 
@@ -35,11 +36,15 @@ HOTKEYS = "123456789"
 
 
 class NewQuestionScale(NamedTuple):
-    """Scale, labels in their order and text of a question that the import creates."""
+    """Scale, labels in their order and text of a question that the import creates.
+
+    ``order_basis``: what a guessed order is based on (see `label_order`).
+    """
 
     scale: str
     categories: Sequence[str]
     text: str = ""
+    order_basis: str = ""
 
 
 def create_run(
@@ -209,9 +214,9 @@ def list_new_question_keys(run: ImportRun) -> list[str]:
     ]
 
 
-def list_questions(run: ImportRun) -> list[tuple[str, dict[str, Any]]]:
+def list_questions(run: ImportRun) -> list[tuple[str, StoredQuestion]]:
     """Return (key, details from the check) of the file's questions, in the order of the file."""
-    questions = run.summary.get("questions", {})
+    questions: dict[str, StoredQuestion] = run.summary.get("questions", {})
     return sorted(questions.items(), key=lambda question: question[1]["position"])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -36,13 +36,26 @@ SKIPPED_RECORD_REASONS: dict[str, str | Promise] = {
     "unknown_fields": _("fields the first records don't have"),
     "title_row": _("rows above the header row, such as a title"),
     "header_row": _("extra header rows of survey tools"),
+    "repeated_header": _("rows that repeat the header row"),
     "notes": _("labels, reasons and notes of decisions"),
     "further_answers": _("other fields of answers"),
     "rule_row": _("dashed lines below the header row"),
     "no_label_row": _("rows without any label"),
     "total_row": _("totals at the end"),
+    "note_row": _("notes below the table, such as a legend"),
     "unnamed_column": _("cells in unnamed columns"),
 }
+
+
+class StoredSkippedRecords(TypedDict):
+    """Records that were skipped for one reason, as stored in `ImportRun.summary`.
+
+    Their number, their first lines, and the first values that they quote.
+    """
+
+    count: int
+    lines: list[int]
+    values: NotRequired[list[str]]
 
 
 class SkippedRecordCounts:
@@ -69,16 +82,11 @@ class SkippedRecordCounts:
         listed = sorted({*self.lines.get(reason, []), *lines})
         self.lines[reason] = listed[:MAX_LISTED_LINES]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return reason -> {"count": number of records, "lines": first lines, "values"}.
-
-        The most frequent reason comes first.
-        """
-        return {
-            reason: {
-                "count": count,
-                "lines": self.lines[reason],
-                **({"values": values} if (values := self.values.get(reason)) else {}),
-            }
-            for reason, count in self.counts.most_common()
-        }
+    def to_json(self) -> dict[str, StoredSkippedRecords]:
+        """Return the skipped records by reason, the most frequent one first."""
+        stored: dict[str, StoredSkippedRecords] = {}
+        for reason, count in self.counts.most_common():
+            stored[reason] = {"count": count, "lines": self.lines[reason]}
+            if values := self.values.get(reason):
+                stored[reason]["values"] = values
+        return stored

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg, sparse, special
+from scipy import sparse, special
 from scipy.sparse import csgraph
 
 from metrics.agreement.coefficients.declaration import (
@@ -137,23 +137,26 @@ def _solve_laplacian(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return d'V^-d and the rank of a Laplacian V (k, k), faster than from its eigenvalues.
 
-    V is singular in the direction of each connected group of categories; adding the projection on
-    these directions makes it regular and changes nothing, because d sums to 0 in each group.
+    V is singular in the direction of each connected group of categories. Without one category of
+    each group it is regular, and d'V^-d is the same, because d sums to 0 in each group. Most pairs
+    of many categories have no disagreement, so V is sparse.
     """
-    n_groups, group = csgraph.connected_components(sparse.csr_array(laplacian), directed=False)
-    same_group = group[:, None] == group[None, :]
-    regular = laplacian + same_group / np.bincount(group)[group]
-    chi2 = d @ linalg.solve(regular, d, assume_a="pos")
+    matrix = sparse.csc_array(laplacian)
+    n_groups, group = csgraph.connected_components(matrix, directed=False)
+    first_of_group = np.unique(group, return_index=True)[1]
+    others = np.delete(np.arange(len(d)), first_of_group)
+    chi2 = (
+        d[others] @ sparse.linalg.spsolve(matrix[others][:, others], d[others])
+        if others.size
+        else 0.0
+    )
     return np.asarray(chi2), np.asarray(float(len(d) - n_groups))
 
 
 MCNEMAR = Coefficient(
     name="mcnemar.chi2",
     label=_("McNemar, corrected for continuity"),
-    description=_(
-        "Tests whether two raters choose the first of two categories equally often. A small p "
-        "means that they do not."
-    ),
+    description=_("Tests whether two raters choose the first of two categories equally often."),
     formula="(b - c)^2 / (b + c), df 1; corrected for continuity: chi2_cc, p_cc; exact: p_exact",
     low=0,
     high=None,
@@ -173,11 +176,8 @@ MCNEMAR = Coefficient(
 
 BOWKER = Coefficient(
     name="bowker.chi2",
-    label=_("Bowker: disagreements go both ways equally often"),
-    description=_(
-        "Tests whether disagreements between any two categories go both ways equally often. A "
-        "small p means that one direction prevails."
-    ),
+    label=_("Bowker: disagreements go both ways"),
+    description=_("Tests whether disagreements between two categories go both ways equally often."),
     formula=(
         "sum of (n_jl - n_lj)^2 / (n_jl + n_lj) over pairs with n_jl + n_lj > 0, "
         "df = number of those pairs"
@@ -200,11 +200,8 @@ BOWKER = Coefficient(
 
 STUART_MAXWELL = Coefficient(
     name="stuart_maxwell.chi2",
-    label=_("Stuart-Maxwell: both use the categories equally often"),
-    description=_(
-        "Tests whether two raters use all categories equally often. A small p means that they "
-        "do not."
-    ),
+    label=_("Stuart-Maxwell: same use of the categories"),
+    description=_("Tests whether two raters use all categories equally often."),
     formula="d'V^-1 d, df = rank of V",
     low=0,
     high=None,

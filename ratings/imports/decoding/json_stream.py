@@ -33,10 +33,13 @@ Record = tuple[int, JsonObject]  # line, object
 class JsonStream:
     """Iterates over (line, record) of a file.
 
-    ``bytes_read`` is the progress. Raises UnreadableFileError.
+    ``bytes_read`` is the progress. ``list_path``: the names of the fields that lead to a list
+    inside of the only object of the file, whose records are read; the other fields are read over.
+    Raises UnreadableFileError.
     """
 
-    def __init__(self, path: Path, *, encoding: str) -> None:
+    def __init__(self, path: Path, *, encoding: str, list_path: Sequence[str] = ()) -> None:
+        self.list_path = list_path
         self.chunks = TextChunks(path, encoding=encoding)
         self.decoder = json.JSONDecoder(
             object_pairs_hook=_build_object,
@@ -54,21 +57,16 @@ class JsonStream:
     def __iter__(self) -> Iterator[Record]:
         self.remaining_chunks = iter(self.chunks)
         char = self._peek_after_whitespace()
+        if self.list_path:
+            if char == "{":
+                yield from self._iter_nested_fields(self.list_path)
+            return
         if char == "[":
             yield from self._iter_list()
             return
         while char:
             yield self._read_record()
             char = self._peek_after_whitespace()
-
-    def iter_nested(self, path: Sequence[str]) -> Iterator[Record]:
-        """Yield (line, record) of a list inside of the only object of the file.
-
-        ``path`` are the names of the fields that lead to it. The other fields are read over.
-        """
-        self.remaining_chunks = iter(self.chunks)
-        if self._peek_after_whitespace() == "{":
-            yield from self._iter_nested_fields(path)
 
     def _iter_nested_fields(self, path: Sequence[str]) -> Iterator[Record]:
         """Yield the records below the object that begins at ``position``."""

@@ -80,6 +80,11 @@ def compact_name(name: str) -> str:
 def rank_name(name: str, role: str) -> int | None:
     """Return how reliably a column name suggests the role, 0 for best; None if it does not."""
     rank = _RANKS.get(role, {}).get(compact_name(name))
+    if rank is None and role in CONTENT_ROLES:
+        # `data.text`: a field in an object of the item's content.
+        container, _, last = name.rpartition(".")
+        if compact_name(container) in column_words.CONTENT_CONTAINERS:
+            rank = _RANKS[role].get(compact_name(last))
     if rank is not None or role not in ("item", "rater"):
         return rank
     words = normalize_name(name).split("_")
@@ -147,6 +152,11 @@ def is_comparison_name(name: str) -> bool:
     return compact_name(name) in column_words.COMPARISON_NAMES
 
 
+def is_difficulty_name(name: str) -> bool:
+    """Return whether a column of this name says how hard, sure or important items are."""
+    return compact_name(name) in column_words.DIFFICULTY_NAMES
+
+
 def is_score_name(name: str) -> bool:
     """Return whether a name may be that of a rater's score, although others compute scores."""
     normalized = normalize_name(name)
@@ -170,7 +180,8 @@ def is_derived_name(name: str) -> bool:
     """Return whether a column of this name was computed: majority, final_label, MACE_pred."""
     normalized = normalize_name(name)
     return (
-        not column_words.DERIVED_WORDS.isdisjoint(normalized.split("_"))
+        name.strip().casefold() == "_trust"  # of crowd workers; without the line, it is a criterion
+        or not column_words.DERIVED_WORDS.isdisjoint(normalized.split("_"))
         or normalized.endswith(column_words.DERIVED_ENDINGS)
         or normalized.startswith(column_words.DERIVED_STARTS)
     )

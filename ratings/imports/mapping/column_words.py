@@ -19,7 +19,9 @@ NAMES_BY_ROLE = {
         "record_id sample_id object_id lesion_id topic_id query_id question_id slide_id scan_id "
         "passage_id paper_id essay_id abstract_id fall_id subject patient case fall patientin "
         "proband sujet cas caso 条目 样本 编号 specimen slide scan stimulus trial paper essay wine "
-        "lesion topic image photo object record sample units file filename statement aussage mrn"
+        "lesion topic image photo object record sample units file filename statement aussage mrn "
+        "stim stimfile stimulusfile imagefile imagename soundfile "
+        "covidence"
     ),
     "rater": (
         "rater rater_id annotator annotator_id worker worker_id user user_id username user_name "
@@ -31,7 +33,10 @@ NAMES_BY_ROLE = {
         "author completed_by "
         "surgeon nurse dentist therapist technician sonographer anaesthetist anesthetist operator "
         "creator created_by createdby gutachter gutachterin untersucher bewerter beurteiler "
-        "kodierer annotateur evaluateur juge evaluador anotador juez 标注员 标注者 评分员"
+        "kodierer kodiererin annotatorin beurteilerin bewerterin prufer prüfer juror annotateur "
+        "annotatrice codeur codeuse evaluateur correcteur juge evaluador "
+        "evaluadora anotador anotadora codificador codificadora juez "
+        "标注员 标注者 评分员 评审 评审员"
     ),
     "label": (
         "label labels rating category code answer score value annotation judgement judgment "
@@ -69,9 +74,15 @@ NAMES_BY_ROLE = {
 }
 # Column names that suggest content, shown to raters under the column's name.
 CONTENT_PART_NAMES = (
-    "source target translation reference hypothesis premise instruction question prompt context "
-    "title response response1 response2 response_1 response_2 response_a response_b answer_a "
-    "answer_b completion output summary"
+    "source target translation abstract reference hypothesis premise instruction question prompt "
+    "context title response response1 response2 response_1 response_2 response_a response_b "
+    "answer_a answer_b completion output summary user_input actual_output expected_output "
+    "model_output model_response generation candidate contexts retrieved_contexts conversation "
+    "dialogue"
+)
+# Names of objects that hold the content of an item in nested records: data.text.
+CONTENT_CONTAINERS = _split_words(
+    "data content item input inputs document task example sample fields"
 )
 # Words in the name of a column that was computed from the ratings, or by a program.
 DERIVED_WORDS = _split_words(
@@ -79,7 +90,7 @@ DERIVED_WORDS = _split_words(
     "aggregate combined mace dawid glad mean avg average median mode total sum std sd variance "
     "var_coef entropy agreement agree disagreement kappa alpha prob probs probability "
     "probabilities confidence conf prediction predicted pred predictions softmax logit logits "
-    "trust agreed resolution tiebreaker tiebreak mehrheit konsens mittelwert summe moyenne mayoria "
+    "agreed resolution tiebreaker tiebreak mehrheit konsens mittelwert summe moyenne mayoria "
     "多数 平均"
 )
 ANSWER_WORDS = _split_words(
@@ -92,6 +103,12 @@ COMPARISON_NAMES = _split_words(
     "discrepant conflict conflicts concordant concordance discordant disagree "
     "gleich unterschied differenz abweichung übereinstimmung accord écart coincide diferencia "
     "一致 差异"
+)
+# Names of columns on the scale of the raters that seldom have ratings, unless no other column has.
+DIFFICULTY_NAMES = _split_words(
+    "difficulty difficult difficultylevel hardness easiness ease ambiguity certainty sureness "
+    "confidencelevel familiarity importance priority frequency length level schwierigkeit "
+    "sicherheit difficulte difficulté dificultad 难度"
 )
 DERIVED_ENDINGS = ("_score", "_scores", "_prob", "_mean", "_avg", "_count", "_total", "_sum")
 DERIVED_STARTS = ("n_", "num_", "count_", "nb_", "p_")
@@ -108,20 +125,26 @@ DESCRIPTIVE_NAMES = _split_words(
     "round wave phase session trial block essayset roundno "
     "position index rownumber row line complete email name firstname lastname surname weight "
     "height geschlecht alter land sexe pais edad 性别 年龄 seed token lastpage refurl "
-    "startlanguage collectorid customdata1 networkid reactiontime projectid projectname"
+    "startlanguage collectorid customdata1 networkid reactiontime projectid projectname "
+    "responsetype startdateutc submitdateutc resps filteredresps arguments"
 )
-DESCRIPTIVE_ENDINGS = ("_complete", "_timestamp", "_date", "_time", "_url", "_order", "_batch")
+DESCRIPTIVE_ENDINGS = (
+    "_complete", "_timestamp", "_date", "_time", "_url", "_order", "_batch", "_time_s", "_time_ms",
+    "_rt", "_this_n", "_this_rep_n", "_this_trial_n", "_this_index",
+    "_seconds", "_sec", "_secs", "_duration",
+)  # fmt: skip
 DESCRIPTIVE_STARTS = ("redcap_", "batch_", "hit_", "assignment_")
 DESCRIPTIVE_WORDS = _split_words("sex gender age ethnicity race")
 # Columns that only the responses to a survey have.
 SURVEY_NAMES = _split_words(
-    "submitdate datesubmitted lastpage startlanguage collectorid completiontime submittedat "
+    "submitdate submitdateutc networkid datesubmitted lastpage startlanguage collectorid "
+    "completiontime submittedat "
     "respondentid responseid startedtime zeitstempel horodateur marcatemporal 时间戳记 时间戳"
 )
 # Columns of results: agreement that another program computed.
 RESULT_NAMES = _split_words(
     "kappa cohenskappa cohenkappa fleisskappa krippendorffsalpha krippendorffalpha icc "
-    "agreementpercent percentagreement"
+    "agreementpercent percentagreement agreements disagreements"
 )
 # Columns of numbers of rows: a table of combinations and how often each occurs.
 FREQUENCY_NAMES = _split_words(

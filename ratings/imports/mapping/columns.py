@@ -12,6 +12,7 @@ from ratings.label_normalization import get_normal_form
 
 from . import rater_columns
 from .column_cells import MEDIA_FILE_PATTERN, TableHead
+from .column_guess import LONG_ROLES, ColumnGuess
 from .column_names import (
     CONTENT_ROLES,
     MEDIA_ROLES,
@@ -29,7 +30,7 @@ from .tables_without_ratings import (
     find_crossed_counts,
     find_frequency,
 )
-from .wide_tables import LONG_ROLES, ColumnGuess, WideTables
+from .wide_tables import WideTables
 
 __all__ = [
     "CONTENT_ROLES",
@@ -148,10 +149,7 @@ class _ColumnGuesser(WideTables):
         self._release_scores_of_raters()
         self._correct_label_column(guess)
         if "label" not in self.columns and not guess.doubt:
-            candidates = self.list_label_candidates()
-            if "item" not in self.columns and not self.has_content:
-                self.set_item_column_by_unique_pairs(candidates)
-                candidates = [index for index in candidates if index != self.columns.get("item")]
+            candidates = self._set_item_and_list_label_candidates()
             has_keys = "item" in self.columns or self.has_content
             guess_in_rows = None if has_keys else self._guess_raters_in_rows(candidates)
             if guess_in_rows:
@@ -174,6 +172,15 @@ class _ColumnGuesser(WideTables):
             if index not in guess.attribute_columns:
                 self.reasons.setdefault(index, "no_role")
         return guess
+
+    def _set_item_and_list_label_candidates(self) -> list[int]:
+        """Set the item column if there is none, and return the columns that may hold labels."""
+        candidates = self.list_label_candidates()
+        if "item" in self.columns or self.has_content:
+            return candidates
+        self.set_item_column_by_unique_pairs(candidates)
+        # Another ID of the item is no label.
+        return self.list_label_candidates() if "item" in self.columns else candidates
 
     def _set_question_column_as_item(self) -> None:
         """Take a column `question` for the item if there is no other, as crowd data name it."""
@@ -241,7 +248,11 @@ class _ColumnGuesser(WideTables):
             guess.label_columns = list(candidates)
             for index in candidates:
                 self.reasons[index] = "questions"
-            if not is_certain:
+            marks = {text for index in candidates for text in columns[index].values}
+            has_gaps = any(not all(columns[index].texts) for index in candidates)
+            if len(marks) == 1 and has_gaps:
+                guess.doubt, guess.doubtful_columns = "marks", list(candidates)
+            elif not is_certain:
                 guess.doubt, guess.doubtful_columns = "labels_unclear", list(candidates)
         else:
             guess.doubt = "no_labels"

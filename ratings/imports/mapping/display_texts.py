@@ -92,12 +92,19 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     "maybe_labels": (
         _(
             "These columns may be labels: %(columns)s. Choose the label columns and the rater, "
-            "or the layout without ratings."
+            "one column per rater, or the layout without ratings."
         ),
-        "--map %(labels)s --rater NAME, or --layout items",
+        "--map %(labels)s --rater NAME, --map %(raters)s, or --layout items",
     ),
     "labels_unclear": (
         _("Several columns can be labels: %(columns)s. Choose one or more."),
+        "--map %(labels)s",
+    ),
+    "marks": (
+        _(
+            "All filled cells of %(columns)s have the same mark. Put the label into one column, or "
+            "choose these columns as labels if each is a question."
+        ),
         "--map %(labels)s",
     ),
     "no_items": (

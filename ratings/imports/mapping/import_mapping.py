@@ -105,13 +105,16 @@ class ImportMapping:
     missing: list[str] = field(default_factory=list)
     not_missing: list[str] = field(default_factory=list)
     similar_labels: str = ""
+    suspected_codes: list[str] = field(default_factory=list)  # labels in places of missing values
     has_exact_labels: bool = False  # a table with the columns of this program's own exports
 
     @property
     def label_options(self) -> LabelOptions:
         """The decisions on labels."""
         is_exact = self.has_exact_labels or self.source == OWN_SOURCE
-        return LabelOptions(self.missing, self.not_missing, self.similar_labels, is_exact)
+        return LabelOptions(
+            self.missing, self.not_missing, self.similar_labels, is_exact, self.suspected_codes
+        )
 
     @property
     def has_column_questions(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 
 from .column_cells import MAX_LABELS
@@ -17,6 +18,8 @@ from .named_roles import NamedRoles
 from .rater_columns import differ_only_in_number
 
 REDUCTION = 10  # a column that makes repeats this rarer belongs to the ID of the item
+MIN_CUT_ROWS = 500  # rows of a sample that probably does not have all rows of the file
+_NUMBER_LIST = re.compile(r"\[\s*\d+(\s*,\s*\d+)+\s*\]")
 REPEATED_SHARE = 4  # if a quarter of the rows are repeats, a part of the item's ID may be missing
 
 
@@ -30,7 +33,13 @@ class LabelAndItemColumns(NamedRoles):
             return
         free = self.list_free_columns()
         # A column with another value in every row numbers ratings, unless there is no other.
-        free.sort(key=lambda index: not self.head.columns[index].has_repeats)
+        # A number may be the place of the item in the rater's own order.
+        free.sort(
+            key=lambda index: (
+                not self.head.columns[index].has_repeats,
+                self.head.columns[index].is_numeric,
+            )
+        )
         for index in free:
             cells = self.head.columns[index]
             pairs = set(zip(cells.texts, raters.texts, strict=True))
@@ -154,7 +163,21 @@ class LabelAndItemColumns(NamedRoles):
         name = self.head.names[index]
         if any(text.startswith(("[{", "{")) for text in cells.filled):
             return True
+        if cells.filled and all(map(_NUMBER_LIST.fullmatch, cells.filled)):
+            return True
         return cells.is_label_like and (is_answer_name(name) or is_criterion_name(name))
+
+    def list_late_raters(self, indexes: Sequence[int]) -> list[int]:
+        """Return columns that may be raters of whom one has no label in the long sample."""
+        columns = self.head.columns
+        is_cut = len(self.head.sample_rows) >= MIN_CUT_ROWS
+        empty = [index for index in indexes if is_cut and not columns[index].filled]
+        labels = [
+            index
+            for index in indexes
+            if columns[index].is_label_like and len(columns[index].values) <= MAX_LABELS
+        ]
+        return [*labels, *empty] if labels and empty else []
 
     def list_label_candidates(self) -> list[int]:
         """Return the columns that may hold labels by their cells.

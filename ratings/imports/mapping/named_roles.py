@@ -11,6 +11,7 @@ from .column_cells import (
     MAX_LABEL_LENGTH,
     MAX_SHORT_LABEL,
     MEDIA_FILE_PATTERN,
+    MIN_COMPUTED_ROWS,
     NUMBER_PATTERN,
     TableHead,
     are_row_numbers,
@@ -96,12 +97,12 @@ class NamedRoles:
             return not self.can_have_role("image", index)
         if role in ("item", "rater") or (role == "label" and texts and texts[0][0] == "{"):
             return not texts or not all(text.startswith(("[", "{")) for text in texts)
+        if role in ("label", "text") and not self._may_be_label_or_text(role, index):
+            return False
         if role in MEDIA_ROLES:
             return bool(texts) and all(MEDIA_FILE_PATTERN.fullmatch(text) for text in texts)
         if role == "rated_at":
             return not cells.is_numeric or all(map(is_numeric_time, texts))
-        if role == "label" and self.is_long_text(index, factor=2) and not cells.has_repeats:
-            return False  # such as the response of a model
         checks: dict[str, Callable[[str], object]] = {
             "gold": lambda text: len(text) <= MAX_LABEL_LENGTH,
             "question": question_validation.KEY_PATTERN.fullmatch,
@@ -109,6 +110,21 @@ class NamedRoles:
             "seconds": NUMBER_PATTERN.fullmatch,
         }
         return all(map(checks.get(role, bool), texts))
+
+    def _may_be_label_or_text(self, role: str, index: int) -> bool:
+        """Return False for long texts as labels, and for numbers as texts.
+
+        Such as the response of a model, which is content, and the numbers of posts.
+        """
+        cells = self.head.columns[index]
+        if role == "text":
+            return not cells.is_numeric or len(cells.filled) == 1
+        if is_content_part_name(self.head.names[index]):
+            is_content = len(cells.filled) >= MIN_COMPUTED_ROWS or self.is_long_text(
+                index, factor=1
+            )
+            return cells.has_repeats or cells.is_numeric or not is_content
+        return cells.has_repeats or not self.is_long_text(index, factor=2)
 
     def correct_item_column(self) -> None:
         """Move the item role from a column of row ids to the column whose cells are the items."""
@@ -141,6 +157,9 @@ class NamedRoles:
         item = self.columns.get("item")
         content = [self.columns[role] for role in CONTENT_ROLES if role in self.columns]
         content += self.content
+        if item is None and content and "rater" not in self.columns:
+            self._set_item_column_beside_content()
+            return
         if item is None or "rater" not in self.columns or self._has_one_content(item, content):
             return
         for index in self.list_free_columns():
@@ -153,6 +172,14 @@ class NamedRoles:
             ):
                 self.columns["item"] = index
                 self.reasons[index] = "one_content"
+                return
+
+    def _set_item_column_beside_content(self) -> None:
+        """Take a column such as prompt_id for the item if it differs in every row."""
+        for index in self.list_free_columns():
+            if self.is_item_name(index) and self.head.columns[index].is_unique:
+                self.columns["item"] = index
+                self.reasons[index] = "name"
                 return
 
     def _has_one_content(self, item: int, content: Sequence[int]) -> bool:
@@ -176,6 +203,7 @@ class NamedRoles:
             index
             for index in free
             if is_content_part_name(self.head.names[index])
+            and not self.head.columns[index].is_numeric
             and (
                 split_numbered_name(self.head.names[index]) is None
                 or self.is_long_text(index, factor=1)

@@ -23,6 +23,7 @@ from .column_words import OTHER_STEMS, RATER_STEMS
 
 _SEPARATORS = (r"\.", r"__", r"\s+[-–]\s+", r"[:/|]", r"_", r"\s+", r"-")
 _BRACKETS = re.compile(r"(.*?)\s*[\[(]\s*([^\[\]()]+?)\s*[\])]\s*")
+_FIELD = re.compile(r"(.+)\.([^.]+)")  # a field of an object
 # The code of a question that LimeSurvey writes before its text: G1Q1[SQ001]. Rate [Image 1].
 _SURVEY_CODE = re.compile(r"^\w*\d\w*(\[\w+\])?\. ")
 # The name of a rater beside the rater's label: rater1_id, Coder 2 name.
@@ -85,38 +86,18 @@ def _find_numbered_names(head: TableHead, candidates: Sequence[int]) -> ValueCol
 
 def _find_crossed_names(head: TableHead, candidates: Sequence[int]) -> ValueColumns | None:
     """Return columns named for a rater and a question each: R1_warmth, ann.relevance."""
-    uncertain: ValueColumns | None = None
     # Complete tables first: each rater answers each question.
     all_parts = sorted(_iter_crossed_parts(head, candidates), key=lambda entry: not entry[1])
+    for has_numbers in (True, False):  # `Reviewer A vote`: numbered raters before a rater's name
+        for parts, _is_complete in all_parts:
+            for place in (0, 1):
+                if columns := _build_crossed_columns(head, parts, place, has_numbers=has_numbers):
+                    return columns
     for parts, is_complete in all_parts:
         firsts = list(dict.fromkeys(first for first, _ in parts.values()))
         seconds = list(dict.fromkeys(second for _, second in parts.values()))
-        for raters, place in ((firsts, 0), (seconds, 1)):
-            questions = seconds if place == 0 else firsts
-            is_single = len(questions) == 1
-            is_named = is_single and compact_name(questions[0]) in RATER_STEMS
-            if are_rater_numbers(raters) or (is_named and len(raters) >= 2):
-                counts = Counter(both[1 - place] for both in parts.values())
-                places = {i: both for i, both in parts.items() if counts[both[1 - place]] > 1}
-                if not places:
-                    continue
-                # `score_fluency`, `score_adequacy`: one rater, and a question for each column.
-                is_certain = not (is_named and any(map(is_criterion_name, raters)))
-                # `Coder 1 (Anna)`: the number belongs to the name.
-                is_numbered = is_named and all(rater[0].isdigit() for rater in raters)
-                return ValueColumns(
-                    {
-                        index: (
-                            head.names[index].strip() if is_numbered else both[place],
-                            "" if is_single else both[1 - place],
-                        )
-                        for index, both in places.items()
-                    },
-                    is_certain=is_certain,
-                )
         if (
-            uncertain is None
-            and is_complete
+            is_complete
             and len(firsts) >= 2
             and not _are_question_or_item_names(firsts, seconds)
             and (len(seconds) > 1 or _share_values(head, list(parts)))
@@ -125,14 +106,47 @@ def _find_crossed_names(head: TableHead, candidates: Sequence[int]) -> ValueColu
             # In `warmth_1`, `warmth_2`, the numbers are.
             is_single = len(seconds) == 1
             is_numbered = all(second.isdigit() for second in seconds) and not is_single
-            uncertain = ValueColumns(
+            return ValueColumns(
                 {
                     index: (second, first) if is_numbered else (first, "" if is_single else second)
                     for index, (first, second) in parts.items()
                 },
                 is_certain=is_single,
             )
-    return uncertain
+    return None
+
+
+def _build_crossed_columns(
+    head: TableHead, parts: dict[int, tuple[str, str]], place: int, *, has_numbers: bool
+) -> ValueColumns | None:
+    """Return the columns if the parts of their names in one place are those of raters, or None.
+
+    ``has_numbers``: they are numbered, as R1 and R2. Otherwise the only other part is `rater`.
+    """
+    raters = list(dict.fromkeys(both[place] for both in parts.values()))
+    questions = list(dict.fromkeys(both[1 - place] for both in parts.values()))
+    is_single = len(questions) == 1
+    is_named = is_single and compact_name(questions[0]) in RATER_STEMS
+    if not (are_rater_numbers(raters) if has_numbers else is_named and len(raters) >= 2):
+        return None
+    counts = Counter(both[1 - place] for both in parts.values())
+    places = {i: both for i, both in parts.items() if counts[both[1 - place]] > 1}
+    if not places:
+        return None
+    # `score_fluency`, `score_adequacy`: one rater, and a question for each column.
+    is_certain = not (is_named and any(map(is_criterion_name, raters)))
+    # `Coder 1 (Anna)`: the number belongs to the name.
+    is_numbered = is_named and all(rater[0].isdigit() for rater in raters)
+    return ValueColumns(
+        {
+            index: (
+                head.names[index].strip() if is_numbered else both[place],
+                "" if is_single else both[1 - place],
+            )
+            for index, both in places.items()
+        },
+        is_certain=is_certain,
+    )
 
 
 def _are_question_or_item_names(firsts: Collection[str], seconds: Collection[str]) -> bool:
@@ -210,8 +224,24 @@ def find_rater_names(head: TableHead, places: Collection[int]) -> list[int]:
     return [
         index
         for index in dict.fromkeys(people)
-        if index in places and not head.columns[index].is_numeric
+        if not head.columns[index].is_numeric
+        if index in places or not _has_same_name_in_all_rows(head, index)
     ]
+
+
+def _has_same_name_in_all_rows(head: TableHead, index: int) -> bool:
+    return len(head.columns[index].values) < 2
+
+
+def split_rater_names(names: Sequence[str]) -> list[str]:
+    """Return the raters of names with one frame, as Vote (Anna) and votes.anna, or []."""
+    for pattern in (_BRACKETS, _FIELD):
+        matches = [pattern.fullmatch(name.strip()) for name in names]
+        frames = {match[1] if match else "" for match in matches}
+        raters = [match[2] for match in matches if match]
+        if len(frames) == 1 and "" not in frames and len(set(raters)) == len(names):
+            return raters
+    return []
 
 
 def find_columns_with_shared_values(
@@ -265,6 +295,14 @@ def split_grid_names(names: Sequence[str]) -> list[tuple[str, str]]:
     pairs = [(bracket[2], bracket[1]) for bracket in brackets if bracket]
     questions = {question for _, question in pairs}
     return pairs if len(questions) > 1 else [(item, "") for item, _ in pairs]
+
+
+def is_comment_column_name(name: str) -> bool:
+    """Return whether a column has comments on an answer: How clear is it? [Comment]."""
+    bracket = _BRACKETS.fullmatch(name.strip())
+    return bracket is not None and (
+        rank_name(bracket[2], "comment") is not None or bracket[2].casefold().startswith("other (")
+    )
 
 
 def get_item_name(name: str) -> str:

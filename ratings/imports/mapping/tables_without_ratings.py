@@ -18,6 +18,10 @@ from .column_words import RATER_STEMS
 
 MIN_ROWS = 3  # with fewer rows nothing can be told
 MIN_ROWS_OF_COUNTS = 5  # of counts whose sums differ
+MIN_RATERS_OF_CODES = 4
+MIN_ROWS_OF_CODES = 10
+MAX_OTHER_ROWS = 10  # one of so many rows may lack the code, or have no answer
+MIN_CODE_SHARE = 4  # one of so many cells has a code
 _MARKS = " :=.-_/|"  # between a rater and a label
 _TOTALS = ("all", "total", "totals", "sum", "summe", "gesamt", "somme", "total general", "合计")
 
@@ -122,6 +126,27 @@ def find_count_columns(head: TableHead, candidates: Sequence[int]) -> list[int]:
     is_bounded = 2 * min(sums) >= largest and 2 * n_largest >= len(rows)
     is_count = max(map(max, rows)) > 1 and has_zeros and is_bounded
     return columns if is_count and len(rows) >= MIN_ROWS_OF_COUNTS else []
+
+
+def find_codes_in_all_rows(head: TableHead, indexes: Sequence[int]) -> list[str]:
+    """Return 0 or -1 if most rows have it beside another number, as a code for "did not rate".
+
+    An answer that most raters give is also the answer of all of them to some items.
+    """
+    if len(indexes) < MIN_RATERS_OF_CODES or len(head.sample_rows) < MIN_ROWS_OF_CODES:
+        return []
+    columns = [head.columns[index] for index in indexes]
+    if not all(column.is_numeric for column in columns if column.filled):
+        return []
+    rows = list(zip(*(column.texts for column in columns), strict=True))
+    n_cells = sum(len(column.filled) for column in columns)
+    codes = []
+    for code in ("0", "-1"):
+        counts = [row.count(code) for row in rows]
+        n_others = sum(not 0 < n < len(row) for n, row in zip(counts, rows, strict=True))
+        if MIN_CODE_SHARE * sum(counts) >= n_cells and MAX_OTHER_ROWS * n_others <= len(rows):
+            codes.append(code)
+    return codes[:1]
 
 
 def find_probability_columns(head: TableHead, candidates: Sequence[int]) -> list[int]:

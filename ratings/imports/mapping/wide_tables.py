@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 
 from ratings.label_normalization import get_normal_form
 
 from . import rater_columns
 from .column_cells import find_computed_column
+from .column_guess import LONG_ROLES, ColumnGuess
 from .column_names import (
     RESPONDENT_ROLES,
     compact_name,
     is_comparison_name,
     is_criterion_name,
+    is_difficulty_name,
     is_respondent_name,
     is_subject_name,
     is_survey_name,
@@ -21,35 +22,7 @@ from .column_names import (
 )
 from .column_words import LABEL_STEMS, RATER_STEMS
 from .label_and_item_columns import LabelAndItemColumns
-from .tables_without_ratings import find_count_columns
-
-# Roles that ratings of a wide table do not have.
-LONG_ROLES = ("rated_at", "comment", "question", "seconds", "guidelines", "label", "rater", "count")
-
-
-@dataclass
-class ColumnGuess:
-    """Guessed layout and column roles of a table; the fields are those of `ImportMapping`.
-
-    ``reasons`` has the reason (a key of COLUMN_REASONS) of each column by its index. ``doubt`` is
-    empty or a key of DOUBTS: what a person has to decide before anything is stored.
-    """
-
-    layout: str = "long"
-    columns: dict[str, int] = field(default_factory=dict)  # role -> column index
-    # Columns of the wide layout that are not raters.
-    excluded_columns: list[int] = field(default_factory=list)
-    content_columns: list[int] = field(default_factory=list)
-    attribute_columns: list[int] = field(default_factory=list)
-    label_columns: list[int] = field(default_factory=list)
-    value_columns: dict[str, list[str]] = field(default_factory=dict)
-    rows_are_items: bool = False
-    key_columns: list[int] = field(default_factory=list)
-    key_separator: str = ""
-    reasons: dict[int, str] = field(default_factory=dict)
-    doubt: str = ""
-    doubtful_columns: list[int] = field(default_factory=list)
-    has_exact_labels: bool = False  # the columns are those of this program's own exports
+from .tables_without_ratings import find_codes_in_all_rows, find_count_columns
 
 
 class WideTables(LabelAndItemColumns):
@@ -103,6 +76,10 @@ class WideTables(LabelAndItemColumns):
             if computed is not None and len(places) > 2:
                 places.pop(computed)
                 self.reasons[computed] = "computed"
+            if raters := rater_columns.split_rater_names([self.head.names[i] for i in places]):
+                values.places = places = {
+                    index: (rater, "") for index, rater in zip(places, raters, strict=True)
+                }
         for index in places:
             self.reasons[index] = values.reason
         self._check_gold_column(places)
@@ -126,12 +103,15 @@ class WideTables(LabelAndItemColumns):
             guess.value_columns = {
                 str(index): list(place) for index, place in values.places.items()
             }
+        guess.suspected_codes = find_codes_in_all_rows(self.head, list(places))
         if values.reason == "shared" and len(self.head.sample_rows) < len(places):
             guess.doubt, guess.doubtful_columns = "raters_in_rows", list(places)
         if not values.is_certain:
             has_one_question = not any(question for _rater, question in places.values())
             guess.doubt = "criteria" if has_one_question else "raters_or_questions"
             guess.doubtful_columns = list(values.places)
+            if find_count_columns(self.head, guess.doubtful_columns):
+                guess.doubt = "counts"
         if names := rater_columns.find_rater_names(self.head, places):
             guess.doubt, guess.doubtful_columns = "rater_names", names
         return guess
@@ -224,6 +204,7 @@ class WideTables(LabelAndItemColumns):
                 self.reasons[people[0]] = "name"
         answers = [i for i in self.list_free_columns() if columns[i].has_short_texts]
         answers = [i for i in answers if compact_name(names[i]) and not is_survey_name(names[i])]
+        answers = [i for i in answers if not rater_columns.is_comment_column_name(names[i])]
         if len(answers) < 2:
             self.columns, self.reasons = saved
             return None
@@ -343,7 +324,10 @@ class WideTables(LabelAndItemColumns):
         return self._guess_items(free)
 
     def _guess_items(self, free: Sequence[int]) -> ColumnGuess:
-        """Return the guess for a table without ratings; a doubt if columns may have some."""
+        """Return the guess that rows are items without ratings.
+
+        There is a doubt if the table has no content, or if some of its columns may have labels.
+        """
         guess = ColumnGuess("items", {})
         self._exclude_or_keep_as_attributes(free, guess, "no_role")
         if not self.has_content:
@@ -359,16 +343,24 @@ class WideTables(LabelAndItemColumns):
                 and self.reasons.get(index) != "row_numbers"
             ]
             answers = [index for index in guess.attribute_columns if self.may_be_answers(index)]
+            answers = answers or self.list_late_raters(guess.attribute_columns)
             if answers:
                 guess.doubt, guess.doubtful_columns = "maybe_labels", answers
         return guess
 
     def _exclude_comparisons(self) -> None:
-        """Exclude columns named like comparisons, if two others are left."""
-        free = self.list_free_columns()
-        comparisons = [index for index in free if is_comparison_name(self.head.names[index])]
-        if len(free) - len(comparisons) >= 2:
-            self.reasons |= dict.fromkeys(comparisons, "derived")
+        """Exclude columns that compare the raters or describe items, if two others are left."""
+        for is_excluded, reason in (
+            (is_comparison_name, "derived"),
+            (is_difficulty_name, "descriptive"),
+        ):
+            free = self.list_free_columns()
+            excluded = [index for index in free if is_excluded(self.head.names[index])]
+            likely = rater_columns.find_columns_with_shared_values(
+                self.head, [i for i in free if i not in excluded], self.labels, sure=True
+            )
+            if len(likely) >= 2:
+                self.reasons |= dict.fromkeys(excluded, reason)
 
     def _list_doubtful_raters(self, indexes: Sequence[int]) -> list[int]:
         """Return those of the columns that share no values with the others, if they may be raters.

@@ -49,10 +49,11 @@ _DUPLICATE_CONTENT_SQL = (
     "SELECT min(id), count(*) FROM content WHERE body_digest IS NOT NULL"
     " GROUP BY body_digest HAVING count(*) > 1"
 )
-# Items whose keys differ in case, in blanks, or as 1 and 1.0 do.
+# Items whose keys differ in case, in blanks, or as 001, 1 and 1.0 do.
 _SIMILAR_ITEMS_SQL = (
     "SELECT group_concat(key, ' / ') FROM item GROUP BY CASE WHEN key GLOB '*[0-9].0'"
-    " THEN substr(key, 1, length(key) - 2) ELSE lower(replace(key, ' ', '')) END"
+    " THEN substr(key, 1, length(key) - 2) WHEN key NOT GLOB '*[^0-9]*' THEN ltrim(key, '0')"
+    " ELSE lower(replace(key, ' ', '')) END"
     " HAVING count(*) > 1 LIMIT ?"
 )
 _COUNT_DUPLICATES_SQL = (

@@ -18,9 +18,11 @@ from ratings.imports.mapping import matching
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import ProblemList, UnreadableFileError, truncate_text
 from ratings.imports.readers import TABLE_SOURCES, FileReader
+from ratings.imports.skipped_rows import StoredSkippedRecords
 from ratings.imports.staging.database import Heartbeat, StagingDatabase
 from ratings.imports.staging.queries import ConflictingItem, StagedRows
 from ratings.imports.staging.timestamps import format_timestamp
+from ratings.imports.values.label_notes import StoredQuestion
 from ratings.imports.zip_archives import MediaArchive
 
 from .row_validation import RecordValidator
@@ -39,8 +41,7 @@ class FileReport:
     All fields but ``problems`` are stored in `ImportRun.summary`.
 
     ``rows`` counts ratings, ``contents`` items of which the file has more than the key, ``skips``
-    items that a rater skipped. ``questions`` has for each key whether the project has the question,
-    its text, and the number of ratings of each label. ``question_keys`` are (question key in the
+    items that a rater skipped. ``questions`` are by key. ``question_keys`` are (question key in the
     file, in the project). ``unmatched_raters`` are people whom the project does not have,
     ``suggested_members`` maps raters to user ids (see `matching`). ``similar_raters`` are raters
     whose keys differ only in capital letters or blanks, as `Anna / anna`, ``similar_items`` items
@@ -64,13 +65,13 @@ class FileReport:
     n_without_time: int = 0
     repeats: int = 0
     n_other_questions: int = 0
-    questions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    questions: dict[str, StoredQuestion] = field(default_factory=dict)
     question_keys: list[tuple[str, str]] = field(default_factory=list)
     unmatched_raters: list[str] = field(default_factory=list)
     suggested_members: dict[str, int] = field(default_factory=dict)
     similar_raters: list[str] = field(default_factory=list)
     similar_items: list[str] = field(default_factory=list)
-    skipped_records: dict[str, Any] = field(default_factory=dict)
+    skipped_records: dict[str, StoredSkippedRecords] = field(default_factory=dict)
     preview: list[list[Any]] = field(default_factory=list)
     repeat_examples: list[list[Any]] = field(default_factory=list)
 

@@ -6,6 +6,7 @@ agreement`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,13 +37,15 @@ class LabelOptions:
 
     ``missing`` are further codes for missing values, ``not_missing`` labels that are no such codes.
     ``similar`` is JOIN, KEEP or empty. ``is_exact``: every text is a label as it stands, but for
-    those of ``missing``, as in an export of this program.
+    those of ``missing``, as in an export of this program. ``suspected`` are labels that stand where
+    a table has missing values.
     """
 
     missing: Sequence[str] = ()
     not_missing: Sequence[str] = ()
     similar: str = ""
     is_exact: bool = False
+    suspected: Sequence[str] = ()
 
 
 @dataclass
@@ -115,10 +118,15 @@ class _LabelInterpreter:
         """Mark the codes for missing values, and note those that may be one."""
         missing = [code.strip() for code in self.options.missing]
         labels = [label for label in self.existing if label not in missing]
+        counts: Counter[str] = Counter()
+        for raw, text in self.texts.items():
+            if text not in self.parts:
+                counts[text] += self.counts[raw]
         statuses = classify_missing_codes(
-            {text for text in self.texts.values() if text not in self.parts},
+            counts,
             missing=missing,
             not_missing=[*self.options.not_missing, *labels],
+            suspected=self.options.suspected,
         )
         for status, kind in (
             (CodeStatus.MISSING, label_notes.MISSING),

@@ -62,6 +62,19 @@ class StoredNote(TypedDict):
     values: Mapping[str, Any]
 
 
+class StoredQuestion(TypedDict):
+    """A question of a file, as stored in `ImportRun.summary`.
+
+    ``exists``: whether the project has it; ``labels`` are label -> number of ratings.
+    """
+
+    position: int
+    exists: bool
+    text: str
+    labels: dict[str, int]
+    notes: list[StoredNote]
+
+
 @dataclass(frozen=True)
 class LabelNote:
     """One note; the values are those of its text."""

@@ -40,6 +40,25 @@ _ABOVE = re.compile(
     r"(>|≥|>=|over|above|more than|at least|uber|über|mehr als|ab|plus de|mas de|más de|多于|高于)"
     r"\s*$"
 )
+# Words before an adjective, from the lowest degree to the highest; steps of equal height share one.
+_DEGREE_STEPS = (
+    "not at all/not/uberhaupt nicht/gar nicht/nicht/pas du tout/pas/nada/no",
+    "barely/hardly/kaum/peu/poco",
+    "slightly/a little/a bit/etwas/un peu/un poco",
+    "somewhat/partly/partially/teilweise/en partie/algo",
+    "moderately/fairly/quite/rather/eher/ziemlich/assez/plutot/bastante",
+)
+_HIGH_DEGREE_STEPS = (
+    "very/highly/strongly/sehr/tres/muy",
+    "extremely/completely/ausserst/extremement/extremadamente",
+)
+_BARE_DEGREE = len(_DEGREE_STEPS)
+_DEGREES = {
+    word: rank
+    for steps, first_rank in ((_DEGREE_STEPS, 0), (_HIGH_DEGREE_STEPS, _BARE_DEGREE + 1))
+    for rank, step in enumerate(steps, first_rank)
+    for word in step.split("/")
+}
 # Words that give a name, not a rank, to what is numbered behind them.
 _NAMES = (
     "answer candidate case cat category class cluster code document group id image item label "
@@ -155,6 +174,20 @@ def _are_in_same_position(frames: list[tuple[str, str]]) -> bool:
     return len(befores) == 1 or (afters == {""} and not has_letters)
 
 
+def _rank_degrees(labels: Collection[str]) -> dict[str, float] | None:
+    """Rank labels that are degrees of one word: not toxic, toxic, very toxic."""
+    ranks: dict[str, float] = {}
+    stems = set()
+    for label in labels:
+        phrase = normalize_phrase(label)
+        matches = [word for word in _DEGREES if phrase.startswith(f"{word} ")]
+        degree = max(matches, key=len, default="")
+        ranks[label] = _DEGREES.get(degree, _BARE_DEGREE)
+        stems.add(phrase.removeprefix(degree).strip())
+    has_degrees = len(set(ranks.values())) == len(ranks) > 1
+    return ranks if len(stems) == 1 and has_degrees else None
+
+
 def _rank_roman_numerals(labels: Collection[str]) -> dict[str, float] | None:
     """Rank labels by Roman numerals behind the same word, or alone: II, Stage IIIa."""
     words = [label.strip().split() for label in labels]
@@ -236,6 +269,7 @@ _BASES = (
     (NUMBERS, _rank_numbers),
     (SIGNS, _rank_signs),
     (KNOWN_SCALE, find_known_scale),
+    (KNOWN_SCALE, _rank_degrees),
     (GRADES, _rank_grades),
     (ROMAN_NUMERALS, _rank_roman_numerals),
     (NUMBERS_IN_WORDS, _rank_numbers_in_words),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
 
 from ratings.label_normalization import parse_decimal
@@ -56,6 +56,7 @@ SUSPECTED_CODES = frozenset(
 )
 MAX_CODE_LENGTH = 20  # characters; a longer label is no code
 NEGATIVE_CODES = frozenset((-9, -99, -999, -9999, -98, -998, -97, -997, -88, -888, -77, -777))
+RARE_SHARE = 20  # one of so many ratings is rare
 POSITIVE_CODES = frozenset((99, 999, 9999, 98, 998, 97, 997, 88, 888, 77, 777))
 
 
@@ -68,19 +69,24 @@ class CodeStatus(Enum):
 
 
 def classify_missing_codes(
-    labels: Collection[str], *, missing: Iterable[str] = (), not_missing: Iterable[str] = ()
+    counts: Mapping[str, int],
+    *,
+    missing: Iterable[str] = (),
+    not_missing: Iterable[str] = (),
+    suspected: Collection[str] = (),
 ) -> dict[str, CodeStatus]:
     """Return the status of each label that is or may be a code for a missing value.
 
-    ``labels`` are all labels of one question, because the same text may be a label beside some
-    answers and a code beside others: "-" beside "+", "None" beside "mild". ``missing`` are further
-    codes and ``not_missing`` labels that are no codes; both win over what is known here.
+    ``counts`` has all labels of one question with their numbers, because the same text may be a
+    label beside some answers and a code beside others: "-" beside "+", "None" beside "mild".
+    ``missing`` are further codes and ``not_missing`` labels that are no codes; both win over what
+    is known here. ``suspected`` are labels whose places in the table are those of missing values.
     """
     added = {code.strip().casefold() for code in missing}
     removed = {code.strip().casefold() for code in not_missing}
     statuses: dict[str, CodeStatus] = {}
     undecided: list[str] = []
-    for label in labels:
+    for label in counts:
         text = label.strip().casefold()
         if text in removed:
             continue
@@ -88,14 +94,15 @@ def classify_missing_codes(
             statuses[label] = CodeStatus.MISSING
         elif not _is_equal_number(text, removed):
             undecided.append(label)
-    signs = {label.strip() for label in labels}
+    signs = {label.strip() for label in counts}
     for label in undecided:
         if label.strip().casefold() in MISSING_CODES.split() and not _is_minus_sign(label, signs):
             statuses[label] = CodeStatus.MISSING
-    present_labels = [label for label in labels if label not in statuses]
+    present = {label: count for label, count in counts.items() if label not in statuses}
     for label in undecided:
         if label not in statuses and len(label) <= MAX_CODE_LENGTH:
-            status = _classify_in_context(label, present_labels)
+            is_suspected = label in suspected or _is_minus_one(label, present)
+            status = CodeStatus.SUSPECTED if is_suspected else _classify_in_context(label, present)
             if status is not CodeStatus.LABEL:
                 statuses[label] = status
     return statuses
@@ -132,6 +139,19 @@ def _classify_in_context(label: str, labels: Collection[str]) -> CodeStatus:
         return CodeStatus.LABEL
     is_outside = min(plain_numbers) > number / 3 if number < 0 else max(plain_numbers) < number / 3
     return CodeStatus.SUSPECTED if is_outside else CodeStatus.LABEL
+
+
+def _is_minus_one(label: str, counts: Mapping[str, int]) -> bool:
+    """Return whether a label is -1 beside numbers that are not negative, and rare.
+
+    A frequent -1 is an answer, as on a scale of sentiment.
+    """
+    if parse_decimal(label) != -1:
+        return False
+    numbers = [parse_decimal(answer) for answer in counts if answer != label]
+    if len(numbers) < 2 or any(number is None or number < 0 for number in numbers):
+        return False
+    return counts[label] * RARE_SHARE <= sum(counts.values())
 
 
 def _classify_none(label: str, answers: Collection[str]) -> CodeStatus:

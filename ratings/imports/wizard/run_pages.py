@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from core.api.errors import BadRequest as BadRequestRows
@@ -26,7 +27,7 @@ from ratings.imports.problems import (
     group_problems,
 )
 from ratings.imports.readers import SOURCES
-from ratings.imports.skipped_rows import SKIPPED_RECORD_REASONS
+from ratings.imports.skipped_rows import SKIPPED_RECORD_REASONS, StoredSkippedRecords
 from ratings.models import ImportRun
 
 from . import preview
@@ -112,12 +113,11 @@ def render_check_page(
     run: ImportRun,
     *,
     data: Any = None,
-    matching_form: MatchingForm | None = None,
-    labels_form: LabelsForm | None = None,
+    decisions: MatchingForm | LabelsForm | None = None,
 ) -> HttpResponse:
     """Render the problems of a checked file, or its numbers and the remaining decisions.
 
-    Start the writing if there is valid ``data``.
+    Start the writing if there is valid ``data``. ``decisions`` is an invalid form of the page.
     """
     form = StartForm(data, run=run, mapping=ImportMapping.from_run(run))
     if data is not None and form.is_valid():
@@ -139,8 +139,11 @@ def render_check_page(
             return redirect(get_run_url(run))
         else:
             return redirect("import_run", project.pk, run.pk)
-    matching = matching_form or MatchingForm(None, run=run, mapping=ImportMapping.from_run(run))
-    labels = labels_form or LabelsForm(None, run=run, mapping=ImportMapping.from_run(run))
+    mapping = ImportMapping.from_run(run)
+    matching = decisions if isinstance(decisions, MatchingForm) else None
+    labels = decisions if isinstance(decisions, LabelsForm) else None
+    matching = matching or MatchingForm(None, run=run, mapping=mapping)
+    labels = labels or LabelsForm(None, run=run, mapping=mapping)
     problems = group_problems(run.problems, run.summary.get("problem_counts", {}))
     context = build_context(
         run,
@@ -150,7 +153,7 @@ def render_check_page(
         questions=_list_question_counts(run),
         skipped_records=_list_skipped_records(run),
         items=preview.build_item_previews(run, get_url=partial(get_run_url, run, "file")),
-        mapping=ImportMapping.from_run(run),
+        mapping=mapping,
         matching=matching,
         labels_form=labels,
         known_questions=run.project.questions.all() if run.project else [],
@@ -169,8 +172,8 @@ def _list_question_counts(run: ImportRun) -> list[tuple[str, list[tuple[str, int
     return questions
 
 
-def _list_skipped_records(run: ImportRun) -> list[tuple[Any, dict[str, Any]]]:
-    """Return (reason text, {"count", "lines"}) of the records that are not imported."""
+def _list_skipped_records(run: ImportRun) -> list[tuple[str | Promise, StoredSkippedRecords]]:
+    """Return (reason text, skipped records) of the records that are not imported."""
     return [
         (SKIPPED_RECORD_REASONS[reason], skipped)
         for reason, skipped in run.summary.get("skipped_records", {}).items()

@@ -129,24 +129,23 @@ def _reopen_columns(request: HttpRequest, run: ImportRun) -> HttpResponse:
 
 
 def _check_with_matches(request: HttpRequest, run: ImportRun) -> HttpResponse:
-    if run.state not in (State.CHECKED, State.INVALID):
-        return redirect(get_run_url(run))
-    mapping = ImportMapping.from_run(run)
-    form = MatchingForm(request.POST, run=run, mapping=mapping)
-    if not form.is_valid():
-        return render_check_page(request, run, matching_form=form)
-    warn_if_not_applied(request, services.start_check(run=run, mapping=form.get_mapping(mapping)))
-    return redirect(get_run_url(run))
+    return _check_with_decisions(request, run, MatchingForm)
 
 
 def _check_with_labels(request: HttpRequest, run: ImportRun) -> HttpResponse:
-    """Check the file again with the decisions on its labels."""
+    return _check_with_decisions(request, run, LabelsForm)
+
+
+def _check_with_decisions(
+    request: HttpRequest, run: ImportRun, form_class: type[MatchingForm] | type[LabelsForm]
+) -> HttpResponse:
+    """Check the file again with the decisions of a form on the page of the last check."""
     if run.state not in (State.CHECKED, State.INVALID):
         return redirect(get_run_url(run))
     mapping = ImportMapping.from_run(run)
-    form = LabelsForm(request.POST, run=run, mapping=mapping)
+    form = form_class(request.POST, run=run, mapping=mapping)
     if not form.is_valid():
-        return render_check_page(request, run, labels_form=form)
+        return render_check_page(request, run, decisions=form)
     warn_if_not_applied(request, services.start_check(run=run, mapping=form.get_mapping(mapping)))
     return redirect(get_run_url(run))
 

@@ -16,7 +16,7 @@ from ratings.imports.mapping.import_mapping import (
     ImportMapping,
 )
 from ratings.imports.services import NewQuestionScale
-from ratings.imports.values.label_notes import UNDECIDED_KINDS
+from ratings.imports.values.label_notes import UNDECIDED_KINDS, StoredQuestion
 from ratings.imports.values.label_order import ALPHABET, guess_order
 from ratings.label_normalization import parse_number
 from ratings.models import ImportRun
@@ -60,7 +60,7 @@ class StartForm(forms.Form):
     )
 
     def __init__(self, data: Any, *, run: ImportRun, mapping: ImportMapping) -> None:
-        self.questions: dict[str, Any] = run.summary.get("questions", {})
+        self.questions: dict[str, StoredQuestion] = run.summary.get("questions", {})
         self.new_keys = services.list_new_question_keys(run)
         self.texts = {key: services.get_question_text(run, mapping, key) for key in self.new_keys}
         self.has_undecided_labels = any(

@@ -5,10 +5,10 @@ It uses the same readers and the same steps.
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +168,9 @@ class Command(BaseCommand):
                     project=project,
                     by=owner,
                     options=import_options,
-                    show_understood=self._get_printer(path, is_json=options["json"]),
+                    show_understood=functools.partial(
+                        self._print_understood, path, is_json=options["json"]
+                    ),
                 )
             results.append(result)
             project = project or result.project
@@ -178,14 +180,12 @@ class Command(BaseCommand):
         if not any(result.stored for result in results):
             sys.exit(1)
 
-    def _get_printer(self, path: Path, *, is_json: bool) -> Callable[[FileInterpretation], None]:
-        """Return a function that prints what was understood, beside the JSON of the results."""
-
-        def print_understood(understood: FileInterpretation) -> None:
-            if not is_json:
-                self.stderr.write("\n  ".join([f"{path}:", *understood.format_lines()]))
-
-        return print_understood
+    def _print_understood(
+        self, path: Path, understood: FileInterpretation, *, is_json: bool
+    ) -> None:
+        """Print what was understood of a file to the standard error, unless the JSON has it."""
+        if not is_json:
+            self.stderr.write("\n  ".join([f"{path}:", *understood.format_lines()]))
 
 
 def _parse_zone(name: str | None) -> str:

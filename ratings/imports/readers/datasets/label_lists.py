@@ -30,7 +30,8 @@ from ratings.imports.records import ItemRecord, RatingRecord, Record, SkippedRec
 RATER_FIELDS = ("annotators", "annotator_ids", "annotator_id", "workers", "worker_ids", "raters",
                 "rater_ids", "user_ids")  # fmt: skip
 LABEL_FIELDS = (
-    "labels", "annotations", "annotator_labels", "ratings", "answers", "label", "scores",
+    "labels", "annotations", "annotator_labels", "ratings", "answers", "label", "scores", "votes",
+    "judgments",
 )  # fmt: skip
 PERSON_FIELDS = (
     "annotator_id", "annotator", "rater", "rater_id", "worker_id", "worker", "user", "user_id",
@@ -43,6 +44,8 @@ KEY_FIELDS = (
     "id", "item_id", "post_id", "comment_id", "doc_id", "example_id", "idx", "uid", "pairID",
 )  # fmt: skip
 ANONYMOUS_FIELD = "annotator_labels"  # of SNLI and MultiNLI: labels of raters without names
+# Fields that have the labels of several raters even if all are 0 or 1; others may be classes.
+VOTE_FIELDS = (ANONYMOUS_FIELD, "ratings", "votes", "judgments")
 # Fields about the annotation as a whole.
 OTHER_FIELDS = {
     "hard_label", "soft_label", "number of annotations", "number_of_annotations", "split",
@@ -95,7 +98,9 @@ class LabelListsSource(ToolSource):
             has_lists = bool(head) and head[0].count("[") >= 2
             return has_lists and _find_rater_field(dict.fromkeys(sample.names, "[]")) != ""
         records = [entry for record in sample.records for entry in _list_entries(record).values()]
-        return bool(records) and all(map(_has_lists, records))
+        return bool(records) and (
+            all(map(_has_lists, records)) or _find_anonymous_field(records) != ""
+        )
 
     def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
         for key, entry in _list_entries(fields).items():
@@ -105,7 +110,7 @@ class LabelListsSource(ToolSource):
         rater_field = _find_rater_field(fields)
         people = _parse_list(fields.get(rater_field))
         if not rater_field:  # labels alone: the raters are known by their places
-            labels = _parse_list(fields.get(ANONYMOUS_FIELD))
+            labels = _parse_list(fields.get(_find_label_list(fields)))
             people = [f"rater {number}" for number in range(1, len(labels) + 1)]
         answers, content = self._split_fields(fields, rater_field, people)
         body = build_body(content)
@@ -185,6 +190,27 @@ def _has_lists(record: Fields) -> bool:
     )
 
 
+def _find_label_list(record: Fields) -> str:
+    """Return the field with the labels of raters without names, or an empty text."""
+    return next((name for name in (ANONYMOUS_FIELD, *LABEL_FIELDS) if name in record), "")
+
+
+def _find_anonymous_field(records: Sequence[Fields]) -> str:
+    """Return the field with lists of one label of each rater, or an empty text.
+
+    Several raters give the same label; several labels of one rater differ.
+    """
+    name = _find_label_list(records[0])
+    lists = [record.get(name) for record in records]
+    if not name or not all(isinstance(labels, list) and len(labels) > 1 for labels in lists):
+        return ""
+    labels = [label for label_list in lists for label in label_list or ()]
+    is_plain = all(isinstance(label, str | int) for label in labels)
+    has_repeats = is_plain and any(len(set(part)) < len(part) for part in lists if part)
+    is_vote = name in VOTE_FIELDS or not set(labels if is_plain else ()) <= {0, 1}
+    return name if has_repeats and is_vote else ""
+
+
 def _find_rater_field(record: Fields) -> str:
     named = next((name for name in RATER_FIELDS if record.get(name)), "")
     return named or next((name for name, value in record.items() if _are_answers(value)), "")
@@ -193,11 +219,15 @@ def _find_rater_field(record: Fields) -> str:
 def _are_answers(value: Any) -> bool:
     """Return whether each object of a list is one person's answer, without spans."""
     objects = list_objects(value)
-    return bool(objects) and all(
-        _get_first(entry, PERSON_FIELDS[:-1]) is not None
-        and _get_first(entry, ANSWER_FIELDS[1:]) is not None
-        and not any(isinstance(part, dict | list) for part in entry.values())
-        for entry in objects
+    return (
+        bool(objects)
+        and all(
+            _get_first(entry, PERSON_FIELDS[:-1]) is not None
+            # doccano has `label` beside `user`.
+            and _get_first(entry, ANSWER_FIELDS["user" in entry :]) is not None
+            and not any(isinstance(part, dict | list) for part in entry.values())
+            for entry in objects
+        )
     )
 
 

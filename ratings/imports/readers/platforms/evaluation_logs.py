@@ -16,7 +16,6 @@ from ratings.imports.decoding.encodings import PROVISIONAL_ENCODING
 from ratings.imports.decoding.json_stream import JsonStream
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
-from ratings.imports.problems import UnreadableFileError
 from ratings.imports.readers.tables.cells import build_question_key, is_empty_cell
 from ratings.imports.readers.tools.base import (
     Fields,
@@ -44,21 +43,6 @@ HUMAN = "human"  # promptfoo's type of a grade that a person gave on its pages
 LETTER_GRADES = ("C", "I", "P", "N")  # Inspect: correct, incorrect, partly correct, no answer
 
 
-class NestedReader(ToolReader):
-    """Reads the records of a list inside of the only object of a file, one at a time."""
-
-    tool: NestedSource
-
-    def iter_records(self) -> Iterator[Record]:
-        stream = JsonStream(self.path, encoding=self.mapping.encoding or PROVISIONAL_ENCODING)
-        self.rows = stream
-        try:
-            for line, fields in stream.iter_nested(self.tool.list_path):
-                yield from self.tool.parse_record(line, fields, self.mapping)
-        except UnreadableFileError as error:
-            yield error.to_record()
-
-
 class NestedSource(ToolSource):
     """Base of sources whose records are in a list of the file's only object.
 
@@ -84,8 +68,9 @@ class NestedSource(ToolSource):
         """Return whether a record is one of this tool."""
         raise NotImplementedError
 
-    def open_reader(self, path: Path, mapping: ImportMapping) -> ToolReader:
-        return NestedReader(self, path, mapping)
+    def open_records(self, path: Path, mapping: ImportMapping) -> JsonStream:
+        encoding = mapping.encoding or PROVISIONAL_ENCODING
+        return JsonStream(path, encoding=encoding, list_path=self.list_path)
 
 
 class PromptfooSource(NestedSource):

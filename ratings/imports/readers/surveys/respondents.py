@@ -11,6 +11,8 @@ from ratings.imports.readers.tools.base import parse_single_answer
 from ratings.imports.records import ItemRecord, RatingRecord, Record, RecordTime, SkippedRecord
 
 _GRID = re.compile(r"(?P<question>.*\S)\s*\[(?P<item>[^\[\]]+)\]")
+# Loop & Merge of Qualtrics repeats questions for each item: 1_Q5, 2_Q5.
+_LOOPED = re.compile(r"(?P<item>\d+)_(?P<question>[A-Za-z]\w*)")
 _NUMBERED = re.compile(r"(?P<question>[A-Za-z]+\d*)_(?P<item>\d+)")
 
 
@@ -27,12 +29,16 @@ def parse_survey_column(name: str, text: str = "") -> SurveyColumn:
     """Return the item and the question of a column.
 
     `How clear is this? [Text A]` is the item Text A of a grid; `Q1_2` is the second row of the grid
-    Q1. Columns of their own are items of one question.
+    Q1, and `2_Q1` the answer to Q1 about the second item. Columns of their own are items of one
+    question.
     """
     if match := _GRID.fullmatch(name):
         return SurveyColumn(
             name, match["item"], match["item"], build_question_key(match["question"])
         )
+    if match := _LOOPED.fullmatch(name):
+        # The text is about one of several questions on the item.
+        return SurveyColumn(name, match["item"], match["item"], match["question"])
     if match := _NUMBERED.fullmatch(name):
         return SurveyColumn(name, name, text or name, build_question_key(match["question"]))
     return SurveyColumn(name, name[:200], text or name, "answer")

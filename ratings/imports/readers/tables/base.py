@@ -30,6 +30,8 @@ class CountedLines:
     ``__iter__`` of a subclass updates ``rows`` and ``n_rows``.
     """
 
+    has_blank_lines = False
+
     def __init__(self, path: Path) -> None:
         self.path = path
         self.extra_records: list[Record] = []

@@ -17,6 +17,13 @@ MAX_QUESTION_KEY_LENGTH = 64
 _INVALID_KEY_CHARS = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
+class InvalidCell(str):
+    """A cell of a workbook with an error such as #REF!, or empty with a formula alone.
+
+    It is a problem only if the table uses the cell.
+    """
+
+
 def clean_cell(cell: Any) -> str:
     """Return a cell as a key or label: stripped, without the quote that guards formulas."""
     return unescape_formula(format_cell(cell).strip())
@@ -35,6 +42,17 @@ def format_cell(cell: Any) -> str:
     if isinstance(cell, dict | list):
         return json.dumps(cell, ensure_ascii=False)
     return cell.isoformat() if isinstance(cell, datetime.datetime) else str(cell)
+
+
+def convert_to_content(cell: Any) -> Any:
+    """Return a cell as a value of an item's content.
+
+    Texts lose the quote that guards formulas, dates and times become ISO 8601 texts, and numbers,
+    booleans and lists stay what they are.
+    """
+    if isinstance(cell, str):
+        return unescape_formula(cell)
+    return cell.isoformat() if isinstance(cell, datetime.date | datetime.time) else cell
 
 
 def is_empty_cell(cell: Any) -> bool:

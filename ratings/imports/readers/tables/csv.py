@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -17,11 +16,10 @@ from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
 
 from .base import TableSource
-from .csv_records import DELIMITERS, CsvRecords
+from .csv_records import DELIMITERS, SEPARATOR_LINE, SPACE, CsvRecords
 
 GUESS_ROWS = 20  # rows from which the delimiter is guessed
-# The line by which spreadsheet programs state the delimiter of a file.
-SEPARATOR_LINE = re.compile(r"\"?sep=(.)\"?[\s,;|]*", re.IGNORECASE)
+MIN_SPACED_ROWS = 3  # fewer rows may have the same number of words by chance
 # Problems that may disappear with another delimiter.
 DELIMITER_PROBLEMS = ("cell_long", "columns_many", "quote_open", "invalid_quote")
 
@@ -73,7 +71,27 @@ def guess_delimiter(path: Path, *, encoding: str) -> str:
             best_score = max(best_score, (count / len(rows), width, delimiter))
     if best_score[2]:
         return best_score[2]
+    if _is_separated_by_spaces(path, encoding=encoding):
+        return SPACE
     raise first_error or UnreadableFileError("one_column", line=1)
+
+
+def _is_separated_by_spaces(path: Path, *, encoding: str) -> bool:
+    """Return whether all first rows have as many words as the names, or one more: row names of R.
+
+    A column of other texts does not have the same number of words in several rows.
+    """
+    records = CsvRecords(path, encoding=encoding, delimiter=SPACE)
+    try:
+        rows = list(itertools.islice(records, GUESS_ROWS + 1))
+    except UnreadableFileError:
+        return False
+    if not rows:
+        return False
+    n_names, *widths = [sum(map(bool, cells)) for _line, cells in rows]
+    return (
+        n_names > 1 and len(widths) >= MIN_SPACED_ROWS and set(widths) in ({n_names}, {n_names + 1})
+    )
 
 
 def read_stated_delimiter(path: Path, *, encoding: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,9 @@ MAX_COLUMNS = 10_000
 csv.field_size_limit(MAX_CELL_LENGTH)  # the csv module has one limit for the whole process
 
 DELIMITERS = (",", ";", "\t", "|")
+# The line by which spreadsheet programs state the delimiter of a file.
+SEPARATOR_LINE = re.compile(r"\"?sep=(.)\"?[\s,;|]*", re.IGNORECASE)
+SPACE = " "  # several stand for one, as in the tables that R prints
 
 
 class CsvRecords:
@@ -30,6 +34,8 @@ class CsvRecords:
     ``line`` is where the record begins, counted from 1, also if quoted cells span several lines.
     Raises UnreadableFileError.
     """
+
+    has_blank_lines = True
 
     def __init__(self, path: Path, *, encoding: str, delimiter: str) -> None:
         self.chunks = TextChunks(path, encoding=encoding)
@@ -41,11 +47,16 @@ class CsvRecords:
         return self.chunks.bytes_read
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
-        reader = csv.reader(self._iter_lines(), delimiter=self.delimiter, strict=True)
+        reader = csv.reader(
+            self._iter_lines(),
+            delimiter=self.delimiter,
+            strict=True,
+            skipinitialspace=self.delimiter == SPACE,
+        )
         line = 1
         try:
             for cells in reader:
-                if any(cells) and not (line == 1 and _is_separator_line(cells)):
+                if any(cells) and not (line == 1 and self._is_separator_line(cells)):
                     if len(cells) > MAX_COLUMNS:
                         raise UnreadableFileError(
                             "columns_many", line=line, found=len(cells), limit=MAX_COLUMNS
@@ -54,6 +65,9 @@ class CsvRecords:
                 line = reader.line_num + 1
         except csv.Error as error:
             raise _build_error(error, line, spans_lines=reader.line_num > line) from None
+
+    def _is_separator_line(self, cells: list[str]) -> bool:
+        return SEPARATOR_LINE.fullmatch(self.delimiter.join(cells)) is not None
 
     def _iter_lines(self) -> Iterator[str]:
         """Yield lines with their ends: \\n, \\r\\n, or \\r alone as in old spreadsheets."""
@@ -71,12 +85,6 @@ class CsvRecords:
                 raise UnreadableFileError("line_long", line=line, limit=MAX_LINE_LENGTH)
         if last_line := "".join(unfinished):
             yield last_line
-
-
-def _is_separator_line(cells: list[str]) -> bool:
-    """Return whether the first line is `sep=;`, by which a spreadsheet states the delimiter."""
-    first = cells[0].casefold()
-    return len(first) <= 5 and first.startswith("sep=") and not any(cells[1:])
 
 
 def _build_error(error: csv.Error, line: int, *, spans_lines: bool) -> UnreadableFileError:

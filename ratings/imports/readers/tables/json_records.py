@@ -17,11 +17,11 @@ from ratings.imports.decoding.json_stream import JsonObject, JsonStream
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
-from ratings.imports.readers.tables.rows import TableLine
 from ratings.imports.records import Record, SkippedRecord
 
 from .base import TableSource
 from .csv_records import MAX_COLUMNS
+from .table_end import TableLine
 
 HEADER_RECORDS = 1000  # first records, whose fields are the columns
 MAX_DEPTH = 4  # levels of objects that become columns; deeper objects stay one cell
@@ -43,6 +43,8 @@ class JsonSource(TableSource):
 
 class JsonTableLines:
     """Records as lines of cells, in the order in which the fields first occur."""
+
+    has_blank_lines = False
 
     def __init__(self, path: Path, encoding: str) -> None:
         self.path = path

@@ -16,10 +16,10 @@ from ratings.files.parquet_file import has_parquet
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
-from ratings.imports.readers.tables.rows import TableLine
 
 from .base import CountedLines, TableSource
 from .csv_records import MAX_CELL_LENGTH, MAX_COLUMNS
+from .table_end import TableLine
 
 BATCH_ROWS = 1000
 

@@ -8,7 +8,6 @@ Raters: a row a rater, and a column for each item. Items layout: a row an item.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -36,9 +35,17 @@ from ratings.imports.records import (
 )
 from ratings.imports.staging.key_and_label_ids import find_text_problem
 
-from .cells import build_question_key, clean_cell, compute_item_key, format_cell, is_empty_cell
+from .cells import (
+    InvalidCell,
+    build_question_key,
+    clean_cell,
+    compute_item_key,
+    convert_to_content,
+    format_cell,
+    is_empty_cell,
+)
+from .table_end import TableLine
 from .tables_of_counts import CombinationRows, CrossedRows, iter_count_ratings
-from .tidy_lines import TableLine
 
 Cells = Sequence[Any]  # texts; in JSON and workbooks also numbers, booleans and lists
 
@@ -94,12 +101,41 @@ class TableParser:
     def _iter_complete_rows(self) -> Iterator[TableLine | ReaderProblem]:
         """Yield the rows with the right number of cells, and a problem for every other row."""
         n_columns = len(self.column_names)
+        used = self._list_used_columns() if self.mapping.source == "xlsx" else []
         for line, cells in self.lines:
             if len(cells) == n_columns:
                 self.n_complete_rows += 1
+                yield from self._iter_invalid_cells(line, cells, used)
                 yield line, cells
             else:
-                yield ReaderProblem(line, "cells", "", {"found": len(cells), "wanted": n_columns})
+                values = {"found": len(cells), "wanted": n_columns}
+                step = {"step": "few_cells"} if len(cells) < n_columns else {}
+                yield ReaderProblem(line, "cells", "", {**values, **step})
+
+    def _list_used_columns(self) -> list[int]:
+        """Return the columns whose cells are imported."""
+        used = self._get_described_columns() | set(self.mapping.label_columns)
+        if self.mapping.layout not in ("long", "items"):
+            used |= {index for index, _name in self._list_value_columns()}
+        return sorted(index for index in used if index < len(self.column_names))
+
+    def _get_described_columns(self) -> set[int]:
+        """Return the columns with a role of their own."""
+        return {
+            *self.columns.values(),
+            *self.mapping.key_columns,
+            *self.mapping.content_columns,
+            *self.mapping.attribute_columns,
+        }
+
+    def _iter_invalid_cells(
+        self, line: int, cells: Cells, indexes: Sequence[int]
+    ) -> Iterator[ReaderProblem]:
+        """Yield a problem for each of the cells that has no value."""
+        for index in indexes:
+            if isinstance(cell := cells[index], InvalidCell):
+                kind = "xlsx_error" if cell else "xlsx_formula"
+                yield ReaderProblem(line, kind, self.column_names[index], {"value": str(cell)})
 
     def _iter_long(self) -> Iterator[Record]:
         labels = self._list_label_columns()
@@ -204,18 +240,8 @@ class TableParser:
 
     def _list_value_columns(self) -> list[tuple[int, str]]:
         """Return (index, name) of the columns that have no other meaning."""
-        described_columns = {
-            *self.columns.values(),
-            *self.mapping.key_columns,
-            *self.mapping.content_columns,
-            *self.mapping.attribute_columns,
-            *self.mapping.excluded_columns,
-        }
-        return [
-            (index, name)
-            for index, name in enumerate(self.column_names)
-            if index not in described_columns
-        ]
+        others = self._get_described_columns() | set(self.mapping.excluded_columns)
+        return [(i, name) for i, name in enumerate(self.column_names) if i not in others]
 
     def _iter_item_rows(self) -> Iterator[tuple[int, Cells, str, list[Record]]]:
         """Yield (line, cells, item key, records of the item) of each row.
@@ -321,11 +347,11 @@ class TableParser:
         body = {}
         for name, index in self.content:
             if not is_empty_cell(cells[index]):
-                body[name] = self._convert_content(cells[index])
+                body[name] = convert_to_content(cells[index])
         attributes = {}
         for index in self.mapping.attribute_columns:
             if not is_empty_cell(cells[index]):
-                attributes[self.column_names[index]] = self._convert_content(cells[index])
+                attributes[self.column_names[index]] = convert_to_content(cells[index])
         if not key and "item" not in self.columns and body and not self.mapping.rows_are_items:
             key = compute_item_key(body)
         if not key and not ("item" in self.columns and body):
@@ -336,12 +362,6 @@ class TableParser:
         if gold_index is not None and not is_empty_cell(cells[gold_index]):
             yield GoldRecord(line, key, "", clean_cell(cells[gold_index]))
         return key
-
-    def _convert_content(self, cell: Any) -> Any:
-        """Return a cell as content of an item: without guard, dates as ISO 8601 text."""
-        if isinstance(cell, str):
-            return unescape_formula(cell)
-        return cell.isoformat() if isinstance(cell, datetime.date | datetime.time) else cell
 
     def find_final_problem(self, labels: Iterable[str], *, is_usable: bool) -> ReaderProblem | None:
         """Return a problem that only the end of the table reveals, or None.

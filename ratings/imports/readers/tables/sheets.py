@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ratings.imports.mapping.column_names import normalize_name
-from ratings.imports.readers.tables.rows import TableLine
 from ratings.imports.records import Record
 
+from .table_end import TableLine
 from .tidy_lines import TableLines, TidyLines
 
 RATER_COLUMN = "rater"
@@ -20,6 +20,8 @@ class MergedSheets:
     The numbers of lines run on from sheet to sheet. ``are_raters``: a further column has the rater,
     who is the title of the sheet.
     """
+
+    has_blank_lines = False  # those of a sheet are dropped with its notes
 
     def __init__(self, sheets: Sequence[tuple[str, TableLines]], *, are_raters: bool) -> None:
         self.titles = [title for title, _lines in sheets]

@@ -1,4 +1,4 @@
-"""Lines of a table without titles, totals, and columns that have no name.
+"""Lines of a table without titles, totals, notes, and columns that have no name.
 
 What is left out is reported; a row that may be data is never dropped.
 """
@@ -11,24 +11,19 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
+from ratings.imports.mapping.column_names import is_role_name
 from ratings.imports.problems import UnreadableFileError
 from ratings.imports.records import Record, SkippedRecord
 
-TableLine = tuple[int, Sequence[Any]]
+from .table_end import MAX_END_ROWS, NUMBER, TableEnd, TableLine, get_text
 
 BUFFERED_ROWS = 200  # rows in which a column without a name has to be empty
 MAX_TITLE_ROWS = 10
-MAX_TOTAL_ROWS = 5
-MIN_ROWS_ABOVE = 3  # rows above results
+# Names below a question that say that the column has the answer itself, as SurveyMonkey writes.
+ANSWER_COLUMN_NAMES = ("response", "open-ended response")
 UNNAMED_FIRST_COLUMN = "(column 1)"  # row names that a data frame was saved with
 _RULE = re.compile(r":?-{3,}:?|={3,}")
-_NUMBER = re.compile(r"[+-]?[\d.,\s]+%?")
-_TOTAL = re.compile(
-    r"((grand|overall|percent|observed|raw|cohen'?s|fleiss'?|weighted|krippendorff'?s|%) ?|sub)?"
-    r"(totals?|sum|mean|average|avg|count|median|std|stdev|sd|percent(age)?|agreement"
-    r"|kappa|alpha|icc|ac1|variance|accuracy|summe|gesamt|mittelwert|anzahl|somme|moyenne|suma|promedio|media|合计|总计|平均)\b.*",
-    re.IGNORECASE,
-)
+_PANDAS_PAIR = re.compile(r"\(['\"](.*)['\"], ['\"](.*)['\"]\)")  # names in two lines, in one cell
 
 
 class TableLines(Protocol):
@@ -39,6 +34,7 @@ class TableLines(Protocol):
     """
 
     extra_records: list[Record]
+    has_blank_lines: bool  # True if a gap between the numbers of rows is a blank line
 
     @property
     def bytes_read(self) -> int: ...
@@ -48,6 +44,8 @@ class TableLines(Protocol):
 
 class TidyLines:
     """Iterates over column names and rows of a table, without titles and totals."""
+
+    has_blank_lines = False  # those of the file are dropped here
 
     def __init__(self, lines: TableLines) -> None:
         self.lines = lines
@@ -75,28 +73,28 @@ class TidyLines:
         if len(start) > 1 and _is_dashed_row(start[1][1]):  # below the names of a Markdown table
             self._count_skipped_rows([start.pop(1)], "rule_row")
         self._join_two_line_names(start)
-        line, names = start[0]
-        names = list(names)
-        if _lacks_first_name(start):
-            names.insert(0, "")
-        if not _to_text(names[0]) and any(cells and _to_text(cells[0]) for _, cells in start[1:]):
-            names[0] = UNNAMED_FIRST_COLUMN
+        line, header = start[0]
+        names = _complete_names(start)
         columns = [
             index
             for index, name in enumerate(names)
-            if _to_text(name)
-            or any(len(cells) > index and _to_text(cells[index]) for _, cells in start[1:])
+            if get_text(name)
+            or any(len(cells) > index and get_text(cells[index]) for _, cells in start[1:])
         ]
         yield line, [names[index] for index in columns]
         data = itertools.chain(start[1:], rows)
-        for line, cells in self._iter_without_totals(data):
-            yield line, self._select_cells(line, cells, columns, len(names))
+        has_role_names = any(is_role_name(get_text(name)) for name in names)
+        for line, cells in self._iter_without_end(data, len(columns)):
+            if has_role_names and cells[0] == header[0] and list(cells) == list(header):
+                self._count_skipped_rows([(line, cells)], "repeated_header")
+            else:
+                yield line, self._select_cells(line, cells, columns, len(names))
         if error is not None:
             raise error
 
     def _drop_titles(self, start: list[TableLine]) -> None:
         """Remove rows of one cell above the names of the columns, or of fewer than half of them."""
-        widths = [sum(map(bool, map(_to_text, cells))) for _, cells in start]
+        widths = [sum(map(bool, map(get_text, cells))) for _, cells in start]
         if not widths or max(widths) < 2:
             return
         limit = 1
@@ -117,7 +115,8 @@ class TidyLines:
         if len(start) < 3:
             return
         (line, upper), (_, lower) = start[0], start[1]
-        upper_texts, lower_texts = list(map(_to_text, upper)), list(map(_to_text, lower))
+        upper_texts, lower_texts = list(map(get_text, upper)), list(map(get_text, lower))
+        upper_texts += [""] * (len(lower_texts) - len(upper_texts))  # the end of merged cells
         groups = _fill_merged_names(upper_texts)
         places = [
             index
@@ -125,7 +124,7 @@ class TidyLines:
             if group and groups.count(group) > 1 and index < len(lower_texts)
         ]
         below = {
-            _to_text(cells[index])
+            get_text(cells[index])
             for _, cells in start[2:]
             for index in places
             if index < len(cells)
@@ -136,7 +135,7 @@ class TidyLines:
             or len(upper_texts) != len(lower_texts)
             or "" in lower_names
             or lower_names & below
-            or any(map(_NUMBER.fullmatch, lower_names))
+            or any(map(NUMBER.fullmatch, lower_names))
         ):
             return
         names = [
@@ -146,7 +145,7 @@ class TidyLines:
             for index, text in enumerate(lower_texts)
         ]
         n_lines = 2
-        third = [_to_text(cell) for cell in start[2][1]]
+        third = [get_text(cell) for cell in start[2][1]]
         if third and third[0] and not any(third[1:]) and 0 not in places:
             names[0], n_lines = third[0], 3
         start[:n_lines] = [(line, names)]
@@ -154,57 +153,55 @@ class TidyLines:
     def _drop_extra_header_lines(self, start: list[TableLine]) -> None:
         """Remove the second and third header line that survey tools write."""
         for number, (_, cells) in enumerate(start[1:3], start=1):
-            texts = [_to_text(cell).replace(" ", "") for cell in cells]
+            texts = [get_text(cell).replace(" ", "") for cell in cells]
             if any(text.startswith('{"ImportId"') for text in texts):
                 self._count_skipped_rows(start[1 : number + 1], "header_row")
                 del start[1 : number + 1]
                 return
 
-    def _iter_without_totals(self, rows: Iterator[TableLine]) -> Iterator[TableLine]:
-        """Yield the rows, except those of totals at the end."""
+    def _iter_without_end(self, rows: Iterator[TableLine], n_columns: int) -> Iterator[TableLine]:
+        """Yield the rows, except totals, results and notes below them."""
         first_rows: list[TableLine] = []
         final_rows: deque[TableLine] = deque()
         for row in rows:
             final_rows.append(row)
-            if len(final_rows) > MAX_TOTAL_ROWS:
+            if len(final_rows) > MAX_END_ROWS:
                 first_row = final_rows.popleft()
                 if len(first_rows) < BUFFERED_ROWS:
                     first_rows.append(first_row)
                 yield first_row
-        ordered = list(final_rows)
-        totals = _count_results([*first_rows, *ordered], MAX_TOTAL_ROWS)
-        if not totals:
-            while totals < len(ordered) and _is_total(ordered[-1 - totals][1]):
-                totals += 1
-        yield from ordered[: len(ordered) - totals]
-        self._count_skipped_rows(ordered[len(ordered) - totals :], "total_row")
+        end = TableEnd(first_rows, list(final_rows), n_columns)
+        end.remove(has_blank_lines=self.lines.has_blank_lines)
+        yield from end.rows
+        for reason, removed_rows in end.removed.items():
+            self._count_skipped_rows(removed_rows, reason)
 
     def _select_cells(
         self, line: int, cells: Sequence[Any], columns: Sequence[int], width: int
     ) -> Sequence[Any]:
         """Return the cells of the columns; all cells if the row has too few or too many."""
         end = len(cells)
-        while end > width and not _to_text(cells[end - 1]):
+        while end > width and not get_text(cells[end - 1]):
             end -= 1
         if end > width or len(cells) <= columns[-1]:
             return cells
         if len(columns) == width == len(cells):
             return cells
         named = set(columns)
-        if any(_to_text(cells[index]) for index in range(min(end, width)) if index not in named):
+        if any(get_text(cells[index]) for index in range(min(end, width)) if index not in named):
             self.extra_records.append(SkippedRecord(line, "unnamed_column"))
         return [cells[index] for index in columns]
 
     def _count_skipped_rows(self, rows: Sequence[TableLine], reason: str) -> None:
         self.extra_records += [
-            SkippedRecord(line, reason, " ".join(map(_to_text, cells)).strip())
+            SkippedRecord(line, reason, " ".join(map(get_text, cells)).strip())
             for line, cells in rows
         ]
 
 
 def _has_line_of_group_names(start: Sequence[TableLine], n_lines: int) -> bool:
     """Return whether the line above wider ones has names of groups of columns, not a title."""
-    texts = [_to_text(cell) for cell in start[n_lines - 1][1]]
+    texts = [get_text(cell) for cell in start[n_lines - 1][1]]
     filled = [index for index, text in enumerate(texts) if text]
     has_gaps = filled != list(range(len(filled)))  # between cells that were merged
     return len(filled) > 1 and has_gaps and len(texts) == len(start[n_lines][1])
@@ -220,8 +217,20 @@ def _fill_merged_names(texts: Sequence[str]) -> list[str]:
 
 def _join_group_and_name(group: str, name: str) -> str:
     """Return the name of a column of a group; a question has its row in brackets."""
+    if name.casefold() in ANSWER_COLUMN_NAMES:
+        return group
     is_question = group.endswith(("?", "？", ":", ".")) or len(group.split()) > 3
     return f"{group} [{name}]" if is_question else f"{group}: {name}"
+
+
+def _complete_names(start: Sequence[TableLine]) -> list[Any]:
+    """Return the names of the columns with one for row names that have none."""
+    names = list(map(_join_pandas_pair, start[0][1]))
+    if _lacks_first_name(start):
+        names.insert(0, "")
+    if not get_text(names[0]) and any(cells and get_text(cells[0]) for _, cells in start[1:]):
+        names[0] = UNNAMED_FIRST_COLUMN
+    return names
 
 
 def _lacks_first_name(start: Sequence[TableLine]) -> bool:
@@ -231,57 +240,19 @@ def _lacks_first_name(start: Sequence[TableLine]) -> bool:
     return (
         len(rows) > 1
         and width > 2
-        and all(len(cells) == width and _to_text(cells[0]) for cells in rows)
-        and len({_to_text(cells[0]) for cells in rows}) == len(rows)
-        and any(_to_text(cells[-1]) for cells in rows)
+        and all(len(cells) == width and get_text(cells[0]) for cells in rows)
+        and len({get_text(cells[0]) for cells in rows}) == len(rows)
+        and any(get_text(cells[-1]) for cells in rows)
     )
 
 
 def _is_dashed_row(cells: Sequence[Any]) -> bool:
     """Return whether all cells that are not empty are lines of dashes."""
-    texts = [text for text in map(_to_text, cells) if text]
+    texts = [text for text in map(get_text, cells) if text]
     return bool(texts) and all(_RULE.fullmatch(text) for text in texts)
 
 
-def _is_total(cells: Sequence[Any]) -> bool:
-    """Return whether a row begins like a total and has only numbers behind it."""
-    texts = [text for text in map(_to_text, cells) if text]
-    return bool(
-        len(texts) > 1
-        and _TOTAL.fullmatch(texts[0])
-        and all(_NUMBER.fullmatch(text) for text in texts[1:])
-    )
-
-
-def _count_results(rows: Sequence[TableLine], limit: int) -> int:
-    """Return the number of rows of results below a table of words: Kappa, 0.42.
-
-    They have a name and numbers, in columns that have no number in any row above.
-    """
-    n_results = 0
-    for _, cells in reversed(rows[-limit:]):
-        name, *others = [_to_text(cell) for cell in cells] or [""]
-        filled = [text for text in others if text]
-        if not filled or not name or _NUMBER.fullmatch(name):
-            break
-        if not all(map(_NUMBER.fullmatch, filled)):
-            break
-        n_results += 1
-    above = rows[: len(rows) - n_results]
-    columns = {
-        index
-        for _, cells in rows[len(above) :]
-        for index, cell in enumerate(cells)
-        if index and _to_text(cell)
-    }
-    has_numbers = any(
-        _NUMBER.fullmatch(_to_text(cells[index]))
-        for _, cells in above
-        for index in columns
-        if index < len(cells)
-    )
-    return 0 if has_numbers or len(above) < MIN_ROWS_ABOVE else n_results
-
-
-def _to_text(cell: Any) -> str:
-    return "" if cell is None else str(cell).strip()
+def _join_pandas_pair(name: Any) -> Any:
+    """Return a name that pandas wrote for two lines of names, ('label', 'ann'), as label: ann."""
+    match = _PANDAS_PAIR.fullmatch(name.strip()) if isinstance(name, str) else None
+    return ": ".join(filter(None, match.groups())) if match else name

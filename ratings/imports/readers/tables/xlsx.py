@@ -26,12 +26,13 @@ from ratings.imports.mapping.import_mapping import (
     ImportMapping,
 )
 from ratings.imports.problems import UnreadableFileError
-from ratings.imports.readers.tables.rows import TableLine
-from ratings.imports.records import ReaderProblem, SkippedRecord
+from ratings.imports.records import SkippedRecord
 
 from .base import CountedLines, TableSource
+from .cells import InvalidCell
 from .csv_records import MAX_CELL_LENGTH, MAX_COLUMNS
 from .sheets import MergedSheets
+from .table_end import TableLine
 from .tidy_lines import TableLines
 
 WORKBOOK_PART = "xl/workbook.xml"
@@ -84,6 +85,8 @@ class XlsxLines(CountedLines):
     Without a title it is the first sheet that has a table, and the others are reported.
     """
 
+    has_blank_lines = True
+
     def __init__(self, path: Path, title: str = "") -> None:
         super().__init__(path)
         self.title = title
@@ -111,26 +114,26 @@ class XlsxLines(CountedLines):
         width = 0
         for line, (cells, formulas) in enumerate(zip(rows, formula_rows, strict=False), start=1):
             self.rows_read = line
-            self._validate_cells(line, cells, formulas or ())
-            if cells:
-                width = max(width, len(cells))  # titles above the names are narrower
-                yield line, [*cells, *[None] * (width - len(cells))]
+            values = _mark_invalid_cells(line, cells, formulas or ())
+            if values:
+                width = max(width, len(values))  # titles above the names are narrower
+                yield line, [*values, *[None] * (width - len(values))]
 
-    def _validate_cells(self, line: int, cells: Sequence[Any], formulas: Sequence[Any]) -> None:
-        for index, (cell, formula) in enumerate(itertools.zip_longest(cells, formulas)):
-            if isinstance(cell, str):
-                if len(cell) > MAX_CELL_LENGTH:
-                    raise UnreadableFileError("cell_long", line=line, limit=MAX_CELL_LENGTH)
-                if cell in ERROR_VALUES:
-                    self.extra_records.append(
-                        ReaderProblem(
-                            line, "xlsx_error", _format_column_name(index), {"value": cell}
-                        )
-                    )
-            elif cell is None and _is_formula(formula):
-                self.extra_records.append(
-                    ReaderProblem(line, "xlsx_formula", _format_column_name(index))
-                )
+
+def _mark_invalid_cells(line: int, cells: Sequence[Any], formulas: Sequence[Any]) -> list[Any]:
+    """Return the cells with a mark on each that has no value: an error, or a formula alone."""
+    values: list[Any] = []
+    for cell, formula in itertools.zip_longest(cells, formulas):
+        value = cell
+        if isinstance(cell, str):
+            if len(cell) > MAX_CELL_LENGTH:
+                raise UnreadableFileError("cell_long", line=line, limit=MAX_CELL_LENGTH)
+            if cell in ERROR_VALUES:
+                value = InvalidCell(cell)
+        elif cell is None and _is_formula(formula):
+            value = InvalidCell()
+        values.append(value)
+    return values
 
 
 def _validate_workbook(path: Path) -> bool:
@@ -178,7 +181,7 @@ def _has_formula(archive: zipfile.ZipFile, name: str) -> bool:
 def _open_sheet(path: Path, title: str = "", *, data_only: bool) -> Iterator[Any]:
     """Yield the sheet of a title for sequential reading.
 
-    Without a title it is the first sheet that has a table, else the first with rows.
+    Without a title it is the first visible sheet that has a table, else the first with rows.
     """
     import openpyxl
 
@@ -192,7 +195,7 @@ def _open_sheet(path: Path, title: str = "", *, data_only: bool) -> Iterator[Any
             raise UnreadableFileError("xlsx") from None
         if not workbook.worksheets:
             raise UnreadableFileError("empty")
-        yield workbook[title] if title else max(workbook.worksheets, key=_rank_sheet)
+        yield workbook[title] if title else max(workbook.worksheets, key=_rank_visible_sheet)
 
 
 def _list_read_and_other_sheets(path: Path) -> tuple[list[str], list[str]]:
@@ -220,6 +223,12 @@ def _find_header_names(sheet: Any) -> list[str]:
                 names.pop()
             return names
     return []
+
+
+def _rank_visible_sheet(sheet: Any) -> tuple[bool, int]:
+    """Return the rank of a sheet; a table that the user sees comes before hidden sheets."""
+    rank = _rank_sheet(sheet)
+    return rank >= 2 and sheet.sheet_state == "visible", rank
 
 
 def _rank_sheet(sheet: Any) -> int:
@@ -298,13 +307,3 @@ def _is_formula(cell: Any) -> bool:
         "ArrayFormula",
         "DataTableFormula",
     )
-
-
-def _format_column_name(index: int) -> str:
-    """Return the name of a column in a spreadsheet: A, B, ..., Z, AA."""
-    letters = ""
-    index += 1
-    while index:
-        index, remainder = divmod(index - 1, 26)
-        letters = chr(ord("A") + remainder) + letters
-    return letters

@@ -62,6 +62,10 @@ class ToolSource:
         """Yield the records of one record of the file."""
         raise NotImplementedError
 
+    def open_records(self, path: Path, mapping: import_mapping.ImportMapping) -> ToolRecords:
+        """Return the records of a file. Raises UnreadableFileError."""
+        return open_records(path, mapping)
+
     def open_reader(self, path: Path, mapping: import_mapping.ImportMapping) -> ToolReader:
         return ToolReader(self, path, mapping)
 
@@ -82,7 +86,7 @@ class ToolReader:
 
     def iter_records(self) -> Iterator[Record]:
         try:
-            self.rows = open_records(self.path, self.mapping)
+            self.rows = self.tool.open_records(self.path, self.mapping)
             for line, fields in self.rows:
                 yield from self.tool.parse_record(line, fields, self.mapping)
         except UnreadableFileError as error:

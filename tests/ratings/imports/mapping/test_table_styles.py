@@ -59,7 +59,7 @@ READABLE = {
         "Item,Coder1,Coder2\n1,a,b\n2,a,a\n3,b,b\n,,\nCoder1 = author; Coder2 = student,,\n",
         "1 2 3",
         {"Coder1": "aab", "Coder2": "bab"},
-        left_out={"no_label_row": 1},
+        left_out={"note_row": 1},
     ),
     "comments beside the raters": Table(
         "ID,Rater 1,Comments 1,Rater 2,Comments 2\n1,a,,b,odd\n2,b,see,b,\n3,a,,a,\n",

@@ -144,7 +144,7 @@ def test_links_of_a_workbook_are_never_followed(tmp_path: Path) -> None:
     path.write_bytes(build_workbook(parts, C2="='[1]Sheet1'!A1"))
     assert [
         (problem.kind, problem.line, problem.column) for problem in list_problems("xlsx", path)
-    ] == [("xlsx_formula", 2, "C")]
+    ] == [("xlsx_formula", 2, "label")]
 
 
 def test_entities_of_a_workbook_are_refused(tmp_path: Path) -> None:

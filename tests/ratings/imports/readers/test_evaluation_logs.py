@@ -167,5 +167,5 @@ def test_values_before_the_list_may_be_cut_anywhere(
     monkeypatch.setattr("ratings.imports.decoding.text_chunks.CHUNK_BYTES", size)
     path = tmp_path / "log.json"
     path.write_text('{"n": 1234567, "x": {"y": [true, -12.5]}, "a": {"b": [{"c": 1}, {"c": 2}]}}')
-    stream = JsonStream(path, encoding="utf-8")
-    assert [record for _line, record in stream.iter_nested(("a", "b"))] == [{"c": 1}, {"c": 2}]
+    stream = JsonStream(path, encoding="utf-8", list_path=("a", "b"))
+    assert [record for _line, record in stream] == [{"c": 1}, {"c": 2}]

@@ -235,6 +235,8 @@ def test_data_set_with_disagreements(import_text: Any) -> None:
         {"id": "x", "text": "One", "annotators": {"label": [1, 0], "annotator_id": ["a", "b"]}},
         {"id": "x", "text": "One", "annotators": [
             {"label": 1, "annotator_id": "a"}, {"label": 0, "annotator_id": "b"}]},
+        {"id": "x", "text": "One", "annotations": [
+            {"label": 1, "annotator": "a"}, {"label": 0, "annotator": "b"}]},
     ],
 )  # fmt: skip
 def test_lists_of_raters_and_labels(import_text: Any, record: dict[str, Any]) -> None:
@@ -242,6 +244,34 @@ def test_lists_of_raters_and_labels(import_text: Any, record: dict[str, Any]) ->
     assert (status, get_source(result)) == (0, "label_lists")
     assert list_ratings() == {("x", "a", "1"), ("x", "b", "0")}
     assert Item.objects.get().body == {"text": "One"}
+
+
+def test_lists_of_labels_without_raters(import_text: Any) -> None:
+    """Raters have places in the lists; lists of classes have no repeats, or are 0 and 1 alone."""
+    status, result = import_text(
+        [{"text": "One", "ratings": [3, 1, 3]}, {"text": "Two", "ratings": [2, 2, 1]}]
+    )
+    assert (status, get_source(result)) == (0, "label_lists")
+    assert {rating[1:] for rating in list_ratings()} >= {("rater 1", "3"), ("rater 3", "1")}
+    for name, lists in (
+        ("labels", [["joy", "love"], ["fear"]]),
+        ("labels", [[0, 1, 0], [1, 0, 0]]),
+    ):
+        _, result = import_text([{"text": str(labels), name: labels} for labels in lists])
+        assert get_source(result) != "label_lists"
+
+
+def test_questions_of_qualtrics_about_several_items(import_text: Any) -> None:
+    status, _result = import_text(
+        "ResponseId,Progress,Finished,1_Q5,2_Q5,1_Q6\n"
+        "Response ID,Progress,Finished,A - Hate?,B - Hate?,A - Sure?\n"
+        "R_1,100,True,Yes,No,Sure\nR_2,100,True,Yes,Yes,Unsure\n"
+    )
+    assert status == 0
+    assert list_ratings("Q5") == {
+        ("1", "R_1", "Yes"), ("2", "R_1", "No"), ("1", "R_2", "Yes"), ("2", "R_2", "Yes")
+    }  # fmt: skip
+    assert list_ratings("Q6") == {("1", "R_1", "Sure"), ("1", "R_2", "Unsure")}
 
 
 def test_lists_in_a_table(import_text: Any) -> None:

@@ -30,6 +30,8 @@ ORDERED = {
     "grades with signs": "C|B-|B|B+|A-",
     "signs": "--|-|0|+|++",
     "signs of stars": "★|★★|★★★★",
+    "degrees": "not toxic|slightly toxic|toxic|very toxic|extremely toxic",
+    "german degrees": "nicht hilfreich|etwas hilfreich|sehr hilfreich",
     "short sentiment": "neg|neu|pos",
     "staining": "0|1+|2+|3+",
     "likert": "Strongly disagree|Disagree|Neither agree nor disagree|Agree|Strongly agree",

@@ -29,6 +29,8 @@ def test_labels_are_decided_before_the_import(new_project_wizard: WizardClient) 
         "These labels may be the same; they differ only in case, spaces, or like yes, y and 1: 'Yes / yes'"
         in get_page_text(page)
     )
+    assert "Decide how to read some labels" in get_page_text(page)
+    assert "No problems found" not in get_page_text(page)
     # Nothing starts before the decision.
     response = wizard.start_import()
     assert response.status_code == 400 and "Confirm what the labels mean" in get_page_text(response)
@@ -43,6 +45,7 @@ def test_labels_are_decided_before_the_import(new_project_wizard: WizardClient) 
     page = wizard.get_page()
     assert page.context["labels_form"]["missing"].value() == "n/a, skip"
     assert page.context["labels_form"]["similar"].value() == "join"
+    assert "No problems found" in get_page_text(page)
     assert wizard.start_import().status_code == 302
     wizard.run_worker()
     (question,) = Project.objects.get().questions.all()

@@ -1,0 +1,142 @@
+"""The end of a table: totals, results and notes below its rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+TableLine = tuple[int, Sequence[Any]]
+
+MAX_END_ROWS = 25
+MAX_TOTAL_ROWS = 5
+MIN_ROWS_ABOVE = 3  # rows above results and notes
+NUMBER = re.compile(r"[+-]?[\d.,\s]+%?")
+_TOTAL = re.compile(
+    r"((grand|overall|percent|observed|raw|cohen'?s|fleiss'?|weighted|krippendorff'?s|%) ?|sub)?"
+    r"(totals?|sum|mean|average|avg|count|median|std|stdev|sd|percent(age)?|agreement"
+    r"|kappa|alpha|icc|ac1|variance|accuracy|summe|gesamt|mittelwert|anzahl|somme|moyenne|suma|promedio|media|合计|总计|平均)\b.*",
+    re.IGNORECASE,
+)
+
+
+class TableEnd:
+    """The last rows of a table; `remove` moves those that are no data from `rows` to `removed`.
+
+    ``rows_above`` are rows of the same table above the last ones.
+    """
+
+    def __init__(
+        self, rows_above: Sequence[TableLine], rows: list[TableLine], n_columns: int
+    ) -> None:
+        self.rows_above = rows_above
+        self.rows = rows
+        self.n_columns = n_columns
+        self.removed: dict[str, list[TableLine]] = {}  # reason -> rows
+
+    def remove(self, *, has_blank_lines: bool) -> None:
+        """Remove totals, notes below a blank line, and the totals above these."""
+        self._remove_totals()
+        if has_blank_lines and (n_notes := self._count_notes()):
+            self._remove_last(n_notes, "note_row")
+            self._remove_totals()
+
+    def _remove_last(self, count: int, reason: str) -> None:
+        if count:
+            self.removed[reason] = [*self.rows[-count:], *self.removed.get(reason, [])]
+            del self.rows[-count:]
+
+    def _remove_totals(self) -> None:
+        totals = _count_results([*self.rows_above, *self.rows], MAX_TOTAL_ROWS)
+        if not totals:
+            limit = min(MAX_TOTAL_ROWS, len(self.rows))
+            while totals < limit and _is_total(self.rows[-1 - totals][1]):
+                totals += 1
+        self._remove_last(totals, "total_row")
+
+    def _count_notes(self) -> int:
+        """Return the number of rows below a blank line that are no data, such as a legend.
+
+        Each has fewer cells than the table has columns, and no value of the rows above but in the
+        first column.
+        """
+        n_notes = 0
+        for start in range(len(self.rows) - 1, 0, -1):
+            if not self._is_note(self.rows[start][1]):
+                break
+            if _has_blank_line(self.rows[start - 1], self.rows[start]):
+                n_notes = len(self.rows) - start
+        above = [*self.rows_above, *self.rows[: len(self.rows) - n_notes]]
+        notes = self.rows[len(self.rows) - n_notes :]
+        if (
+            not n_notes
+            or len(above) < MIN_ROWS_ABOVE
+            or all(self._is_note(row) for _, row in above)
+        ):
+            return 0
+        values = {(i, get_text(cell)) for _, cells in above for i, cell in enumerate(cells) if i}
+        note_values = {(i, get_text(cell)) for _, cells in notes for i, cell in enumerate(cells)}
+        is_shared = any(text for _, text in values & note_values)
+        numeric = {i for i, _ in values} - {i for i, text in values if not _is_number(text)}
+        has_numbers = any(i in numeric and text and _is_number(text) for i, text in note_values)
+        return 0 if is_shared or has_numbers else n_notes
+
+    def _is_note(self, cells: Sequence[Any]) -> bool:
+        """Return whether a row has fewer cells than columns, from the first one on."""
+        filled = [index for index, cell in enumerate(cells) if get_text(cell)]
+        return 0 < len(filled) < self.n_columns and filled == list(range(len(filled)))
+
+
+def get_text(cell: Any) -> str:
+    """Return a cell as stripped text."""
+    return "" if cell is None else str(cell).strip()
+
+
+def _is_number(text: str) -> bool:
+    return not text or NUMBER.fullmatch(text) is not None
+
+
+def _has_blank_line(row: TableLine, next_row: TableLine) -> bool:
+    """Return whether a blank line stands between two rows."""
+    n_line_breaks = sum(cell.count("\n") for cell in row[1] if isinstance(cell, str))
+    return next_row[0] - row[0] > 1 + n_line_breaks
+
+
+def _is_total(cells: Sequence[Any]) -> bool:
+    """Return whether a row begins like a total and has only numbers behind it."""
+    texts = [text for text in map(get_text, cells) if text]
+    return bool(
+        len(texts) > 1
+        and _TOTAL.fullmatch(texts[0])
+        and all(NUMBER.fullmatch(text) for text in texts[1:])
+    )
+
+
+def _count_results(rows: Sequence[TableLine], limit: int) -> int:
+    """Return the number of rows of results below a table of words: Kappa, 0.42.
+
+    They have a name and numbers, in columns that have no number in any row above.
+    """
+    n_results = 0
+    for _, cells in reversed(rows[-limit:]):
+        name, *others = [get_text(cell) for cell in cells] or [""]
+        filled = [text for text in others if text]
+        if not filled or not name or NUMBER.fullmatch(name):
+            break
+        if not all(map(NUMBER.fullmatch, filled)):
+            break
+        n_results += 1
+    above = rows[: len(rows) - n_results]
+    columns = {
+        index
+        for _, cells in rows[len(above) :]
+        for index, cell in enumerate(cells)
+        if index and get_text(cell)
+    }
+    has_numbers = any(
+        NUMBER.fullmatch(get_text(cells[index]))
+        for _, cells in above
+        for index in columns
+        if index < len(cells)
+    )
+    return 0 if has_numbers or len(above) < MIN_ROWS_ABOVE else n_results

@@ -1,0 +1,314 @@
+"""Tables as programs, platforms and people write them: every rating is read, or a question asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+
+from projects.models import Item
+from ratings.models import Rating
+from tests.ratings.imports.readers.test_platform_files import list_ratings
+from tests.ratings.imports.test_command import run_import_command
+
+from .test_table_styles import Table, split_labels
+
+pytestmark = pytest.mark.django_db
+
+READABLE = {
+    "R separates quoted cells by spaces": Table(
+        '"subject" "rater" "score"\n"1" "s1" "r1" "low"\n"2" "s1" "r2" "low"\n'
+        '"3" "s2" "r1" "high"\n"4" "s2" "r2" "low"\n',
+        "s1 s2",
+        {"r1": "low high", "r2": "low low"},
+    ),
+    "columns are aligned by spaces": Table(
+        "item   rater1   rater2\n1      y        y\n2      n        y\n10     n        n\n",
+        "1 2 10",
+        {"rater1": "ynn", "rater2": "yyn"},
+    ),
+    "pandas writes names in two lines as pairs": Table(
+        "item,\"('label', 'ann')\",\"('label', 'ben')\"\n1,y,n\n2,n,n\n3,y,y\n",
+        "1 2 3",
+        {"ann": "yny", "ben": "nny"},
+    ),
+    "a legend below a blank line": Table(
+        "Unit,Coder A,Coder B\n1,0,0\n2,1,2\n3,2,2\n4,1,1\n\nCode,Meaning\n0,absent\n1,present\n",
+        "1 2 3 4",
+        {"Coder A": "0121", "Coder B": "0221"},
+        left_out={"note_row": 3},
+    ),
+    "a legend below totals": Table(
+        "Unit,R1,R2\n1,a,b\n2,a,a\n3,b,b\n4,a,a\nKappa,0.5,\n\na = absent,,\nb = present,,\n",
+        "1 2 3 4",
+        {"R1": "aaba", "R2": "baba"},
+        left_out={"note_row": 2, "total_row": 1},
+    ),
+    "a last row below a blank line is data": Table(
+        "Unit,Coder A,Coder B\n1,a,b\n2,b,b\n3,a,a\n,,\n4,a,\n", "1 2 3 4",
+        {"Coder A": "abaa", "Coder B": "bba."},
+    ),
+    "files with their header rows were joined": Table(
+        "item,rater,label\n1,ann,y\n2,ann,n\nitem,rater,label\n1,ben,y\n2,ben,y\n",
+        "1 2",
+        {"ann": "yn", "ben": "yy"},
+        left_out={"repeated_header": 1},
+    ),
+    "the difficulty of an item is no rating": Table(
+        "item,Anna,Ben,Difficulty\n1,3,3,1\n2,1,2,3\n3,2,2,2\n4,3,1,1\n5,1,1,3\n6,2,2,3\n",
+        "1 2 3 4 5 6",
+        {"Anna": "312312", "Ben": "322112"},
+    ),
+    "the difficulty is what is rated": Table(
+        "item,rater,difficulty\n1,ann,3\n1,ben,3\n2,ann,1\n2,ben,2\n",
+        "1 2",
+        {"ann": "31", "ben": "32"},
+        "difficulty",
+    ),
+    "reviewers of a screening": Table(
+        "Covidence #,Title,Reviewer A vote,Reviewer B vote\n#1,One,yes,no\n#2,Two,no,no\n#3,Three,yes,yes\n",
+        "#1 #2 #3",
+        {"Reviewer A": "yes no yes", "Reviewer B": "no no yes"},
+    ),
+    "reviewers in brackets": Table(
+        "id,Screening (Anna),Screening (Ben)\n1,in,in\n2,out,in\n3,out,out\n4,in,in\n",
+        "1 2 3 4",
+        {"Anna": "in out out in", "Ben": "in in out in"},
+    ),
+    "two IDs of a study and the seconds": Table(
+        "StudyUID,Accession,Reader,BIRADS,Reading_Time_s\n1.2,A1,R1,2,20\n1.2,A1,R2,2,35\n"
+        "1.3,A2,R1,4A,48\n1.3,A2,R2,3,51\n",
+        "1.2 1.3",
+        {"R1": "2 4A", "R2": "2 3"},
+    ),
+    "the number of a post is no text": Table(
+        "post,annotator_1,annotator_2\n11,yes,no\n12,no,no\n13,yes,yes\n",
+        "11 12 13",
+        {"annotator_1": "yes no yes", "annotator_2": "no no yes"},
+    ),
+    "targets by number": Table(
+        "Target,Judge1,Judge2\n1,9,2\n2,6,1\n3,8,4\n", "1 2 3", {"Judge1": "968", "Judge2": "214"}
+    ),
+    "responses are content, and models are raters": Table(
+        "prompt_id,prompt,response,gpt-4o,claude-3,human\n"
+        + "".join(
+            f"p{n},Write about {n},A poem of {n},{a},{b},{c}\n"
+            for n, a, b, c in ((1, 5, 4, 5), (2, 3, 3, 4), (3, 4, 4, 3), (4, 5, 5, 5), (5, 3, 3, 3), (6, 4, 5, 4))
+        ),
+        "p1 p2 p3 p4 p5 p6",
+        {"gpt-4o": "534534", "claude-3": "434535", "human": "543534"},
+    ),
+    "trials of an experiment in the order of each person": Table(
+        "participant,trials.thisN,stimFile,key_resp.keys,key_resp.rt\np1,0,b.png,left,0.512\n"
+        "p1,1,a.png,right,0.431\np2,0,a.png,right,0.61\np2,1,b.png,right,0.333\n",
+        "a.png b.png",
+        {"p1": "right left", "p2": "right right"},
+    ),
+    "codes of interviews, of which one is Trust": Table(
+        "Quotation ID,Coder,Trust,Fear\nq1,AB,1,0\nq1,CD,1,1\nq2,AB,0,1\nq2,CD,1,1\n",
+        "q1 q2",
+        {"AB": "10", "CD": "11"},
+        "Trust",
+    ),
+    "German words": Table(
+        "Beitrag-ID;Kodiererin;Tonalität;Bemerkung\nB1;Ute;gut;\nB1;Jörg;gut;\nB2;Ute;schlecht;\nB2;Jörg;gut;\n",
+        "B1 B2",
+        {"Ute": "gut schlecht", "Jörg": "gut gut"},
+    ),
+    "Typeform": Table(
+        "#,Rate image 1,Rate image 2,Response Type,Network ID,Tags\nh1,4,2,completed,x,\nh2,4,3,completed,y,\nh3,5,2,completed,x,\n",
+        "Rate_image_1|Rate_image_2".replace("_", " "),
+        {"respondent 1": "42", "respondent 2": "43", "respondent 3": "52"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_every_rating_is_read(name: str, tmp_path: Path, lead: Any) -> None:
+    table = READABLE[name]
+    path = tmp_path / "table.txt"
+    path.write_text(table.text)
+    status, report = run_import_command(path, name="N", owner=lead.username, json=True)
+    assert (status, report["problems"]) == (0, [])
+    items = table.items.split("|" if "|" in table.items else None)
+    assert list_ratings(table.question) == {
+        (item, rater, label)
+        for rater, text in table.labels.items()
+        for item, label in zip(items, split_labels(text, len(items)), strict=True)
+        if label != "."
+    }
+    assert report["left_out"] == table.left_out
+
+
+MATRIX = [[0, 1, 0, 2], [1, 0, 0, 1], [2, 0, 2, 0], [0, 0, 1, 1], [2, 2, 0, 0]] * 2
+REFUSED = {
+    "zeros stand where workers did not answer": (
+        "task,w1,w2,w3,w4\n"
+        + "".join(f"{n},{','.join(map(str, row))}\n" for n, row in enumerate(MATRIX)),
+        "These may be missing values or labels: '0'",
+        "--missing=0",
+    ),
+    "a rare -1 beside 0 and 1": (
+        "unit,R1,R2\n" + "".join(f"{n},{n % 2},{n % 3 and 1}\n" for n in range(12)) + "12,-1,0\n",
+        "These may be missing values or labels: '-1'",
+        "--not-missing=-1",
+    ),
+    "names of other raters in each row": (
+        "video,coder1_name,coder1,coder2_name,coder2\n1,X,y,Y,n\n2,Z,n,X,n\n3,X,y,Z,y\n",
+        "Some columns name raters",
+        "--map rater=COLUMN rater=COLUMN",
+    ),
+    "marks in a column for each label": (
+        "item,rater,Positive,Negative\n1,a,x,\n1,b,x,\n2,a,,x\n2,b,x,\n",
+        "All filled cells of Positive, Negative have the same mark",
+        "--map label=Positive label=Negative",
+    ),
+    "agreements of codes": (
+        "Code,Agreements,Disagreements,Percent\nA,8,2,80\nB,5,5,50\nC,9,1,90\n",
+        "agreement already computed: Agreements, Disagreements",
+        "--layout long",
+    ),
+    "rows without their last cells": (
+        "id,rater1,rater2,rater3\n1,a,b,a\n2,a,b\n3,b,b,b\n",
+        "Line 3: 3 cells, but the header row has 4",
+        "Add the missing cells",
+    ),
+    "a second rater behind the sample": (
+        "id,text,Anna,Ben\n" + "".join(f"{n},Text {n},{'ab'[n % 2]},\n" for n in range(520)),
+        "These columns may be labels: Anna, Ben",
+        "--map rater=Anna rater=Ben",
+    ),
+    "lists of numbers": (
+        json.dumps([
+            {"prompt": f"Prompt {n}", "response": f"Answer {n}", "help": [n % 5, 1, 2], "safe": [3, n % 4, 1]}
+            for n in range(8)
+        ]),
+        "These columns may be labels: help, safe",
+        "--layout items",
+    ),
+    "numbers of votes in an object": (
+        json.dumps([{"id": n, "text": f"Text {n}", "votes": {"yes": n, "no": 4 - n}} for n in range(5)]),
+        "may be counts of ratings",
+        "--layout counts",
+    ),
+    "several labels in every cell of doccano": (
+        "".join(
+            json.dumps({"id": n, "text": f"Text {n}", "label": ["a", "b"], "Comments": []}) + "\n"
+            for n in range(3)
+        ),
+        "none of these can be a rating: several labels at once",
+        "--layout items",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_doubtful_table_is_refused_with_the_next_step(name: str, tmp_path: Path, lead: Any) -> None:
+    text, reason, advice = REFUSED[name]
+    path = tmp_path / "table.txt"
+    path.write_text(text)
+    status, report = run_import_command(path, name="N", owner=lead.username, json=True)
+    assert status == 1 and not Rating.objects.exists()
+    (problem,) = report["problems"]
+    assert reason in problem["message"] and advice in problem["message"]
+
+
+def test_items_alone_are_imported_on_request(tmp_path: Path, lead: Any) -> None:
+    path = tmp_path / "labels.jsonl"
+    path.write_text(REFUSED["several labels in every cell of doccano"][0])
+    status, report = run_import_command(path, name="N", owner=lead.username, layout="items")
+    assert (status, report["items"], report["left_out"]) == (0, 3, {"several_labels": 3})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Zeros that all raters give to some items are answers.
+        "item,a1,a2,a3,a4\n"
+        + "".join(f"{n},{n % 3},{n % 3},{n % 3},{(n % 3) and 1}\n" for n in range(12)),
+        # A scale of sentiment.
+        "item,a1,a2\n" + "".join(f"{n},{n % 3 - 1},{n % 2 - 1}\n" for n in range(12)),
+    ],
+)
+def test_zeros_and_minus_ones_may_be_answers(text: str, tmp_path: Path, lead: Any) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    status, report = run_import_command(path, name="N", owner=lead.username)
+    assert (status, report["items"]) == (0, 12)
+
+
+def test_ids_with_and_without_zeros_are_noted(tmp_path: Path, lead: Any) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("item,rater,label\n001,a,y\n002,a,n\n1,b,y\n2,b,n\n")
+    status, report = run_import_command(path, name="N", owner=lead.username)
+    assert status == 0 and any("001 / 1; 002 / 2" in note for note in report["notes"])
+
+
+def test_content_in_an_object(tmp_path: Path, lead: Any) -> None:
+    path = tmp_path / "table.json"
+    records = [
+        {"id": n, "data": {"text": f"Text {n}"}, "votes": {"ann": a, "ben": b}}
+        for n, a, b in ((1, "y", "n"), (2, "n", "n"), (3, "y", "y"))
+    ]
+    path.write_text(json.dumps(records))
+    status, _report = run_import_command(path, name="N", owner=lead.username)
+    assert status == 0 and {rater for _, rater, _ in list_ratings()} == {"ann", "ben"}
+    assert Item.objects.get(key="1").body == {"text": "Text 1"}
+
+
+def write_workbook(path: Path, rows: list[list[Any]], *, hidden: Sequence[list[Any]] = ()) -> Path:
+    workbook = openpyxl.Workbook()
+    (sheet,) = workbook.worksheets
+    if hidden:
+        sheet.sheet_state = "hidden"
+        for row in hidden:
+            sheet.append(row)
+        sheet = workbook.create_sheet("Current")
+    for row in rows:
+        sheet.append(row)
+    workbook.save(path)
+    return path
+
+
+def test_hidden_sheets_come_last(tmp_path: Path, lead: Any) -> None:
+    path = write_workbook(
+        tmp_path / "book.xlsx",
+        [["item", "Coder 1", "Coder 2"], [1, "a", "b"], [2, "b", "b"]],
+        hidden=[["item", "rater", "label"], [1, "x", "a"], [2, "x", "b"]],
+    )
+    status, report = run_import_command(path, name="N", owner=lead.username)
+    assert (status, report["raters"], report["left_out"]) == (0, 2, {"other_sheets": 1})
+
+
+def test_errors_in_cells_that_are_not_imported(tmp_path: Path, lead: Any) -> None:
+    rows: list[list[Any]] = [["item", "Rater 1", "Rater 2", "Same?"]]
+    rows += [[number, "a", "b", f"=B{number + 1}=C{number + 1}"] for number in range(1, 5)]
+    rows += [["Kappa", "#DIV/0!", None, None]]
+    path = write_workbook(tmp_path / "book.xlsx", rows[:-1])
+    status, report = run_import_command(path, name="N", owner=lead.username)
+    assert (status, report["raters"], report["ratings"]) == (0, 2, 8)
+    write_workbook(path, rows)
+    status, report = run_import_command(path, name="M", owner=lead.username)
+    assert status == 1 and (report["problems"][0]["line"], report["problems"][0]["column"]) == (
+        6,
+        "Rater 1",
+    )
+
+
+def test_names_of_merged_cells_in_a_workbook(tmp_path: Path, lead: Any) -> None:
+    path = write_workbook(
+        tmp_path / "book.xlsx",
+        [
+            ["Study", "Reviewer 1", None, "Reviewer 2", None],
+            [None, "Bias", "Quality", "Bias", "Quality"],
+            ["A", "low", "good", "low", "poor"],
+            ["B", "high", "poor", "high", "poor"],
+        ],
+    )
+    status, report = run_import_command(path, name="N", owner=lead.username)
+    assert (status, report["raters"], report["ratings"]) == (0, 2, 8)
+    assert ("B", "Reviewer 2", "high") in list_ratings("Bias")
