@@ -103,8 +103,9 @@ format: setup-dev ## format the code and sort the imports with ruff
 messages: setup-dev ## collect the texts of the pages into locale/ and compile the translations
 	$(RUN) tests/tools/translation_catalogue.py
 
-bench: setup-dev ## run the benchmarks; each prints one table
-	@for benchmark in benchmarks/bench_*.py; do $(SERVICES) $(RUN) $$benchmark || exit 1; done
+bench: setup-dev ## measure speed and size beside their goals, on SQLite and on PostgreSQL (takes long; alone on the machine)
+	$(SERVICES) $(RUN) benchmarks/goals.py
+	$(SERVICES) --postgres $(RUN) benchmarks/goals.py
 
 example: setup ## load the example projects
 	$(RUN) manage.py migrate --verbosity 0

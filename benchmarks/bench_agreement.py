@@ -1,6 +1,6 @@
 """Agreement of a million ratings: Concord and other packages side by side, as ratios.
 
-    python benchmarks/bench_agreement.py [--items 200000] [--only pairs,many,bootstrap,icc,growth]
+    python benchmarks/bench_agreement.py [--items 200000] [--only pairs,many,alpha,bootstrap,icc,growth]
 
 All start from the same long-form arrays (item, rater, code; 5 ratings per item, 100 raters, 5
 categories); the time includes building their own input. Times are the best of --repeat runs, or
@@ -326,6 +326,26 @@ def bench_coefficients(data: Longform, options: argparse.Namespace) -> None:
             )
 
 
+def bench_alpha(data: Longform, options: argparse.Namespace) -> None:
+    """Measure the value of one coefficient, without an interval, as other packages compute it."""
+    table = BenchmarkTable(f"Ordinal alpha alone, {data[0].size:,} ratings", options.repeat)
+    alpha = table.add_row("**Concord**, ordinal alpha", lambda: run_concord_alpha(data))
+    table.add_row(
+        "krippendorff, ordinal alpha",
+        lambda: run_krippendorff_alpha(data, "ordinal"),
+        reference=alpha,
+    )
+
+
+def run_concord_alpha(data: Longform) -> float:
+    item, _, code = data
+    patterns = tally.count_patterns(item, code, K)
+    estimate = krippendorff.krippendorff_alpha(
+        patterns.counts, patterns.n_items, metric="ordinal", interval=False
+    )
+    return float(estimate.value)
+
+
 # --- bootstrap
 
 
@@ -488,6 +508,7 @@ def _measure_seconds(job: Callable[[Longform], Any], data: Longform) -> float:
 JOBS = {
     "pairs": bench_pairs,
     "many": bench_coefficients,
+    "alpha": bench_alpha,
     "bootstrap": bench_bootstrap,
     "icc": bench_icc,
     "growth": bench_growth,

@@ -76,10 +76,11 @@ def main() -> None:
 
 
 def measure(installation: ServicesInstallation) -> None:
-    print(f"first page, new data folder     {measure_start(installation):6.2f} s")
+    print("| what | seconds |\n|---|---|")
+    print(f"| first page, new data folder | {measure_start(installation):.2f} |", flush=True)
     for _ in range(N_STARTS):
-        print(f"stop                            {measure_stop(installation):6.2f} s")
-        print(f"first page, set up              {measure_start(installation):6.2f} s")
+        print(f"| stop | {measure_stop(installation):.2f} |")
+        print(f"| first page, started again | {measure_start(installation):.2f} |", flush=True)
     for path in ("/", "/healthz") * 4:  # so that both web processes have served pages
         subprocess.run(
             [
@@ -91,7 +92,7 @@ def measure(installation: ServicesInstallation) -> None:
         )
     processor_before = {pid: read_processor_seconds(pid) for pid in installation.list_processes()}
     time.sleep(IDLE_SECONDS)
-    print(f"\n{'process':24} {'PSS MB':>8} {'RSS MB':>8} {'CPU %':>8}")
+    print("\n| process | PSS MB | RSS MB | CPU % |\n|---|---|---|---|")
     total = [0.0, 0.0, 0.0]
     for pid, command in sorted(installation.list_processes().items()):
         row = [
@@ -99,8 +100,8 @@ def measure(installation: ServicesInstallation) -> None:
             100 * (read_processor_seconds(pid) - processor_before[pid]) / IDLE_SECONDS,
         ]
         total = [sum(pair) for pair in zip(total, row, strict=True)]
-        print(f"{describe_process(command):24} {row[0]:8.1f} {row[1]:8.1f} {row[2]:8.2f}")
-    print(f"{'all':24} {total[0]:8.1f} {total[1]:8.1f} {total[2]:8.2f}")
+        print(f"| {describe_process(command)} | {row[0]:.1f} | {row[1]:.1f} | {row[2]:.2f} |")
+    print(f"| all | {total[0]:.1f} | {total[1]:.1f} | {total[2]:.2f} |")
 
 
 if __name__ == "__main__":

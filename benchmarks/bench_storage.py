@@ -30,7 +30,7 @@ TABLES_BY_UNIT = {
     "day": ("metrics_patterntally", "metrics_result"),
 }
 
-# Sums printed in bytes per rating -> tables; an empty tuple means all tables.
+# Sums printed in MB and in bytes per rating -> tables; an empty tuple means all tables.
 TABLES_BY_SUM: dict[str, tuple[str, ...]] = {
     "raters against their peers, and what is read off": TABLES_BY_UNIT["rater and day"],
     "the same with the pairs": TABLES_BY_UNIT["rater and day"] + TABLES_BY_UNIT["pair that met"],
@@ -79,10 +79,10 @@ def print_report(project: Any, options: Any) -> None:
             f"| {name} | {n_rows:,} | {without_indexes / n_rows:.0f} | {with_indexes / n_rows:.0f} | "
             f"{with_indexes / 1e6:.0f} |"
         )
-    print()
+    print("\n| sum | MB | bytes a rating |\n|---|---|---|")
     for name, tables in TABLES_BY_SUM.items():
         size = sum(sizes[table][1] for table in tables or sizes)
-        print(f"{name}: {size / 1e6:.0f} MB, {size / options.ratings:.0f} bytes a rating")
+        print(f"| {name} | {size / 1e6:.0f} | {size / options.ratings:.0f} |")
 
 
 def count_rows(project: Any) -> dict[str, int]:

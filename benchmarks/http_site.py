@@ -23,50 +23,6 @@ TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 # Like a production database: acknowledged data is on disk.
 DURABLE = ["fsync=on", "synchronous_commit=on", "max_connections=200", "listen_addresses="]
 
-SET_UP_SCRIPT = """
-import django; django.setup()
-from django.conf import settings
-from django.contrib.auth.models import User
-from django.contrib.sessions.backends.db import SessionStore
-from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from projects.services.members import tokens
-user, _ = User.objects.get_or_create(username="bench", is_superuser=True)
-session = SessionStore()
-session[SESSION_KEY] = str(user.pk)
-session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
-session[HASH_SESSION_KEY] = user.get_session_auth_hash()
-session.create()
-print(tokens.create(user=user), session.session_key)
-"""
-FILL_QUEUE_SCRIPT = """
-import sys, django; django.setup()
-from django.db import transaction
-from django.utils import timezone
-from core.db import bulk
-from projects.models import Project
-project, count = int(sys.argv[1]), int(sys.argv[2])
-now = timezone.now() if sys.argv[3] == "postgresql" else str(timezone.now())[:26]
-names = ("project_id", "key", "body", "attributes", "created_at", "has_content")
-for start in range(0, count, 50_000):
-    rows = [(project, f"q{n:08}", '{"text": "A review"}', "{}", now, True) for n in range(start, min(start + 50_000, count))]
-    with transaction.atomic():
-        bulk.upsert("projects_item", names, rows, key=("project_id", "key"))
-"""
-TIME_NEXT_ITEM_SCRIPT = """
-import sys, time, django; django.setup()
-from projects.models import Rater
-from ratings.annotation import queue
-from ratings.models import Assignment
-rater = Rater.objects.select_related("project").get(project=int(sys.argv[1]))
-times = []
-for _ in range(60):
-    Assignment.objects.filter(rater=rater, state="open").update(state="skipped", closed_at="2026-01-01T00:00:00Z")
-    started = time.perf_counter()
-    assert queue.next_item(rater) is not None
-    times.append(time.perf_counter() - started)
-print(1000 * sorted(times)[30])
-"""
-
 
 class ServerProcesses:
     """CPU and memory of a server's processes.
@@ -206,19 +162,20 @@ class BenchmarkSite:
             time.sleep(0.1)
         return time.monotonic() - started
 
-    def run_python(self, code: str, *arguments: str) -> str:
-        command = [sys.executable, "-c", code, *arguments]
+    def run_step(self, *arguments: str) -> str:
+        """Run a step of http_setup.py in the environment of the site; return what it prints."""
+        command = [sys.executable, str(ROOT / "benchmarks/http_setup.py"), *arguments]
         return subprocess.run(
             command, env=self.environment, cwd=ROOT, check=True, capture_output=True, text=True
         ).stdout
 
     def fill_queue(self, count: int) -> None:
         self.create_project()
-        self.run_python(FILL_QUEUE_SCRIPT, str(self.project), str(count), self.name)
+        self.run_step("fill-queue", str(self.project), str(count))
 
     def measure_next_item(self) -> float:
         """Return the median milliseconds in which the queue alone returns an item."""
-        return float(self.run_python(TIME_NEXT_ITEM_SCRIPT, str(self.project)))
+        return float(self.run_step("time-next-item", str(self.project)))
 
 
 @contextlib.contextmanager
@@ -253,7 +210,7 @@ def run_site(kind: str, *, processes: str | None, threads: str | None) -> Iterat
         )
         site.processes.database = database
         site.environment = environment
-        token, site.session = site.run_python(SET_UP_SCRIPT).split()
+        token, site.session = site.run_step("sign-in").split()
         site.target.headers["Authorization"] = f"Bearer {token}"
         site.set_up()
         yield site

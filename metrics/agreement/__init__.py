@@ -32,7 +32,7 @@ rater_quality/ build on them; explain/ says why statistics differ.
 from .batch import estimate_coefficient, pattern_coefficients, table_coefficients
 from .coefficients.declaration import Coefficient
 from .estimate import REASONS, Estimate, Value
-from .outliers import find_raters_named_by_alerts
+from .outliers import name_raters
 from .registry import COEFFICIENTS
 from .report import report
 
@@ -43,7 +43,7 @@ __all__ = [
     "Estimate",
     "Value",
     "estimate_coefficient",
-    "find_raters_named_by_alerts",
+    "name_raters",
     "pattern_coefficients",
     "report",
     "table_coefficients",

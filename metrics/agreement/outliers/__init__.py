@@ -16,8 +16,8 @@ alert.
 from .detection import (
     OutlierResult,
     detect_outliers,
-    find_raters_named_by_alerts,
     list_named_raters,
+    name_raters,
 )
 from .finding import (
     CATEGORY_COLLAPSED,
@@ -45,6 +45,6 @@ __all__ = [
     "OutlierFinding",
     "OutlierResult",
     "detect_outliers",
-    "find_raters_named_by_alerts",
     "list_named_raters",
+    "name_raters",
 ]

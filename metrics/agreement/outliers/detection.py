@@ -31,7 +31,7 @@ class OutlierResult:
     explained: set[int] = field(default_factory=set)
 
 
-def find_raters_named_by_alerts(
+def name_raters(
     items: npt.ArrayLike,
     raters: npt.ArrayLike,
     codes: npt.ArrayLike,

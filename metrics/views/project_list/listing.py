@@ -41,7 +41,7 @@ from ratings.services import uncounted as services_uncounted
 from .avatars import AvatarGroup, get_avatars
 from .rows import PROJECT_INBOX, ProjectGroup, ProjectRow
 
-PROJECTS_PER_PAGE = 50
+PROJECTS_PER_PAGE = 25
 MAX_PROJECTS = 500  # the newest projects
 MAX_SEARCH_LENGTH = 200
 

@@ -237,8 +237,8 @@ def test_query_count_does_not_grow_with_projects(
     client.get("/")
     with django_assert_num_queries(17):
         page = client.get("/")
-    assert len(page.context["rows"]) == 50
-    assert page.content.decode().count('class="of-question"') == 100
+    assert len(page.context["rows"]) == 25
+    assert page.content.decode().count('class="of-question"') == 50
 
 
 def test_empty_search_shows_message(two_questions: Any, lead: Any, client_for: Any) -> None:
