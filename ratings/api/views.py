@@ -37,17 +37,14 @@ from .query_times import parse_since
 from .serializers import RatingCounts, RatingIn, RatingOut
 
 ERROR_MESSAGES = {
-    permissions.ProjectArchived: _("This project is archived and no longer accepts ratings."),
+    permissions.ProjectArchived: _("This project is archived and accepts no ratings."),
     permissions.RaterPaused: _("Your lead paused your rating. Your ratings are kept."),
     permissions.RaterPausedForGold: _(
-        "Your rating is paused: too many of your answers to test items were wrong. Your lead "
-        "will decide."
+        "Your rating is paused: too many known answers were wrong. Your lead will decide."
     ),
     permissions.ExamRequired: _("Pass the exam first, on the rating page or at GET .../next/."),
-    permissions.ExamAnswersFinal: _("Exam answers can't be changed."),
-    permissions.CorrectionsClosed: _(
-        "Ratings in this project can't be changed any more. Your earlier answer is kept."
-    ),
+    permissions.ExamAnswersFinal: _("Exam answers are final."),
+    permissions.CorrectionsClosed: _("Ratings here are final. Your earlier answer is kept."),
 }
 FILTERS = ("item", "rater", "question", "label", "since", "withdrawn")
 

@@ -78,8 +78,8 @@ class ChangeExplanation:
     @property
     def contributing_raters(self) -> list[Contribution]:
         """All other raters."""
-        negligible_names = {part.name for part in self.negligible_raters}
-        return [part for part in self.raters if part.name not in negligible_names]
+        negligible_raters = {part.rater for part in self.negligible_raters}
+        return [part for part in self.raters if part.rater not in negligible_raters]
 
     @property
     def is_clear(self) -> bool:
@@ -107,7 +107,7 @@ def build_explanation(attribution: Attribution) -> ChangeExplanation | None:
     return ChangeExplanation(
         result,
         [
-            Contribution("rater", raters[pk].key, entry, raters[pk])
+            Contribution("rater", str(raters[pk]), entry, raters[pk])
             for entry in result["raters"]
             if (pk := entry["name"]) in raters
         ],

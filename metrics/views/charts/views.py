@@ -74,7 +74,7 @@ def _build_table_response(selection: Selection, name: str) -> HttpResponse:
     source = get_sources(selection).for_project()
     if source.pending:
         return HttpResponse(
-            _("Computing … Try again in a moment."),
+            _("Computing …"),
             status=202,
             content_type="text/plain; charset=utf-8",
             headers={"Retry-After": "1"},

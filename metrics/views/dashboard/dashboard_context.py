@@ -178,18 +178,15 @@ def get_trend_note(selection: Selection, agreement: QuestionAgreement | None) ->
     It may be of other ratings, of another coefficient, or computed in another way.
     """
     if agreement is not None and "sample" in agreement.headline:
-        return _("The trend includes ratings requested for uncertain items.")
+        return _("Trend: with ratings requested for uncertain items.")
     if selection.requested_coefficient:
         return ""
     trend_name, name = selection.coefficient, selection.headline["name"]
     if headline_trend.is_two_rater_coefficient(trend_name):
-        return _("Periods are the days on which the first rater rated.")
+        return _("Periods: days on which the first rater rated.")
     if trend_name == name:
         return ""
-    return _(
-        "%(headline)s can't be computed per period. Shown: %(shown)s, which is lower if raters "
-        "differ in level."
-    ) % {
+    return _("%(headline)s can't be computed per period. Shown: %(shown)s.") % {
         "headline": display_names.get_coefficient_name(name),
         "shown": display_names.get_coefficient_name(trend_name),
     }

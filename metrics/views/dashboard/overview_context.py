@@ -119,7 +119,7 @@ def _select_overview_raters(selection: Selection, source: ProjectSource) -> Over
     if not selection.filter:
         for select_overview_raters in OVERVIEW_RATERS:
             return select_overview_raters(selection, MAX_RATERS)
-    outliers = source.outlier_keys
+    outliers = {rater.key for rater in source.outlier_raters}
     refs = source.list_rater_refs(SORTABLE_COLUMNS["vs_peers"], descending=False)
     people = [
         result for result in source.load_raters(refs) if result.rater.kind == Rater.Kind.HUMAN

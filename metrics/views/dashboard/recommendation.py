@@ -100,15 +100,14 @@ def _describe_doubt(source: ProjectSource, name: str, headline: Mapping[str, Any
         names = "fleiss_kappa", "fleiss_kappa_gwet", "krippendorff_alpha_nominal"
         by_rating, by_item, alpha = (number_formats.format_number(values[name]) for name in names)
         return _(
-            "The value depends on the definition of chance: Fleiss’ kappa is %(by_rating)s with "
-            "chance by rating and %(by_item)s with chance by item; alpha is %(alpha)s."
+            "The value depends on chance: Fleiss’ kappa is %(by_rating)s if it is by "
+            "rating and %(by_item)s by item; alpha is %(alpha)s."
         ) % {"by_rating": by_rating, "by_item": by_item, "alpha": alpha}
     if (values := figures.get("rare_category")) is not None:
         n_items = values["rare_items"]
         return ngettext(
-            "Not enough data yet: only %(n)s item has an answer other than the most frequent one.",
-            "Not enough data yet: only %(n)s items have an answer other than the most frequent "
-            "one.",
+            "Not enough data yet: only %(n)s item differs from the most frequent answer.",
+            "Not enough data yet: only %(n)s items differ from the most frequent answer.",
             n_items,
         ) % {"n": number_formats.format_count(n_items)}
     return ""
@@ -162,15 +161,15 @@ def _suggest_categories(selection: Selection, source: ProjectSource) -> list[Nex
 
 def _suggest_raters(selection: Selection, source: ProjectSource) -> list[NextAction]:
     """Return the action on the outliers among filtered ratings; statuses are of all ratings."""
-    keys = source.outlier_keys if selection.filter else []
-    if not keys:
+    raters = source.outlier_raters if selection.filter else []
+    if not raters:
         return []
     return [
         NextAction(
             ActionKind.RATERS,
-            _("Check %(raters)s") % {"raters": ", ".join(keys[:MAX_NAMED_RATERS])},
-            _("lower agreement than the others in these ratings"),
-            f"{reverse('rater', args=[selection.project.pk, keys[0]])}?{selection.query}",
+            _("Check %(raters)s") % {"raters": ", ".join(map(str, raters[:MAX_NAMED_RATERS]))},
+            _("lower agreement in these ratings"),
+            f"{reverse('rater', args=[selection.project.pk, raters[0].key])}?{selection.query}",
         )
     ]
 

@@ -73,13 +73,7 @@ def describe_drift(a: Rater, b: Rater, points: list[TrendPoint]) -> str:
         "day": shift.start.isoformat(),
     }
     if shift.change < 0:
-        text = _(
-            "Since %(day)s, %(a)s has answered %(size)s lower relative to %(b)s than before, "
-            "on average."
-        )
+        text = _("Since %(day)s, %(a)s has answered %(size)s lower relative to %(b)s, on average.")
     else:
-        text = _(
-            "Since %(day)s, %(a)s has answered %(size)s higher relative to %(b)s than before, "
-            "on average."
-        )
+        text = _("Since %(day)s, %(a)s has answered %(size)s higher relative to %(b)s, on average.")
     return text % params

@@ -45,5 +45,5 @@ def build_columns(project: Project, raters: Collection[int]) -> ProvidedColumns:
     ]
     if len(questions) == 1:
         return ProvidedColumns(columns)
-    note = _("Ratings, kappa and seconds are for the first question: %(question)s")
+    note = _("Ratings, kappa and seconds: question “%(question)s”")
     return ProvidedColumns(columns, note % {"question": question})

@@ -206,7 +206,7 @@ def _build_coverage(facts: Facts) -> ReportSection:
         ) % {"n": format_count(n_not_comparable)}
     kappa_note = ""
     if by_ratings.get(1) and facts["headline"]["name"].startswith("fleiss_kappa"):
-        kappa_note = _("Items with one rating count towards chance.")
+        kappa_note = _("Items with one rating count for chance.")
     return ReportSection(
         _("Coverage"),
         paragraphs=_build_paragraphs(coverage_text, kappa_note),
@@ -247,8 +247,8 @@ def _build_groups(facts: Facts) -> ReportSection:
 
 def _build_hash(facts: Facts) -> ReportSection:
     explanation = _(
-        "SHA-256 of the ratings at that time: one JSON list of item, rater and category code "
-        "per line, in byte order of item and rater. The same moment gives the same hash."
+        "SHA-256 of the ratings at that time: lines of JSON lists of item, rater "
+        "and category code, in byte order."
     )
     return ReportSection(
         _("Hash of the ratings"), paragraphs=_build_paragraphs(facts["hash"], explanation)

@@ -29,9 +29,9 @@ def describe_random_sample(headline: dict[str, Any]) -> str:
         return ""
     n_left_out, pooled = headline["sample"]["left_out"], headline["pooled"]
     template = ngettext(
-        "Based on a random sample, without %(n)s rating requested for an uncertain item. "
+        "Random sample, without %(n)s rating requested for an uncertain item. "
         "%(coefficient)s of all ratings is %(value)s.",
-        "Based on a random sample, without %(n)s ratings requested for uncertain items. "
+        "Random sample, without %(n)s ratings requested for uncertain items. "
         "%(coefficient)s of all ratings is %(value)s.",
         n_left_out,
     )

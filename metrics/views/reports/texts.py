@@ -63,7 +63,7 @@ def list_cautions(facts: Facts) -> list[str]:
         *_list_rater_cautions(facts),
         *_list_item_cautions(facts),
         *_list_choice_cautions(facts),
-        _("That answers are right: raters can agree on a wrong one. Gold answers show that."),
+        _("That answers are right: raters can agree on a wrong one."),
     ]
 
 
@@ -75,10 +75,8 @@ def _list_size_cautions(facts: Facts) -> list[str]:
     elif value["n_items"] < MIN_ITEMS:
         caution_texts.append(
             ngettext(
-                "That the interval is exact: it is based on %(n)s item; about %(enough)s are "
-                "needed.",
-                "That the interval is exact: it is based on %(n)s items; about %(enough)s are "
-                "needed.",
+                "That the interval is exact: that needs about %(enough)s items, not %(n)s.",
+                "That the interval is exact: that needs about %(enough)s items, not %(n)s.",
                 value["n_items"],
             )
             % {"n": format_count(value["n_items"]), "enough": MIN_ITEMS}
@@ -86,13 +84,13 @@ def _list_size_cautions(facts: Facts) -> list[str]:
     cluster = facts.get("cluster")
     if cluster is not None and cluster["n_clusters"] > 1 and not cluster["reliable"]:
         caution_texts.append(
-            _("That the interval is exact: the items are in only %(n)s clusters.")
+            _("That the interval is exact: there are only %(n)s clusters.")
             % {"n": format_count(cluster["n_clusters"])}
         )
     if name == "percent_agreement":
         return [
             *caution_texts,
-            _("Agreement beyond chance: percent agreement includes agreement by chance."),
+            _("Agreement beyond chance."),
         ]
     if value["low"] is not None:
         low, high = (bands.find_band(value[end], scheme) for end in ("low", "high"))
@@ -102,21 +100,17 @@ def _list_size_cautions(facts: Facts) -> list[str]:
                 "high": display_names.get_band_name(high),
             }
             caution_texts.append(
-                _("That it is in one band: the interval reaches from %(low)s to %(high)s.") % params
+                _("That it is in one band: it reaches from %(low)s to %(high)s.") % params
             )
     if not bands.is_designed_for(name, scheme):
         caution_texts.append(
-            _(
-                "That the labels of %(scheme)s fit this coefficient: they were developed "
-                "for another."
-            )
+            _("That the labels of %(scheme)s, made for another coefficient, fit.")
             % {"scheme": BandScheme(scheme).label}
         )
     bar = facts["bar"]
     if bar is not None and (value["value"] if value["low"] is None else value["low"]) < bar:
         caution_texts.append(
-            _("That the target of %(bar)s is reached: the interval is not above it.")
-            % {"bar": format_number(bar)}
+            _("That the target of %(bar)s is reached.") % {"bar": format_number(bar)}
         )
     return caution_texts
 
@@ -126,9 +120,9 @@ def _list_rater_cautions(facts: Facts) -> list[str]:
     if headline["population"] == "models":
         return [_("Anything about people: only models rated.")]
     if headline["population"] == "all" and headline["n_models"]:
-        return [_("That people agree this much: ratings by models are included.")]
+        return [_("That people agree this much: models are included.")]
     if headline["name"].startswith(COHEN):
-        return [_("Anything about other raters: it compares these two.")]
+        return [_("Anything about raters other than these two.")]
     return []
 
 
@@ -139,26 +133,21 @@ def _list_item_cautions(facts: Facts) -> list[str]:
     if n_not_comparable:
         caution_texts.append(
             ngettext(
-                "Anything about the %(n)s item with fewer than two ratings: it may be easier or "
-                "harder than the others.",
-                "Anything about the %(n)s items with fewer than two ratings: they may be easier or "
-                "harder than the others.",
+                "Anything about the %(n)s item with fewer than two ratings.",
+                "Anything about the %(n)s items with fewer than two ratings.",
                 n_not_comparable,
             )
             % {"n": format_count(n_not_comparable)}
         )
     if facts["headline"]["name"].startswith("icc"):
         caution_texts.append(
-            _(
-                "That it holds for other items: an intraclass correlation is higher if items "
-                "differ more."
-            )
+            _("That it holds for other items: if items differ more, it is higher.")
         )
     elif facts["headline"]["name"] != "percent_agreement":
         caution_texts.append(
             _(
-                "That these raters are better or worse than those of a study with other items: "
-                "the value depends on how common each category is."
+                "That these raters are better or worse than others: the value depends on "
+                "the frequency of each category."
             )
         )
     return caution_texts
@@ -167,7 +156,7 @@ def _list_item_cautions(facts: Facts) -> list[str]:
 def _list_choice_cautions(facts: Facts) -> list[str]:
     if facts["headline"]["why"] != LEAD_CHOICE:
         return []
-    return [_("That the coefficient was chosen before the ratings: a lead chose it.")]
+    return [_("That the coefficient was chosen before the ratings.")]
 
 
 # --- methods section
@@ -286,7 +275,7 @@ _GROUP_NAMES = {
 def _describe_interval_method(name: str, value: dict[str, Any]) -> str:
     """Return how the interval was computed."""
     if "bootstrap" in value:
-        return _("the percentile bootstrap over items (%(n)s replicates)") % {
+        return _("percentile bootstrap over items (%(n)s replicates)") % {
             "n": format_count(value["bootstrap"])
         }
     if name.startswith("icc"):
@@ -300,8 +289,8 @@ def _describe_missing_ratings(facts: Facts) -> str:
     if not n_not_comparable:
         return ""
     sentence = ngettext(
-        "%(n)s item with fewer than two ratings was not compared (available cases).",
-        "%(n)s items with fewer than two ratings were not compared (available cases).",
+        "%(n)s item with fewer than two ratings was not compared.",
+        "%(n)s items with fewer than two ratings were not compared.",
         n_not_comparable,
     ) % {"n": format_count(n_not_comparable)}
     singles = counts.get(1, 0)
@@ -319,9 +308,9 @@ def _describe_rater_effects(name: str) -> str:
     """Return whether raters are fixed or random in the coefficient and its interval."""
     if name.startswith("icc"):
         if name.startswith("icc3"):
-            return _("Raters were treated as fixed, items as a random sample.")
-        return _("Raters and items were treated as random samples.")
-    return _("Raters were treated as fixed: the interval is for other items rated by them.")
+            return _("Raters were fixed, items a random sample.")
+        return _("Raters and items were random samples.")
+    return _("Raters were fixed: the interval is for other items rated by them.")
 
 
 def _describe_software(facts: Facts) -> str:

@@ -33,7 +33,7 @@ class ReportForm(forms.Form):
     as_of = forms.DateTimeField(
         label=gettext_lazy("As of"),
         required=False,
-        help_text=gettext_lazy("In the project’s time zone. Leave blank to use the current time."),
+        help_text=gettext_lazy("In the project’s time zone. Blank: now."),
         widget=forms.DateTimeInput({"type": "datetime-local", "step": 1}),
     )
 

@@ -91,7 +91,7 @@ def test_monday_mail_of_a_lead(
         feed.publish_events()
         sweep.sweep_mail()
         assert [message.subject for message in mail.outbox] == [
-            "[Concord] Reviews: 2 new alerts or failed gates"
+            "[Concord] Reviews: 2 new alerts or gates"
         ], "the rater drifts: news at once, one mail of the project"
         mail.outbox.clear()
     message = send_digest()
@@ -108,7 +108,7 @@ def test_monday_mail_of_a_lead(
     assert positions == sorted(positions), "in the order of the page"
     changed = text[text.index("What changed in “Reviews”") :]
     assert changed.count("New: ") == 2 and changed.count("Resolved: ") == 1
-    assert "The gate “release” fails" in changed and "cleo is paused" in changed
+    assert "“release” fails" in changed and "cleo is paused" in changed
     [(markup, media_type)] = message.alternatives
     assert media_type == "text/html" and '<html lang="en">' in markup
     assert not re.search(r"<(img|link|script|iframe)|src=|url\(", markup), "nothing is loaded"

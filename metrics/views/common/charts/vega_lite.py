@@ -36,6 +36,7 @@ def build_locale() -> Spec:
         "thousands": get_format("THOUSAND_SEPARATOR"),
         "grouping": [get_format("NUMBER_GROUPING")],
         "currency": ["", ""],
+        "minus": "-",  # as in the tables
     }
     week = [6, 0, 1, 2, 3, 4, 5]  # d3 begins with Sunday, Django with Monday
     time = {
@@ -150,7 +151,7 @@ def build_trend_chart(
     firm, few = {"filter": "datum.enough_items"}, {"filter": "!datum.enough_items"}
     band = {"x": x, "y": {**y, "field": "low", "title": title}, "y2": {"field": "high"}}
     line = {"x": x, "y": {**y, "field": "value", "title": title}}
-    layers = _build_annotation_layers(x, annotations)
+    layers: list[Spec] = []
     if target is not None:
         tint = {"type": "rect", "style": "accent", "opacity": 0.06}
         layers.append(
@@ -207,7 +208,33 @@ def build_trend_chart(
         layers.append(
             {"transform": [condition], "mark": mark, "encoding": {**line, "tooltip": tooltip}}
         )
+    layers.append(_build_crosshair(x, tooltip))
+    layers += _build_annotation_layers(x, annotations)  # above, so that their flags have tooltips
     return build_chart(180 if bias else 260, layer=layers)
+
+
+def _build_crosshair(x: Spec, tooltip: list[Spec]) -> Spec:
+    """Return a layer: a line through the period nearest to the pointer, with its numbers."""
+    nearest = {
+        "name": "nearest",
+        "select": {
+            "type": "point",
+            "nearest": True,
+            "on": "pointermove",
+            "clear": "pointerout",
+            "fields": ["start"],
+        },
+    }
+    is_nearest = {"param": "nearest", "empty": False, "value": 0.6}
+    return {
+        "params": [nearest],
+        "mark": {"type": "rule", "style": "faint"},
+        "encoding": {
+            "x": x,
+            "opacity": {"condition": is_nearest, "value": 0},
+            "tooltip": tooltip,
+        },
+    }
 
 
 def build_versions_chart(
