@@ -9,6 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from metrics.models import Attribution
+from metrics.views.common.charts import vega_lite
 from projects.models import Rater
 
 MAX_BARS = 20
@@ -48,7 +49,7 @@ class ChangeExplanation:
     raters: list[Contribution]
     categories: list[Contribution]
     attributes: list[tuple[str, list[Contribution]]]
-    shifts: list[dict[str, Any]]
+    shifts: list[dict[str, object]]
 
     @property
     def parts(self) -> list[Contribution]:
@@ -132,7 +133,7 @@ def build_explanation(attribution: Attribution) -> ChangeExplanation | None:
     )
 
 
-def build_chart_rows(explanation: ChangeExplanation | None) -> list[dict[str, Any]]:
+def build_chart_rows(explanation: ChangeExplanation | None) -> list[vega_lite.Row]:
     """Return the rows of the bar chart.
 
     Each has the label, the contribution, kappa without the part before and after, and the number of

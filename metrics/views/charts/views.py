@@ -33,7 +33,7 @@ from projects.models import Member, Project, Question, Rater
 from projects.permissions import get_project
 from ratings.files.formula_escaping import escape_formula
 
-Rows = list[dict[str, Any]]
+Rows = list[vega_lite.Row]
 ChartData = tuple[vega_lite.Spec, Rows]
 Annotations = Sequence[tuple[str, str]]  # (day, text)
 
@@ -224,7 +224,7 @@ def _build_pair_matrix(request: HttpRequest, selection: Selection) -> ChartData:
         if pair.kappa["value"] is None:
             continue
         for first, second in ((pair.rater_a, pair.rater_b), (pair.rater_b, pair.rater_a)):
-            row: dict[str, Any] = {"a": first.key, "b": second.key}
+            row: vega_lite.Row = {"a": first.key, "b": second.key}
             for name in ("value", "low", "high", "n_items"):
                 row[name] = pair.kappa[name]
             row["wide"] = pair.is_uncertain

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -89,7 +90,9 @@ def headline_settings(request: HttpRequest, project_id: int) -> HttpResponse:
 
 
 @transaction.atomic
-def _save_changes(request: HttpRequest, selection: Selection, cleaned_data: dict[str, Any]) -> None:
+def _save_changes(
+    request: HttpRequest, selection: Selection, cleaned_data: Mapping[str, Any]
+) -> None:
     """Save only what differs: an unchanged headline is not recomputed."""
     question, project, by = selection.question, selection.project, request.user
     new_values = cleaned_data["headline"], cleaned_data["note"].strip(), cleaned_data["pooled"]

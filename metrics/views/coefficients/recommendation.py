@@ -6,7 +6,6 @@ Uses the table of metrics.agreement.headline.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext
@@ -37,7 +36,7 @@ class CoefficientPurpose:
     where: str = ""
 
 
-def build_context(selection: Selection, agreement: QuestionAgreement | None) -> dict[str, Any]:
+def build_context(selection: Selection, agreement: QuestionAgreement | None) -> dict[str, object]:
     """Return the template context: the headline and why, the table, and other purposes."""
     headline = agreement.headline if agreement and agreement.headline else {}
     n_raters = headline.get("n_people", 0) or headline.get("n_models", 0)
@@ -61,7 +60,7 @@ def build_context(selection: Selection, agreement: QuestionAgreement | None) -> 
 
 def _build_table_row(
     table_row: headline_rules.HeadlineTableRow, why: str, kind: str
-) -> dict[str, Any]:
+) -> dict[str, object]:
     return {
         "scales": [Scale(name).label for name in table_row.scales],
         "raters": gettext(table_row.raters),

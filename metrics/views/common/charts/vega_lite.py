@@ -23,7 +23,8 @@ SMOOTH = {"interpolate": "monotone"}  # goes through every point and overshoots 
 MIN_SPAN = 0.3  # of the axis of a coefficient: small changes do not fill the chart
 QUIET_AXIS = {"domain": False, "ticks": False, "labelPadding": 6}
 
-Spec = dict[str, Any]
+Spec = dict[str, Any]  # a specification, or a part of one
+Row = dict[str, Any]  # of a chart's data
 
 
 def build_locale() -> Spec:
@@ -118,7 +119,7 @@ def build_time_axis(period: str) -> Spec:
 
 
 def build_trend_chart(
-    rows: list[dict[str, Any]],
+    rows: list[Row],
     *,
     title: str,
     period: str,
@@ -237,9 +238,7 @@ def _build_crosshair(x: Spec, tooltip: list[Spec]) -> Spec:
     }
 
 
-def build_versions_chart(
-    rows: list[dict[str, Any]], names: Sequence[str], *, title: str, period: str
-) -> Spec:
+def build_versions_chart(rows: list[Row], names: Sequence[str], *, title: str, period: str) -> Spec:
     """Return a chart with a line for each prompt version of a model.
 
     rows: version, start, end, value, low, high, enough_items, n_items. ``names``: the versions,
@@ -305,7 +304,7 @@ def _build_annotation_layers(x: Spec, annotations: Sequence[tuple[str, str]]) ->
 
 
 def _compute_domain(
-    rows: list[dict[str, Any]], *, bias: bool = False, target: float | None = None
+    rows: list[Row], *, bias: bool = False, target: float | None = None
 ) -> list[float]:
     """Return the range of the values and the target, out to the next tenth and within -1 to 1.
 

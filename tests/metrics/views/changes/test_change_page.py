@@ -258,7 +258,7 @@ def test_page_opens_with_latest_clear_change(
     assert comparison.after.start.isoformat() == "2026-05-11"
 
 
-def make_estimate(value: float, se: float = 0.05, n_items: int = 50) -> dict[str, Any]:
+def make_estimate(value: float, se: float = 0.05, n_items: int = 50) -> Any:
     return {
         "value": value,
         "se": se,

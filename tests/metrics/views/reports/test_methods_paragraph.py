@@ -98,7 +98,7 @@ def test_cautions_are_those_of_the_ratings(make_project: Any, rate: Any) -> None
     assert "only models rated" not in claims["few"]
 
 
-def make_facts(**changes: Any) -> dict[str, Any]:
+def make_facts(**changes: Any) -> Any:
     """Return the facts of a report on 100 complete items that two people or more rated."""
     value = {"value": 0.7, "low": 0.62, "high": 0.78, "n_items": 100, "reason": None}
     headline = {
