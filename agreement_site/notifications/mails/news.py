@@ -35,8 +35,8 @@ def compose_news(mail: QueuedMail, row: NotificationSettings) -> MailContent | N
     subject = _("%(project)s: %(text)s") % {"project": project.name, "text": lines[0].text}
     if n > 1:
         subject = ngettext(
-            "%(project)s: %(n)s new alert or gate",
-            "%(project)s: %(n)s new alerts or gates",
+            "%(project)s: %(n)s new alert or failed gate",
+            "%(project)s: %(n)s new alerts or failed gates",
             n,
         ) % {"project": project.name, "n": format_count(n)}
     return MailContent(

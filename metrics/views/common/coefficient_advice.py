@@ -34,7 +34,7 @@ _ALPHA = CoefficientAdvice(
 )
 _ICC = CoefficientAdvice(
     _("How much items differ compared with ratings of one item."),
-    _("Few raters or items; samples whose items vary differently."),
+    _("Few raters or items, or samples whose items vary differently."),
 )
 _MEAN_PAIRWISE = CoefficientAdvice(
     _("All rater pairs: one rater far from the others lowers many."),

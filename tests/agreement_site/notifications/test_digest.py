@@ -91,7 +91,7 @@ def test_monday_mail_of_a_lead(
         feed.publish_events()
         sweep.sweep_mail()
         assert [message.subject for message in mail.outbox] == [
-            "[Concord] Reviews: 2 new alerts or gates"
+            "[Concord] Reviews: 2 new alerts or failed gates"
         ], "the rater drifts: news at once, one mail of the project"
         mail.outbox.clear()
     message = send_digest()

@@ -35,7 +35,7 @@ def test_one_mail_of_a_project_in_a_quarter_of_an_hour(
         open_alert(question, "dan", kind="rater_fast")  # not wanted at once
         assert sweep.sweep_mail() == 2
         assert sorted(message.subject for message in mail.outbox)[1] == (
-            "[Concord] Reviews: 2 new alerts or gates"
+            "[Concord] Reviews: 2 new alerts or failed gates"
         )
         text = next(m.body for m in mail.outbox if "Reviews" in m.subject)
         assert text.count("/alerts/") == 2
