@@ -27,6 +27,8 @@ KIND_LABELS = {
     "offer": gettext_lazy("invited"),
     "token": gettext_lazy("token"),
     "link": gettext_lazy("public link"),
+    "webhook": gettext_lazy("webhook"),
+    "connection": gettext_lazy("connection"),
 }
 ACCESS_LABELS = {
     "superuser": gettext_lazy("everything"),
