@@ -7,6 +7,8 @@ import sys
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agreement_site.settings")
+    # The matrices are small: on a busy machine, more threads of BLAS only wait for each other.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if sys.argv[1:2] == ["services"]:
         # The supervisor does not need Django, so it stays small and starts fast.
         from agreement_site.server.launcher import main as supervise

@@ -83,9 +83,9 @@ def _build_contact_hints(request: HttpRequest, project: Project) -> list[str]:
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Return the page for a failed CSRF check."""
-    message = _("This form expired or came from another site. Reload the page and try again.")
+    message = _("This form expired or came from another site. Reload and try again.")
     signed_in = request.user.is_authenticated
-    hints = [] if signed_in else [_("You're not signed in, or your session expired.")]
+    hints = [] if signed_in else [_("Your session expired. Sign in.")]
     return render_error(request, 403, message, hints)
 
 
@@ -106,7 +106,7 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
             request, 404, _("Page not found."), hints, project=project, lists=list_link
         )
     # The same text, whether the page does not exist or is not the user's.
-    account = _("You may be signed in with the wrong account.")
+    account = _("You may have the wrong account.")
     message = _("Page not found, or you don't have access.")
     return render_error(request, 404, message, [mistyped, account])
 
@@ -131,10 +131,7 @@ def _render_unavailable(request: HttpRequest) -> HttpResponse:
     else:
         # The database must not be queried here, so neither user nor preferences are known.
         with translation.override(translation.get_language_from_request(request)):
-            text = _(
-                "The database isn't available and your last change wasn't saved. Try again in "
-                "a minute."
-            )
+            text = _("The database isn't available; your last change wasn't saved. Try again soon.")
             page = render_to_string("error.html", {"status": 503, "message": text})
         response = HttpResponse(page, status=503)
     response["Retry-After"] = str(Unavailable.wait)

@@ -6,6 +6,7 @@ import os
 import re
 import secrets
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -35,6 +36,22 @@ def env_int(name: str, default: int) -> int:
 
 def env_list(name: str, default: str = "") -> list[str]:
     return [part.strip() for part in os.environ.get(name, default).split(",") if part.strip()]
+
+
+def env_url(name: str, schemes: Collection[str], *, needs_host: bool = True) -> str:
+    """Return a URL, empty where none is set. Raises ImproperlyConfigured, without the password."""
+    url = os.environ.get(name, "").strip()
+    if not url:
+        return ""
+    try:
+        parts = urlsplit(url)
+        is_valid = parts.scheme in schemes and parts.port != 0
+    except ValueError:  # a port that is no number, or brackets without an address
+        is_valid = False
+    if not is_valid or (needs_host and not parts.hostname):
+        starts = " or ".join(f"{scheme}://host:port" for scheme in schemes)
+        raise ImproperlyConfigured(f"{name}: it looks like {starts}, with a port up to 65535")
+    return url
 
 
 def require_env(name: str) -> str:
@@ -248,7 +265,8 @@ TEMPLATES = [
 
 DATABASES = {
     "default": parse_database_url(
-        os.environ.get("DATABASE_URL") or f"sqlite:///{DATA_DIR / 'concord.sqlite3'}"
+        env_url("DATABASE_URL", ("postgresql", "postgres", "sqlite"), needs_host=False)
+        or f"sqlite:///{DATA_DIR / 'concord.sqlite3'}"
     )
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -275,7 +293,7 @@ if REQUIRE_SECOND_FACTOR not in ("nobody", "staff", "leads", "everybody"):
     )
 
 # An OpenID Connect provider, as an alternative to passwords.
-OIDC_SERVER_URL = os.environ.get("OIDC_SERVER_URL", "").rstrip("/")
+OIDC_SERVER_URL = env_url("OIDC_SERVER_URL", ("https", "http")).rstrip("/")
 OIDC_NAME = os.environ.get("OIDC_NAME") or "OpenID Connect"
 # Who can sign in by it: "connected" accounts; also accounts "matched" by a confirmed e-mail
 # address; or every user of the provider, whose account is then "created".
@@ -293,6 +311,9 @@ if OIDC_SERVER_URL and _oidc.scheme != "https" and _oidc.hostname not in ("local
 OIDC_LOGOUT_REVOKES_TOKENS = env_bool("OIDC_LOGOUT_REVOKES_TOKENS", False)
 # Days after the last sign-in until API tokens of accounts of a provider are revoked; 0: never.
 PROVIDER_TOKEN_DAYS = env_int("PROVIDER_TOKEN_DAYS", 0)
+# Hours after which a session that began at a provider ends, so that the provider is asked again;
+# 0: as other sessions.
+PROVIDER_SESSION_HOURS = env_int("PROVIDER_SESSION_HOURS", 0)
 if PROVIDER_TOKEN_DAYS < 0:
     raise ImproperlyConfigured("PROVIDER_TOKEN_DAYS: days, or 0 for never")
 # Roles by groups of the provider: (group, number of a project or None for the site, role).
@@ -355,12 +376,10 @@ if not re.fullmatch(r"https?://([\w.-]+|\[[0-9a-fA-F:]+\])(:\d+)?", SITE_URL):
     raise ImproperlyConfigured(f"SITE_URL={SITE_URL!r}: such as https://concord.example.org")
 
 # Mail: smtp://user:password@host:587 (STARTTLS) or smtps://. Without it no mail is sent.
-SMTP_URL = os.environ.get("SMTP_URL", "")
+SMTP_URL = env_url("SMTP_URL", ("smtp", "smtps"))
 EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
 if SMTP_URL:
     _smtp = urlsplit(SMTP_URL)
-    if _smtp.scheme not in ("smtp", "smtps") or not _smtp.hostname:
-        raise ImproperlyConfigured("SMTP_URL: smtp://user:password@host:587 or smtps://...")
     EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     EMAIL_HOST, EMAIL_PORT = _smtp.hostname, _smtp.port or (465 if _smtp.scheme == "smtps" else 587)
     EMAIL_HOST_USER = unquote(_smtp.username or "")
@@ -450,12 +469,10 @@ if MAY_CREATE_PROJECTS not in ("everybody", "leads", "staff"):
 
 # A file that gets each entry of the audit log as a line of JSON, chained by hashes; empty: none.
 AUDIT_LOG_FILE = os.environ.get("AUDIT_LOG_FILE", "")
+if AUDIT_LOG_FILE and not Path(AUDIT_LOG_FILE).parent.is_dir():
+    raise ImproperlyConfigured(f"AUDIT_LOG_FILE={AUDIT_LOG_FILE!r}: its folder does not exist")
 # A syslog server that gets each entry, too: udp://host:514, tcp://host:601 or unix:///dev/log.
-AUDIT_LOG_SYSLOG = os.environ.get("AUDIT_LOG_SYSLOG", "")
-if AUDIT_LOG_SYSLOG and not re.fullmatch(r"(udp|tcp)://[\w.:\[\]-]+|unix:///\S+", AUDIT_LOG_SYSLOG):
-    raise ImproperlyConfigured(
-        f"AUDIT_LOG_SYSLOG={AUDIT_LOG_SYSLOG!r}: udp://host:514, tcp://host:601 or unix:///dev/log"
-    )
+AUDIT_LOG_SYSLOG = env_url("AUDIT_LOG_SYSLOG", ("udp", "tcp", "unix"), needs_host=False)
 
 # Retention in days (retention.py); 0 keeps the data for good.
 KEEP_AUDIT_LOG_DAYS = env_int("KEEP_AUDIT_LOG_DAYS", 0)
@@ -467,9 +484,13 @@ for _days in (KEEP_AUDIT_LOG_DAYS, KEEP_ADDRESSES_DAYS, KEEP_TOKENS_DAYS, KEEP_I
     if _days < 0:
         raise ImproperlyConfigured("KEEP_..._DAYS: days, 0 for ever; of imports 1 or more")
 
-# Whether deleting a project, showing hidden identities, and links with names need a second person
-# (projects/services/approvals.py).
-SECOND_PERSON = env_bool("SECOND_PERSON", False)
+# Who has to approve the deletion of a project, showing hidden identities, and links with names:
+# nobody, another lead, or an administrator (projects/services/approvals.py).
+SECOND_PERSON = os.environ.get("SECOND_PERSON") or "nobody"
+if SECOND_PERSON not in ("nobody", "lead", "administrator"):
+    raise ImproperlyConfigured(
+        f"SECOND_PERSON={SECOND_PERSON!r}: one of nobody, lead, administrator"
+    )
 # Projects of which nothing is deleted, by their numbers, or "all" (projects/legal_hold.py).
 LEGAL_HOLD = env_list("LEGAL_HOLD")
 for _text in LEGAL_HOLD:
@@ -575,7 +596,7 @@ SPECTACULAR_SETTINGS = {
 
 # The queue carries only hints (docs/architecture.md): early acknowledgement, no results, short
 # timeouts for publishing.
-REDIS_URL = os.environ.get("REDIS_URL", "")
+REDIS_URL = env_url("REDIS_URL", ("redis", "rediss", "redis+socket"), needs_host=False)
 CELERY_BROKER_URL = REDIS_URL or "memory://"
 _publish_retry_policy = {
     "max_retries": 1,
@@ -613,9 +634,9 @@ if METRICS_TOKEN and PROGRAM in ("web", "worker"):
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(METRICS_DIR)
 
 # Sends errors to Sentry (agreement_site/apps.py); its client is in requirements-extra.txt.
-SENTRY_DSN = os.environ.get("SENTRY_DSN", "")
+SENTRY_DSN = env_url("SENTRY_DSN", ("https", "http"))
 # Sends traces there (monitoring/tracing.py); its client is in requirements-extra.txt, too.
-OTEL_EXPORTER_OTLP_ENDPOINT = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+OTEL_EXPORTER_OTLP_ENDPOINT = env_url("OTEL_EXPORTER_OTLP_ENDPOINT", ("http", "https"))
 
 # Format of the log on stderr, one line per record: JSON, or plain text on a terminal
 # (agreement_site/monitoring/logs.py).
@@ -624,6 +645,11 @@ LOG_FORMAT = os.environ.get("LOG_FORMAT") or (
 )
 if LOG_FORMAT not in ("json", "plain"):
     raise ImproperlyConfigured(f"LOG_FORMAT={LOG_FORMAT!r}: json or plain")
+LOG_LEVEL = os.environ.get("LOG_LEVEL") or "INFO"
+if LOG_LEVEL not in ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"):
+    raise ImproperlyConfigured(
+        f"LOG_LEVEL={LOG_LEVEL!r}: one of DEBUG, INFO, WARNING, ERROR, CRITICAL"
+    )
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -642,7 +668,7 @@ LOGGING = {
             "filters": ["redact_paths", "database_errors"],
         }
     },
-    "root": {"handlers": ["stderr"], "level": os.environ.get("LOG_LEVEL", "INFO")},
+    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
         # Each request and each task already has a line of its own (monitoring/logs.py).
         "django.request": {"level": "ERROR"},

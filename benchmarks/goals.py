@@ -195,8 +195,8 @@ def main() -> None:
     names = set(filter(None, options.only.split(",")))
     benchmarks = list_benchmarks()
     if unknown := names - {benchmark.name for benchmark in benchmarks}:
-        known = ", ".join(benchmark.name for benchmark in benchmarks)
-        parser.error(f"--only {', '.join(sorted(unknown))}: the benchmarks are {known}")
+        available = ", ".join(benchmark.name for benchmark in benchmarks)
+        parser.error(f"--only {', '.join(sorted(unknown))}: the benchmarks are {available}")
     print(f"{'PostgreSQL' if is_postgresql() else 'SQLite'}\n")
     print("| job | rival | measured | goal | |\n|---|---|---|---|---|", flush=True)
     status = 0

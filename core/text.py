@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from django.utils.translation import gettext as _
+
 NUL = "\x00"
 REPLACEMENT = "\ufffd"  # Unicode's replacement character
 
@@ -102,3 +104,24 @@ def truncate_to_line(text: str, *, max_length: int) -> str:
     """Return the text on one line, cut after ``max_length`` characters with an ellipsis."""
     words = " ".join(text.split())
     return words if len(words) <= max_length else words[:max_length].rstrip() + "…"
+
+
+def describe_range(lowest: float, highest: float) -> str:
+    """Return the error message for a number outside a range."""
+    return _("Enter a number from %(lowest)s to %(highest)s.") % {
+        "lowest": lowest,
+        "highest": highest,
+    }
+
+
+def describe_whole_range(lowest: int, highest: int) -> str:
+    """Return the error message for a number that is not whole, or outside a range."""
+    return _("Enter a whole number from %(lowest)s to %(highest)s.") % {
+        "lowest": lowest,
+        "highest": highest,
+    }
+
+
+def describe_length(max_length: int) -> str:
+    """Return the error message for a text that is too long or contains NUL."""
+    return _("Use at most %(most)s characters, without NUL.") % {"most": max_length}

@@ -32,14 +32,14 @@ class WebhookForm(forms.Form):
         required=False,
         max_length=MAX_ROBOT_SECRET_LENGTH,
         widget=forms.TextInput({"autocomplete": "off", "class": "mono"}),
-        help_text=_("Only for DingTalk and Feishu robots that verify signatures."),
+        help_text=_("Only for DingTalk and Feishu robots that sign."),
     )
     kinds = forms.MultipleChoiceField(
         label=_("Only these events"),
         required=False,
         choices=[(kind, kind) for kind in KINDS],
         widget=forms.SelectMultiple({"size": 8, "class": "mono", "translate": "no"}),
-        help_text=_("Leave empty to send all events, and to a chat those that people should read."),
+        help_text=_("Empty: all events; for chats, those that people should read."),
     )
     with_items = forms.BooleanField(label=_("Include item content, not only IDs"), required=False)
 

@@ -30,9 +30,9 @@ ERROR_TEXTS = {
     "not_found": gettext_lazy("the host has no IP address"),
     "not_allowed": gettext_lazy("the host is in a private network"),
     "certificate": gettext_lazy("the certificate is invalid"),
-    "timeout": gettext_lazy("no response within 10 seconds"),
+    "timeout": gettext_lazy("no response within 10 s"),
     "connection": gettext_lazy("the connection failed"),
-    "rejected": gettext_lazy("the chat did not accept the message"),
+    "rejected": gettext_lazy("rejected by the chat"),
 }
 
 
@@ -108,10 +108,10 @@ def apply_webhook_action(
             return _render_webhook(request, webhook, form, secret=secret)
         if action == "test":
             services.send_test(webhook=webhook, by=by)
-            messages.success(request, _("Test sent. The response will appear in the log."))
+            messages.success(request, _("Test sent. See the log."))
         elif action == "again":
             services.resend_delivery(delivery=_get_delivery(request, webhook), by=by)
-            messages.success(request, _("Sent again. The response will appear in the log."))
+            messages.success(request, _("Sent again. See the log."))
         elif action in ("pause", "resume"):
             services.change_webhook(webhook=webhook, by=by, paused=action == "pause")
         elif action == "delete":

@@ -123,9 +123,9 @@ class RatingFilter:
         )
 
     @property
-    def spec(self) -> dict[str, Any]:
+    def spec(self) -> dict[str, object]:
         """The filter as plain JSON, without empty parts."""
-        spec: dict[str, Any] = {
+        spec: dict[str, object] = {
             name: value
             for name, value in self.parameters.items()
             if not name.startswith(ITEM_PREFIX)

@@ -31,7 +31,7 @@ def raise_if_held(project_id: int) -> None:
     if is_held(project_id):
         raise PermissionDenied(
             _(
-                "This project is under legal hold, so nothing can be deleted. Ask an "
-                "administrator to end it."
+                "This project is under legal hold: nothing can be deleted until an "
+                "administrator ends it."
             )
         )

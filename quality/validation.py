@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from core.text import has_nul
+from core.text import describe_length, has_nul
 
 
 class InvalidSettings(ValueError):
@@ -21,7 +21,7 @@ def find_reason_error(reason: str, *, max_length: int) -> str:
     ``max_length``: maximum number of characters.
     """
     if len(reason) > max_length or has_nul(reason):
-        return _("Use at most %(n)s characters, without NUL") % {"n": max_length}
+        return describe_length(max_length)
     return ""
 
 

@@ -8,15 +8,18 @@ import io
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, fields
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.contrib.auth.models import User
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from events.models import Webhook
 from metrics.models import ShareLink
 from projects.models import ApiToken, Member, MemberOffer
 from projects.services.members.role_offers import OFFER_DAYS
 from ratings.files.formula_escaping import escape_formula
+from ratings.models import LabelStudioConnection
 
 ROWS_PER_CHUNK = 500
 OFFER_LIFETIME = datetime.timedelta(days=OFFER_DAYS)
@@ -26,11 +29,12 @@ OFFER_LIFETIME = datetime.timedelta(days=OFFER_DAYS)
 class AccessRow:
     """A way to access the site: account, kind of access, project and last use.
 
-    ``kind``: superuser, staff, member, offer (not accepted yet, so no access), token or link.
-    ``account``: who has it; of a link its creator, because anybody with the link has access.
-    ``account_state``: open, closed, or empty for an account that is gone. ``project_id`` is None
-    for access to all projects of the account. ``access``: a role, the scope of a token, or the page
-    of a link. ``last_used``: the last sign-in of an account, the last use of a token or link.
+    ``kind``: superuser, staff, member, offer (not accepted yet, so no access), token, link, or
+    another server that gets data (webhook, connection). ``account``: who has it; of links and
+    servers the creator. ``account_state``: open, closed, or empty for an account that is gone.
+    ``project_id`` is None for access to all projects of the account. ``access``: a role, the scope
+    of a token, the page of a link, or the host of a server. ``last_used``: the last sign-in of an
+    account, the last use of a token or link.
     """
 
     kind: str
@@ -47,7 +51,7 @@ class AccessRow:
 
 
 COLUMNS = [field.name for field in fields(AccessRow)]
-KINDS = ("superuser", "staff", "member", "offer", "token", "link")
+KINDS = ("superuser", "staff", "member", "offer", "token", "link", "webhook", "connection")
 
 
 def iter_access(*, account: str = "", kind: str = "") -> Iterator[AccessRow]:
@@ -62,6 +66,8 @@ def iter_access(*, account: str = "", kind: str = "") -> Iterator[AccessRow]:
         "offer": _iter_offers,
         "token": _iter_tokens,
         "link": _iter_links,
+        "webhook": _iter_webhooks,
+        "connection": _iter_connections,
     }
     with_factor = set(User.objects.filter(authenticator__isnull=False).values_list("pk", flat=True))
     for name in KINDS:
@@ -172,6 +178,41 @@ def _iter_links(account: str, with_factor: set[int]) -> Iterator[AccessRow]:
                 until=link.expires_at,
                 last_used=link.opened_at,
             )
+
+
+def _iter_webhooks(account: str, with_factor: set[int]) -> Iterator[AccessRow]:
+    webhooks = Webhook.objects.filter(paused_at=None)
+    for webhook in _iter_of_creator(webhooks, account):
+        content = "with item content" if webhook.with_items else "without item content"
+        yield _build_row(
+            "webhook",
+            webhook.created_by,
+            f"{webhook.host}, {content}",
+            with_factor,
+            project=webhook.project,
+            since=webhook.created_at,
+        )
+
+
+def _iter_connections(account: str, with_factor: set[int]) -> Iterator[AccessRow]:
+    connections = LabelStudioConnection.objects.filter(state=LabelStudioConnection.State.ACTIVE)
+    for connection in _iter_of_creator(connections, account):
+        yield _build_row(
+            "connection",
+            connection.created_by,
+            urlsplit(connection.address).hostname or "",
+            with_factor,
+            project=connection.project,
+            since=connection.created_at,
+        )
+
+
+def _iter_of_creator(rows: QuerySet[Any], account: str) -> Iterator[Any]:
+    """Yield the rows whose creator's name contains ``account``; all rows without one."""
+    if account:
+        rows = rows.filter(created_by__username__icontains=account)
+    rows = rows.select_related("created_by", "project").order_by("project", "pk")
+    return iter(rows.iterator(ROWS_PER_CHUNK))
 
 
 def iter_csv(rows: Iterator[AccessRow]) -> Iterator[str]:

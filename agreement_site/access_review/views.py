@@ -27,6 +27,8 @@ KIND_LABELS = {
     "offer": gettext_lazy("invited"),
     "token": gettext_lazy("token"),
     "link": gettext_lazy("public link"),
+    "webhook": gettext_lazy("webhook"),
+    "connection": gettext_lazy("connection"),
 }
 ACCESS_LABELS = {
     "superuser": gettext_lazy("everything"),
@@ -39,7 +41,7 @@ ACCESS_LABELS = {
 def _require_superuser(request: HttpRequest) -> None:
     """Raise PermissionDenied for everybody but superusers."""
     if not request.user.is_superuser:
-        raise PermissionDenied(_("Only administrators can open the access review."))
+        raise PermissionDenied(_("Only administrators can open this."))
 
 
 def _get_filters(request: HttpRequest) -> dict[str, str]:

@@ -19,7 +19,7 @@ class TranslatedMinimumLengthValidator(MinimumLengthValidator):
     """Django's validator with a translated message, which Django 5.2's catalogues lack."""
 
     def get_error_message(self) -> str:
-        message = _("This password is too short. Use at least %(n)s characters.")
+        message = _("Use at least %(n)s characters.")
         return message % {"n": self.min_length}
 
 
@@ -39,7 +39,7 @@ class GuessabilityValidator:
             password[:MAX_CHECKED_LENGTH], user_inputs=[*SITE_WORDS, *filter(None, user_values)]
         )
         if result["score"] < self.MIN_SCORE:
-            message = _("This password is too easy to guess. Try four unrelated words.")
+            message = _("Too easy to guess. Try four unrelated words.")
             raise ValidationError(message, code="password_guessable")
 
     def get_help_text(self) -> str:

@@ -135,9 +135,7 @@ class RemovePasskey(webauthn_views.RemoveWebAuthnView):
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
         if not get_adapter().can_delete_authenticator(self.get_object()):
-            raise PermissionDenied(
-                _("This site requires a second factor, and this is your last one.")
-            )
+            raise PermissionDenied(_("This site requires a second factor; this is your last."))
         response: HttpResponse = super().form_valid(form)
         _record_factor_removed(self.request, Authenticator.Type.WEBAUTHN)
         return response
@@ -156,7 +154,7 @@ def _record_factor_added(request: HttpRequest, kind: str) -> None:
     """Record the new factor and end the user's other sessions, which the password alone opened."""
     security_log.log_event("second_factor_added", after={"kind": str(kind)})
     end_other_sessions(request, request.user)
-    message = _("Second factor added. Your other sessions were signed out.")
+    message = _("Second factor added. Other sessions were signed out.")
     messages.success(request, message)
 
 

@@ -137,12 +137,12 @@ class ChangePassword(InvalidFormStatusMixin, SuccessMessageMixin, views.Password
     template_name = "registration/change_password.html"
     form_class = ChangePasswordForm
     success_url = reverse_lazy("tokens")
-    success_message = gettext_lazy("Password changed. Your other sessions were signed out.")
+    success_message = gettext_lazy("Password changed. Other sessions were signed out.")
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         user: Any = request.user
         if user.is_authenticated and not user.has_usable_password():
-            messages.info(request, _("You sign in with a provider, so you have no password here."))
+            messages.info(request, _("You sign in with a provider: no password here."))
             return redirect("tokens")
         return super().dispatch(request, *args, **kwargs)
 

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from agreement_site.models import AuditLogEntry
 from core.api import pagination
-from core.api.errors import BadRequest
+from core.api.errors import INVALID_PARAMETERS, BadRequest
 from core.api.pagination import CursorKey, paginate
 from core.api.parameters import parse_query_parameters
 from core.api.schema import PAGE_PARAMETERS, build_page_serializer, build_parameter, describe_get
@@ -69,7 +69,7 @@ def _build_page(request: Request, project_id: int | None) -> Response:
     try:
         entries = selectors.filter_entries(project, selectors.AuditLogFilter.from_query(query))
     except selectors.InvalidAuditLogFilter as error:
-        raise BadRequest("The query has invalid parameters.", fields=error.fields) from None
+        raise BadRequest(INVALID_PARAMETERS, fields=error.fields) from None
 
     mask = build_mask(project, request.user)
 

@@ -48,9 +48,9 @@ def record_event(event: str, fields: dict[str, Any]) -> None:
         details=_to_json(details),
     )
     if settings.AUDIT_LOG_FILE:
-        transaction.on_commit(functools.partial(stream.append_entry, entry))
+        transaction.on_commit(functools.partial(stream.append_entry, entry), robust=True)
     if settings.AUDIT_LOG_SYSLOG:
-        transaction.on_commit(functools.partial(syslog.send_entry, entry))
+        transaction.on_commit(functools.partial(syslog.send_entry, entry), robust=True)
 
 
 def _to_json(values: dict[str, Any] | None) -> Any:

@@ -83,7 +83,7 @@ def _parse_day(text: str, name: str, errors: dict[str, str]) -> datetime.date | 
     except ValueError:
         day = None
     if day is None or not 1970 <= day.year < 9000:
-        errors[name] = _("Enter a date, such as 2026-11-23.")
+        errors[name] = _("Enter a date such as 2026-11-23.")
         return None
     return day
 

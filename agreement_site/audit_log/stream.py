@@ -13,7 +13,7 @@ import json
 import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -63,13 +63,37 @@ class StreamProblem:
     description: str
 
 
-def iter_stream_problems(lines: Iterable[bytes]) -> Iterator[StreamProblem]:
-    """Yield broken links of the chain of hashes, and lines that differ from stored entries."""
+@dataclass
+class WrittenEntries:
+    """The entries that audit log files have."""
+
+    ids: set[int] = field(default_factory=set)
+    n_lines: int = 0
+
+    def iter_missing(self) -> Iterator[int]:
+        """Yield ids of stored entries that no file has, between the first and the last one."""
+        if self.ids:
+            between = (min(self.ids), max(self.ids))
+            stored = AuditLogEntry.objects.filter(pk__range=between).order_by("pk")
+            for entry_id in stored.values_list("pk", flat=True).iterator():
+                if entry_id not in self.ids:
+                    yield entry_id
+
+
+def iter_stream_problems(
+    lines: Iterable[bytes], written: WrittenEntries
+) -> Iterator[StreamProblem]:
+    """Yield broken links of the chain of hashes, and lines that differ from stored entries.
+
+    The entries of the lines are added to ``written``.
+    """
     previous = FIRST_HASH
     for number, line in enumerate(lines, start=1):
+        written.n_lines += 1
         try:
             values = json.loads(line)
             digest, before = values.pop("hash"), values.pop("previous")
+            written.ids.add(int(values["id"]))
         except (ValueError, KeyError, AttributeError, TypeError):
             yield StreamProblem(number, "it is no entry")
             continue

@@ -38,7 +38,7 @@ def send_entry(entry: AuditLogEntry) -> None:
         return
     try:
         _send(format_message(stream.get_values(entry), entry.created_at))
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a host name that cannot be encoded
         _paused_until = time.monotonic() + PAUSE_SECONDS
         logger.error("The audit log entry %s was not sent to syslog: %s", entry.pk, error)
 

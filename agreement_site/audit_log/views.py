@@ -40,7 +40,7 @@ def get_audited_project(user: Any, project_id: int | None, *, token: Any = None)
     if project_id is not None:
         return get_project(user, project_id, role=Member.Role.LEAD, token=token)
     if not user.is_superuser or (token is not None and token.project_id is not None):
-        raise PermissionDenied(_("Only administrators can open the site's audit log."))
+        raise PermissionDenied(_("Only administrators can open this."))
     return None
 
 

@@ -51,5 +51,5 @@ class NotificationForm(forms.Form):
     def clean_time_zone(self) -> str:
         zone = normalize_time_zone(self.cleaned_data["time_zone"])
         if zone not in list_time_zones():
-            raise forms.ValidationError(_("Choose a time zone of the list, such as Europe/Berlin."))
+            raise forms.ValidationError(_("Choose a listed time zone, such as Europe/Berlin."))
         return zone

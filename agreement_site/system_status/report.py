@@ -92,7 +92,7 @@ def list_problems(status: dict[str, Any]) -> list[str]:
         free = {"free": status["disk_free_bytes"] >> 20}
         sentences.append(_("Only %(free)s MB left on the disk of DATA_DIR") % free)
     if status["broker"].startswith("takes nothing"):
-        sentences.append(_("The broker responds but rejects writes"))
+        sentences.append(_("The broker rejects writes"))
     last_sweep = min(status["workers"].values(), default=None)
     if last_sweep is None:
         sentences.append(_("No worker active in the last hour"))
@@ -114,8 +114,8 @@ def list_problems(status: dict[str, Any]) -> list[str]:
     if status["audit"] and (number := status["audit"]["questions_that_differ"]):
         sentences.append(
             ngettext(
-                "%(number)s question differs from a recount (manage.py audit)",
-                "%(number)s questions differ from a recount (manage.py audit)",
+                "%(number)s question differs from a recount",
+                "%(number)s questions differ from a recount",
                 number,
             )
             % {"number": number}

@@ -33,7 +33,7 @@ MAX_LISTED_QUESTIONS = 20  # maximum number of late questions that the page list
 def system_status(request: HttpRequest) -> HttpResponse:
     """Show the status of the site to superusers."""
     if not request.user.is_superuser:
-        raise PermissionDenied(_("Only administrators can open the system status."))
+        raise PermissionDenied(_("Only administrators can open this."))
     status, now = collect_status(), timezone.now()
     late = Question.objects.filter(pk__in=status["late"]).select_related("project")
     context = {
@@ -60,7 +60,7 @@ def _iter_rows(status: Mapping[str, Any], now: datetime.datetime) -> Iterator[tu
     yield _("Count audit"), _describe_audit(status["audit"], now)
     broker = {
         "answers": _("responding"),
-        "none": _("none (workers find work themselves, a little later)"),
+        "none": _("none (workers find work later)"),
     }
     yield _("Broker"), broker.get(status["broker"], status["broker"])
     yield _("Free disk space"), filesizeformat(status["disk_free_bytes"])

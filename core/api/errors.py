@@ -61,6 +61,10 @@ class RowProblem:
     message: str
 
 
+INVALID_FIELDS = "The request has invalid fields."
+INVALID_PARAMETERS = "The query has invalid parameters."
+
+
 class BadRequest(exceptions.APIException):
     """Error 400 of the API, which names the invalid fields.
 
@@ -143,7 +147,7 @@ def handle_api_error(error: Exception, context: dict[str, Any]) -> Response | No
     if isinstance(error, BadRequest):
         fields, errors = error.fields, list(_iter_bad_request_errors(error))
     elif isinstance(error, exceptions.ValidationError):
-        message, fields = "The request has invalid fields.", _format_fields(error.detail)
+        message, fields = INVALID_FIELDS, _format_fields(error.detail)
         errors = list(_iter_field_errors(error.detail))
     elif isinstance(error, exceptions.NotAuthenticated):
         message = "Send a token in the header 'Authorization: Bearer TOKEN'."

@@ -7,6 +7,7 @@ from typing import Any
 
 from rest_framework.request import Request
 
+from core.api.errors import INVALID_PARAMETERS
 from core.text import has_nul
 
 from .errors import BadRequest, RowProblem
@@ -32,7 +33,7 @@ def parse_query_parameters(request: Request, allowed: Sequence[str] = ()) -> dic
         else:
             query[name] = values[0]
     if errors:
-        raise BadRequest("The query has invalid parameters.", fields=errors)
+        raise BadRequest(INVALID_PARAMETERS, fields=errors)
     return query
 
 

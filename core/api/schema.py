@@ -186,6 +186,10 @@ def describe_write(
     )
 
 
+class DeletedOut(serializers.Serializer):
+    deleted = serializers.BooleanField()
+
+
 def describe_delete(operation_id: str, summary: str, response: Any) -> Any:
     """Decorate a DELETE with its description."""
     return extend_schema(

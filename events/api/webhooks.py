@@ -15,6 +15,7 @@ from core.api.pagination import PAGE_PARAMETER_NAMES, CursorKey, paginate
 from core.api.parameters import parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
+    DeletedOut,
     build_page_serializer,
     describe_delete,
     describe_get,
@@ -117,10 +118,6 @@ class DeliveryOut(serializers.Serializer):
     next_at = serializers.DateTimeField(allow_null=True, help_text="Next attempt")
     created_at = serializers.DateTimeField()
     attempts = AttemptOut(many=True, source="log", help_text="Oldest first, the last 50")
-
-
-class DeletedOut(serializers.Serializer):
-    deleted = serializers.BooleanField()
 
 
 # ``project_id`` is None for the webhooks of the site.

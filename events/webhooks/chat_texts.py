@@ -20,37 +20,37 @@ MAX_ITEMS = 3  # keys of items
 
 TITLES: dict[str, Promise] = {
     "alert.opened": gettext_lazy("New alert"),
-    "question.fell": gettext_lazy("The agreement of a question fell"),
+    "question.fell": gettext_lazy("Agreement fell"),
     "rater.drifted": gettext_lazy("A rater drifts"),
-    "alert.acknowledged": gettext_lazy("An alert is being investigated"),
-    "alert.muted": gettext_lazy("An alert was muted"),
-    "alert.reopened": gettext_lazy("An alert is open again"),
-    "alert.resolved": gettext_lazy("An alert was resolved"),
+    "alert.acknowledged": gettext_lazy("Alert under investigation"),
+    "alert.muted": gettext_lazy("Alert muted"),
+    "alert.reopened": gettext_lazy("Alert reopened"),
+    "alert.resolved": gettext_lazy("Alert resolved"),
     "label.changed": gettext_lazy("Final labels changed"),
-    "item.reviewed": gettext_lazy("An item was decided"),
-    "question.complete": gettext_lazy("A question is complete"),
-    "gate.passed": gettext_lazy("A gate passes"),
+    "item.reviewed": gettext_lazy("Item decided"),
+    "question.complete": gettext_lazy("Question complete"),
+    "gate.passed": gettext_lazy("Gate passes"),
     "gate.failed": gettext_lazy("A gate fails"),
-    "gate.not_enough": gettext_lazy("A gate needs more data"),
-    "import.finished": gettext_lazy("An import ended"),
-    "guidelines.changed": gettext_lazy("The guidelines have a new version"),
-    "label_rules.changed": gettext_lazy("The rules of labels were changed"),
-    "exam_rules.changed": gettext_lazy("The rules of an exam were changed"),
-    "rater.paused": gettext_lazy("A rater was paused"),
-    "rater.resumed": gettext_lazy("A rater was resumed"),
-    "rater.messaged": gettext_lazy("A lead sent a message to a rater"),
-    "exam.started": gettext_lazy("A rater began an exam"),
-    "exam.passed": gettext_lazy("A rater passed an exam"),
-    "exam.failed": gettext_lazy("A rater did not pass an exam"),
-    "exam.waived": gettext_lazy("An exam was waived"),
-    "exam.retry_granted": gettext_lazy("Another attempt of an exam was granted"),
-    "gold.warn_proposed": gettext_lazy("A warning is proposed: wrong gold answers"),
-    "gold.warn_carried_out": gettext_lazy("A rater was warned: wrong gold answers"),
-    "gold.pause_proposed": gettext_lazy("A pause is proposed: wrong gold answers"),
-    "gold.pause_carried_out": gettext_lazy("A rater was paused: wrong gold answers"),
-    "gold.overridden": gettext_lazy("A warning or pause was overridden"),
-    "webhook.paused": gettext_lazy("A webhook was paused"),
-    "appeal.answered": gettext_lazy("An appeal was answered"),
+    "gate.not_enough": gettext_lazy("Gate needs more data"),
+    "import.finished": gettext_lazy("Import ended"),
+    "guidelines.changed": gettext_lazy("New guidelines version"),
+    "label_rules.changed": gettext_lazy("Label rules changed"),
+    "exam_rules.changed": gettext_lazy("Exam rules changed"),
+    "rater.paused": gettext_lazy("Rater paused"),
+    "rater.resumed": gettext_lazy("Rater resumed"),
+    "rater.messaged": gettext_lazy("Message to a rater"),
+    "exam.started": gettext_lazy("Exam started"),
+    "exam.passed": gettext_lazy("Exam passed"),
+    "exam.failed": gettext_lazy("Exam not passed"),
+    "exam.waived": gettext_lazy("Exam waived"),
+    "exam.retry_granted": gettext_lazy("Another exam attempt granted"),
+    "gold.warn_proposed": gettext_lazy("Warning proposed"),
+    "gold.warn_carried_out": gettext_lazy("Rater warned"),
+    "gold.pause_proposed": gettext_lazy("Pause proposed"),
+    "gold.pause_carried_out": gettext_lazy("Rater paused"),
+    "gold.overridden": gettext_lazy("Warning or pause overridden"),
+    "webhook.paused": gettext_lazy("Webhook paused"),
+    "appeal.answered": gettext_lazy("Appeal answered"),
 }
 # Kinds that a chat gets unless others are selected: news that somebody should read. `rater.drifted`
 # and `question.fell` are alerts, too, so `alert.opened` covers them.
@@ -92,7 +92,7 @@ def describe_event(event: Event | None, project_id: int | None) -> ChatMessage:
     """
     if event is None:
         path = reverse("dashboard", args=[project_id]) if project_id else reverse("projects")
-        text = _("This is a test. Events will be shown here.")
+        text = _("This is a test. Events appear here.")
         return ChatMessage(_("Concord: test"), (text,), build_absolute_url(path))
     title = f"{_shorten(event.project.name)}: {TITLES[event.kind]}"
     path = _get_path(event)

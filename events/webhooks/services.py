@@ -49,7 +49,7 @@ def get_managed_project(user: Any, project_id: int | None, *, token: Any = None)
     if project_id is not None:
         return get_project(user, project_id, role=Member.Role.LEAD, token=token)
     if not user.is_superuser or (token is not None and token.project_id is not None):
-        raise PermissionDenied(_("Only administrators can manage the site's webhooks."))
+        raise PermissionDenied(_("Only administrators can open this."))
     return None
 
 
@@ -106,7 +106,7 @@ def create_webhook(
         Project.objects.select_for_update().get(pk=project.pk)
     if list_webhooks(project).count() >= MAX_WEBHOOKS:
         raise InvalidWebhook(
-            url=_("You can have at most %(n)s webhooks. Delete one first.") % {"n": MAX_WEBHOOKS}
+            url=_("At most %(n)s of these are allowed. Delete one first.") % {"n": MAX_WEBHOOKS}
         )
     webhook.save()
     _log_change("webhook_created", webhook, by, after=_build_log_values(webhook))
@@ -147,7 +147,7 @@ def rotate_secret(*, webhook: Webhook, by: Any) -> str:
     """
     row = Webhook.objects.select_for_update().get(pk=webhook.pk)
     if row.is_chat:
-        raise InvalidWebhook(format=_("Messages in a chat are not signed with this secret."))
+        raise InvalidWebhook(format=_("Chat messages are not signed."))
     row.previous_nonce, row.nonce = row.nonce, signing.generate_nonce()
     row.rotated_at = timezone.now()
     row.save(update_fields=["previous_nonce", "nonce", "rotated_at"])

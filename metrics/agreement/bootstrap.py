@@ -77,30 +77,6 @@ def bootstrap_patterns(
     return intervals
 
 
-def bootstrap_tables(
-    tables: npt.ArrayLike,
-    statistic: Callable[[Floats], Estimate],
-    *,
-    replicates: int = 2000,
-    seed: int = 0,
-    level: float = CONFIDENCE_LEVEL,
-) -> list[BootstrapInterval]:
-    """Return the percentile interval of each pair, from tables (P, k, k) and a statistic of tables.
-
-    The statistic is e.g. cohen.kappa.
-    """
-    counts = np.asarray(tables, np.int64)
-    k = counts.shape[-1]
-    rng = np.random.default_rng(seed)
-    tails = np.array([(1 - level) / 2, (1 + level) / 2])
-    intervals = []
-    for table in counts:
-        samples = _iter_replicates(table.ravel(), replicates, rng)
-        values = [statistic(sample.reshape(-1, k, k).astype(float)).value for sample in samples]
-        intervals.append(_summarize(np.concatenate(values) if values else np.zeros(0), tails))
-    return intervals
-
-
 def _iter_replicates(
     counts: npt.NDArray[np.int64], replicates: int, rng: np.random.Generator
 ) -> Iterator[npt.NDArray[np.int64]]:

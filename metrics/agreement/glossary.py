@@ -16,16 +16,13 @@ _ = gettext_noop
 MEAN_TEXTS: dict[str, tuple[str, str]] = {
     "mean_pairwise_kappa": (
         _("Mean pairwise kappa"),
-        _(
-            "The mean of Cohen’s kappas of all pairs: a pair with one shared item counts as "
-            "much as one with a thousand."
-        ),
+        _("The mean of Cohen’s kappas of all pairs, whatever their number of shared items."),
     ),
     "mean_pairwise_kappa_by_items": (
         _("Mean pairwise kappa by shared items"),
         _(
-            "The mean of Cohen’s kappas of all pairs, weighted by shared items. It describes "
-            "these raters; Fleiss’ kappa describes any raters."
+            "The mean of Cohen’s kappas of all pairs, weighted by shared items. It "
+            "describes these raters, Fleiss’ kappa any raters."
         ),
     ),
     "mean_difference": (
@@ -44,24 +41,20 @@ TERMS: dict[str, tuple[str, str]] = {
     "interval": (
         _("95% interval"),
         _(
-            "In brackets: the range that contained the true value in 97 of 100 simulated "
-            "studies, and in 90 if items are few and a category is rare. If two intervals "
-            "overlap a lot, the values may be the same."
+            "In brackets: the range that contained the true value in 97 of 100 "
+            "simulated studies, in 90 with few items and a rare category."
         ),
     ),
     "band": (
         _("Label"),
         _(
-            "A conventional name for a range of values, by the project’s scheme. Labels for "
-            "kappa fit other coefficients only roughly, and none fits every purpose."
+            "A conventional name for a range of values, by the project’s scheme. "
+            "Labels for kappa fit other coefficients only roughly."
         ),
     ),
     "bar": (
         _("Target"),
-        _(
-            "The value this project aims for, such as 0.667 or 0.8 (Krippendorff) or 0.75 "
-            "(Fleiss). It is reached when the whole interval is above it."
-        ),
+        _("The value this project aims for. It is reached when the whole interval is above it."),
     ),
     "observed": (
         _("Observed"),
@@ -70,72 +63,71 @@ TERMS: dict[str, tuple[str, str]] = {
     "expected": (
         _("By chance"),
         _(
-            "The agreement raters would reach without looking at the items. Coefficients "
-            "define it differently: kappa = (observed - chance) / (1 - chance)."
+            "The agreement raters would reach without looking at the items. Kappa = "
+            "(observed - chance) / (1 - chance)."
         ),
     ),
     "rests_on": (
         _("Based on"),
         _(
-            "The number of items or rater pairs behind the value. An item with one rating has "
+            "The items or rater pairs behind the value. Items with one rating have "
             "nothing to compare."
         ),
     ),
     "weights": (
         _("Weights"),
         _(
-            "How far two different answers still agree: none (not at all), linear (less with "
-            "each step), quadratic (near misses cost little), or custom."
+            "How far two different answers still agree: not at all (none), less with "
+            "each step (linear), near misses cost little (quadratic), or custom."
         ),
     ),
     "p": (
         _("p"),
         _(
-            "The probability of a difference this large if there were none. A small p means "
-            "that the difference is hardly chance, not that it is large."
+            "The probability of a difference this large if there were none. A small p "
+            "means hardly chance, not large."
         ),
     ),
     "policies": (
         _("Missing ratings"),
         _(
-            "How to treat items that not everybody rated: use all ratings, count each item "
-            "once, drop incomplete items, or use only items with two ratings."
+            "How items that not everybody rated count: all ratings, each item once, "
+            "only complete items, or only items with two ratings."
         ),
     ),
     "scores": (
         _("Scores"),
         _(
-            "Numbers for the categories: their own values, or the mean gold score of the "
-            "items that raters put in them. With quadratic weights on scores, kappa "
-            "equals Lin’s concordance."
+            "Numbers for the categories: their own values, or the mean gold score of "
+            "the items that raters put in them."
         ),
     ),
     "trend": (
         _("Trend"),
         _(
-            "The coefficient of the items of each period; dashed: of all items so far. An item "
-            "belongs to the day of its second rating by the raters shown."
+            "The coefficient of each period’s items; dashed: of all items so far. An "
+            "item belongs to the day of its second rating by the raters shown."
         ),
     ),
     "pairs": (
         _("Rater pairs"),
         _(
-            "Cohen’s kappa of each pair of raters on their shared items. Outlined: uncertain, "
-            "based on few items."
+            "Cohen’s kappa of each pair of raters on their shared items. Outlined: few "
+            "items, uncertain."
         ),
     ),
     "confusions": (
         _("Most confused answers"),
         _(
-            "The share of differing rating pairs that is between two categories. Frequent "
+            "The share of differing rating pairs between two categories. Frequent "
             "categories are confused more often by chance alone."
         ),
     ),
     "sensitivity": (
         _("Weighting"),
         _(
-            "The same coefficient under each weighting. If all values have the same label, the "
-            "choice hardly matters."
+            "The same coefficient under each weighting. If all values have one label, "
+            "the choice hardly matters."
         ),
     ),
     "groups": (
@@ -144,10 +136,7 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "impact": (
         _("Impact"),
-        _(
-            "The number of ratings times the gap between the rater’s kappa and the median: how "
-            "many ratings need to improve, and by how much."
-        ),
+        _("The number of ratings times the gap between the rater’s kappa and the median."),
     ),
     "seconds": (_("Seconds per item"), _("The median time of a rater’s newest timed ratings.")),
 }

@@ -321,22 +321,3 @@ def find_cheapest_plan(plans: list[OverlapPlan]) -> OverlapPlan | None:
     """
     feasible = [plan for plan in plans if plan.ratings is not None]
     return min(feasible, key=lambda plan: (plan.ratings, plan.m)) if feasible else None
-
-
-def estimate_ratings_remaining(
-    posterior: npt.ArrayLike, value: npt.ArrayLike, target: float = 0.95
-) -> npt.NDArray[np.int64]:
-    """Return the expected number of ratings (N,) until each label is certain to `target`.
-
-    posterior (N, k); value (N,): the information in nats of the next rating (consensus.labels, with
-    the team's pooled confusion). The result is max(1, ceil((entropy - entropy at the target) /
-    value)), where at the target the other categories share the rest evenly; 0 where the label is
-    certain, -1 where no rating is informative.
-    """
-    t, gain = np.asarray(posterior, float), np.asarray(value, float)
-    other_probability = (1 - target) / (t.shape[1] - 1)
-    at_target = -target * math.log(target) - (1 - target) * math.log(other_probability)
-    missing_information = special.entr(t).sum(axis=1) - at_target
-    steps = np.where(gain > 1e-12, np.ceil(missing_information / np.maximum(gain, 1e-12)), -1.0)
-    steps = np.where(gain > 1e-12, np.maximum(steps, 1), steps)
-    return np.where(t.max(axis=1) >= target, 0, steps).astype(np.int64)

@@ -714,7 +714,8 @@ Successive weeks are correlated, so the variation that their differences show co
 needs 4 weeks before it and 2 since. For the question, the threshold is A / 5 weeks: at most one
 false alert in A working days of a question. Each of n pairs needs n times as much, and each of k
 categories in either measure 2 k times as much, so that all of them together raise no more false
-alerts. A category raises an alert when it lost half of its agreement or nine tenths of its use. A
+alerts. A category raises an alert when it lost half of its agreement, and half of it beyond chance,
+since the agreement of a category that becomes rare falls by itself; or nine tenths of its use. A
 pair is named only if it fell beyond all other pairs of the same weeks, and beyond the third raters
 of the same items, as for drift.
 

@@ -78,7 +78,7 @@ class AgreementView(filtered.ResultsView):
         selected = filtered.SelectedAgreement.load(question, rating_filter)
         agreement, scale = selected.agreement, QuestionScale.for_question(question)
         clusters = agreement.clusters if agreement else None
-        headline = _build_headline(agreement, question, scale)
+        headline, groups = _get_headline(agreement, scale)
         pooled = params.get("population") == "all"
         return Response(
             {
@@ -86,9 +86,10 @@ class AgreementView(filtered.ResultsView):
                 "counted_at": selected.computed_at,
                 "uncounted": filtered.count_pending_ratings(question),
                 **_describe_basis(agreement, selected.n_items),
-                **headline,
+                "headline": _describe_headline(headline, question),
+                **groups,
                 "coefficients": _get_coefficients(agreement, scale, pooled=pooled),
-                "cluster": describe_clusters(project, clusters, headline["headline"]["name"]),
+                "cluster": describe_clusters(project, clusters, headline["name"]),
             }
         )
 
@@ -183,31 +184,30 @@ def _get_coefficients(
     return {name: value for name, value in values.items() if name not in excluded}
 
 
-def _build_headline(
-    agreement: QuestionAgreement | None, question: Question, scale: QuestionScale
-) -> dict[str, Any]:
+def _get_headline(
+    agreement: QuestionAgreement | None, scale: QuestionScale
+) -> tuple[HeadlineResult, Values]:
     """Return the headline, and the same coefficient of people, of models, and between."""
     if agreement is None or not agreement.headline:
-        headline, groups = _build_uncounted_headline(scale)
-    else:
-        headline, value = agreement.headline, agreement.headline["value"]
-        undefined_value = build_undefined_value("no_pairable_items")
-        only_models = headline["population"] == MODELS
-        groups = {
-            "people": headline.get(PEOPLE, undefined_value if only_models else value),
-            "models": headline.get(MODELS, value if only_models else undefined_value),
-            "people_models": headline.get("between", undefined_value),
-        }
+        return _build_uncounted_headline(scale)
+    headline, value = agreement.headline, agreement.headline["value"]
+    undefined_value = build_undefined_value("no_pairable_items")
+    only_models = headline["population"] == MODELS
+    return headline, {
+        "people": headline.get(PEOPLE, undefined_value if only_models else value),
+        "models": headline.get(MODELS, value if only_models else undefined_value),
+        "people_models": headline.get("between", undefined_value),
+    }
+
+
+def _describe_headline(headline: HeadlineResult, question: Question) -> dict[str, object]:
     return {
-        "headline": {
-            **headline["value"],
-            "name": headline["name"],
-            "why": headline["why"],
-            "population": headline["population"],
-            **_describe_sample(headline),
-            "note": question.headline_note if headline["why"] == LEAD_CHOICE else "",
-        },
-        **groups,
+        **headline["value"],
+        "name": headline["name"],
+        "why": headline["why"],
+        "population": headline["population"],
+        **_describe_sample(headline),
+        "note": question.headline_note if headline["why"] == LEAD_CHOICE else "",
     }
 
 

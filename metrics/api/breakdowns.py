@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any
 
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -28,7 +27,7 @@ from .serializers import ValueOut
 
 VIEWER = Member.Role.VIEWER
 SPANS = (PeriodUnit.WEEK.value, PeriodUnit.MONTH.value)
-EMPTY_CHANGE: dict[str, Any] = {
+EMPTY_CHANGE: dict[str, object] = {
     "from": None,
     "to": None,
     "change": None,
@@ -224,7 +223,7 @@ def _get_periods(
     return starts[params["from"]], starts[params["to"]]
 
 
-def _build_explanation(row: Attribution) -> dict[str, Any]:
+def _build_explanation(row: Attribution) -> dict[str, object]:
     result = row.result or {}
     ids = [entry["name"] for entry in result["raters"]]
     keys = dict(Rater.objects.filter(pk__in=ids).values_list("pk", "key"))
@@ -246,6 +245,6 @@ def _build_explanation(row: Attribution) -> dict[str, Any]:
     }
 
 
-def _build_contribution(entry: dict[str, Any], name: str | None) -> dict[str, Any]:
+def _build_contribution(entry: dict[str, object], name: str | None) -> dict[str, object]:
     names = ("contribution", "before", "after", "n_ratings", "reason")
     return {"name": name, **{field: entry[field] for field in names}}

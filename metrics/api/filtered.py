@@ -15,7 +15,7 @@ from django.core import exceptions
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.api.errors import BadRequest
+from core.api.errors import INVALID_PARAMETERS, BadRequest
 from core.api.pagination import CursorKey
 from core.api.parameters import (
     get_attribute_parameters,
@@ -299,9 +299,7 @@ def _select_population(
     """Return the filter restricted to a population; unchanged where all raters are people."""
     population = get_choice(params, "population", list(POPULATION_KINDS), default="people")
     if rating_filter.kind:
-        raise BadRequest(
-            "The query has invalid parameters.", fields={"kind": "not together with population"}
-        )
+        raise BadRequest(INVALID_PARAMETERS, fields={"kind": "not together with population"})
     has_models = Rater.objects.filter(project=project, kind=Rater.Kind.MODEL).exists()
     if population == "people" and not has_models:
         return rating_filter

@@ -13,11 +13,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api import pagination
-from core.api.errors import BadRequest
+from core.api.errors import INVALID_FIELDS, BadRequest
 from core.api.pagination import CursorKey, paginate
 from core.api.parameters import parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
+    DeletedOut,
     build_page_serializer,
     describe_delete,
     describe_get,
@@ -50,10 +51,6 @@ class SavedViewOut(serializers.Serializer):
     query = serializers.CharField()
     created_by = serializers.CharField(allow_null=True)
     created_at = serializers.DateTimeField()
-
-
-class SavedViewDeletedOut(serializers.Serializer):
-    deleted = serializers.BooleanField()
 
 
 class SavedViewListView(ApiView):
@@ -97,7 +94,7 @@ class SavedViewListView(ApiView):
                 by=request.user,
             )
         except services.InvalidSavedView as error:
-            raise BadRequest("The request has invalid fields.", fields=error.fields) from None
+            raise BadRequest(INVALID_FIELDS, fields=error.fields) from None
         headers = build_location(request, view.pk)
         return Response(_serialize_view(view), status=201, headers=headers)
 
@@ -109,7 +106,7 @@ class SavedViewDetailView(ApiView):
         parse_query_parameters(request)
         return Response(_serialize_view(_get_view(project, view_id)))
 
-    @describe_delete("deleteSavedView", "Delete a view and end its links", SavedViewDeletedOut)
+    @describe_delete("deleteSavedView", "Delete a view and end its links", DeletedOut)
     def delete(self, request: Request, project_id: int, view_id: int) -> Response:
         project = self.get_project(request, project_id, role=LEAD)
         parse_query_parameters(request)
@@ -133,19 +130,19 @@ def _normalize_query(project: Project, page: str, text: str) -> str:
     """
     if len(text) > services.MAX_QUERY_LENGTH:
         message = f"at most {services.MAX_QUERY_LENGTH} signs"
-        raise BadRequest("The request has invalid fields.", fields={"query": message})
+        raise BadRequest(INVALID_FIELDS, fields={"query": message})
     parameters = QueryDict(text.removeprefix("?"))
     allowed = services.QUERY_PARAMETERS[page]
     has_item_filters = page == SavedView.Page.DASHBOARD
     for name in parameters:
         if name not in allowed and not (has_item_filters and name.startswith(ITEM_PREFIX)):
             message = f"unknown '{name[:64]}'; of {', '.join(allowed)}"
-            raise BadRequest("The request has invalid fields.", fields={"query": message})
+            raise BadRequest(INVALID_FIELDS, fields={"query": message})
     first_question = project.questions.order_by("position", "pk").first()
     key = parameters.get("question") or (first_question.key if first_question else None)
     return services.build_query(page, parameters, question=get_question(project, key).key)
 
 
-def _serialize_view(view: SavedView) -> dict[str, Any]:
+def _serialize_view(view: SavedView) -> dict[str, object]:
     fields = {name: getattr(view, name) for name in ("id", "page", "name", "query", "created_at")}
     return fields | {"created_by": view.created_by.get_username() if view.created_by else None}

@@ -87,7 +87,9 @@ class TrendView(filtered.ResultsView):
             name, reader = _choose_trend(question, scale, span, params)
             reader = _widen_values(reader, name, question)
 
-        def build_row(start: datetime.date, value: Any, cumulative: Any = None) -> dict[str, Any]:
+        def build_row(
+            start: datetime.date, value: Any, cumulative: Any = None
+        ) -> dict[str, object]:
             row = _build_period(span, start, value)
             return row | {"coefficient": name, "cumulative": cumulative or build_uncounted_value()}
 
@@ -131,7 +133,7 @@ class RaterTrendView(filtered.ResultsView):
 # --- readers
 
 
-def _build_period(span: str, start: datetime.date, value: Value | None) -> dict[str, Any]:
+def _build_period(span: str, start: datetime.date, value: Value | None) -> dict[str, object]:
     return {
         **(value or build_uncounted_value()),
         "start": start,
@@ -141,7 +143,7 @@ def _build_period(span: str, start: datetime.date, value: Value | None) -> dict[
 
 def _build_page(
     request: Request, params: dict[str, str], reader: PeriodReader, build_row: Callable[..., Any]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     def read_rows(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
         periods_read = reader(_parse_ordinal(after[0]) if after else datetime.date.min, size)
         return [

@@ -37,7 +37,7 @@ def get_or_request_attribution(question: Question, **parameters: Any) -> Attribu
     return row
 
 
-def _compute_fields(row: Attribution) -> dict[str, Any] | None:
+def _compute_fields(row: Attribution) -> dict[str, object] | None:
     scale = QuestionScale.for_question(row.question)
     if row.weights not in scale.list_weightings():
         return None  # the custom weights were removed

@@ -46,14 +46,14 @@ MAX_SHIFTS = 10
 MAX_SHIFT_RATERS = 200  # raters whose pairs are examined: those with the most ratings
 MIN_SHIFT = 0.1  # a smaller shift is not reported, however certain
 
-Entry = dict[str, Any]
+Entry = dict[str, Any]  # a contribution: that of a rater, a category or the value of an attribute
 
 ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8"), ("day", "i8")])
 
 
 def compute_attribution(
     row: Attribution, scale: QuestionScale, clusters: QuestionClusters | None = None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return both values, the change, and what explains it; ``clusters`` of the items, if any.
 
     The contributions of raters, of categories and of the values of item attributes.
@@ -221,7 +221,7 @@ def _build_entries(
     ]
 
 
-def _get_sort_key(entry: dict[str, Any]) -> float:
+def _get_sort_key(entry: Entry) -> float:
     """Return a sort key: the largest contribution first, undefined ones last."""
     return 1.0 if entry["contribution"] is None else -abs(entry["contribution"])
 
@@ -288,7 +288,7 @@ def _compute_biases(
 
 def _list_bias_shifts(
     ratings: np.ndarray, period: np.ndarray, scale: QuestionScale
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Return the pairs of raters whose bias against each other changed most clearly."""
     _raters, index, n_ratings = np.unique(ratings["rater"], return_inverse=True, return_counts=True)
     busiest = np.argsort(-n_ratings, kind="stable")[:MAX_SHIFT_RATERS]
@@ -311,7 +311,7 @@ def _list_bias_shifts(
     return [_serialize_pair_bias(all_shifts, position) for position in clearest.tolist()]
 
 
-def _serialize_pair_bias(all_shifts: BiasShifts, index: int) -> dict[str, Any]:
+def _serialize_pair_bias(all_shifts: BiasShifts, index: int) -> dict[str, object]:
     return {
         "a": int(all_shifts.rater_a[index]),
         "b": int(all_shifts.rater_b[index]),

@@ -209,7 +209,7 @@ def _load_translations(owner: Any) -> Project:
         by=owner,
         name=TRANSLATIONS_PROJECT,
         description=_(
-            "A simulated project: eight people and a model rate 1,200 translations over ten weeks."
+            "Simulated: eight people and a model rate 1,200 translations over ten weeks."
         ),
         guidelines=GUIDELINES,
         questions=[question],

@@ -149,10 +149,7 @@ _GRADE_CODES = _expand_table(GRADE_TABLE)
 WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: two raters, five items",
-        _(
-            "Two raters put five items in two categories. Cohen’s kappa is 0.615, as "
-            "published, but its interval on five items is wide."
-        ),
+        _("Five items: Cohen’s kappa is 0.615, as published, but the interval is wide."),
         _("Which category?"),
         ("1", "2"),
         _parse_answers("12212", "12112"),
@@ -160,8 +157,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: weighted kappa, five items",
         _(
-            "Two raters, three grades, quadratic weights: 9/14 = 0.643. The published table "
-            "has six entries for five items and would give 0.647."
+            "Three grades, quadratic weights: 9/14 = 0.643. The published table counts "
+            "six answers for five items, which gives 0.647."
         ),
         _("Which grade?"),
         ("1", "2", "3"),
@@ -171,7 +168,7 @@ WORKED_EXAMPLES = (
     ),
     WorkedExample(
         "Worked: ten labels, from code",
-        _("Two annotators label ten items with 0 or 1. Kappa is 0.400."),
+        _("Ten items, labeled 0 or 1: kappa is 0.400."),
         _("Which label?"),
         ("0", "1"),
         _parse_answers("0000111111", "0100101110"),
@@ -189,9 +186,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: four grades, own weights",
         _(
-            "80 cases in four grades. Kappa is 0.64 with weights that count one grade apart as "
-            "half, 0.51 without weights and 0.77 with quadratic ones: always report the "
-            "weights."
+            "80 cases in four grades: kappa is 0.51 without weights, 0.64 if one grade "
+            "apart counts half, 0.77 with quadratic weights."
         ),
         _("How severe is it?"),
         GRADES,
@@ -203,9 +199,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: four grades, scored by gold",
         _(
-            "The same 80 cases, scored by the mean gold severity of each grade. With quadratic "
-            "weights on these scores, kappa is Lin’s concordance, 0.721, not ICC(A,1) as "
-            "published: that is 0.724."
+            "Scored by each grade’s mean gold severity, the same cases give Lin’s "
+            "concordance, 0.721; the published ICC(A,1) is 0.724."
         ),
         _("How severe is it?"),
         GRADES,
@@ -217,8 +212,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: ten critics, one painting",
         _(
-            "Seven of ten critics choose Impressionist: 24 of 45 pairs agree. One painting "
-            "cannot tell agreement from chance: Fleiss’ kappa is -0.11, without an interval."
+            "24 of 45 pairs agree, but one painting cannot tell agreement from chance: "
+            "Fleiss’ kappa is -0.11, without an interval."
         ),
         _("Which style?"),
         ("Baroque", "Impressionist", "Modern"),
@@ -227,9 +222,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: two nurses, 5 mmHg apart",
         _(
-            "One nurse always reads 5 more. They never agree exactly, yet ICC(A,1) is 0.98, "
-            "because 5 is small compared with the differences between patients. ICC(C,1) is 1. "
-            "So agreement indices need not be low here."
+            "One nurse always reads 5 more. They never agree exactly, yet ICC(A,1) is "
+            "0.98, because patients differ far more. ICC(C,1) is 1."
         ),
         _("Which blood pressure?"),
         _NURSE_LABELS,
@@ -239,10 +233,7 @@ WORKED_EXAMPLES = (
     ),
     WorkedExample(
         "Worked: 200 tweets, labelled at random",
-        _(
-            "Three annotators choose one of three sentiments at random. Kappa is near 0 for every "
-            "pair, and the interval of Fleiss’ kappa includes 0."
-        ),
+        _("Three annotators choose at random: the interval of Fleiss’ kappa includes 0."),
         _("Which sentiment?"),
         ("negative", "neutral", "positive"),
         _draw_tweet_labels(),
@@ -250,8 +241,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: 100 X-rays, mostly normal",
         _(
-            "Two radiologists agree on 85 of 100 X-rays, yet kappa is 0.32: nearly all are normal, "
-            "so 78% of agreement is expected by chance. AC1 is 0.81. Read both."
+            "85 of 100 answers agree, yet kappa is 0.32: nearly all X-rays are normal, "
+            "so chance alone gives 78%. AC1 is 0.81. Read both."
         ),
         _("What does the X-ray show?"),
         ("normal", "pneumonia"),
@@ -260,8 +251,9 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: strict and lenient examiners",
         _(
-            "Three examiners accept 75, 50 and 25 of 100 essays, always the best ones. The mean of "
-            "the pairwise kappas is 0.40 and Fleiss’ kappa 0.33: it takes one chance for all three."
+            "Three examiners accept 75, 50 and 25 of 100 essays, always the best. The "
+            "pairwise kappas average 0.40; Fleiss’ kappa, with one chance for all, is "
+            "0.33."
         ),
         _("Accept the essay?"),
         ("reject", "accept"),
@@ -270,8 +262,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: 3 of 10 ratings missing",
         _(
-            "Seven of ten critics see each painting. Each painting counts by its own pairs of "
-            "ratings, so Fleiss’ kappa is 0.76 without filling in anything."
+            "Seven of ten critics see each painting: Fleiss’ kappa is 0.76 without "
+            "filling in anything."
         ),
         _("Which style?"),
         ("Baroque", "Modern"),
@@ -280,8 +272,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: shares of 40, 35 and 25%",
         _(
-            "Five critics give 100 answers. With these shares, two answers are the same by chance "
-            "with 0.40² + 0.35² + 0.25² = 0.345; 76% of pairs agree, so Fleiss’ kappa is 0.63."
+            "With shares of 0.40, 0.35 and 0.25, chance is 0.40² + 0.35² + 0.25² = "
+            "0.345; 76% of pairs agree, so Fleiss’ kappa is 0.63."
         ),
         _("Which style?"),
         ("Impressionist", "Modern", "Baroque"),
@@ -290,8 +282,8 @@ WORKED_EXAMPLES = (
     WorkedExample(
         "Worked: partial credit lowers kappa",
         _(
-            "80 cases in three grades. Disagreements are two grades apart, so partial credit "
-            "rewards chance alone: kappa is 0.62 without weights, 0.47 with linear and 0.33 with "
+            "Disagreements are two grades apart, so partial credit rewards chance "
+            "alone: kappa is 0.62 without weights, 0.47 with linear and 0.33 with "
             "quadratic ones."
         ),
         _("Which grade?"),

@@ -267,7 +267,7 @@ def find_most_disputed(ratings: np.ndarray, scale: QuestionScale) -> StoredDispu
     result = disputed_items.find_most_disputed(
         newest, _count_ratings(ratings, newest, scale.k), scale
     )
-    return result | {"is_complete": len(items) <= max_items}
+    return {**result, "is_complete": len(items) <= max_items}
 
 
 class ItemOrder(TypedDict):

@@ -9,7 +9,6 @@ import datetime
 import hashlib
 import logging
 from dataclasses import dataclass
-from typing import Any
 
 from django.db import OperationalError
 from django.utils import timezone
@@ -38,7 +37,7 @@ class FilteredRequest:
     scores: str = ""  # source of the categories' scores (metrics.results.category_scores)
 
     @property
-    def spec(self) -> dict[str, Any]:
+    def spec(self) -> dict[str, object]:
         """The filter, raters and scores as plain JSON."""
         spec = self.filter.spec | ({"raters": list(self.raters)} if self.raters else {})
         return spec | ({"scores": self.scores} if self.scores else {})
@@ -99,7 +98,7 @@ def _request_new(question: Question, request: FilteredRequest) -> FilteredResult
     return row
 
 
-def _compute_fields(row: FilteredResult) -> dict[str, Any]:
+def _compute_fields(row: FilteredResult) -> dict[str, object]:
     # Read before computing: if counting goes on meanwhile, the body is marked stale.
     version = (
         0 if row.kind == FilteredResult.Kind.CHOICES else CountState.get_version(row.question_id)

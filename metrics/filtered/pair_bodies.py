@@ -28,7 +28,6 @@ from .compact_values import (
     MAX_POINTS,
     ShortList,
     TrendBody,
-    from_list,
     to_short_list,
     to_trend_points,
 )
@@ -68,7 +67,7 @@ def list_pairs(
         PairAgreement.from_kappa(
             raters[row["a"]],
             raters[row["b"]],
-            from_list(row["kappas"][weights]),
+            row["kappas"][weights],
             row["n"],
             weights=weights,
             clusters=clusters,

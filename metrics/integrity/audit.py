@@ -8,6 +8,7 @@ values on those counts.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +20,7 @@ from metrics.counting.rater_kinds import RaterKinds
 from metrics.models import ALL_DAYS, CountState, Diagnosis, PairTally, PatternTally, PeerTally
 from metrics.results.all_time_patterns import AllTimePatterns
 from metrics.results.disagreement import disputed_items, findings
+from metrics.results.values import Values
 from metrics.scale import QuestionScale
 from projects.models import Question
 from ratings.models import Rating
@@ -47,7 +49,7 @@ class AuditFindings:
     differences: list[str] = field(default_factory=list)
 
     def add_differences(
-        self, description: str, stored: dict[Any, Any], expected: dict[Any, Any]
+        self, description: str, stored: Mapping[Any, Any], expected: Mapping[Any, Any]
     ) -> None:
         """Add a finding for every key whose stored and expected values differ."""
         for key in sorted(stored.keys() | expected.keys(), key=str):
@@ -256,7 +258,7 @@ def _compare_diagnosis(
     audit_findings.add_differences("most disputed items", row.disputes, expected)
 
 
-def _get_stored_mean_kappas(question_id: int) -> dict[str, Any]:
+def _get_stored_mean_kappas(question_id: int) -> Values:
     """Return the stored mean pairwise kappas by shared items."""
     means = (
         CountState.objects.filter(pk=question_id)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import datetime
 import logging
-from typing import Any
 
 from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
@@ -111,7 +110,7 @@ def _sample_rater(question_id: int) -> int | None:
     )
 
 
-def get_audit_summary() -> dict[str, Any] | None:
+def get_audit_summary() -> dict[str, object] | None:
     """Return the age of the last audit, and how many questions were audited and differ."""
     totals = AuditResult.objects.aggregate(
         at=Max("audited_at"),

@@ -54,8 +54,3 @@ def record_sweep() -> None:
         ended |= Q(name__startswith=f"{_this_process.name[:180]}:")
     Worker.objects.filter(ended).exclude(name=name).delete()
     _this_process.has_swept = True
-
-
-def get_last_sweep() -> datetime.datetime | None:
-    """Return when any worker finished its last sweep, or None."""
-    return Worker.objects.order_by("-swept_at").values_list("swept_at", flat=True).first()

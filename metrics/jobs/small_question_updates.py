@@ -9,18 +9,23 @@ from __future__ import annotations
 import logging
 
 from django.db import connection, transaction
+from django.utils import timezone
 
 from core.db import bulk
 from metrics import result_listeners
 from metrics.counting import small_question_counting as counting
 from metrics.counting import store
-from metrics.models import CountState
-from metrics.results import small_question_results
+from metrics.models import CountState, PatternTally
+from metrics.results import question_results
+from metrics.results.headline.headline_computation import CountedRaters, HeadlineBuilder
+from metrics.results.raters import rater_results
 
 logger = logging.getLogger(__name__)
 
 # In one transaction. On SQLite, other writers wait for it.
 QUESTIONS_AT_ONCE = {"postgresql": 50, "sqlite": 20}
+# Days of cumulative results that are computed at once, as in results.refresh.
+MAX_CUMULATIVE_DAYS = 62
 _SAVED_COLUMNS = (
     "version",
     "counted_at",
@@ -54,7 +59,7 @@ def _update_candidates(candidates: list[int]) -> list[int]:
     versions = {pk: state.version for pk, state in states.items()}
     groups, rows, notes = counting.count_uncounted_items(states)
     for batch in groups:
-        small_question_results.compute_small_question_results(batch)
+        _compute_results(batch)
     changed = [pk for pk, state in states.items() if state.version > versions[pk]]
     _save_states([states[pk] for pk in changed])
     counting.mark_ratings_counted(rows, notes)
@@ -81,3 +86,41 @@ def _save_states(states: list[CountState]) -> None:
         )
         for state in states
     )
+
+
+def _compute_results(batch: counting.SmallQuestionCounts) -> None:
+    """Compute and store the results of these questions that counting changed.
+
+    Under the questions' locks and in the transaction of counting, which marks nothing stale.
+    """
+    scale = batch.scale
+    if batch.changed_questions:
+        rows = PatternTally.objects.filter(question__in=batch.changed_questions).order_by(
+            "question", "day"
+        )
+        loaded = question_results.StoredPatterns.from_rows(list(rows), scale)
+        raters_by_question = CountedRaters.from_states(
+            [batch.states[pk] for pk in batch.changed_questions], scale
+        )
+        updates = []
+        for pk, days in batch.days.items():
+            state = batch.states[pk]
+            all_time, *items_by_day = loaded.select_question(pk)
+            deferred = (
+                bool(days)
+                and int((items_by_day[0] > min(days)).sum()) - len(days) > MAX_CUMULATIVE_DAYS
+            )
+            if deferred:
+                state.cumulative_from = min(days)
+            builder = HeadlineBuilder(raters_by_question[pk], loaded.patterns, all_time, scale)
+            update = question_results.QuestionUpdate.for_days(
+                state, builder, days, (items_by_day[0], items_by_day[1]), deferred=deferred
+            )
+            updates.append(update)
+        question_results.compute_and_write_results(
+            updates, loaded.patterns, scale, [batch.labels[pk] for pk in batch.days]
+        )
+    rater_results.compute_rater_results(batch.scope, batch.raters, scale)
+    for pk in {*batch.changed_questions, *map(batch.scope.get_question_id, batch.raters)}:
+        batch.states[pk].refreshed_at = timezone.now()
+        batch.states[pk].version += 1

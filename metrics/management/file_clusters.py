@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from metrics.agreement.counts.clusters import MIN_CLUSTERS
+from metrics.agreement.explain.missing_ratings import MissingDataPolicy
 from metrics.agreement.headline import COHEN
 from metrics.agreement.report import ReportDict
 from metrics.management.file_headline import ROW
+from metrics.management.file_statistics import PairStatistics
 from metrics.management.rating_file import RatingFile
 from metrics.results.clusters import ClusterDescription, QuestionClusters
 from metrics.scale import QuestionScale, get_weighted_name
@@ -54,14 +57,16 @@ def widen_headline(file_headline: ReportDict, clusters: QuestionClusters) -> Rep
     return file_headline | {key: clusters.widen(name, file_headline[key]) for key in GROUPS}
 
 
-def widen_rules(rules: list[ReportDict], clusters: QuestionClusters) -> list[ReportDict]:
+def widen_rules(
+    rules: list[MissingDataPolicy], clusters: QuestionClusters
+) -> list[MissingDataPolicy]:
     """Return the rules about missing ratings with the intervals of clusters."""
     return [
-        rule | {"estimate": clusters.widen(rule["coefficient"], rule["estimate"])} for rule in rules
+        replace(rule, estimate=clusters.widen(rule.coefficient, rule.estimate)) for rule in rules
     ]
 
 
-def widen_pair(pair: ReportDict, clusters: QuestionClusters) -> ReportDict:
+def widen_pair(pair: PairStatistics, clusters: QuestionClusters) -> PairStatistics:
     """Return the statistics of two raters with the intervals of clusters."""
     kappas = {
         weighting: clusters.widen(get_weighted_name(COHEN, weighting), value)
@@ -71,7 +76,9 @@ def widen_pair(pair: ReportDict, clusters: QuestionClusters) -> ReportDict:
         label: clusters.widen(COHEN, value) for label, value in pair["categories"].items()
     }
     coefficients = clusters.widen_all(pair["coefficients"])
-    return pair | {"kappas": kappas, "coefficients": coefficients, "categories": categories}
+    return {
+        **pair, "kappas": kappas, "coefficients": coefficients, "categories": categories,
+    }  # fmt: skip
 
 
 def format_cluster(cluster: ClusterDescription) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from metrics.agreement.report import ReportDict
 from metrics.agreement.weights import CUSTOM
 from metrics.management.rating_file import RatingFile
 from metrics.results.headline.headline_computation import (
@@ -50,7 +51,7 @@ def build_scale(ratings: RatingFile, *, scale: str, weights: str, matrix: Any) -
 
 def compute_file_headline(
     ratings: RatingFile, *, scale: str, weights: str, matrix: Any, models: Sequence[str]
-) -> dict[str, Any]:
+) -> ReportDict:
     """Return `headline` and the same coefficient of `people`, `models` and `people_models`.
 
     Raises ValueError for a model that rated nothing, or custom weights without a matrix.

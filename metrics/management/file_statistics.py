@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import asdict
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
 from metrics.agreement.counts import tally
-from metrics.agreement.explain.missing_ratings import compute_by_policy
+from metrics.agreement.explain.missing_ratings import MissingDataPolicy, compute_by_policy
 from metrics.agreement.headline import HeadlineFacts
 from metrics.management.rating_file import RatingFile, RatingFileError
 from metrics.results import category_scores
 from metrics.results.pairs.pair_details import PairDetails
+from metrics.results.values import Values
 from metrics.scale import QuestionScale
 
 
 def compute_missing_data_policies(
     ratings: RatingFile, scale: QuestionScale
-) -> list[dict[str, Any]]:
+) -> list[MissingDataPolicy]:
     """Return the coefficient of a file under each policy for missing ratings."""
     patterns = tally.count_patterns(ratings.item, ratings.code, scale.k)
     n_raters = len(ratings.raters)
-    results = compute_by_policy(
+    return compute_by_policy(
         patterns.counts,
         patterns.n_items,
         n_raters=n_raters,
@@ -33,10 +34,20 @@ def compute_missing_data_policies(
         values=scale.values,
         weight_matrix=scale.matrix,
     )
-    return [asdict(rule) for rule in results]
 
 
-def compute_pair_statistics(ratings: RatingFile, text: str, scale: QuestionScale) -> dict[str, Any]:
+class PairStatistics(TypedDict):
+    """All statistics of two raters: keys, table (the first in rows), values by name, and tests."""
+
+    raters: list[str]
+    table: list[list[int]]
+    kappas: Values  # by weighting
+    coefficients: Values
+    categories: Values
+    tests: list[Mapping[str, Any]]
+
+
+def compute_pair_statistics(ratings: RatingFile, text: str, scale: QuestionScale) -> PairStatistics:
     """Return all statistics of the two raters in `text`; ValueError unless it names two raters."""
     names = [part.strip() for part in text.split(",")]
     unknown = [name for name in names if name not in ratings.raters]
@@ -126,19 +137,19 @@ def format_score_agreement(
     return lines
 
 
-def format_missing_data_policies(rules: list[dict[str, Any]]) -> list[str]:
+def format_missing_data_policies(rules: list[MissingDataPolicy]) -> list[str]:
     """Return a line for each rule; none if no ratings are missing."""
-    if not any(rule["left_out_items"] or rule["single_items"] for rule in rules):
+    if not any(rule.left_out_items or rule.single_items for rule in rules):
         return []
     lines = ["", "rules about missing ratings"]
     for rule in rules:
-        excluded = f"{rule['left_out_items']} items and {rule['left_out_ratings']} ratings left out"
-        name = f"{rule['name']} ({rule['coefficient']})"
-        lines.append(f"  {name:<44} {format_value_with_interval(rule['estimate'])}; {excluded}")
+        excluded = f"{rule.left_out_items} items and {rule.left_out_ratings} ratings left out"
+        name = f"{rule.name} ({rule.coefficient})"
+        lines.append(f"  {name:<44} {format_value_with_interval(rule.estimate)}; {excluded}")
     return lines
 
 
-def format_pair_statistics(pair: dict[str, Any]) -> list[str]:
+def format_pair_statistics(pair: PairStatistics) -> list[str]:
     """Return the lines of text on two raters: table, kappas with chance agreement, and others."""
     lines = ["", f"{pair['raters'][0]} (rows) and {pair['raters'][1]}"]
     lines += ["  " + " ".join(f"{cell:>6}" for cell in row) for row in pair["table"]]

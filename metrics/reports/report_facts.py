@@ -8,8 +8,9 @@ scheme of verbal bands, and the target.
 from __future__ import annotations
 
 import datetime
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -19,21 +20,69 @@ from metrics.agreement.counts.additive import PatternCounts
 from metrics.agreement.estimate import Value
 from metrics.agreement.weights import get_weighted_name
 from metrics.results import bootstrap, clusters
+from metrics.results.clusters import ClusterDescription
 from metrics.results.disagreement import findings
-from metrics.results.disagreement.findings import DisplayedRatings
+from metrics.results.disagreement.findings import DisplayedRatings, Findings
 from metrics.results.grouped_patterns import GroupedPatterns
 from metrics.results.headline import random_sample
 from metrics.results.headline.headline_computation import RaterGroup, build_headline_from_ratings
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.question_results import compute_details
-from metrics.results.values import HeadlineResult, Values
+from metrics.results.values import HeadlineResult, ResultDetails, Values
 from metrics.scale import QuestionScale
 from projects.models import Item, Project, Question, ScaleVersion
 
 from .rating_history import HistoricalRatings, get_ratings_at
 
 FORMAT = 1
-ReportFacts = dict[str, Any]
+
+
+class BasisFacts(TypedDict):
+    """Numbers of ratings and raters that a report is based on, and their time range."""
+
+    n_ratings: int
+    n_items: int
+    n_rated: int
+    n_people: int
+    n_models: int
+    models: list[str]  # keys
+    rated_from_to: list[str]  # times of the first and of the last rating
+
+
+class ResultFacts(TypedDict):
+    """The headline, all coefficients of its group of raters, details and findings."""
+
+    cluster: ClusterDescription | None
+    headline: HeadlineResult
+    coefficients: Values
+    other_coefficients: list[str]
+    details: ResultDetails
+    findings: Findings
+
+
+class ReportFacts(BasisFacts, ResultFacts):
+    """The facts of a report as they are stored (models.Report.facts)."""
+
+    format: int
+    project: ReportProject
+    question: ReportQuestion
+    as_of: str
+    hash: str
+    scale_version: int
+    declared: Mapping[str, Any]
+    guidelines: int  # number of the version; 0: none
+    band_scheme: str
+    bar: float | None
+
+
+class ReportProject(TypedDict):
+    id: int
+    name: str
+
+
+class ReportQuestion(TypedDict):
+    key: str
+    text: str
 
 
 def compute_report_facts(question: Question, moment: datetime.datetime) -> ReportFacts:
@@ -67,7 +116,7 @@ def _get_guidelines_version(question: Question, moment: datetime.datetime) -> in
 
 def _build_basis_facts(
     question: Question, moment: datetime.datetime, ratings: HistoricalRatings
-) -> ReportFacts:
+) -> BasisFacts:
     """Return how many ratings of how many raters the report is based on, and their time range."""
     n_items = Item.objects.filter(project=question.project_id, created_at__lte=moment).count()
     raters = sorted(ratings.raters.values(), key=lambda rater: rater.key)
@@ -167,7 +216,7 @@ def compute_agreement_facts(
 
 def _compute_result_facts(
     ratings: HistoricalRatings, scale: QuestionScale, project: Project
-) -> ReportFacts:
+) -> ResultFacts:
     """Return the headline, all coefficients of its group of raters, details and findings."""
     rows = convert_codes(ratings.rows, scale)
     is_model = np.isin(rows["rater"], list(ratings.models))

@@ -39,7 +39,7 @@ def get_or_request_report(
     return row
 
 
-def _compute_fields(row: Report) -> dict[str, Any]:
+def _compute_fields(row: Report) -> dict[str, object]:
     return {"facts": compute_report_facts(row.question, row.as_of)}
 
 

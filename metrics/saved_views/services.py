@@ -88,7 +88,7 @@ def create_saved_view(*, project: Project, page: str, name: str, query: str, by:
     if page not in QUERY_PARAMETERS:
         raise InvalidSavedView(name=_("This page can't be saved as a view."))
     if len(query) > MAX_QUERY_LENGTH or has_control_character(query):
-        raise InvalidSavedView(name=_("This view has too many filters to save."))
+        raise InvalidSavedView(name=_("Too many filters to save."))
     try:
         RatingFilter.from_query(QueryDict(query if page == ViewPage.DASHBOARD else ""))
     except BadRequest as problem:
@@ -96,7 +96,7 @@ def create_saved_view(*, project: Project, page: str, name: str, query: str, by:
     Project.objects.select_for_update().get(pk=project.pk)
     if SavedView.objects.filter(project=project).count() >= MAX_VIEWS:
         raise InvalidSavedView(
-            name=_("A project can have at most %(n)s views. Delete one first.") % {"n": MAX_VIEWS}
+            name=_("At most %(n)s of these are allowed. Delete one first.") % {"n": MAX_VIEWS}
         )
     name = _validate_name(project, name)
     view = SavedView.objects.create(
@@ -137,7 +137,7 @@ def _validate_name(project: Project, name: str, *, exclude_id: int | None = None
             name=_("Enter a name of 1 to %(n)s characters.") % {"n": MAX_NAME_LENGTH}
         )
     if SavedView.objects.filter(project=project, name=name).exclude(pk=exclude_id or 0).exists():
-        raise InvalidSavedView(name=_("A view with this name already exists."))
+        raise InvalidSavedView(name=_("This name already exists."))
     return name
 
 
@@ -155,16 +155,14 @@ def create_share_link(
     where showing names needs an approval that is missing.
     """
     if not settings.SHARE_LINKS:
-        raise InvalidSavedView(until=_("Links to views are turned off on this site (SHARE_LINKS)."))
+        raise InvalidSavedView(until=_("Links are not allowed on this site"))
     if view.page not in SHAREABLE_PAGES:
         raise InvalidSavedView(
-            until=_("Item lists can't be shared because they show the answers of others.")
+            until=_("Item lists show the answers of others, so they can't be shared.")
         )
     if not shows_names and QueryDict(view.query).get("search"):
         raise InvalidSavedView(
-            until=_(
-                "This view searches rater names. Save it without the search, or show the names."
-            )
+            until=_("This view searches rater names. Remove the search or show the names.")
         )
     zone = ZoneInfo(view.project.time_zone)
     today = timezone.localdate(timezone=zone)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import template
 
 from metrics.saved_views import services
@@ -14,7 +12,7 @@ register = template.Library()
 
 
 @register.inclusion_tag("metrics/saved_views/_menu.html", takes_context=True)
-def saved_views_menu(context: template.Context, page: str) -> dict[str, Any]:
+def saved_views_menu(context: template.Context, page: str) -> dict[str, object]:
     """Render the saved views of this page, and for leads the form that saves the current one."""
     project = context["project"]
     parameters, question = context["request"].GET, context["selection"].question.key

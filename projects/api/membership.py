@@ -5,7 +5,7 @@ from __future__ import annotations
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.api.errors import BadRequest
+from core.api.errors import INVALID_FIELDS, BadRequest
 from core.api.parameters import parse_query_parameters
 from core.api.schema import describe_write
 from projects.models import Member
@@ -40,7 +40,7 @@ class InvitationListView(ApiView):
                 else membership.add_member(project=project, **values)
             )
         except InvalidProjectChange as error:
-            raise BadRequest("The request has invalid fields.", fields=error.fields) from None
+            raise BadRequest(INVALID_FIELDS, fields=error.fields) from None
         link = None
         if is_new and member is not None:
             path = invitation_links.create_invitation_path(member)

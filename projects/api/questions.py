@@ -11,7 +11,7 @@ from django.urls import reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.api.errors import BadRequest
+from core.api.errors import INVALID_FIELDS, BadRequest
 from core.api.pagination import PAGE_PARAMETER_NAMES, CursorKey, paginate
 from core.api.parameters import parse_query_parameters
 from core.api.schema import PAGE_PARAMETERS, build_page_serializer, describe_get, describe_write
@@ -24,7 +24,6 @@ from .base import ApiView
 from .serializers import QuestionIn, QuestionOut, QuestionPatch
 
 LEAD = Member.Role.LEAD
-INVALID_FIELDS = "The request has invalid fields."
 
 
 class QuestionListView(ApiView):

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.api.errors import BadRequest
+from core.api.errors import INVALID_FIELDS, BadRequest
 from core.api.pagination import PAGE_PARAMETER_NAMES as PAGING_NAMES
 from core.api.pagination import CursorKey, paginate
 from core.api.parameters import parse_query_parameters
@@ -108,7 +108,7 @@ class WeightsView(ApiView):
                 by=request.user,
             )
         except InvalidProjectChange as error:
-            raise BadRequest("The request has invalid fields.", fields=error.fields) from None
+            raise BadRequest(INVALID_FIELDS, fields=error.fields) from None
         return Response(QuestionOut(changed).data)
 
 

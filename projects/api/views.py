@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.api.errors import BadRequest
+from core.api.errors import INVALID_FIELDS, BadRequest
 from core.api.pagination import PAGE_PARAMETER_NAMES as PAGING_NAMES
 from core.api.pagination import CursorKey, paginate
 from core.api.parameters import get_choice, parse_query_parameters
@@ -120,11 +120,9 @@ class ProjectListView(ApiView):
         try:
             project = projects.create_project(by=request.user, **serializer.validated_data)
         except InvalidQuestions as error:
-            raise BadRequest(
-                "The request has invalid fields.", fields={"questions": error.problems}
-            ) from None
+            raise BadRequest(INVALID_FIELDS, fields={"questions": error.problems}) from None
         except InvalidProjectChange as error:
-            raise BadRequest("The request has invalid fields.", fields=error.fields) from None
+            raise BadRequest(INVALID_FIELDS, fields=error.fields) from None
         headers = build_location(request, project.pk)
         return Response(_serialize_project(project, LEAD), status=201, headers=headers)
 
@@ -155,7 +153,7 @@ class ProjectDetailView(ApiView):
                     project=project, by=request.user, **serializer.validated_data
                 )
             except InvalidProjectChange as error:
-                raise BadRequest("The request has invalid fields.", fields=error.fields) from None
+                raise BadRequest(INVALID_FIELDS, fields=error.fields) from None
         return Response(_serialize_project(project, LEAD))
 
 

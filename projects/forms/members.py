@@ -72,7 +72,7 @@ class TokenForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         user: Any = self.request.user
         if not user.has_usable_password() and not _has_recent_login(self.request):
-            raise forms.ValidationError(_("Your sign-in is too old. Sign in again and retry."))
+            raise forms.ValidationError(_("Sign in again first."))
         unrevoked = ApiToken.objects.filter(user=user.pk, revoked_at=None)
         if unrevoked.exclude(expires_at__lte=timezone.now()).count() >= MAX_TOKENS:
             message = _("You have %(most)s tokens, the maximum. Revoke one first.")
@@ -101,7 +101,7 @@ class MemberForm(forms.Form):
     email = forms.EmailField(
         label=_("Email address (optional)"),
         required=False,
-        help_text=_("A new account's invitation is also sent there."),
+        help_text=_("Invitations are also sent there."),
     )
     role = forms.ChoiceField(
         label=_("Role"), choices=Member.Role.choices, initial=Member.Role.ANNOTATOR
@@ -126,9 +126,7 @@ class InviteForm(forms.Form):
         label=_("Names, one per line"),
         max_length=MAX_INVITATIONS * 160,
         widget=forms.Textarea({"rows": 5}),
-        help_text=_(
-            "Each person gets an invitation link. People in your other projects join immediately."
-        ),
+        help_text=_("People in your other projects join at once."),
     )
     role = forms.ChoiceField(
         label=_("Role"), choices=Member.Role.choices, initial=Member.Role.ANNOTATOR
@@ -137,7 +135,7 @@ class InviteForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if settings.SMTP_URL:
-            self.fields["names"].label = _("Names, one per line, with the email address if known")
+            self.fields["names"].label = _("Names, one per line, with email if known")
             self.fields["names"].widget.attrs["placeholder"] = "ada ada@example.org"
 
     def clean_names(self) -> dict[str, str]:
@@ -176,7 +174,7 @@ class RaterForm(forms.Form):
         label=_("Prompt version"),
         max_length=MAX_VERSION_LENGTH,
         required=False,
-        help_text=_("For models only. A new version becomes a new rater."),
+        help_text=_("Models only. A new version is a new rater."),
     )
     group = forms.CharField(
         label=_("Group"),

@@ -56,9 +56,7 @@ QUESTION_TEMPLATES = {
         question=_("What is the tone of the text?"),
         scale=Scale.ORDINAL,
         labels=(_("negative"), _("neutral"), _("positive")),
-        guideline_lines=(
-            _("Rate the tone, not the topic. If praise and criticism balance, choose neutral."),
-        ),
+        guideline_lines=(_("Rate the tone, not the topic."),),
     ),
     "severity": QuestionTemplate(
         name=_("Severity"),

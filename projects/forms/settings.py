@@ -32,7 +32,7 @@ class GuidelinesForm(forms.Form):
         required=False,
         strip=False,
         widget=forms.Textarea({"rows": 18}),
-        help_text=_("Raters can always see this. Markdown: # heading, **bold**, - list."),
+        help_text=_("Always visible to raters. Markdown: # heading, **bold**, - list."),
     )
 
     def clean_guidelines(self) -> str:
@@ -61,7 +61,7 @@ class GeneralForm(forms.Form):
         initial="UTC",
         max_length=64,
         widget=forms.TextInput({"list": "time-zones", "autocomplete": "off"}),
-        help_text=_("For daily and weekly charts, such as Europe/Berlin."),
+        help_text=_("For charts, such as Europe/Berlin."),
     )
 
     def clean_time_zone(self) -> str:
@@ -81,16 +81,14 @@ class GeneralSettingsForm(GeneralForm):
         max_length=MAX_ATTRIBUTE_LENGTH,
         widget=forms.TextInput({"list": "item-attributes", "autocomplete": "off"}),
         help_text=_(
-            "Attribute shared by items of one document, conversation or patient; intervals "
-            "account for it. Leave blank if items are independent."
+            "Attribute shared by items of one document or patient, for intervals. "
+            "Blank: independent items."
         ),
     )
     queue_order = forms.ChoiceField(
         label=_("Order of items"),
         choices=QueueOrder.choices,
-        help_text=_(
-            "Planned orders select items that lower agreement. One item in ten stays random."
-        ),
+        help_text=_("Planned orders select items that lower agreement; one in ten stays random."),
     )
     allows_corrections = forms.BooleanField(
         label=_("Raters can change their own ratings"), required=False
@@ -128,13 +126,13 @@ class QuestionForm(forms.Form):
     text = forms.CharField(
         label=_("Question"),
         max_length=500,
-        help_text=_("Shown above the answers, such as: How severe is the error?"),
+        help_text=_("Such as: How severe is the error?"),
     )
     key = forms.SlugField(
         label=_("Question ID"),
         max_length=64,
         required=False,
-        help_text=_("Used in URLs, exports and the API. Leave blank to generate it."),
+        help_text=_("For URLs, exports and the API. Blank: generated."),
     )
     scale = forms.ChoiceField(label=_("Scale"), choices=Scale.choices)
 
@@ -235,7 +233,7 @@ class BaseCategoryFormSet(forms.BaseFormSet):
         for row_number, row in enumerate(self.get_rows(), start=1):
             value = row.cleaned_data[name]
             if value and first_rows.setdefault(normalize(value), row_number) != row_number:
-                message = _("“%(typed)s” appears twice. Use a different one for each category.")
+                message = _("“%(typed)s” appears twice.")
                 row.add_error(name, message % {"typed": value})
 
     def get_rows(self) -> list[CategoryForm]:

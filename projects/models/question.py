@@ -173,9 +173,7 @@ class Category(models.Model):
     code = models.PositiveSmallIntegerField()
     label = models.CharField(max_length=200)
     position = models.PositiveSmallIntegerField()
-    value = models.FloatField(
-        null=True, blank=True, help_text=_("Value on an interval or ratio scale")
-    )
+    value = models.FloatField(null=True, blank=True, help_text=_("Value"))
     hotkey = models.CharField(max_length=1, blank=True)
     # A removed category keeps its row, because the history refers to it.
     retired = models.BooleanField(default=False)

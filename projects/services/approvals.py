@@ -1,8 +1,8 @@
 """Actions that need the approval of a second person (setting SECOND_PERSON).
 
-A lead requests it with a reason, another lead or an administrator decides, and whoever requested it
-carries out the action, once, within Approval.VALID_FOR. The services of the actions call
-``use_approval``, so that pages and API obey the same rule.
+A lead requests it with a reason, another lead or an administrator decides, as the setting says, and
+whoever requested it carries out the action, once, within VALID_FOR. The services of the actions
+call ``use_approval``, so that pages and API obey the same rule.
 """
 
 from __future__ import annotations
@@ -29,7 +29,12 @@ class InvalidApproval(Exception):
 
 def is_needed() -> bool:
     """Return True where the site asks for a second person."""
-    return bool(settings.SECOND_PERSON)
+    return settings.SECOND_PERSON != "nobody"
+
+
+def may_decide(user: Any) -> bool:
+    """Return True if a lead with this account may decide on requests of others."""
+    return bool(user.is_superuser) or settings.SECOND_PERSON != "administrator"
 
 
 @transaction.atomic
@@ -58,8 +63,11 @@ def request_approval(*, project: Project, action: str, reason: str, by: Any) -> 
 def decide_approval(*, approval: Approval, approved: bool, by: Any) -> Approval:
     """Approve or reject an open request.
 
-    Raises InvalidApproval for one's own request and for one that somebody has decided.
+    Raises InvalidApproval for one's own request, for one that somebody has decided, and for a lead
+    where the site asks for an administrator.
     """
+    if not may_decide(by):
+        raise InvalidApproval(_("On this site an administrator decides."))
     locked = Approval.objects.select_for_update().get(pk=approval.pk)
     if locked.requested_by_id == by.pk:
         raise InvalidApproval(_("You requested this. Somebody else has to decide."))

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
-from core.text import has_control_character, has_nul
+from core.text import describe_length, describe_whole_range, has_control_character, has_nul
 from projects.models import BandScheme, QueueOrder
 
 MAX_OVERLAP = 1000
@@ -24,7 +24,7 @@ QUALITY_CHECK_BOUNDS = {
 }
 
 
-_NEEDS_RANDOM = _lazy("A fixed order reveals test items. Choose random order or enter 0.")
+_NEEDS_RANDOM = _lazy("A fixed order reveals test items: choose random order, or 0.")
 
 
 class InvalidProjectChange(ValueError):
@@ -83,11 +83,9 @@ def find_project_problems(
         problems["name"] = _("Use 1 to 200 characters, without control characters.")
     for field, text in (("description", description), ("guidelines", guidelines)):
         if has_nul(text) or len(text) > MAX_TEXT_LENGTH:
-            problems[field] = _("Use at most %(most)s characters, without NUL.") % {
-                "most": MAX_TEXT_LENGTH
-            }
+            problems[field] = describe_length(MAX_TEXT_LENGTH)
     if not 1 <= overlap <= MAX_OVERLAP:
-        problems["overlap"] = _("Ratings per item must be a whole number from 1 to %(most)s.") % {
+        problems["overlap"] = _("Ratings per item: a whole number from 1 to %(most)s.") % {
             "most": MAX_OVERLAP
         }
     if band_scheme not in BandScheme.values:
@@ -99,7 +97,7 @@ def find_project_problems(
         problems["target_agreement"] = _("The target must be above 0 and at most 1.")
     if time_zone not in list_time_zones():
         problems["time_zone"] = _(
-            "“%(zone)s” isn't a time zone. Use a name such as Europe/Berlin, Asia/Shanghai or UTC."
+            "“%(zone)s” isn't a time zone. Use one such as Europe/Berlin, Asia/Shanghai or UTC."
         ) % {"zone": str(time_zone)[:64]}
     return problems | _find_quality_check_problems(queue_order, numbers)
 
@@ -109,10 +107,7 @@ def _find_quality_check_problems(queue_order: str, numbers: dict[str, int]) -> d
     for field, number in numbers.items():
         lowest, highest = QUALITY_CHECK_BOUNDS[field]
         if not lowest <= number <= highest:
-            problems[field] = _("Enter a whole number from %(lowest)s to %(highest)s.") % {
-                "lowest": lowest,
-                "highest": highest,
-            }
+            problems[field] = describe_whole_range(lowest, highest)
         elif queue_order == QueueOrder.FIXED and field.endswith("_percent") and number:
             problems[field] = _NEEDS_RANDOM
     return problems

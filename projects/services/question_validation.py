@@ -68,7 +68,7 @@ def find_question_problems(question: NewQuestion) -> dict[str, Any]:
     problems: dict[str, Any] = {}
     if not KEY_PATTERN.fullmatch(question.key):
         problems["key"] = _(
-            "Use at most 64 letters, digits, “_”, “.” or “-”, starting with a letter or digit."
+            "Use at most 64 letters, digits, “_”, “.” or “-”; start with a letter or digit."
         )
     for name, choices in (("scale", Scale), ("weights", Weights)):
         value = getattr(question, name)
@@ -109,7 +109,7 @@ def find_category_problems(
             )
     if not problems and len({category.value is None for category in categories}) == 2:
         index = next(index for index, category in enumerate(categories) if category.value is None)
-        problems[str(index)] = {"value": _("Give a value to all categories or to none.")}
+        problems[str(index)] = {"value": _("Give all categories a value, or none.")}
     return problems or None
 
 
@@ -122,9 +122,7 @@ _UNIQUE_FIELDS: dict[str, Callable[[NewCategory], Any]] = {
 def _find_single_category_problems(category: NewCategory, scale: str) -> dict[str, str]:
     problems = {}
     if not category.label or category.label != category.label.strip() or len(category.label) > 200:
-        problems["label"] = _(
-            "Enter a label of 1 to 200 characters, without spaces at the start or end."
-        )
+        problems["label"] = _("Enter a label of 1 to 200 characters without outer spaces.")
     elif has_control_character(category.label) or has_invisible_character(category.label):
         problems["label"] = _("A label can't contain control characters or line breaks.")
     if category.hotkey and (

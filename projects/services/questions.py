@@ -28,7 +28,7 @@ def add_question(*, project: Project, question: NewQuestion, by: Any) -> Questio
     existing = list(project.questions.values_list("key", "position"))
     if question.key in dict(existing):
         raise InvalidProjectChange(
-            {"key": _("This project already has a question “%(key)s”.") % {"key": question.key}}
+            {"key": _("Question “%(key)s” already exists.") % {"key": question.key}}
         )
     if len(existing) >= MAX_QUESTIONS:
         raise InvalidProjectChange(

@@ -48,7 +48,7 @@ def change_categories(
     codes = [code for code, _category in categories if code is not None]
     if len(set(codes)) != len(codes) or not set(codes) <= set(existing):
         raise InvalidProjectChange(
-            {"categories": _("A category in this list no longer exists. Reload the page.")}
+            {"categories": _("A category no longer exists. Reload the page.")}
         )
     removed = [category for code, category in existing.items() if code not in codes]
     _reject_used_categories(question, removed)
@@ -90,7 +90,7 @@ def change_weights(
         raise InvalidProjectChange({"weights": _describe_invalid_choice(weights, Weights.values)})
     if matrix is None and weights == Weights.CUSTOM:
         raise InvalidProjectChange(
-            {"weight_matrix": _("Custom weights need a row and a column for each category.")}
+            {"weight_matrix": _("Custom weights need one row and column per category.")}
         )
     if matrix is not None and (
         matrix_problem := weight_matrix.find_matrix_problem(matrix, len(labels), labels)
@@ -139,11 +139,7 @@ def _lock_question(
     question = Question.objects.select_for_update().get(pk=question.pk)
     if seen_version not in (None, question.scale_version):
         raise InvalidProjectChange(
-            {
-                "__all__": _(
-                    "Someone else changed this scale. Reload it, then make your change again."
-                )
-            }
+            {"__all__": _("Someone else changed this scale. Reload and try again.")}
         )
     ScaleVersion.objects.create(
         question=question,
@@ -204,10 +200,10 @@ def _reject_used_categories(question: Question, removed: Sequence[Category]) -> 
     uses = hooks.count_category_uses(question.pk, [category.code for category in removed])
     messages = [
         ngettext(
-            "“%(label)s” can't be removed: %(count)s rating or gold answer uses it. Change "
-            "that first, or rename the category.",
-            "“%(label)s” can't be removed: %(count)s ratings or gold answers use it. Change "
-            "those first, or rename the category.",
+            "“%(label)s” is used by %(count)s rating or gold answer. Change that "
+            "first, or rename the category.",
+            "“%(label)s” is used by %(count)s ratings or gold answers. Change those "
+            "first, or rename the category.",
             uses[category.code],
         )
         % {"label": category.label, "count": uses[category.code]}

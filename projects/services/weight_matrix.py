@@ -29,18 +29,15 @@ def _find_shape_problem(matrix: Any, size: int) -> str | None:
     if not isinstance(matrix, list | tuple) or not all(
         isinstance(row, list | tuple) for row in matrix
     ):
-        return _("The matrix must be a list of rows, each a list of numbers.")
+        return _("The matrix must be a list of rows of numbers.")
     if len(matrix) != size:
-        return _("The matrix has %(rows)s rows but needs %(size)s, one per category.") % {
+        return _("The matrix has %(rows)s rows but needs %(size)s.") % {
             "rows": len(matrix),
             "size": size,
         }
     for row_number, row in enumerate(matrix, start=1):
         if len(row) != size:
-            return _(
-                "Row %(row)s of the matrix has %(cells)s numbers but needs %(size)s, one"
-                " per category."
-            ) % {
+            return _("Row %(row)s of the matrix has %(cells)s numbers but needs %(size)s.") % {
                 "row": row_number,
                 "cells": len(row),
                 "size": size,
@@ -52,13 +49,11 @@ def _find_cell_problem(matrix: Any, i: int, j: int, labels: Sequence[str]) -> st
     cell, mirror = matrix[i][j], matrix[j][i]
     values = {"place": _describe_cell(i, j, labels), "found": _format_cell(cell)}
     if not _is_weight(cell):
-        return _("The weight in %(place)s is %(found)s. Enter a number from 0 to 1.") % values
+        return _("The weight in %(place)s is %(found)s, not a number from 0 to 1.") % values
     if i == j and cell != 1:
-        return _("The weight in %(place)s is %(found)s. The diagonal must be 1.") % values
+        return _("The weight in %(place)s is %(found)s, but the diagonal must be 1.") % values
     if j < i and cell != mirror:
-        return _(
-            "The matrix isn't symmetric: %(place)s is %(found)s, but %(mirror)s is %(other)s."
-        ) % {
+        return _("Not symmetric: %(place)s is %(found)s, but %(mirror)s is %(other)s.") % {
             **values,
             "mirror": _describe_cell(j, i, labels),
             "other": _format_cell(mirror),
@@ -104,8 +99,8 @@ def find_order_violation(matrix: Sequence[Sequence[float]], labels: Sequence[str
         ]:
             if matrix[i][farther] > matrix[i][nearer]:
                 return _(
-                    "“%(one)s” agrees more with “%(farther)s” than with “%(nearer)s”, which is "
-                    "between them. Is this intended?"
+                    "“%(one)s” agrees more with “%(farther)s” than with “%(nearer)s” between "
+                    "them. Is this intended?"
                 ) % {"one": labels[i], "farther": labels[farther], "nearer": labels[nearer]}
     return None
 

@@ -67,5 +67,6 @@ def _render_page(
         "form": form,
         "approvals": rows,
         "is_needed": approvals.is_needed(),
+        "may_decide": approvals.may_decide(request.user),
     }
     return render(request, "projects/approvals.html", context, status=status)

@@ -54,7 +54,7 @@ def add_member(request: HttpRequest, project_id: int) -> HttpResponse:
                 return render_people_page(request, project, link=link, link_for=member.user)
             message = _("%(name)s is now a member.")
             if member is None:
-                message = _("If an account “%(name)s” exists, its owner is invited to join.")
+                message = _("If the account “%(name)s” exists, its owner is invited.")
             messages.success(request, message % {"name": data["username"]})
             return redirect("people", project.pk)
     return render_people_page(request, project, form=form, status=400)
@@ -106,7 +106,7 @@ def create_member_link(request: HttpRequest, project_id: int, member_id: int) ->
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     member = get_object_or_404(project.members.select_related("user"), pk=member_id)
     if member.user_id not in membership.get_linkable_user_ids(project=project, by=request.user):
-        messages.error(request, _("This account already has a password or another lead."))
+        messages.error(request, _("This account has a password or another lead."))
         return redirect("people", project.pk)
     membership.repeat_invitation(member=member, by=request.user)
     return render_people_page(

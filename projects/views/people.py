@@ -108,7 +108,7 @@ def _pause_or_resume(
     request: HttpRequest, project: Project, raters: list[Rater], action: str
 ) -> str:
     if not raters:
-        messages.error(request, _("None of the selected people is a rater."))
+        messages.error(request, _("None of them is a rater."))
         return ""
     is_pause = action == "pause"
     changed, undo = bulk_actions.set_paused(
@@ -132,14 +132,14 @@ def _change_members(
 ) -> str:
     """Change the role of the members, or remove them."""
     if not selected_members:
-        messages.error(request, _("None of the selected people has a role here."))
+        messages.error(request, _("None of them has a role here."))
         return ""
     values = {"names": ", ".join(member.user.get_username() for member in selected_members)}
     if action == "remove":
         undo = bulk_actions.remove_members(
             project=project, members=selected_members, by=request.user
         )
-        message = _("Removed from this project: %(names)s. Their ratings are kept.")
+        message = _("Removed: %(names)s. Their ratings are kept.")
     else:
         role = request.POST.get("role", "")
         undo = bulk_actions.set_role(

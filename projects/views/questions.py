@@ -173,7 +173,7 @@ def _save_question(question: Question, page: QuestionForms, *, by: Any) -> bool:
             part = page.weights
             if changes_scale and page.weights.has_own_matrix:
                 raise InvalidProjectChange(
-                    {"weights": _("Save the new categories first, then enter their weights.")}
+                    {"weights": _("Save the new categories first, then their weights.")}
                 )
             _change_weights(question, page.weights, by=by, changes_scale=changes_scale)
     except InvalidProjectChange as error:
@@ -233,7 +233,7 @@ def _redirect_saved(
     request: HttpRequest, project: Project, changed_question: Question, *, changed: bool = True
 ) -> HttpResponse:
     if changed:
-        messages.success(request, _("Saved. Statistics update within seconds."))
+        messages.success(request, _("Saved."))
     else:
         messages.info(request, _("Nothing has changed."))
     return redirect("question", project.pk, changed_question.key)

@@ -35,7 +35,7 @@ def build_matrix_context(
             else None
         )
     if matrix is None:
-        return {"problem": _("Enter a weight for each pair of categories."), "labels": labels}
+        return {"problem": _("Enter a weight for each pair."), "labels": labels}
     if matrix_problem := weight_matrix.find_matrix_problem(matrix, len(labels), labels):
         return {"problem": matrix_problem, "labels": labels}
     preview = _build_preview(labels, matrix)

@@ -62,16 +62,16 @@ class AlertKindDefinition:
     from_start: bool = False
 
 
-_CLOSED_HINT = _("You won’t be alerted again for this cause.")
+_CLOSED_HINT = _("This cause won’t alert again.")
 
 _rater_kind = partial(
     AlertKindDefinition,
     link=links.get_rater_link,
     error_rate=false_alert_rates.describe_lifetime_error_rate,
     causes=RATER_CAUSES,
-    hint=_("While this alert is open, no other kind is raised for this rater."),
+    hint=_("While open, this rater gets no other alert."),
     sections=frozenset({DEVIATING_RATINGS}),
-    chart=_("Dots: days of this rater (larger: more items). Line: mean."),
+    chart=_("Dots: days (larger: more items). Line: mean."),
     about=ABOUT_RATER,
     from_start=True,
 )
@@ -83,8 +83,8 @@ _level_change_kind = partial(
     causes=OTHER_CAUSES,
     hint=_CLOSED_HINT,
     chart=_(
-        "Dots: weekly means (larger: more items). Lines: level before and since. Shaded:"
-        " when it began (95% interval)."
+        "Dots: weekly means (larger: more items). Lines: before and since. Shaded: "
+        "when it began (95% interval)."
     ),
     about=ABOUT_QUESTION,
 )
@@ -99,13 +99,13 @@ KINDS: dict[str, AlertKindDefinition] = {
         error_rate=false_alert_rates.describe_rater_error_rate,
         causes=RATER_CAUSES,
         hint=_(
-            "Confirm: this is the rater’s new level; ratings since then aren’t used to compare "
-            "others. Dismiss: they are used again."
+            "Confirm: this is the new level; later ratings aren’t used to compare "
+            "others. Dismiss: they are."
         ),
         sections=frozenset({DEVIATING_RATINGS, CATEGORY_USE}),
         chart=_(
-            "Dots: daily mean score, adjusted for the others’ levels (larger: more items). "
-            "Lines: level before and since. Shaded: when it began (95% interval)."
+            "Dots: daily mean score, adjusted for the others’ levels (larger: more "
+            "items). Lines: before and since. Shaded: when it began (95% interval)."
         ),
         about=ABOUT_RATER,
     ),
@@ -143,9 +143,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         error_rate=false_alert_rates.describe_copies_error_rate,
         causes=OTHER_CAUSES,
         hint=_CLOSED_HINT,
-        chart=_(
-            "Dots: daily agreement of the two above expectation (larger: more items). Line: mean."
-        ),
+        chart=_("Dots: daily agreement above expectation (larger: more items). Line: mean."),
         about=ABOUT_PAIR,
         from_start=True,
     ),
@@ -176,7 +174,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         link=links.get_gold_link,
         error_rate=false_alert_rates.describe_gold_error_rate,
         causes=OTHER_CAUSES,
-        hint=_("A suspected gold answer isn’t scored until you keep or retire it."),
+        hint=_("A suspected answer isn’t scored until you keep or retire it."),
     ),
 }
 

@@ -48,8 +48,8 @@ def _describe_option(option: sensitivity.ExpectedAlerts) -> list[str]:
     years = round(option.years_per_false_alert)
     sentences = [
         ngettext(
-            "At most one false alert per year of one rater’s work.",
-            "At most one false alert per %(years)s years of one rater’s work.",
+            "At most one false alert per year of a rater’s work.",
+            "At most one false alert per %(years)s years of a rater’s work.",
             years,
         )
         % {"years": format_count(years)}
@@ -63,16 +63,16 @@ def _describe_option(option: sensitivity.ExpectedAlerts) -> list[str]:
         "shift": format_number(option.shift),
     }
     sentences.append(
-        _("With the raters of the last 90 days: at most %(a_year)s false alerts per year.") % params
+        _("With the raters of the last 90 days: at most %(a_year)s per year.") % params
     )
     if option.measure == AlertMeasure.BIAS:
         delay = _(
-            "A shift of %(shift)s categories is detected after about %(items)s shared items"
-            " (%(days)s days of work)."
+            "Detects a shift of %(shift)s categories after about %(items)s shared "
+            "items (%(days)s days of work)."
         )
     else:
         delay = _(
-            "A drop of %(shift)s in kappa is detected after about %(items)s shared items"
-            " (%(days)s days of work)."
+            "Detects a drop of %(shift)s in kappa after about %(items)s shared items "
+            "(%(days)s days of work)."
         )
     return [*sentences, delay % params]

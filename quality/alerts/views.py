@@ -159,7 +159,9 @@ def _parse_date(text: str) -> datetime.date | None:
     try:
         return datetime.date.fromisoformat(text)
     except ValueError:
-        raise services.InvalidAlertStep("muted_until", _("Enter the date as 2026-12-31.")) from None
+        raise services.InvalidAlertStep(
+            "muted_until", _("Enter a date such as 2026-11-23.")
+        ) from None
 
 
 def _render_alert(

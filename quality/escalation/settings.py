@@ -8,6 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from core import security_log
+from core.text import describe_range, describe_whole_range
 from events.services import record_event
 from projects.models import Question
 from quality.models import LabelRules
@@ -75,17 +76,15 @@ def _validate(values: dict[str, Any], *, overlap: int) -> dict[str, str]:
     """Return {name: error message}; empty when all values are valid."""
     errors = {}
     if not 0.5 <= values["certain_from"] <= 0.999:
-        errors["certain_from"] = _("Enter a number from 0.5 to 0.999.")
+        errors["certain_from"] = describe_range(0.5, 0.999)
     if not 2 <= values["max_ratings"] <= MAX_RATINGS:
-        errors["max_ratings"] = _("Enter a whole number from 2 to %(most)s.") % {
-            "most": MAX_RATINGS
-        }
+        errors["max_ratings"] = describe_whole_range(2, MAX_RATINGS)
     elif values["request_ratings"] and values["max_ratings"] <= overlap:
         message = _("Must be more than the %(overlap)s planned ratings per item.")
         errors["max_ratings"] = message % {"overlap": overlap}
     if not 0 <= values["second_opinion_share"] <= 1:
-        errors["second_opinion_share"] = _("Enter a number from 0 to 1.")
+        errors["second_opinion_share"] = describe_range(0, 1)
     for name, maximum in (("budget", MAX_BUDGET), ("show_after_days", MAX_DAYS)):
         if not 0 <= values[name] <= maximum:
-            errors[name] = _("Enter a whole number from 0 to %(most)s.") % {"most": maximum}
+            errors[name] = describe_whole_range(0, maximum)
     return errors

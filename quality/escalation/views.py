@@ -27,23 +27,20 @@ class LabelRulesForm(forms.Form):
     )
     certain_from = forms.FloatField(
         label=_lazy("Certainty threshold"),
-        help_text=_lazy("The label's probability, or its share of votes with a majority method."),
+        help_text=_lazy("The label's probability, or its share of votes."),
         widget=forms.NumberInput({"step": "any"}),
     )
     max_ratings = forms.IntegerField(
         label=_lazy("Maximum ratings per item"),
-        help_text=_lazy("Including planned ones. Then the item goes to review."),
+        help_text=_lazy("With planned ones. Then the item goes to review."),
     )
     budget = forms.IntegerField(
         label=_lazy("Maximum extra ratings in total"),
-        help_text=_lazy("Then uncertain items go to review."),
+        help_text=_lazy("Then the item goes to review."),
     )
     second_opinion_share = forms.FloatField(
         label=_lazy("Share of decisions for a second adjudicator"),
-        help_text=_lazy(
-            "From 0 to 1. The second adjudicator doesn't see the first decision; nobody sees "
-            "which items these are."
-        ),
+        help_text=_lazy("From 0 to 1. Nobody sees which items these are."),
         widget=forms.NumberInput({"step": "any"}),
     )
     show_to_raters = forms.BooleanField(

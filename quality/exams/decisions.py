@@ -29,7 +29,7 @@ def grant_attempt(*, question: Question, rater: Rater, by: Any, reason: str) -> 
     try:
         exam = exams.get_or_start_exam(question=question, rater=rater, by=by, reason=reason)
     except exams.ExamNotAvailable:
-        message = _("An exam needs at least %(n)s gold items new to this rater.")
+        message = _("This rater has too few new gold items: an exam needs %(n)s.")
         raise InvalidExamDecision(
             message % {"n": exams.compute_min_correct_answers(question)}
         ) from None

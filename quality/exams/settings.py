@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core import security_log
+from core.text import describe_range, describe_whole_range
 from events.services import record_event
 from projects.models import Question, Rater
 from quality.validation import InvalidSettings
@@ -64,8 +65,8 @@ def set_exam_rules(
         label, n, n_items = answer
         if n == n_items:
             errors["required"] = _(
-                "“%(label)s” is right on all %(n)s gold items, so a rater who always gives this "
-                "answer passes. Add gold answers of other categories first."
+                "“%(label)s” is right on all %(n)s gold items, so always giving it passes. "
+                "Add other gold answers first."
             ) % {"n": n, "label": label}
     if errors:
         raise InvalidSettings(errors)
@@ -140,17 +141,17 @@ def _validate(values: dict[str, Any]) -> dict[str, str]:
     errors = {}
     low, high = values["p_fail"], values["p_pass"]
     if not _is_finite(low) or not 0.05 <= low <= 0.95:
-        errors["p_fail"] = _("Enter a number from 0.05 to 0.95.")
+        errors["p_fail"] = describe_range(0.05, 0.95)
     if not _is_finite(high) or not 0.1 <= high <= 0.99:
-        errors["p_pass"] = _("Enter a number from 0.1 to 0.99.")
+        errors["p_pass"] = describe_range(0.1, 0.99)
     elif "p_fail" not in errors and high - low < 0.05:
         errors["p_pass"] = _("Must be at least 0.05 above the other share.")
     for name in ("alpha", "beta"):
         if not _is_finite(values[name]) or not 0.001 <= values[name] <= 0.3:
-            errors[name] = _("Enter a number from 0.001 to 0.3.")
+            errors[name] = describe_range(0.001, 0.3)
     for name, maximum in (("max_answers", MAX_ITEMS), ("max_attempts", MAX_ATTEMPTS)):
         if not 1 <= values[name] <= maximum:
-            errors[name] = _("Enter a number from 1 to %(most)s.") % {"most": maximum}
+            errors[name] = describe_whole_range(1, maximum)
     return errors
 
 

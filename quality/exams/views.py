@@ -92,7 +92,7 @@ class ExamRulesForm(forms.Form):
             return cleaned
         typed = set(numbers) & set(self.changed_data)
         if any(cleaned.get(name) != numbers[name] for name in typed):
-            self.add_error("preset", _("Choose a difficulty or enter advanced numbers, not both."))
+            self.add_error("preset", _("Choose a difficulty or advanced numbers, not both."))
         return cleaned | numbers
 
 
@@ -109,8 +109,7 @@ def _list_preset_choices() -> list[tuple[str, str]]:
             beta=numbers["beta"],
         )
         description = _(
-            "%(name)s: raters who are right %(high)s of the time pass, at %(low)s they fail. "
-            "About %(n)s items."
+            "%(name)s: pass if right %(high)s of the time, fail at %(low)s. About %(n)s items."
         ) % {
             "name": labels[name],
             "high": format_percent(numbers["p_pass"]),
@@ -118,7 +117,7 @@ def _list_preset_choices() -> list[tuple[str, str]]:
             "n": round(length),
         }
         choices.append((name, description))
-    return [*choices, (settings.CUSTOM, _("Custom: the numbers under Advanced."))]
+    return [*choices, (settings.CUSTOM, _("Custom: see Advanced."))]
 
 
 # --- pages for raters

@@ -13,11 +13,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.api.errors import BadRequest
+from core.api.errors import INVALID_PARAMETERS, BadRequest
 from core.api.pagination import PAGE_PARAMETER_NAMES, CursorKey, paginate
 from core.api.parameters import parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
+    DeletedOut,
     build_page_serializer,
     build_parameter,
     describe_delete,
@@ -135,10 +136,6 @@ class GateVerdictOut(serializers.Serializer):
     )
 
 
-class GateDeletedOut(serializers.Serializer):
-    deleted = serializers.BooleanField()
-
-
 class GateListView(ApiView):
     @describe_get(
         "listGates",
@@ -206,7 +203,7 @@ class GateDetailView(ApiView):
             raise BadRequest("The gate was not changed.", fields=error.fields) from None
         return Response(_serialize_gate(gate))
 
-    @describe_delete("deleteGate", "Delete a gate", GateDeletedOut)
+    @describe_delete("deleteGate", "Delete a gate", DeletedOut)
     def delete(self, request: Request, project_id: int, gate_name: str) -> Response:
         project = self.get_project(request, project_id, role=LEAD)
         parse_query_parameters(request)
@@ -273,9 +270,7 @@ def _parse_as_of(text: str | None, project: Project) -> datetime.datetime | None
     try:
         return verdict_jobs.parse_moment(text, ZoneInfo(project.time_zone))
     except verdict_jobs.InvalidMoment as error:
-        raise BadRequest(
-            "The query has invalid parameters.", fields={"as_of": str(error)}
-        ) from None
+        raise BadRequest(INVALID_PARAMETERS, fields={"as_of": str(error)}) from None
 
 
 def _serialize_gate(gate: Gate) -> Document:

@@ -53,7 +53,7 @@ def create_gate(*, project: Project, question: Question, name: str, rules: Any, 
     name, stored_rules = _validate(project, question, name=name, rules=rules)
     if Gate.objects.filter(project=project).count() >= MAX_GATES:
         raise InvalidGate(
-            name=_("You can have at most %(n)s gates. Delete one first.") % {"n": MAX_GATES}
+            name=_("At most %(n)s of these are allowed. Delete one first.") % {"n": MAX_GATES}
         )
     now = timezone.now()
     gate = Gate.objects.create(
@@ -131,7 +131,7 @@ def _validate(
     else:
         others = Gate.objects.filter(project=project, name=name)
         if (others.exclude(pk=gate.pk) if gate else others).exists():
-            errors["name"] = _("Another gate has this name.")
+            errors["name"] = _("This name already exists.")
     stored_rules: list[StoredRule] = []
     try:
         stored_rules = validate_rules(rules, question)

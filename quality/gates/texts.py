@@ -52,16 +52,16 @@ def describe_verdict(document: Mapping[str, Any]) -> str:
     """Return one sentence on a verdict as a whole."""
     parameters = {"gate": document["gate"]}
     if document["verdict"] == GateDecision.PASS:
-        return _("The gate “%(gate)s” passes: every rule is met.") % parameters
+        return _("“%(gate)s” passes: every rule is met.") % parameters
     if document["verdict"] == GateDecision.FAIL:
-        return _("The gate “%(gate)s” fails: a rule is not met.") % parameters
+        return _("“%(gate)s” fails: a rule is not met.") % parameters
     needed = [rule["needed_items"] for rule in document["rules"] if rule["needed_items"]]
     if not needed:
-        return _("The gate “%(gate)s” is undecided: there is not enough data.") % parameters
+        return _("“%(gate)s” is undecided: not enough data.") % parameters
     n = max(needed)
     return ngettext(
-        "The gate “%(gate)s” is undecided: about %(n)s more item is needed.",
-        "The gate “%(gate)s” is undecided: about %(n)s more items are needed.",
+        "“%(gate)s” is undecided: about %(n)s more item is needed.",
+        "“%(gate)s” is undecided: about %(n)s more items are needed.",
         n,
     ) % {**parameters, "n": format_count(n)}
 

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api import pagination
-from core.api.errors import BadRequest
+from core.api.errors import INVALID_FIELDS, BadRequest
 from core.api.pagination import CursorKey, paginate
 from core.api.parameters import parse_query_parameters
 from core.api.schema import (
@@ -101,9 +101,7 @@ class GoldDetailView(ApiView):
             new_gold = gold.NewGoldAnswer(item.pk, answer, data.get("explanation"))
             gold.set_gold_answers(question=question, answers=[new_gold], by=request.user)
         except gold.InvalidGoldAnswer as error:
-            raise BadRequest(
-                "The request has invalid fields.", fields={"answer": str(error)}
-            ) from None
+            raise BadRequest(INVALID_FIELDS, fields={"answer": str(error)}) from None
         return Response(_serialize_item(question, item))
 
 

@@ -71,7 +71,6 @@ def _parse_tolerance(text: str | float, question: Question) -> float:
         raise ValueError(_("Categories without an order have no tolerance."))
     if not 0 < tolerance < span:
         raise ValueError(
-            _("The tolerance must be at least 0 and below %(span)s, where every answer is right.")
-            % {"span": format_number(span, 2)}
+            _("The tolerance must be from 0 to below %(span)s.") % {"span": format_number(span, 2)}
         )
     return tolerance

@@ -8,7 +8,9 @@ replaces it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from django.db import transaction
@@ -42,9 +44,6 @@ def build_gold_items(
     pass_mark: float,
 ) -> list[GoldItem]:
     """Return a row for each current gold answer, ordered by item."""
-    responses_of_item: dict[int, list[GoldResponse]] = {}
-    for response in responses:
-        responses_of_item.setdefault(response.item, []).append(response)
     category_of_item = {
         item_id: gold.single_category
         for item_id, gold in gold_of_item.items()
@@ -60,17 +59,19 @@ def build_gold_items(
         else {}
     )
     tally = _count_right_answers(codes_of_people, category_of_item)
+    answers = _RightAnswersInOrder(gold_of_item, responses)
+    exposures = Counter(response.item for response in responses)
     rows = []
     for item_id, gold in sorted(gold_of_item.items()):
-        item_responses = responses_of_item.get(item_id, [])
-        is_right = [response.code in gold.right for response in item_responses]
+        is_right = answers.list_of_item(item_id)
         row = GoldItem(
             gold_id=gold.id,
             question_id=question_id,
             item_id=item_id,
-            exposures=len(item_responses),
+            exposures=exposures[item_id],
             right=sum(is_right),
-            leaked=bool(gold.right) and formulas.is_answer_known_among_raters(is_right),
+            leaked=bool(gold.right)
+            and formulas.is_answer_known_among_raters(is_right, answers.count_others(item_id)),
         )
         if item_id in suspects:
             suspect, codes = suspects[item_id], codes_of_people.get(item_id, {})
@@ -84,6 +85,39 @@ def build_gold_items(
             )
         rows.append(row)
     return rows
+
+
+class _RightAnswersInOrder:
+    """Right and wrong answers to gold items, in the order in which they were given."""
+
+    def __init__(
+        self, gold_of_item: Mapping[int, CurrentGold], responses: Sequence[GoldResponse]
+    ) -> None:
+        self.positions_of_item: dict[int, list[int]] = {}
+        scored = [response for response in responses if gold_of_item[response.item].right]
+        for position, response in enumerate(scored):
+            self.positions_of_item.setdefault(response.item, []).append(position)
+        self.is_right = [response.code in gold_of_item[response.item].right for response in scored]
+        self.n_right = [0, *accumulate(self.is_right)]  # before each position
+
+    def list_of_item(self, item_id: int) -> list[bool]:
+        """Return whether each answer to an item is right."""
+        return [self.is_right[position] for position in self.positions_of_item.get(item_id, ())]
+
+    def count_others(self, item_id: int) -> formulas.RightAnswers:
+        """Count the answers to other items before and after the item's first third ends."""
+        own = self.positions_of_item.get(item_id, [])
+        first = len(own) // 3
+        if not first:
+            return formulas.RightAnswers()
+        split = own[first - 1] + 1
+        right = self.list_of_item(item_id)
+        return formulas.RightAnswers(
+            n_before=split - first,
+            right_before=self.n_right[split] - sum(right[:first]),
+            n_after=len(self.is_right) - split - (len(own) - first),
+            right_after=self.n_right[-1] - self.n_right[split] - sum(right[first:]),
+        )
 
 
 def _set_passing_rater_counts(

@@ -17,6 +17,7 @@ from django.utils.translation import ngettext
 from events.models import Webhook
 from metrics.views.common import number_formats
 from projects.models import Approval, Member, Question
+from projects.services import approvals
 from quality.models import (
     Alert,
     AlertState,
@@ -180,6 +181,8 @@ def get_proposed_interventions() -> QuerySet[GoldIntervention]:
 
 def get_requested_approvals(user: Any) -> QuerySet[Approval]:
     """Return the open requests of other people, which this user may decide."""
+    if not approvals.may_decide(user):
+        return Approval.objects.none()
     return Approval.objects.filter(state=Approval.State.OPEN).exclude(requested_by=user)
 
 

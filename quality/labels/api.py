@@ -9,7 +9,7 @@ from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.api.errors import BadRequest, Conflict
+from core.api.errors import INVALID_PARAMETERS, BadRequest, Conflict
 from core.api.files import FileView, describe_file
 from core.api.pagination import PAGE_PARAMETER_NAMES, CursorKey, paginate
 from core.api.parameters import get_choice, parse_query_parameters
@@ -126,7 +126,7 @@ def _parse_share(text: str | None) -> float | None:
         value = math.nan
     if not 0 <= value <= 1:
         raise BadRequest(
-            "The query has invalid parameters.",
+            INVALID_PARAMETERS,
             fields={"min_confidence": "a number from 0 to 1"},
         )
     return value

@@ -37,7 +37,7 @@ class AlertMeasure(models.TextChoices):
     AGREEMENT = "agreement", _("Agreement with the others")
     BIAS = "bias", _("Bias against the others")
     OTHER_ANSWERS = "other_answers", _("Share of other answers")
-    PACE = "pace", _("Share of ratings with enough time")
+    PACE = "pace", _("Share with enough time")
     CATEGORY_SHARE = "category_share", _("Share of the category")
     ITEMS = "items", _("Number of items")
 

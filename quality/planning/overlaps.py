@@ -11,7 +11,7 @@ from metrics.agreement import sample_size
 from metrics.agreement.headline import FLEISS
 from metrics.results.all_time_patterns import AllTimePatterns
 from metrics.results.clusters import QuestionClusters
-from metrics.results.headline.stored_weighting import get_headline_weighting
+from metrics.results.headline.headline_trend import get_headline_weighting
 from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question
 

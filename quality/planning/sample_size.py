@@ -14,7 +14,7 @@ from metrics.agreement.headline import COHEN, FLEISS
 from metrics.results.all_time_patterns import AllTimePatterns
 from metrics.results.clusters import QuestionClusters
 from metrics.results.headline import sample_headline
-from metrics.results.headline.stored_weighting import get_headline_weighting
+from metrics.results.headline.headline_trend import get_headline_weighting
 from metrics.results.question_agreement import load_question_agreement
 from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question

@@ -21,7 +21,7 @@ from metrics.agreement.rater_quality import funnel, rating_level
 from metrics.models import CountState, Diagnosis, RaterResult
 from metrics.results.clusters import QuestionClusters
 from metrics.results.disagreement.findings import Findings, list_outlying_raters
-from metrics.results.headline.stored_weighting import get_headline_weighting
+from metrics.results.headline.headline_trend import get_headline_weighting
 from metrics.results.pairs.pair_results import load_tables_among
 from metrics.results.values import build_uncounted_value
 from metrics.scale import QuestionScale, get_weighted_name

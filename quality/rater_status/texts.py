@@ -24,9 +24,9 @@ STATUS_LABELS: dict[str, Promise] = {
 # Texts of the reasons that no alert states.
 REASON_TEXTS: dict[str, Promise] = {
     ReasonCode.GOLD: gettext_lazy("below the pass mark on gold answers"),
-    ReasonCode.DRIFT: gettext_lazy("may be drifting; not enough evidence for an alert"),
+    ReasonCode.DRIFT: gettext_lazy("may be drifting; too little evidence for an alert"),
     ReasonCode.EXAM: gettext_lazy("did not pass the exam"),
-    ReasonCode.SELF: gettext_lazy("repeats their own answers less often than the others"),
+    ReasonCode.SELF: gettext_lazy("repeats own answers less often than the others"),
     ReasonCode.LOW_AGREEMENT: gettext_lazy(
         "agrees less with the others than they do with each other, on the same items"
     ),
@@ -42,7 +42,7 @@ ALERT_TEXTS: dict[str, Promise] = {
 }
 # Reason -> why a question could not be scanned.
 NOT_SCANNED_TEXTS: dict[str, Promise] = {
-    "too_many_comparisons": gettext_lazy("This question has too many ratings for drift detection."),
+    "too_many_comparisons": gettext_lazy("Too many ratings for drift detection."),
     "single_category": gettext_lazy("Drift detection needs at least two categories."),
 }
 

@@ -15,7 +15,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from core.text import has_nul
+from core.text import describe_length, has_nul
 from events.services import record_event
 from projects.models import GoldAnswer, Item, Question, Rater
 from quality.models import Appeal, Decision, LabelRules
@@ -146,5 +146,5 @@ def answer_appeal(*, appeal: Appeal, state: str, text: str, by: Any) -> Appeal:
 def _validate_text(text: str) -> str:
     """Return the stripped text; raises InvalidAppeal."""
     if len(text) > MAX_TEXT_LENGTH or has_nul(text):
-        raise InvalidAppeal(_("Use at most %(n)s characters, without NUL") % {"n": MAX_TEXT_LENGTH})
+        raise InvalidAppeal(describe_length(MAX_TEXT_LENGTH))
     return text.strip()

@@ -23,4 +23,4 @@ def assign_selected_items(request: HttpRequest, project: Project, ids: list[int]
     )
     messages.success(request, message % {"n": n_assigned})
     if n_assigned < len(set(ids)):
-        messages.info(request, _("Items without ratings or already decided were left out."))
+        messages.info(request, _("Items without ratings or with a decision were left out."))

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core import security_log
-from core.text import has_nul
+from core.text import describe_length, has_nul
 from events.services import record_event
 from projects.models import Member, Rater
 from projects.permissions import ROLES_ALLOWED
@@ -47,11 +47,9 @@ def send_messages(*, raters: Sequence[Rater], text: str, by: Any) -> list[RaterM
     if not text:
         raise InvalidRaterMessage(_("Enter a message first."))
     if len(text) > MAX_LENGTH or has_nul(text):
-        raise InvalidRaterMessage(
-            _("Use at most %(n)s characters, without NUL") % {"n": MAX_LENGTH}
-        )
+        raise InvalidRaterMessage(describe_length(MAX_LENGTH))
     if not raters:
-        raise InvalidRaterMessage(_("None of the selected raters can read messages."))
+        raise InvalidRaterMessage(_("None of them can read messages."))
     unread = RaterMessage.objects.filter(rater__in=raters, text=text, read_at=None)
     notified_ids = set(unread.values_list("rater_id", flat=True))
     return [_create_message(rater, text, by) for rater in raters if rater.pk not in notified_ids]

@@ -41,25 +41,22 @@ ERROR_RESPONSES = {
     permissions.ItemNotAssigned: (404, _lazy("This item wasn't assigned to you.")),
     submission.NoSlotLeft: (
         409,
-        _lazy(
-            "Your time ran out and others rated this item, so your answer wasn't saved. "
-            "Continue with the next item."
-        ),
+        _lazy("Your time ran out and others rated this item. Continue with the next."),
     ),
     permissions.ExamRequired: (403, _lazy("Pass the exam before you rate here.")),
-    permissions.ExamAnswersFinal: (403, _lazy("Exam answers can't be changed.")),
+    permissions.ExamAnswersFinal: (403, _lazy("Exam answers are final.")),
     submission.ExamItemNotSkippable: (409, _lazy("You can't skip items in an exam.")),
     permissions.CorrectionsClosed: (
         403,
-        _lazy("Ratings in this project can't be changed any more. Your earlier answer is kept."),
+        _lazy("Ratings here are final. Your earlier answer is kept."),
     ),
     permissions.ProjectArchived: (
         403,
-        _lazy("This project is archived and no longer accepts ratings."),
+        _lazy("This project is archived and accepts no ratings."),
     ),
     submission.AlreadyRated: (
         409,
-        _lazy("You've rated this item, so you can't skip it."),
+        _lazy("You've already rated this item."),
     ),
 }
 
@@ -189,7 +186,7 @@ def rate_item(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
             ),
         )
     except UnknownCode:
-        form.add_error(None, _("The answers to this question just changed. Choose again."))
+        form.add_error(None, _("The answers just changed. Choose again."))
         return rate_page.render_page(request, rater, item, form=form, status=400)
     except submission.AnsweredInOtherWindow:
         return rate_page.render_page(request, rater, item, form=form, is_conflict=True, status=409)

@@ -11,7 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.api.errors import BadRequest, Conflict
+from core.api.errors import INVALID_FIELDS, BadRequest, Conflict
 from core.api.parameters import parse_query_parameters
 from core.api.schema import describe_get, describe_write
 from core.api.strict_fields import (
@@ -277,4 +277,4 @@ def _build_not_found() -> Http404:
 
 
 def _build_bad_request(name: str, message: str) -> BadRequest:
-    return BadRequest("The request has invalid fields.", fields={name: message})
+    return BadRequest(INVALID_FIELDS, fields={name: message})

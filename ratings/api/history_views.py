@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api import pagination
-from core.api.errors import BadRequest
+from core.api.errors import INVALID_PARAMETERS, BadRequest
 from core.api.parameters import parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
@@ -65,9 +65,7 @@ class HistoryView(ApiView):
         )
         missing = [name for name in ("item", "rater") if name not in query]
         if missing:
-            raise BadRequest(
-                "The query has invalid parameters.", fields=dict.fromkeys(missing, "missing")
-            )
+            raise BadRequest(INVALID_PARAMETERS, fields=dict.fromkeys(missing, "missing"))
         question = get_question(project, query.get("question"))
         role = project.role  # type: ignore[attr-defined]  # set by projects.permissions
         raters = Rater.objects.filter(project=project, key=query["rater"])

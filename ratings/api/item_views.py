@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api import pagination
-from core.api.errors import BadRequest
+from core.api.errors import INVALID_PARAMETERS, BadRequest
 from core.api.parameters import get_attribute_parameters, parse_query_parameters, parse_rows
 from core.api.schema import (
     DRY_RUN_PARAMETER,
@@ -214,4 +214,4 @@ def _parse_number(query: dict[str, str], name: str) -> int | None:
 
 
 def _build_bad_request(name: str, message: str) -> BadRequest:
-    return BadRequest("The query has invalid parameters.", fields={name: message})
+    return BadRequest(INVALID_PARAMETERS, fields={name: message})

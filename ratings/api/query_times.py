@@ -6,7 +6,7 @@ import datetime
 
 from django.utils import timezone
 
-from core.api.errors import BadRequest
+from core.api.errors import INVALID_PARAMETERS, BadRequest
 from ratings.services.rating_times import parse_rated_at
 
 
@@ -25,6 +25,4 @@ def parse_since(text: str) -> datetime.datetime:
             restore_plus(text), now=timezone.now() + datetime.timedelta(days=365_000)
         )
     except ValueError as error:
-        raise BadRequest(
-            "The query has invalid parameters.", fields={"since": str(error)}
-        ) from None
+        raise BadRequest(INVALID_PARAMETERS, fields={"since": str(error)}) from None

@@ -147,7 +147,7 @@ def _validate_own_rater(lookup: RowLookup, rows: Collection[dict[str, Any]]) -> 
     """Raise PermissionDenied for an annotator without a rater, or who names another rater."""
     own_rater = lookup.own_rater
     if own_rater is None:
-        raise PermissionDenied(_("Your account isn't linked to a rater here. Ask a project lead."))
+        raise PermissionDenied(_("Your account isn't a rater here. Ask a project lead."))
     named_raters = {row["rater"] for row in rows if "rater" in row}
     if any(lookup.pseudonyms.get(rater, rater) != own_rater for rater in named_raters):
         raise PermissionDenied(_("You can only rate as “%(own)s”.") % {"own": own_rater})

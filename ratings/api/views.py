@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api import pagination
-from core.api.errors import BadRequest
+from core.api.errors import INVALID_PARAMETERS, BadRequest
 from core.api.parameters import parse_query_parameters, parse_rows
 from core.api.schema import (
     DRY_RUN_PARAMETER,
@@ -37,17 +37,14 @@ from .query_times import parse_since
 from .serializers import RatingCounts, RatingIn, RatingOut
 
 ERROR_MESSAGES = {
-    permissions.ProjectArchived: _("This project is archived and no longer accepts ratings."),
+    permissions.ProjectArchived: _("This project is archived and accepts no ratings."),
     permissions.RaterPaused: _("Your lead paused your rating. Your ratings are kept."),
     permissions.RaterPausedForGold: _(
-        "Your rating is paused: too many of your answers to test items were wrong. Your lead "
-        "will decide."
+        "Your rating is paused: too many known answers were wrong. Your lead will decide."
     ),
     permissions.ExamRequired: _("Pass the exam first, on the rating page or at GET .../next/."),
-    permissions.ExamAnswersFinal: _("Exam answers can't be changed."),
-    permissions.CorrectionsClosed: _(
-        "Ratings in this project can't be changed any more. Your earlier answer is kept."
-    ),
+    permissions.ExamAnswersFinal: _("Exam answers are final."),
+    permissions.CorrectionsClosed: _("Ratings here are final. Your earlier answer is kept."),
 }
 FILTERS = ("item", "rater", "question", "label", "since", "withdrawn")
 
@@ -144,7 +141,7 @@ def _filter_rows(rows: Any, project: Project, query: dict[str, str]) -> Any:
         rows = rows.filter(changed_at__gte=parse_since(query["since"]))
     withdrawn = query.get("withdrawn", "false")
     if withdrawn not in ("true", "false"):
-        raise BadRequest("The query has invalid parameters.", fields={"withdrawn": "true or false"})
+        raise BadRequest(INVALID_PARAMETERS, fields={"withdrawn": "true or false"})
     return rows if withdrawn == "true" else rows.filter(code__gt=NO_CODE)
 
 
@@ -155,7 +152,7 @@ def _build_label_filter(questions: Sequence[Question], label: str) -> Q:
     if not matching:
         labels = dict.fromkeys(category.label for category in categories)
         raise BadRequest(
-            "The query has invalid parameters.",
+            INVALID_PARAMETERS,
             fields={"label": f"unknown label '{label[:60]}'; one of {', '.join(labels)}"},
         )
     alternatives = (Q(question=category.question_id, code=category.code) for category in matching)

@@ -22,10 +22,7 @@ def has_parquet() -> bool:
 
 def build_missing_response() -> HttpResponse:
     """Return the response to a request for a Parquet file where pyarrow is not installed."""
-    message = _(
-        "Parquet needs pyarrow. Run pip install -r requirements-extra.txt on the server and "
-        "restart it."
-    )
+    message = _("Parquet needs pyarrow: pip install -r requirements-extra.txt on the server.")
     return HttpResponse(message, status=501, content_type="text/plain; charset=utf-8")
 
 

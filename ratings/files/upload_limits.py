@@ -47,7 +47,7 @@ def limit_upload(setting: str) -> Callable[[View], View]:
             length = request.META.get("CONTENT_LENGTH") or "0"
             limit = getattr(settings, setting)
             if not length.isdecimal() or int(length) > limit + FORM_BYTES:
-                text = _("Files are limited to %(limit)s bytes. Nothing was saved.")
+                text = _("At most %(limit)s bytes. Nothing was saved.")
                 return _render_error(request, 413, text % {"limit": limit})
             if request.method != "POST":
                 return protected(request, *args, **kwargs)
@@ -84,7 +84,7 @@ def _read_body(request: HttpRequest) -> bool:
 
 
 def _get_disk_full_message() -> str:
-    return _("The server couldn't save the file. Its disk may be full. Try again later.")
+    return _("The file couldn't be saved. The server's disk may be full.")
 
 
 def _render_error(request: HttpRequest, status: int, text: str) -> HttpResponse:

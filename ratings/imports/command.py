@@ -228,7 +228,7 @@ def _build_mapping(
             raise InvalidImportOptions(f"a file of {source.name} has no columns to map")
         return mapping, None
     apply_column_options(mapping, head, columns=options.columns, layout=options.layout)
-    if mapping.doubt == "no_raters" and options.rater:
+    if mapping.doubt in ("no_raters", "joint_raters") and options.rater:
         mapping.doubt = ""
     _select_question(run, mapping, head, options)
     return mapping, head

@@ -30,8 +30,8 @@ NO_ANSWERS_TEXT = (
     "alone, add --layout items"
 )
 SIMILAR_RATERS_NOTE = (
-    "raters whose names differ only in capital letters or blanks are different raters: {}; correct "
-    "them in the file if they are one"
+    "raters whose names differ only in capital letters or blanks, or as 1 and 1.0 do, are "
+    "different raters: {}; correct them in the file if they are one"
 )
 SIMILAR_ITEMS_NOTE = (
     "items whose IDs differ only in capital letters or blanks, or as 001, 1 and 1.0 do, are "

@@ -46,7 +46,7 @@ def run_bulk_action(request: HttpRequest, project_id: int) -> HttpResponse:
     elif action in ACTIONS:
         ACTIONS[action](request, project, ids)
     else:
-        raise BadRequest(_("Choose an action for the selected items."))
+        raise BadRequest(_("Choose an action."))
     return redirect_back(request, project)
 
 

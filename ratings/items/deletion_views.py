@@ -90,7 +90,7 @@ def delete_items(request: HttpRequest, project_id: int) -> HttpResponse:
         purge.start_item_deletions(items=items, by=request.user)
         messages.success(
             request,
-            _("Deletion started. It will be recorded in Settings."),
+            _("Deletion started."),
         )
         return redirect("items", project.pk)
     context = {
@@ -124,7 +124,7 @@ def _confirm_deletion(
         purge.start_deletion(kind=kind, target=target, by=request.user)
         messages.success(
             request,
-            _("Deletion started. It will be recorded in Settings."),
+            _("Deletion started."),
         )
         return redirect("projects") if kind == Kind.PROJECT else redirect(back, project.pk)
     context = {

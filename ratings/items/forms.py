@@ -44,16 +44,12 @@ class ItemForm(forms.Form):
         if classify_key_problem(key, max_length=MAX_KEY_LENGTH):
             raise forms.ValidationError(_("An ID must be one line without control characters."))
         if Item.objects.filter(project=self.project, key=key).exists():
-            raise forms.ValidationError(
-                _("This project already has an item “%(key)s”.") % {"key": key}
-            )
+            raise forms.ValidationError(_("Item “%(key)s” already exists.") % {"key": key})
         return key
 
     def clean(self) -> dict[str, Any]:
         if self.item is not None and self.cleaned_data.get("version") != self.item.version:
-            raise forms.ValidationError(
-                _("Someone else changed this item. Reload it, then make your change again.")
-            )
+            raise forms.ValidationError(_("Someone else changed this item. Reload and try again."))
         return self.cleaned_data
 
 

@@ -12,42 +12,28 @@ from ratings.imports.problems import describe_write_failure, format_problem
 from ratings.imports.readers.tools.base import Fields
 
 TEXTS = {
-    "url": gettext_lazy(
-        "The address isn't valid. Start it with https:// and the host of Label Studio."
-    ),
+    "url": gettext_lazy("Invalid address. Start it with https:// and Label Studio's host."),
     "not_found": gettext_lazy("The host has no IP address. Check the address."),
     "not_allowed": gettext_lazy(
-        "The host is in a private network. The operator of this server can allow that by the "
-        "setting CONNECTIONS_TO_PRIVATE_NETWORKS."
+        "The host is in a private network. See CONNECTIONS_TO_PRIVATE_NETWORKS."
     ),
-    "certificate": gettext_lazy("The certificate of the server is invalid."),
+    "certificate": gettext_lazy("The server's certificate is invalid."),
     "timeout": gettext_lazy("Label Studio did not respond in time."),
     "connection": gettext_lazy("The connection to Label Studio failed."),
-    "too_large": gettext_lazy("A response of Label Studio is larger than this server reads."),
-    "no_json": gettext_lazy(
-        "The response is not that of Label Studio's API. Check that the address is the one that "
-        "you open in the browser."
-    ),
-    "redirect": gettext_lazy(
-        "The address leads to another one (%(location)s). Enter that address instead."
-    ),
+    "too_large": gettext_lazy("A response of Label Studio is too large."),
+    "no_json": gettext_lazy("This isn't Label Studio's API. Use the address in your browser."),
+    "redirect": gettext_lazy("The address leads to %(location)s. Enter that one."),
     "token": gettext_lazy("Label Studio rejected the token. Enter a new one."),
-    "token_key": gettext_lazy(
-        "The token can't be decrypted, because SECRET_KEY of this server changed. Enter it again."
-    ),
-    "forbidden": gettext_lazy("The user of the token has no access to the project."),
-    "no_project": gettext_lazy(
-        "Label Studio has no project with this number, or the user of the token doesn't see it."
-    ),
-    "status": gettext_lazy("Label Studio responded with the status %(status)s."),
+    "token_key": gettext_lazy("SECRET_KEY of this server changed. Enter the token again."),
+    "forbidden": gettext_lazy("The token's user has no access to the project."),
+    "no_project": gettext_lazy("The token's user sees no project with this number."),
+    "status": gettext_lazy("Label Studio responded with status %(status)s."),
     "busy": gettext_lazy("Label Studio is busy (status %(status)s)."),
-    "no_tasks": gettext_lazy("The project in Label Studio has no tasks yet."),
-    "import_gone": gettext_lazy(
-        "The import was discarded before it was confirmed. Read the project again."
-    ),
+    "no_tasks": gettext_lazy("The project has no tasks yet."),
+    "import_gone": gettext_lazy("The import was discarded. Read the project again."),
     "import_failed": gettext_lazy("The import failed. Read the project again."),
-    "archived": gettext_lazy("The project here is archived."),
-    "internal": gettext_lazy("An error of this server, which is in its log."),
+    "archived": gettext_lazy("The project is archived."),
+    "internal": gettext_lazy("Server error; see its log."),
 }
 
 

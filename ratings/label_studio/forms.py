@@ -29,20 +29,19 @@ class ConnectForm(forms.Form):
     address = forms.CharField(
         label=_("Address"),
         max_length=MAX_URL_LENGTH,
-        help_text=_("Of Label Studio, or of the project's page as you see it in the browser."),
+        help_text=_("Label Studio’s or the project’s."),
         widget=forms.URLInput({"placeholder": "https://labels.example.org/projects/12"}),
     )
     remote_project = forms.IntegerField(
         label=_("Project number"),
         required=False,
         min_value=1,
-        help_text=_("Leave empty if it is in the address."),
+        help_text=_("Leave empty if the address has it."),
     )
     token = _build_token_field(
         required=True,
         help_text=_(
-            "A personal or legacy token of a user who sees the project: Account & Settings in "
-            "Label Studio. It is stored encrypted."
+            "Personal or legacy token: Account & Settings in Label Studio. Stored encrypted."
         ),
     )
 
@@ -55,6 +54,4 @@ class ChangeForm(forms.Form):
         choices=LabelStudioConnection.WriteBack.choices,
         help_text=_("What Concord writes is never read back."),
     )
-    token = _build_token_field(
-        required=False, help_text=_("Leave empty to keep the current token.")
-    )
+    token = _build_token_field(required=False, help_text=_("Empty: keep the current token."))

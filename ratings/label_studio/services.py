@@ -75,9 +75,7 @@ def create_connection(
     """
     address, remote_project = split_address(address, remote_project)
     if remote_project is None or not 0 < remote_project <= MAX_ID:
-        raise InvalidConnection(
-            remote_project=_("Enter the number of the project. It is in the address of its page.")
-        )
+        raise InvalidConnection(remote_project=_("Enter the project's number, as in its address."))
     _validate_state(project, address, remote_project)
     title = _test_access(address, remote_project, token)
     with transaction.atomic():
@@ -116,8 +114,7 @@ def _validate_state(project: Project, address: str, remote_project: int) -> None
         raise InvalidConnection(remote_project=_("This project is connected already."))
     if connections.count() >= MAX_CONNECTIONS:
         raise InvalidConnection(
-            address=_("You can have at most %(n)s connections. Disconnect one first.")
-            % {"n": MAX_CONNECTIONS}
+            address=_("At most %(n)s connections. Disconnect one first.") % {"n": MAX_CONNECTIONS}
         )
 
 

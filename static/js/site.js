@@ -212,6 +212,13 @@
   formatMoments();
   document.addEventListener("htmx:load", formatMoments);
 
+  /* A menu closes when something else, or one of its downloads, is pressed. */
+  document.addEventListener("click", ({ target }) => {
+    for (const menu of document.querySelectorAll(".views[open]")) {
+      if (!menu.contains(target) || target.closest("[data-download]")) menu.open = false;
+    }
+  });
+
   const last = new WeakMap();
 
   function poll() {

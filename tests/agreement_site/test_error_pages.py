@@ -94,11 +94,11 @@ def test_form_of_an_ended_session_reports_it(client_for, lead):
     csrf_client.cookies = client_for(lead).cookies
     rejected = csrf_client.post("/projects/new/", {"name": "x"})
     assert rejected.status_code == 403
-    assert "Reload the page" in rejected.content.decode()
-    assert "your session expired" not in rejected.content.decode()
+    assert "Reload and try again" in rejected.content.decode()
+    assert "Your session expired" not in rejected.content.decode()
     ended = Client(enforce_csrf_checks=True).post("/projects/new/", {"name": "x"})
     assert ended.status_code == 403
-    assert "your session expired" in ended.content.decode()
+    assert "Your session expired" in ended.content.decode()
 
 
 def test_admin_index_lists_people_first_and_internals_last(client_for, admin):

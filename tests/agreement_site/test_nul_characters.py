@@ -48,6 +48,7 @@ def iter_addresses(route: str, project_id: int) -> Iterator[str]:
         "key": "severity",
         "rater_key": "ann",
         "form": "json",
+        "file_format": "json",
     }
     valid_parts |= {"item_key": "i1"}
     names = [name for kind, name in ROUTE_PARAMETER.findall(route) if kind != "int"]

@@ -48,6 +48,43 @@ def test_invalid_setting_is_one_sentence(
     assert line.startswith("A setting is invalid:") and name in line and value in line
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SMTP_URL", "smtp://host:abc"),
+        ("SMTP_URL", "smtp://host:99999"),
+        ("SMTP_URL", "http://host"),
+        ("DATABASE_URL", "postgresql://user@host:abc/name"),
+        ("DATABASE_URL", "mysql://host/name"),
+        ("REDIS_URL", "foo://host"),
+        ("REDIS_URL", "redis://host:abc"),
+        ("OIDC_SERVER_URL", "https://host:abc"),
+        ("AUDIT_LOG_SYSLOG", "udp://host:abc"),
+        ("AUDIT_LOG_SYSLOG", "host:514"),
+        ("AUDIT_LOG_FILE", "/nowhere/audit.log"),
+        ("SENTRY_DSN", "zzz"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "zzz"),
+        ("LOG_LEVEL", "zzz"),
+        ("SITE_URL", "concord"),
+        ("LEGAL_HOLD", "first"),
+        ("SECOND_PERSON", "sometimes"),
+        ("MAY_CREATE_PROJECTS", "nobody"),
+        ("KEEP_AUDIT_LOG_DAYS", "-1"),
+    ],
+)
+def test_each_kind_of_setting_is_checked(name: str, value: str, tmp_path: Path) -> None:
+    result = run(tmp_path, "manage.py", "check", **{name: value}, MAIL_FROM="a@example.org")
+    assert result.returncode == 1
+    [line] = result.stderr.strip().splitlines()
+    assert line.startswith("A setting is invalid:") and name.split("_", maxsplit=1)[0] in line
+
+
+def test_password_of_an_invalid_address_is_not_printed(tmp_path: Path) -> None:
+    result = run(tmp_path, "manage.py", "check", SMTP_URL="smtp://me:Secret1@host:abc")
+    assert result.returncode == 1
+    assert "Secret1" not in result.stderr
+
+
 @pytest.mark.parametrize("command", COMMANDS[:3], ids=" ".join)
 def test_unreachable_database_is_one_sentence(command: tuple[str, ...], tmp_path: Path) -> None:
     url = "postgresql://nobody@127.0.0.1:1/nothing?connect_timeout=2"

@@ -181,7 +181,7 @@ def test_full_broker_is_reported(site_under_load: DrillSite) -> None:
         try:
             time.sleep(SECONDS)
             assert site_under_load.get_health() == (200, "ok")
-            assert "The broker responds but rejects writes" in site_under_load.list_problems()
+            assert "The broker rejects writes" in site_under_load.list_problems()
         finally:
             client.config_set("maxmemory", "0")
 

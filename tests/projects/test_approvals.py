@@ -26,7 +26,7 @@ Action = Approval.Action
 
 @pytest.fixture(autouse=True)
 def second_person(settings: Any) -> None:
-    settings.SECOND_PERSON = True
+    settings.SECOND_PERSON = "lead"
 
 
 @pytest.fixture
@@ -104,6 +104,25 @@ def test_administrator_approves_where_there_is_one_lead(
     client = client_for(admin)
     assert "1 requested approval" in client.get("/inbox/").text
     client.post(get_address(project, f"settings/approvals/{approval.pk}/"), {"do": "approve"})
+    approval.refresh_from_db()
+    assert approval.state == "approved"
+
+
+def test_site_can_ask_for_an_administrator(
+    project: Project, lead: User, other_lead: User, admin: User, client_for: Clients, settings: Any
+) -> None:
+    settings.SECOND_PERSON = "administrator"
+    approval = approvals.request_approval(
+        project=project, action=Action.DELETE_PROJECT, reason="over", by=lead
+    )
+    address = get_address(project, f"settings/approvals/{approval.pk}/")
+    page = client_for(other_lead).post(address, {"do": "approve"}, follow=True)
+    assert "an administrator decides" in page.text
+    assert 'value="approve"' not in page.text
+    approval.refresh_from_db()
+    assert approval.state == "open"
+    assert "requested approval" not in client_for(other_lead).get("/inbox/").text
+    client_for(admin).post(address, {"do": "approve"})
     approval.refresh_from_db()
     assert approval.state == "approved"
 
@@ -209,7 +228,7 @@ def test_only_leads_see_and_decide(
 def test_setting_is_off_by_default(
     project: Project, lead: User, client_for: Clients, settings: Any
 ) -> None:
-    settings.SECOND_PERSON = False
+    settings.SECOND_PERSON = "nobody"
     client = client_for(lead)
     assert "second person" not in client.get(get_address(project, "delete/")).text
     assert "need no approval" in client.get(get_address(project, "settings/approvals/")).text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from allauth.account.authentication import AUTHENTICATION_METHODS_SESSION_KEY
 from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore as DatabaseSessions
@@ -47,14 +48,26 @@ class IdleSessionMiddleware(BaseMiddleware):
         return self.get_response(request)
 
     def refresh_or_end(self, session: Any) -> None:
-        """Flush an idle session, or update its last-seen time."""
+        """Flush an idle session, or one that is too old, or update its last-seen time."""
         last_seen = session.get(LAST_SEEN_KEY)
         if last_seen is None:  # a new session, or one from an older release
             return
         idle_seconds = time.time() - last_seen
-        if idle_seconds > settings.SESSION_IDLE_HOURS * 3600:
+        if idle_seconds > settings.SESSION_IDLE_HOURS * 3600 or _must_ask_provider(session):
             session.flush()
         elif idle_seconds > LAST_SEEN_INTERVAL_SECONDS:
             session.modified = True  # so that it is saved
             listed_session = UserSession.objects.filter(session_key=session.session_key)
             listed_session.update(last_seen_at=timezone.now())
+
+
+def _must_ask_provider(session: Any) -> bool:
+    """Return True for a session that began at an identity provider too long ago.
+
+    Signing in there again is quick for those whom the provider still lets in.
+    """
+    hours = settings.PROVIDER_SESSION_HOURS
+    if not hours or time.time() - session.get(STARTED_AT_KEY, 0) <= hours * 3600:
+        return False
+    records = session.get(AUTHENTICATION_METHODS_SESSION_KEY, [])
+    return any(record["method"] == "socialaccount" for record in records)

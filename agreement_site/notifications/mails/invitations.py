@@ -34,13 +34,13 @@ def compose_invitation(mail: QueuedMail, _row: NotificationSettings) -> MailCont
     by = mail.by or User()
     if mail.by_id and mail.user_id in membership.get_linkable_user_ids(project=project, by=by):
         path = invitation_links.create_invitation_path(member, address=mail.address)
-        account = _("Your account is %(name)s. Choose a password to sign in with it.")
+        account = _("Your account is %(name)s. Choose a password.")
         return MailContent(
             subject,
             (
                 intro,
                 account % {"name": mail.user.get_username()},
-                _("The link works once and expires in 3 days."),
+                _("It works once and expires in 3 days."),
             ),
             action=Line(_("Choose password"), build_absolute_url(path)),
             is_first=True,
@@ -64,7 +64,7 @@ def compose_offer(mail: QueuedMail, _row: NotificationSettings) -> MailContent |
         _("Invitation to “%(project)s”") % values,
         (
             text % {**values, "role": offer.get_role_display()},
-            _("You can accept or decline in your account."),
+            _("Accept or decline in your account."),
         ),
         action=Line(_("See invitation"), build_absolute_url(reverse("projects"))),
     )

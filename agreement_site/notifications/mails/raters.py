@@ -46,8 +46,8 @@ def compose_pause(mail: QueuedMail, _row: NotificationSettings) -> MailContent |
     reason = _("You get no more items for now. Your ratings are kept.")
     if rater.gold_notice == Rater.GoldNotice.PAUSED:
         reason = _(
-            "You get no more items for now, because of answers to items whose right answer is"
-            " known. Your ratings are kept."
+            "You get no more items for now: too many known answers were wrong. Your "
+            "ratings are kept."
         )
     return MailContent(
         _("You're paused in “%(project)s”") % {"project": project.name},

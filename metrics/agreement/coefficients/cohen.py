@@ -113,8 +113,8 @@ COHEN_KAPPA = Coefficient(
     name="cohen_kappa",
     label=_("Cohen’s kappa"),
     description=_(
-        "Agreement of two raters beyond what their own habits give: 1 is full agreement, 0 "
-        "what two independent raters with these habits reach."
+        "Agreement of two raters beyond what their own habits give: 1 is full "
+        "agreement, 0 what independent raters reach."
     ),
     formula="(P_o - P_e) / (1 - P_e),   P_o = sum p_jj,   P_e = sum r_j c_j",
     low=-1,
@@ -137,8 +137,8 @@ WEIGHTED_KAPPA = Coefficient(
     name="weighted_kappa",
     label=_("Cohen’s weighted kappa"),
     description=_(
-        "Cohen’s kappa with partial credit for near misses. With quadratic weights, it equals "
-        "Lin’s concordance of the ranks and nearly the intraclass correlation."
+        "Cohen’s kappa with partial credit for near misses. Quadratic weights make "
+        "it Lin’s concordance of the ranks."
     ),
     formula="(P_o - P_e) / (1 - P_e),   P_o = sum w_jl p_jl,   P_e = sum w_jl r_j c_l",
     low=None,
@@ -181,9 +181,7 @@ COHEN_KAPPA_CATEGORY = Coefficient(
 KAPPA_MAX = Coefficient(
     name="kappa_max",
     label=_("Largest kappa that the margins allow"),
-    description=_(
-        "The largest kappa these two raters could reach, given how often each uses the categories."
-    ),
+    description=_("The largest kappa possible, given how often each rater uses the categories."),
     formula="(sum min(r_j, c_j) - P_e) / (1 - P_e)",
     low=0,
     high=1,

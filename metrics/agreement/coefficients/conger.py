@@ -134,8 +134,8 @@ CONGER_KAPPA = Coefficient(
     name="conger_kappa",
     label=_("Conger’s kappa"),
     description=_(
-        "Agreement beyond chance of these raters, each with their own habits: chance is that "
-        "two different raters happen to agree. For two raters, it is Cohen’s kappa."
+        "Agreement beyond chance of these raters, each with their own habits. For "
+        "two raters, it is Cohen’s kappa."
     ),
     formula="(P_o - P_e) / (1 - P_e),   P_e = sum w_jl (pbar_j pbar_l - S_jl / R)",
     low=None,

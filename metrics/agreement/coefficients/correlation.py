@@ -145,8 +145,7 @@ PEARSON = Coefficient(
     name="pearson",
     label=_("Pearson’s correlation"),
     description=_(
-        "Whether two raters’ values lie on a straight line. Not agreement: a rater who is "
-        "always 5 higher gets 1."
+        "Whether two raters’ values lie on a line. Not agreement: always 5 higher gives 1."
     ),
     formula="s_xy / (s_x s_y) of the categories' values",
     low=-1,
@@ -166,8 +165,7 @@ SPEARMAN = Coefficient(
     name="spearman",
     label=_("Spearman’s rank correlation"),
     description=_(
-        "Whether two raters put the items in the same order. Not agreement: a rater who is "
-        "always higher gets 1."
+        "Whether two raters order the items alike. Not agreement: always higher gives 1."
     ),
     formula="Pearson's correlation of average ranks",
     low=-1,
@@ -187,8 +185,7 @@ KENDALL_TAU_B = Coefficient(
     name="kendall_tau_b",
     label=_("Kendall’s tau-b"),
     description=_(
-        "How much more often two raters put items in the same order than in the opposite one, "
-        "adjusted for ties."
+        "How much more often two raters order items alike than oppositely, adjusted for ties."
     ),
     formula="(C - D) / sqrt((n0 - n1) (n0 - n2))",
     low=-1,
@@ -208,8 +205,8 @@ LIN_CCC = Coefficient(
     name="lin_ccc",
     label=_("Lin’s concordance"),
     description=_(
-        "Whether two raters give the same numbers: correlation, reduced by differences in "
-        "level or spread. Equals quadratically weighted kappa on these numbers."
+        "Whether two raters give the same numbers: correlation, reduced by "
+        "differences in level or spread."
     ),
     formula="2 s_xy / (s_xx + s_yy + (mean_x - mean_y)^2), divisor n",
     low=-1,

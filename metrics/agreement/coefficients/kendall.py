@@ -65,8 +65,8 @@ KENDALL_W = Coefficient(
     name="kendall_w",
     label=_("Kendall’s W"),
     description=_(
-        "Whether all raters put the items in the same order: 1 is the same order, 0 none in "
-        "common. Level does not count, so it is not agreement."
+        "Whether all raters order the items alike, from 0 to 1. Not agreement: "
+        "level does not count."
     ),
     formula="12 S / (R^2 (n^3 - n) - R sum T_g), complete items, average ranks",
     low=0,

@@ -236,8 +236,8 @@ KRIPPENDORFF_NOMINAL = Coefficient(
     name="krippendorff_alpha_nominal",
     label=_("Krippendorff’s alpha, nominal"),
     description=_(
-        "Agreement beyond chance of any raters with any ratings missing, corrected for few "
-        "items. Categories are the same or not. Customary: 0.8 or more, at least 0.667."
+        "Agreement beyond chance of any raters with any ratings missing, corrected "
+        "for few items. Customary: 0.8 or more, at least 0.667."
     ),
     formula=_ALPHA_FORMULA + "d_cl = [c != l]",
     low=None,
@@ -253,8 +253,8 @@ KRIPPENDORFF_ORDINAL = Coefficient(
     name="krippendorff_alpha_ordinal",
     label=_("Krippendorff’s alpha, ordinal"),
     description=_(
-        "Krippendorff’s alpha for ordered categories: a disagreement weighs more if more "
-        "ratings lie between the two categories."
+        "Krippendorff’s alpha for ordered categories: a disagreement weighs more "
+        "if more ratings lie between them."
     ),
     formula=_ALPHA_FORMULA + "d_cl = (sum of n_g over g = c..l - (n_c + n_l) / 2)^2",
     low=None,
@@ -290,8 +290,8 @@ KRIPPENDORFF_RATIO = Coefficient(
     name="krippendorff_alpha_ratio",
     label=_("Krippendorff’s alpha, ratio"),
     description=_(
-        "Krippendorff’s alpha for numbers with a true zero: a difference weighs in proportion "
-        "to the size of the numbers."
+        "Krippendorff’s alpha for numbers with a true zero: a difference weighs in "
+        "proportion to the numbers."
     ),
     formula=_ALPHA_FORMULA + "d_cl = ((v_c - v_l) / (v_c + v_l))^2, 0 where v_c + v_l = 0",
     low=None,

@@ -180,8 +180,8 @@ SCOTT_PI = Coefficient(
     name="scott_pi",
     label=_("Scott’s pi"),
     description=_(
-        "Like Cohen’s kappa, but chance is based on how often the two raters together use each "
-        "category. It is lower than Cohen’s kappa if they use the categories differently often."
+        "Like Cohen’s kappa, but with chance by how often the two raters together "
+        "use each category. It is lower if their habits differ."
     ),
     formula="(P_o - P_e) / (1 - P_e),   P_e = sum pi_j^2,   pi = (r + c) / 2",
     low=-1,
@@ -202,8 +202,8 @@ PABAK = Coefficient(
     name="pabak",
     label=_("PABAK, adjusted for prevalence and bias"),
     description=_(
-        "Kappa as if both raters used all categories equally often. It depends only on percent "
-        "agreement."
+        "Kappa as if both raters used all categories equally often: a function of "
+        "percent agreement alone."
     ),
     formula="(k P_o - 1) / (k - 1)",
     low=-1,
@@ -246,8 +246,7 @@ BIAS_INDEX = Coefficient(
     name="bias_index",
     label=_("Bias index"),
     description=_(
-        "How much more often one rater chooses the first category than the other rater, from "
-        "-1 to 1."
+        "How much more often one rater chooses the first category than the other, from -1 to 1."
     ),
     formula="(b - c) / n of the table [[a, b], [c, d]]",
     low=-1,

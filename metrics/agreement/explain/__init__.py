@@ -1,1 +1,1 @@
-"""Explanations of results: interpretation bands, diagnoses, attribution and sensitivity."""
+"""Explanations of results: interpretation bands, diagnoses and attribution."""

@@ -9,8 +9,8 @@ e-value against a stated bound, so that it may be tested as often as one likes;
 `settings.alert_level` (5,000) is the evidence that raises an alert.
 
 finding.py is the result of a rule, disagreement.py, newcomers.py, copies.py and careless_raters.py
-examine raters, level_shifts.py the rest, detection.py combines them, so that one cause raises one
-alert.
+examine raters, level_shifts.py and category_shifts.py the rest, detection.py combines them, so that
+one cause raises one alert.
 """
 
 from .detection import (

@@ -15,7 +15,7 @@ from metrics.agreement.drift import (
     detect_drift,
 )
 
-from . import careless_raters, copies, disagreement, level_shifts, newcomers
+from . import careless_raters, category_shifts, copies, disagreement, level_shifts, newcomers
 from .finding import OutlierFinding
 
 
@@ -87,7 +87,7 @@ def detect_outliers(
         drift, starts
     ):
         _add_finding(result, finding)
-    for finding in level_shifts.find_category_falls(drift, starts, k):
+    for finding in category_shifts.find_category_falls(drift, starts, k):
         _add_finding(result, finding)
     result.findings = _find_rater_outliers(drift, seconds) + result.findings
     return result

@@ -1,6 +1,6 @@
-"""Rules for falls that no single rater causes: of a question, a pair or a category.
+"""Rules for falls that no single rater causes: of a question or a pair.
 
-Tested are the question's agreement, a pair's, a category's, and the use of a category. The evidence
+Those of a category are in category_shifts.py. The evidence
 is that of a rater's drift (drift/evidence.py), over weeks instead of days: without a shift it grows
 by at most 1 a week. With an alert at alert_level / 5 weeks, a question's agreement raises a false
 alert at most once in `alert_level` working days. Each of n pairs, and each of the categories in
@@ -30,10 +30,8 @@ from metrics.agreement.drift.evidence import DailySums, bayes_factor
 from metrics.agreement.estimate import Floats
 
 from .finding import (
-    CATEGORY_COLLAPSED,
     PAIR_DIVERGED,
     QUESTION_AGREEMENT_FELL,
-    USE_MEASURE,
     EvidenceSeries,
     OutlierFinding,
 )
@@ -46,8 +44,6 @@ _AUTOCORRELATION_FACTOR = (
 )
 # Weeks needed before the onset, and from it on, so that a single odd week has no effect.
 MIN_WEEKS_BEFORE, MIN_WEEKS_SINCE = 4, 2
-COLLAPSED_SHARE = 0.5  # least share of its agreement that a category has lost, or
-UNUSED_SHARE = 0.9  # least share of its use
 
 
 @dataclass(frozen=True)
@@ -98,13 +94,13 @@ def find_question_falls(
     item, item_index = index_distinct(drift.data.ratings.item[drift.data.comparisons.own[rows]])
     score = np.bincount(item_index, weights=residuals) / np.bincount(item_index)
     scored = GroupScores(
-        np.zeros(item.size, np.int64), _get_last_days(drift, rows, item_index), score
+        np.zeros(item.size, np.int64), get_last_days(drift, rows, item_index), score
     )
     prior = drift.data.settings.priors[AGREEMENT]
-    falls = _find_falls(
+    falls = find_falls(
         scored, 1, prior=prior, settings=drift.data.settings, segment_starts=segment_starts
     )
-    return [_build_finding(QUESTION_AGREEMENT_FELL, AGREEMENT, (), fall) for fall in falls]
+    return [build_finding(QUESTION_AGREEMENT_FELL, AGREEMENT, (), fall) for fall in falls]
 
 
 def find_pair_falls(drift: DriftResult, segment_starts: list[int]) -> list[OutlierFinding]:
@@ -129,14 +125,14 @@ def find_pair_falls(drift: DriftResult, segment_starts: list[int]) -> list[Outli
     pair_keys = pair_keys[has_enough]
     findings = []
     settings = drift.data.settings
-    for fall in _find_falls(
+    for fall in find_falls(
         scored, pair_keys.size, prior=prior, settings=settings, segment_starts=segment_starts
     ):
         if not _is_beyond_others(drift, rows, residuals, fall, int(pair_keys[fall.group])):
             continue
         g, h = divmod(int(pair_keys[fall.group]), ratings.keys.size)
         raters = int(ratings.keys[g]), int(ratings.keys[h])
-        findings.append(_build_finding(PAIR_DIVERGED, AGREEMENT, raters, fall))
+        findings.append(build_finding(PAIR_DIVERGED, AGREEMENT, raters, fall))
     return findings
 
 
@@ -193,70 +189,6 @@ def _compute_fall_factor(
     return float(factor)
 
 
-def find_category_falls(
-    drift: DriftResult, segment_starts: list[int], k: int
-) -> list[OutlierFinding]:
-    """Return findings on falls of the agreement on a category, and of its use.
-
-    The agreement on a category is the share of others who give it where one rater does.
-    """
-    settings, ratings = drift.data.settings, drift.data.ratings
-    rows = np.flatnonzero(~drift.excluded_ratings[drift.data.comparisons.own])
-    rows = rows[~drift.excluded_ratings[drift.data.comparisons.other[rows]]]
-    own_codes = ratings.code[drift.data.comparisons.own[rows]]
-    other_codes = ratings.code[drift.data.comparisons.other[rows]]
-    findings = []
-    for code in range(k):
-        category_rows = rows[own_codes == code]
-        if not category_rows.size:
-            continue
-        item, item_index = index_distinct(ratings.item[drift.data.comparisons.own[category_rows]])
-        score = np.bincount(
-            item_index, weights=other_codes[own_codes == code] == code
-        ) / np.bincount(item_index)
-        day = _get_last_days(drift, category_rows, item_index)
-        scored = GroupScores(np.zeros(item.size, np.int64), day, score)
-        prior = settings.priors[AGREEMENT]
-        falls = _find_falls(
-            scored, 1, prior=prior, settings=settings, segment_starts=segment_starts, multiple=2 * k
-        )
-        for fall in falls:
-            if fall.mean_since < (1 - COLLAPSED_SHARE) * fall.mean_before:
-                findings.append(_build_finding(CATEGORY_COLLAPSED, AGREEMENT, (), fall, code=code))
-        findings += _find_category_use_falls(drift, segment_starts, code, k)
-    return findings
-
-
-def _find_category_use_falls(
-    drift: DriftResult, segment_starts: list[int], code: int, k: int
-) -> list[OutlierFinding]:
-    """Return findings on falls of the use of one category, among all ratings."""
-    ratings = drift.data.ratings
-    rows = np.flatnonzero(~drift.excluded_ratings)
-    item, item_index = index_distinct(ratings.item[rows])
-    if not item.size:
-        return []
-    score = np.bincount(item_index, weights=ratings.code[rows] == code) / np.bincount(item_index)
-    day = np.full(item.size, np.iinfo(np.int64).min)
-    np.maximum.at(day, item_index, ratings.day[rows])
-    share = float(score.mean())
-    prior = replace(drift.data.settings.priors[AGREEMENT], omega=share, tolerance=share / 4)
-    settings = replace(
-        drift.data.settings,
-        prior_day_sd={AGREEMENT: share / 4},
-        min_item_variance={AGREEMENT: share / 4},
-    )
-    scored = GroupScores(np.zeros(item.size, np.int64), day, score)
-    falls = _find_falls(
-        scored, 1, prior=prior, settings=settings, segment_starts=segment_starts, multiple=2 * k
-    )
-    return [
-        _build_finding(CATEGORY_COLLAPSED, USE_MEASURE, (), fall, code=code)
-        for fall in falls
-        if fall.mean_since < (1 - UNUSED_SHARE) * fall.mean_before
-    ]
-
-
 def _compute_residuals(drift: DriftResult, *, with_drifters: bool = False) -> tuple[Ints, Floats]:
     """Return indices of comparisons, and their agreement net of the raters' levels.
 
@@ -281,14 +213,14 @@ def _get_comparison_days(drift: DriftResult, rows: Ints) -> Ints:
     return np.maximum(day[comparisons.own[rows]], day[comparisons.other[rows]])
 
 
-def _get_last_days(drift: DriftResult, rows: Ints, item_index: Ints) -> Ints:
+def get_last_days(drift: DriftResult, rows: Ints, item_index: Ints) -> Ints:
     """Return the last day of each item; item_index (N,): the item of each comparison."""
     last = np.full(int(item_index.max(initial=-1)) + 1, np.iinfo(np.int64).min)
     np.maximum.at(last, item_index, _get_comparison_days(drift, rows))
     return last
 
 
-def _find_falls(
+def find_falls(
     scored: GroupScores,
     groups: int,
     *,
@@ -359,7 +291,7 @@ def _find_first_fall(
     return LevelFall(0, series, evidence_by_week, index, estimate)
 
 
-def _build_finding(
+def build_finding(
     kind: str, measure: str, raters: tuple[int, ...], fall: LevelFall, *, code: int | None = None
 ) -> OutlierFinding:
     series, fall_evidence, index = fall.series, fall.evidence, fall.t

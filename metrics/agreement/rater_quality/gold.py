@@ -24,7 +24,6 @@ from metrics.agreement.estimate import (
     Floats,
     Value,
     build_proportion,
-    divide_or_nan,
     wilson_interval,
 )
 
@@ -301,17 +300,48 @@ def find_suspect_gold(
     return suspects
 
 
-def is_answer_known_among_raters(answers: Sequence[int | bool], errors: float = 3.0) -> bool:
+@dataclass(frozen=True)
+class RightAnswers:
+    """Answers to gold items, before and after a moment: how many, and how many are right."""
+
+    n_before: int = 0
+    right_before: int = 0
+    n_after: int = 0
+    right_after: int = 0
+
+    @property
+    def rise(self) -> float:
+        """The share of right answers after the moment less that before; 0 where one is missing."""
+        if not self.n_before or not self.n_after:
+            return 0.0
+        return self.right_after / self.n_after - self.right_before / self.n_before
+
+    @property
+    def variance(self) -> float:
+        """The variance of the rise of answers that are right equally often."""
+        n = self.n_before + self.n_after
+        if not self.n_before or not self.n_after:
+            return 0.0
+        share = (self.right_before + self.right_after) / n
+        return share * (1 - share) * (1 / self.n_before + 1 / self.n_after)
+
+
+def is_answer_known_among_raters(
+    answers: Sequence[int | bool],
+    others: RightAnswers = RightAnswers(),
+    errors: float = 3.0,
+) -> bool:
     """Return whether raters seem to know the answer of a gold item: it became too easy.
 
-    answers: right (1) or wrong (0) in the order in which the item was shown. True if the later two
-    thirds are right more often than the first third by more than `errors` standard errors.
+    answers: right (1) or wrong (0) in the order in which the item was shown; others: answers to
+    other gold items, before and after the end of the first third. True if the later two thirds are
+    right more often than the first third by more than `errors` standard errors beyond the rise of
+    the others: where everybody learns, all items become easier.
     """
-    right = np.asarray(answers, float)
-    first = right.size // 3
+    right = [bool(answer) for answer in answers]
+    first = len(right) // 3
     if first == 0:
         return False
-    early, late = right[:first], right[first:]
-    share = right.mean()
-    error = math.sqrt(share * (1 - share) * (1 / early.size + 1 / late.size))
-    return bool(divide_or_nan(late.mean() - early.mean(), error) > errors)
+    own = RightAnswers(first, sum(right[:first]), len(right) - first, sum(right[first:]))
+    error = math.sqrt(own.variance + others.variance)
+    return own.rise - max(others.rise, 0.0) > errors * error

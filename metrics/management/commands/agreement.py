@@ -17,12 +17,14 @@ from metrics.agreement import Coefficient
 from metrics.agreement.counts import tally
 from metrics.agreement.explain.bands import SCHEMES, find_band, is_designed_for, is_inconclusive
 from metrics.agreement.explain.diagnosis import is_band_withheld
+from metrics.agreement.explain.missing_ratings import MissingDataPolicy
 from metrics.agreement.registry import MEAN_PAIRWISE, iter_coefficients
 from metrics.agreement.report import ReportDict, build_report
 from metrics.agreement.scales import SCALES
 from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS
 from metrics.management import file_clusters, file_statistics, rating_file
 from metrics.management.file_headline import REASON_TEXTS, build_scale, compute_file_headline
+from metrics.management.file_statistics import PairStatistics
 from metrics.results.category_scores import ScoredAgreement
 from metrics.results.clusters import ClusterDescription
 from ratings.imports.decoding.encodings import ENCODINGS
@@ -131,7 +133,7 @@ class Command(BaseCommand):
             ]
             additional = {
                 "repeats_left_out": ratings.repeats,
-                "policies": results.rules,
+                "policies": [vars(rule) for rule in results.rules],
                 "pair": results.pair,
                 "scored": results.scored,
                 "cluster": results.cluster,
@@ -164,8 +166,8 @@ class _FileResults:
     ratings: rating_file.RatingFile
     report: ReportDict
     headline: ReportDict
-    rules: list[ReportDict]
-    pair: ReportDict | None
+    rules: list[MissingDataPolicy]
+    pair: PairStatistics | None
     scored: ScoredAgreement | None
     cluster: ClusterDescription | None = None
 

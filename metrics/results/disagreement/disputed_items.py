@@ -5,7 +5,7 @@ Every query here reads a bounded number of ratings, whatever the size of the pro
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from ratings.models import NO_CODE, Rating
 MAX_RATINGS_READ = 5_000
 MAX_DISPUTED_ITEMS = 10
 
-StoredDisputes = dict[str, Any]  # models.Diagnosis.disputes
+StoredDisputes = Mapping[str, Any]  # models.Diagnosis.disputes
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,8 @@ def find_newest_disputed(question_id: int, scale: QuestionScale) -> StoredDisput
     items, item_index = np.unique(ratings["item"], return_inverse=True)
     counts = np.zeros((len(items), scale.width), np.int64)
     np.add.at(counts, (item_index, ratings["code"]), 1)
-    return find_most_disputed(items, scale.reorder_to_declared(counts), scale) | {
-        "is_complete": is_complete
-    }
+    disputes = find_most_disputed(items, scale.reorder_to_declared(counts), scale)
+    return {**disputes, "is_complete": is_complete}
 
 
 def find_most_disputed(
@@ -76,7 +75,7 @@ def find_most_disputed(
 
     Ids (n,), counts (n, k) -> {"n_items": n, weighting -> [[id, counts, distance], ...]}.
     """
-    result: StoredDisputes = {"n_items": len(items)}
+    result: dict[str, object] = {"n_items": len(items)}
     total = counts.sum(axis=1)
     for name, matrix in scale.build_weight_matrices().items():
         distance = compute_disagreement(counts, matrix)

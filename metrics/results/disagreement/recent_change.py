@@ -18,7 +18,7 @@ from django.db.models import Q
 
 from metrics import periods
 from metrics.agreement.coefficients import fleiss
-from metrics.agreement.comparison.kappa_differences import permutation_p_value
+from metrics.agreement.comparison.before_after import permutation_p_value
 from metrics.agreement.estimate import to_finite_float
 from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
 from metrics.counting import store

@@ -209,3 +209,10 @@ def get_trend_raters(questions: Collection[int]) -> dict[int, Rater]:
 
 def _count_people(pair: PairTally) -> int:
     return [pair.rater_a.kind, pair.rater_b.kind].count(Rater.Kind.HUMAN)
+
+
+def get_headline_weighting(question: Question, scale: QuestionScale) -> str:
+    """Return the weighting of the stored headline; before there is one, the question's own."""
+    results = Result.objects.filter(question=question, period_unit=PeriodUnit.ALL)
+    weights: str | None = results.values_list("headline__weights", flat=True).first()
+    return weights if weights in scale.list_weightings() else question.weights

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import datetime
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Any, cast
+from typing import TypedDict, cast
 
 import numpy as np
 from django.utils import timezone
@@ -32,7 +33,15 @@ QUICK_SECONDS = 0.5  # a computation that takes no longer needs no pause
 PAUSE_FACTOR = 10  # length of the pause, relative to the time that the computation took
 ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8")])
 
-SampleFields = dict[str, Any]  # fields of a CountState, by name
+
+class SampleFields(TypedDict, total=False):
+    """Fields of a CountState that depend on single ratings."""
+
+    sample_headline: HeadlineResult
+    sample_is_stale: bool
+    sample_paused_until: datetime.datetime
+    cluster_effects: Mapping[str, object]
+    cluster_version: int
 
 
 def build_targeted_mask(project_id: int, ratings: np.ndarray) -> np.ndarray:
@@ -180,13 +189,12 @@ def compute_fields_from_ratings(
         )
     if project.cluster_attribute:
         effects = clusters.compute_headline_clusters(ratings, is_model, scale, project)
-        fields |= {
-            "cluster_effects": asdict(effects),
-            "cluster_version": project.items_and_raters_version,
-        }
+        fields["cluster_effects"] = asdict(effects)
+        fields["cluster_version"] = project.items_and_raters_version
     seconds = time.monotonic() - started
     pause = datetime.timedelta(seconds=PAUSE_FACTOR * seconds if seconds > QUICK_SECONDS else 0)
-    return fields | {"sample_paused_until": now + pause}
+    fields["sample_paused_until"] = now + pause
+    return fields
 
 
 def _read_counted_ratings(question_id: int, scale: QuestionScale) -> np.ndarray:

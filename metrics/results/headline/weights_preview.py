@@ -5,8 +5,6 @@ There are few patterns, however many ratings.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from metrics.agreement.coefficients import cohen, fleiss
@@ -23,7 +21,7 @@ from .headline_computation import ALL, PEOPLE, CountedRaters
 MAX_CELLS = 2_000_000  # of the patterns; a larger question gets no preview
 
 
-def preview_weights(question_id: int, weights: list[list[float]]) -> dict[str, Any] | None:
+def preview_weights(question_id: int, weights: list[list[float]]) -> dict[str, object] | None:
     """Return the weighted kappa under the declared weights (`now`) and under these (`then`).
 
     With its `name`. None before anything is counted.

@@ -14,12 +14,13 @@ from metrics.agreement.registry import MEAN_BY_ITEMS
 from metrics.agreement.weights import get_weighted_name
 from metrics.models import PairTally
 from metrics.results.all_time_patterns import AllTimePatterns
+from metrics.results.values import Values
 from metrics.scale import QuestionScale
 
 MAX_PAIRS = 20_000  # those with the most shared items; the others have almost no weight
 
 
-def compute_question_mean_kappas(all_time: AllTimePatterns) -> dict[str, Any]:
+def compute_question_mean_kappas(all_time: AllTimePatterns) -> Values:
     """Return name -> mean pairwise kappa of a question under each weighting.
 
     Of people where models are separate, unless the lead pooled them.
@@ -46,13 +47,13 @@ def compute_mean_kappas(
     kappas: list[Any],
     patterns: tuple[np.ndarray, np.ndarray],
     scale: QuestionScale,
-) -> dict[str, Any]:
+) -> Values:
     """Return name -> mean of these pairs' kappas under each weighting, with intervals.
 
     ``pairs`` (3, P): rater a, rater b and shared items; ``kappas``: their kappas under each
     weighting, None where undefined; ``patterns``: counts (P, k) and numbers of items (P,).
     """
-    means = {}
+    means: Values = {}
     weights = scale.build_weight_matrices()
     for name, values in zip(scale.list_weightings(), kappas, strict=True):
         kappa = np.array(values, float)

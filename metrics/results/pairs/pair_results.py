@@ -40,14 +40,28 @@ class PairAgreement:
         cls,
         rater_a: Rater,
         rater_b: Rater,
-        kappa: Value,
+        kappa: Sequence[Any],
         n_items: int,
         *,
         weights: str,
         clusters: QuestionClusters | None,
     ) -> PairAgreement:
-        """Build a pair of its kappa under these weights, with the interval of clusters."""
-        value: Value = {**kappa, "n_items": n_items, "n_ratings": 2 * n_items}
+        """Build a pair of its kappa under these weights, with the interval of clusters.
+
+        ``kappa``: value, low, high and reason.
+        """
+        number, low, high, reason = kappa
+        value: Value = {
+            "value": number,
+            "low": low,
+            "high": high,
+            "se": None,
+            "observed": None,
+            "expected": None,
+            "n_items": n_items,
+            "n_ratings": 2 * n_items,
+            "reason": reason,
+        }
         if clusters is not None:
             value = clusters.widen(get_weighted_name(COHEN, weights), value)
         return cls(rater_a, rater_b, value, n_items)
@@ -200,14 +214,10 @@ def _build_pair(
     value, low, high = (getattr(row, f"{column}_{weights}") for column in store.KAPPA_PARTS)
     # A stored pair shares at least one item, so only a single category leaves kappa undefined.
     reason = "single_category" if value is None else None
-    kappa = Value(
-        value=value, low=low, high=high, reason=reason, se=None, observed=None, expected=None,
-        n_items=None, n_ratings=None,
-    )  # fmt: skip
     return PairAgreement.from_kappa(
         raters[row.rater_a_id],
         raters[row.rater_b_id],
-        kappa,
+        (value, low, high, reason),
         row.n_items,
         weights=weights,
         clusters=clusters,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.utils.translation import gettext as _
 
 from metrics.views.common.charts import vega_lite
@@ -23,7 +21,7 @@ def get_height(n_bars: int) -> tuple[str, int]:
 
 
 def build_bar_chart(
-    rows: list[dict[str, Any]], *, title: str, max_bars: int, is_clear: bool
+    rows: list[vega_lite.Row], *, title: str, max_bars: int, is_clear: bool
 ) -> vega_lite.Spec:
     """Return a bar chart of the first ``max_bars`` contributions.
 

@@ -9,6 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from metrics.models import Attribution
+from metrics.views.common.charts import vega_lite
 from projects.models import Rater
 
 MAX_BARS = 20
@@ -48,7 +49,7 @@ class ChangeExplanation:
     raters: list[Contribution]
     categories: list[Contribution]
     attributes: list[tuple[str, list[Contribution]]]
-    shifts: list[dict[str, Any]]
+    shifts: list[dict[str, object]]
 
     @property
     def parts(self) -> list[Contribution]:
@@ -78,8 +79,8 @@ class ChangeExplanation:
     @property
     def contributing_raters(self) -> list[Contribution]:
         """All other raters."""
-        negligible_names = {part.name for part in self.negligible_raters}
-        return [part for part in self.raters if part.name not in negligible_names]
+        negligible_raters = {part.rater for part in self.negligible_raters}
+        return [part for part in self.raters if part.rater not in negligible_raters]
 
     @property
     def is_clear(self) -> bool:
@@ -107,7 +108,7 @@ def build_explanation(attribution: Attribution) -> ChangeExplanation | None:
     return ChangeExplanation(
         result,
         [
-            Contribution("rater", raters[pk].key, entry, raters[pk])
+            Contribution("rater", str(raters[pk]), entry, raters[pk])
             for entry in result["raters"]
             if (pk := entry["name"]) in raters
         ],
@@ -132,7 +133,7 @@ def build_explanation(attribution: Attribution) -> ChangeExplanation | None:
     )
 
 
-def build_chart_rows(explanation: ChangeExplanation | None) -> list[dict[str, Any]]:
+def build_chart_rows(explanation: ChangeExplanation | None) -> list[vega_lite.Row]:
     """Return the rows of the bar chart.
 
     Each has the label, the contribution, kappa without the part before and after, and the number of

@@ -18,7 +18,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from metrics.agreement.comparison.independent_values import compute_difference_interval
+from metrics.agreement.comparison.before_after import compute_difference_interval
 from metrics.filters import RatingFilter
 from metrics.views.common import live_updates
 from metrics.views.common.selection import Selection, get_permitted_selection

@@ -7,7 +7,6 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from metrics.models import PeriodUnit
 from metrics.views.common import display_names
 from metrics.views.common.number_formats import (
     format_count,
@@ -58,9 +57,8 @@ def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation
     elif not explanation.is_clear:
         lines.append(
             _(
-                "If items are assigned to the two periods at random, agreement changes this "
-                "much in more than 5 of 100 cases. The change and its apparent causes may be "
-                "chance."
+                "Random assignment of the items changes agreement this much in more than 5 "
+                "of 100 cases: this may be chance."
             )
         )
     else:
@@ -74,40 +72,22 @@ def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation
 def _describe_no_clear_change(comparison: PeriodComparison) -> str:
     """Return that the last two periods are shown because there is no clear change."""
     if comparison.n_changes == 0:
-        return _(
-            "One of the two periods has few items. The change and its apparent causes may be "
-            "chance."
-        )
+        return _("One period has few items: this may be chance.")
     if comparison.n_changes == 1:
-        return _(
-            "This is the only change between consecutive periods with enough items. It and its "
-            "apparent causes may be chance."
-        )
-    if comparison.span == PeriodUnit.MONTH:
-        template = _(
-            "None of the last %(n)s monthly changes is beyond chance. The last two months are "
-            "shown; the apparent causes may be chance."
-        )
-    else:
-        template = _(
-            "None of the last %(n)s weekly changes is beyond chance. The last two weeks are "
-            "shown; the apparent causes may be chance."
-        )
+        return _("The only change between periods with enough items: it may be chance.")
+    template = _("None of the last %(n)s changes is beyond chance. Shown: the latest.")
     return template % {"n": format_count(comparison.n_changes)}
 
 
 def _describe_shift(shift: Mapping[str, Any]) -> str:
     params = {
-        "a": shift["a"].key,
-        "b": shift["b"].key,
+        "a": str(shift["a"]),
+        "b": str(shift["b"]),
         "before": format_signed(shift["bias"][0]),
         "after": format_signed(shift["bias"][1]),
     }
     return (
-        _(
-            "The mean difference between %(a)s and %(b)s on shared items changed from "
-            "%(before)s to %(after)s."
-        )
+        _("The mean difference between %(a)s and %(b)s changed from %(before)s to %(after)s.")
         % params
     )
 
@@ -145,8 +125,8 @@ def _describe_opposing(part: Contribution) -> str:
     }
     return (
         _(
-            "%(name)s had the opposite effect: without this rater, agreement would have gone from "
-            "%(before)s to %(after)s."
+            "%(name)s had the opposite effect: without this rater, it would have gone "
+            "from %(before)s to %(after)s."
         )
         % values
     )
@@ -159,21 +139,16 @@ def _describe_contribution(part: Contribution) -> str:
         "after": format_number(part.values["after"]),
     }
     if part.rater:
-        return (
-            _("Without %(name)s, agreement would have gone from %(before)s to %(after)s.") % values
-        )
+        return _("Without %(name)s, it would have gone from %(before)s to %(after)s.") % values
     if not part.of_items:
         return (
-            _(
-                "Without the ratings “%(name)s”, agreement would have gone from %(before)s to "
-                "%(after)s."
-            )
+            _("Without the ratings “%(name)s”, it would have gone from %(before)s to %(after)s.")
             % values
         )
     values["kind"] = part.kind
     return (
         _(
-            "Without the items with %(kind)s “%(name)s”, agreement would have gone from "
+            "Without the items with %(kind)s “%(name)s”, it would have gone from "
             "%(before)s to %(after)s."
         )
         % values

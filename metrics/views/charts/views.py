@@ -33,7 +33,7 @@ from projects.models import Member, Project, Question, Rater
 from projects.permissions import get_project
 from ratings.files.formula_escaping import escape_formula
 
-Rows = list[dict[str, Any]]
+Rows = list[vega_lite.Row]
 ChartData = tuple[vega_lite.Spec, Rows]
 Annotations = Sequence[tuple[str, str]]  # (day, text)
 
@@ -74,7 +74,7 @@ def _build_table_response(selection: Selection, name: str) -> HttpResponse:
     source = get_sources(selection).for_project()
     if source.pending:
         return HttpResponse(
-            _("Computing … Try again in a moment."),
+            _("Computing …"),
             status=202,
             content_type="text/plain; charset=utf-8",
             headers={"Retry-After": "1"},
@@ -224,7 +224,7 @@ def _build_pair_matrix(request: HttpRequest, selection: Selection) -> ChartData:
         if pair.kappa["value"] is None:
             continue
         for first, second in ((pair.rater_a, pair.rater_b), (pair.rater_b, pair.rater_a)):
-            row: dict[str, Any] = {"a": first.key, "b": second.key}
+            row: vega_lite.Row = {"a": first.key, "b": second.key}
             for name in ("value", "low", "high", "n_items"):
                 row[name] = pair.kappa[name]
             row["wide"] = pair.is_uncertain

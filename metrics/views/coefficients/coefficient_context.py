@@ -63,7 +63,7 @@ class CoefficientRow:
         return cls(name, estimate, band_name, has_band_mismatch, is_uncertain)
 
 
-def build_context(selection: Selection, source: CoefficientSource) -> dict[str, Any]:
+def build_context(selection: Selection, source: CoefficientSource) -> dict[str, object]:
     """Return the template context; empty until a worker has computed the coefficients."""
     body = source.body
     if body is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -31,7 +32,7 @@ class HeadlineForm(forms.Form):
         label=gettext_lazy("Why"),
         max_length=MAX_NOTE_LENGTH,
         required=False,
-        help_text=gettext_lazy("Shown with the headline if you choose it yourself."),
+        help_text=gettext_lazy("Shown if you choose the headline yourself."),
     )
     pooled = forms.BooleanField(label=gettext_lazy("Pool people and models"), required=False)
     band_scheme = forms.ChoiceField(
@@ -40,9 +41,7 @@ class HeadlineForm(forms.Form):
     target_agreement = forms.FloatField(
         label=gettext_lazy("Target (whole project)"),
         required=False,
-        help_text=gettext_lazy(
-            "Such as 0.667 or 0.8 (Krippendorff), 0.75 (Fleiss). Leave blank for none."
-        ),
+        help_text=gettext_lazy("Such as 0.667, 0.75 or 0.8. Blank: none."),
         widget=forms.NumberInput({"step": "any", "min": 0, "max": 1}),
     )
 
@@ -82,7 +81,7 @@ def headline_settings(request: HttpRequest, project_id: int) -> HttpResponse:
             for name, message in error.fields.items():
                 form.add_error(name if name in form.fields else None, message)
         else:
-            messages.success(request, _("Saved. Statistics update within seconds."))
+            messages.success(request, _("Saved."))
             return redirect(f"{request.path}?question={question.key}")
     context = {"project": project, "selection": selection, "form": form}
     return render(
@@ -91,7 +90,9 @@ def headline_settings(request: HttpRequest, project_id: int) -> HttpResponse:
 
 
 @transaction.atomic
-def _save_changes(request: HttpRequest, selection: Selection, cleaned_data: dict[str, Any]) -> None:
+def _save_changes(
+    request: HttpRequest, selection: Selection, cleaned_data: Mapping[str, Any]
+) -> None:
     """Save only what differs: an unchanged headline is not recomputed."""
     question, project, by = selection.question, selection.project, request.user
     new_values = cleaned_data["headline"], cleaned_data["note"].strip(), cleaned_data["pooled"]

@@ -6,7 +6,6 @@ Uses the table of metrics.agreement.headline.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext
@@ -37,7 +36,7 @@ class CoefficientPurpose:
     where: str = ""
 
 
-def build_context(selection: Selection, agreement: QuestionAgreement | None) -> dict[str, Any]:
+def build_context(selection: Selection, agreement: QuestionAgreement | None) -> dict[str, object]:
     """Return the template context: the headline and why, the table, and other purposes."""
     headline = agreement.headline if agreement and agreement.headline else {}
     n_raters = headline.get("n_people", 0) or headline.get("n_models", 0)
@@ -61,7 +60,7 @@ def build_context(selection: Selection, agreement: QuestionAgreement | None) -> 
 
 def _build_table_row(
     table_row: headline_rules.HeadlineTableRow, why: str, kind: str
-) -> dict[str, Any]:
+) -> dict[str, object]:
     return {
         "scales": [Scale(name).label for name in table_row.scales],
         "raters": gettext(table_row.raters),
@@ -75,29 +74,23 @@ def list_purposes(facts: HeadlineFacts, *, n_models: int) -> list[CoefficientPur
     """Return other purposes that suit such a question, each with its coefficient."""
     kappa = get_weighted_name(headline_rules.COHEN, facts.weighting)
     suggestions = [
-        CoefficientPurpose(
-            _("Nearly all answers are the same, so kappa looks too low"), "gwet_ac1"
-        ),
+        CoefficientPurpose(_("One answer prevails, so kappa looks too low"), "gwet_ac1"),
         CoefficientPurpose(_("Many ratings are missing"), facts.alpha_name),
         CoefficientPurpose(_("Which category is unclear"), "fleiss_kappa_category"),
     ]
     if facts.n_raters > 2:
         mean_kappa = get_weighted_name(MEAN_BY_ITEMS, facts.weighting)
-        suggestions.append(CoefficientPurpose(_("These raters only, not any raters"), mean_kappa))
+        suggestions.append(CoefficientPurpose(_("These raters only"), mean_kappa))
         suggestions.append(CoefficientPurpose(_("Two raters with each other"), kappa, PAIR))
     suggestions.append(CoefficientPurpose(_("One rater with all others"), "vs_peers", RATERS))
     if facts.scale_type.numeric:
         suggestions += [
-            CoefficientPurpose(_("You use the mean of all raters, not one rating"), "icc2k"),
-            CoefficientPurpose(_("Only distances matter, not the level"), "icc3"),
+            CoefficientPurpose(_("You use the mean of all raters"), "icc2k"),
+            CoefficientPurpose(_("Only distances matter"), "icc3"),
         ]
     if facts.scale_type.ordered:
         suggestions.append(CoefficientPurpose(_("Only the order matters"), "kendall_w"))
-    suggestions.append(
-        CoefficientPurpose(_("Whether two raters use the categories alike"), "stuart_maxwell", PAIR)
-    )
+    suggestions.append(CoefficientPurpose(_("Category use of two raters"), "stuart_maxwell", PAIR))
     if n_models:
-        suggestions.append(
-            CoefficientPurpose(_("Whether a model can replace people"), "groups", RATERS)
-        )
+        suggestions.append(CoefficientPurpose(_("Can a model replace people?"), "groups", RATERS))
     return suggestions

@@ -28,18 +28,12 @@ def format_cluster_note(cluster: Mapping[str, Any] | None) -> str:
         return ""
     params = {"attribute": cluster["attribute"]}
     if cluster["n_clusters"] is None:
-        return (
-            _("Intervals don't account for clusters by “%(attribute)s” yet; computing …") % params
-        )
+        return _("Computing intervals that account for clusters by “%(attribute)s” …") % params
     if not cluster["n_items"]:
         return ""
     if cluster["n_clusters"] < 2:
         return (
-            _(
-                "All compared items have the same “%(attribute)s”. They don't show how "
-                "agreement varies between clusters, so there is no interval."
-            )
-            % params
+            _("All compared items have the same “%(attribute)s”, so there is no interval.") % params
         )
     params |= {
         "clusters": format_count(cluster["n_clusters"]),
@@ -49,9 +43,9 @@ def format_cluster_note(cluster: Mapping[str, Any] | None) -> str:
     }
     sentence = (
         ngettext(
-            "Intervals treat items with the same “%(attribute)s” as a cluster: %(items)s item in "
+            "Intervals account for clusters by “%(attribute)s”: %(items)s item in "
             "%(clusters)s clusters (design effect %(effect)s).",
-            "Intervals treat items with the same “%(attribute)s” as a cluster: %(items)s items in "
+            "Intervals account for clusters by “%(attribute)s”: %(items)s items in "
             "%(clusters)s clusters (design effect %(effect)s).",
             cluster["n_items"],
         )
@@ -59,8 +53,5 @@ def format_cluster_note(cluster: Mapping[str, Any] | None) -> str:
     )
     if cluster["reliable"]:
         return sentence
-    warning = (
-        _("With fewer than %(least)s clusters, the interval is unreliable and may be too narrow.")
-        % params
-    )
+    warning = _("With fewer than %(least)s clusters, the interval may be too narrow.") % params
     return f"{sentence} {warning}"

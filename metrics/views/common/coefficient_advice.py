@@ -29,87 +29,48 @@ class CoefficientAdvice:
 
 
 _ALPHA = CoefficientAdvice(
-    _(
-        "Disagreement among ratings of the same item, compared with disagreement among all "
-        "ratings. Items with one rating don't count."
-    ),
-    _(
-        "If nearly all ratings are in one category, few items have two ratings, or a few "
-        "raters gave most ratings."
-    ),
+    _("Disagreement within items compared with that among all ratings."),
+    _("One category prevails, few items have two ratings, or few raters gave most."),
 )
 _ICC = CoefficientAdvice(
-    _(
-        "How much items differ compared with ratings of one item. If items are alike, it is "
-        "low however well raters agree."
-    ),
-    _("With few raters or items, or to compare samples whose items vary differently."),
+    _("How much items differ compared with ratings of one item."),
+    _("Few raters or items, or samples whose items vary differently."),
 )
 _MEAN_PAIRWISE = CoefficientAdvice(
-    _("The kappas of all rater pairs: one rater far from all others lowers many of them."),
-    _(
-        "If many pairs share few items. Pairs share raters, so an interval that ignores this "
-        "would be too narrow."
-    ),
+    _("All rater pairs: one rater far from the others lowers many."),
+    _("Many pairs share few items."),
 )
 ADVICE: dict[str, CoefficientAdvice] = {
     "percent_agreement": CoefficientAdvice(
-        _(
-            "Only how often two ratings of an item are the same. It is higher with fewer "
-            "categories and if one prevails."
-        ),
-        _(
-            "On its own: if two raters give 95 of 100 items the same category without looking, "
-            "they agree on about 90."
-        ),
+        _("Only how often ratings are the same: more with fewer categories."),
+        _("Two raters who blindly give 95 of 100 items one category agree on about 90."),
         _("never the same"),
     ),
     "fleiss_kappa": CoefficientAdvice(
+        _("How often ratings agree; it falls if one category prevails."),
         _(
-            "How often ratings of an item agree and how unequally categories are used: it "
-            "falls if one category prevails, though raters do nothing worse."
-        ),
-        _(
-            "If nearly all ratings are in one category (compare Gwet’s AC1), if harder items "
-            "got more ratings, and with fewer than 30 items."
+            "One category prevails (compare AC1), harder items got more ratings, or "
+            "fewer than 30 items."
         ),
     ),
     "cohen_kappa": CoefficientAdvice(
-        _(
-            "How often the two raters agree and how unequally they use the categories: at "
-            "equal agreement, kappa is lower if one category prevails."
-        ),
-        _(
-            "With few shared items, if nearly all answers are in one category, or if the two "
-            "raters use categories differently: that raises kappa at the same agreement."
-        ),
+        _("How often ratings agree; it falls if one category prevails."),
+        _("Few shared items, or one category prevails. Different habits raise it."),
     ),
     "weighted_kappa": CoefficientAdvice(
         _(
-            "How far apart answers are: with quadratic weights, a few large differences cost "
+            "How far apart answers are: quadratic weights count few large differences "
             "more than many near misses."
         ),
-        _(
-            "With few shared items, if steps between categories are unequal, or if near misses "
-            "matter: also check kappa without weights."
-        ),
+        _("Few shared items, unequal steps, or near misses that matter."),
     ),
     "gwet_ac1": CoefficientAdvice(
-        _(
-            "Mostly how often two ratings of an item agree: it assumes little chance and "
-            "hardly falls if one category prevails."
-        ),
-        _(
-            "If it alone is high. If kappa and alpha are far below it, raters may disagree on "
-            "rare categories, which often matter most."
-        ),
+        _("How often ratings agree; it hardly falls if one category prevails."),
+        _("If kappa and alpha are far below it, raters may disagree on rare categories."),
     ),
     "vs_peers": CoefficientAdvice(
-        _(
-            "How often the rater answers like other raters of the same items. The others’ "
-            "mistakes affect it, too."
-        ),
-        _("With fewer than 30 shared items, or if many others make the same mistake."),
+        _("How often the rater answers like the others."),
+        _("Fewer than 30 shared items, or a mistake that many share."),
     ),
     "mean_pairwise_kappa": _MEAN_PAIRWISE,
     "mean_pairwise_kappa_by_items": _MEAN_PAIRWISE,
@@ -122,15 +83,9 @@ ADVICE: dict[str, CoefficientAdvice] = {
 }
 
 WEIGHTING_ADVICE: dict[str, Promise] = {
-    "linear": _(
-        "Linear weights: with four categories, one step apart counts as 0.67 agreed, two as "
-        "0.33, three as 0."
-    ),
-    "quadratic": _(
-        "Quadratic weights: with four categories, one step apart counts as 0.89 agreed, two as "
-        "0.56, three as 0."
-    ),
-    "custom": _("Custom weights: set by the question."),
+    "linear": _("Four categories: one step apart counts as 0.67 agreed, two as 0.33."),
+    "quadratic": _("Four categories: one step apart counts as 0.89 agreed, two as 0.56."),
+    "custom": _("The question’s own weights."),
 }
 
 

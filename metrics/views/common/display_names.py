@@ -21,29 +21,27 @@ PERIOD_NAMES: dict[str, Promise] = {"day": _("day"), "week": _("week"), "month":
 
 UNDEFINED_REASONS: dict[str, Promise] = {
     "not_counted": _("no ratings counted yet"),
-    "single_category": _(
-        "all ratings are in one category, so there is no agreement beyond chance to measure"
-    ),
+    "single_category": _("all ratings are in one category"),
     "no_pairable_items": _("no item has two comparable ratings"),
     "too_few_items": _("too few items"),
     "needs_two_raters": _("two raters are needed"),
     "needs_2x2": _("only defined for two categories"),
-    "zero_variance": _("the ratings do not vary"),
-    "zero_error_variance": _("the ratings do not vary within items"),
+    "zero_variance": _("no variation"),
+    "zero_error_variance": _("no variation within items"),
     "below_range": _("below the range of this statistic"),
-    "needs_complete_items": _("needs items that every rater has rated"),
+    "needs_complete_items": _("needs items that all raters rated"),
     "no_discordant_pairs": _("the two never differ"),
     "needs_bootstrap": _("no interval by formula"),
     "too_many_items": _("too many items to be computed"),
     "no_gold_ratings": _("no answer on a gold item"),
     "no_repeats": _("nothing was rated twice"),
-    "too_short": _("too few compared items before any onset"),
-    "no_peers": _("nobody else rated the same items"),
-    "cannot_tell_who": _("only two raters: the data cannot show which one changed"),
+    "too_short": _("too few compared items"),
+    "no_peers": _("nobody shares these items"),
+    "cannot_tell_who": _("two raters: the data don't show which one changed"),
     "tied": _("tied"),
-    "no_scores": _("no item or category has such a number"),
+    "no_scores": _("no item or category has this"),
     "equal_scores": _("all categories have the same score"),
-    "unscored_category": _("a category is used by no item with a score"),
+    "unscored_category": _("a category has no item with a score"),
 }
 NOT_COUNTED_TEXT = _("not counted yet")
 
@@ -89,13 +87,13 @@ def get_undefined_reason(name: str | None) -> str | Promise:
 
 # Why a coefficient is the headline (metrics.agreement.headline).
 _HEADLINE_REASONS: dict[str, Promise] = {
-    "two_raters": _("Two raters: agreement beyond their own habits."),
-    "two_raters_weighted": _("Two raters, ordered categories: near misses get partial credit."),
-    "nominal": _("Unordered categories, any raters: the same category or not."),
+    "two_raters": _("Two raters."),
+    "two_raters_weighted": _("Ordered categories: near misses get partial credit."),
+    "nominal": _("Unordered categories, any raters."),
     "weighted": _("Uses the weights of this question."),
     "ordinal": _("Ordered categories: near misses get partial credit."),
-    "complete": _("Numbers, all items rated by everybody: agreement on the value itself."),
-    "incomplete": _("Numbers, not all items rated by everybody: alpha uses all ratings."),
+    "complete": _("Numbers, rated by everybody."),
+    "incomplete": _("Numbers, not rated by everybody."),
 }
 
 

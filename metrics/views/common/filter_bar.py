@@ -60,7 +60,7 @@ class FilterField:
 class FilterChip:
     """An active part of the filter, and the URL of the page without it.
 
-    ``name``: its form field, if it has one; wide windows show the link to remove it there.
+    ``name``: its form field, if it has one.
     """
 
     label: str
@@ -89,17 +89,9 @@ class FilterBar:
     populations: list[PopulationLink]
 
     @property
-    def fields(self) -> list[tuple[FilterField, FilterChip | None]]:
-        """Return the selects, each with the chip of its selected value, if any."""
-        return [(field, self._find_chip(field.name)) for field in self.choices]
-
-    @property
-    def date_chips(self) -> list[FilterChip | None]:
-        """Return the chips of the first and the last day; None where that day is not set."""
-        return [self._find_chip("from"), self._find_chip("to")]
-
-    def _find_chip(self, name: str) -> FilterChip | None:
-        return next((chip for chip in self.chips if chip.name == name), None)
+    def n_active(self) -> int:
+        """Number of active parts of the filter, without the population, which has a switch."""
+        return sum(chip.name != "kind" for chip in self.chips)
 
     @classmethod
     def from_request(cls, request: HttpRequest, selection: Selection) -> FilterBar:
@@ -148,7 +140,7 @@ def describe_empty_selection(selection: Selection) -> str:
     date_filter = RatingFilter(
         from_date=selection.filter.from_date, to_date=selection.filter.to_date
     )
-    message = _("No ratings match the filter.")
+    message = _("No ratings match.")
     if selection.filter == date_filter and date_filter.to_date is None:
         message = _describe_empty_period(selection.project, date_filter.from_date)
     elif selection.filter == date_filter:
@@ -157,7 +149,7 @@ def describe_empty_selection(selection: Selection) -> str:
     newest = newest_days.get(selection.question.pk)
     if newest is None:
         return message
-    return f"{message} {_('The newest rating is from %(day)s.') % {'day': newest.isoformat()}}"
+    return f"{message} {_('Newest: %(day)s.') % {'day': newest.isoformat()}}"
 
 
 def _describe_empty_period(project: Project, first: datetime.date | None) -> str:

@@ -55,7 +55,7 @@ def build_sentences(
 
     Each finding is {"name", "figures"}. ``can_name_bands``: the page names the band of the value.
     """
-    rater_keys = {rater.pk: rater.key for rater in raters}
+    rater_names = {rater.pk: str(rater) for rater in raters}
     sentences = []
     for finding in findings:
         if finding["name"] in (OUTLYING_RATERS, RECENT_CHANGE):
@@ -63,7 +63,7 @@ def build_sentences(
         if finding["name"] == WEIGHTINGS and not can_name_bands:
             continue
         figures = finding["figures"] | {"scheme": scheme}
-        sentences.append(_SENTENCES[finding["name"]](figures, scale.labels, rater_keys))
+        sentences.append(_SENTENCES[finding["name"]](figures, scale.labels, rater_names))
     return sentences
 
 
@@ -73,8 +73,8 @@ def get_stored_findings(questions: Iterable[int]) -> dict[int, Findings]:
     return dict(rows.values_list("question_id", "findings"))
 
 
-def list_outlier_raters(findings: Mapping[int, Findings]) -> dict[int, list[str]]:
-    """Return {question id: keys of outlier raters}, those with the greatest impact first.
+def list_outlier_raters(findings: Mapping[int, Findings]) -> dict[int, list[Rater]]:
+    """Return {question id: outlier raters}, those with the greatest impact first.
 
     An outlier agrees less with the others than they do with each other, on the same items and under
     the weights of the headline (metrics.agreement.explain.outlying_raters). One query.
@@ -83,54 +83,54 @@ def list_outlier_raters(findings: Mapping[int, Findings]) -> dict[int, list[str]
         question: list(list_outlying_raters(stored)) for question, stored in findings.items()
     }
     return {
-        question: keys
-        for question, keys in zip(
-            ids_by_question, _list_keys(ids_by_question.values()), strict=True
+        question: raters
+        for question, raters in zip(
+            ids_by_question, _list_raters(ids_by_question.values()), strict=True
         )
-        if keys
+        if raters
     }
 
 
-def list_rater_keys(ids: list[int]) -> list[str]:
-    """Return the keys of the raters in the order of their ids."""
-    return _list_keys([ids])[0]
+def list_raters(ids: list[int]) -> list[Rater]:
+    """Return the raters, with key and name, in the order of their ids."""
+    return _list_raters([ids])[0]
 
 
-def _list_keys(id_lists: Collection[list[int]]) -> list[list[str]]:
-    """Return the keys of the raters of each list, without those deleted since."""
+def _list_raters(id_lists: Collection[list[int]]) -> list[list[Rater]]:
+    """Return the raters of each list, without those deleted since."""
     ids = {rater_id for rater_ids in id_lists for rater_id in rater_ids}
-    raters = Rater.objects.filter(pk__in=ids).only("key") if ids else ()
-    keys = {rater.pk: rater.key for rater in raters}
-    return [[keys[pk] for pk in rater_ids if pk in keys] for rater_ids in id_lists]
+    rows = Rater.objects.filter(pk__in=ids).only("key", "name") if ids else ()
+    raters = {rater.pk: rater for rater in rows}
+    return [[raters[pk] for pk in rater_ids if pk in raters] for rater_ids in id_lists]
 
 
-def build_outlier_sentences(keys: list[str], project: int, query: str) -> list[SafeString]:
-    """Return at most one sentence about outlier raters, given by their keys.
+def build_outlier_sentences(raters: list[Rater], project: int, query: str) -> list[SafeString]:
+    """Return at most one sentence about outlier raters.
 
     Each name links to the rater's page, with the query string ``query``.
     """
     names = format_html_join(
-        ", ", "{}", ((_build_rater_link(key, project, query),) for key in keys[:3])
+        ", ", "{}", ((_build_rater_link(rater, project, query),) for rater in raters[:3])
     )
-    if len(keys) > 3:
+    if len(raters) > 3:
         template = _(
-            "{n} raters agree less with the others than the others do with each other on the "
-            "same items, among them {names}."
+            "{n} raters agree less with the others than those do with each other, "
+            "among them {names}."
         )
         page, question = reverse("raters", args=[project]), query.partition("&")[0]
-        count_link = render_link(page, format_count(len(keys)), query=question)
+        count_link = render_link(page, format_count(len(raters)), query=question)
         return [format_html(template, n=count_link, names=names)]
     template_few = ngettext(
-        "{names} agrees less with the others than the others do with each other on the same items.",
-        "{names} agree less with the others than the others do with each other on the same items.",
-        len(keys),
+        "{names} agrees less with the others than those do with each other.",
+        "{names} agree less with the others than those do with each other.",
+        len(raters),
     )
-    return [format_html(template_few, names=names)] if keys else []
+    return [format_html(template_few, names=names)] if raters else []
 
 
-def _build_rater_link(key: str, project: int, query: str) -> SafeString:
-    page = reverse("rater", args=[project, key])
-    return render_link(page, key, query=query)
+def _build_rater_link(rater: Rater, project: int, query: str) -> SafeString:
+    page = reverse("rater", args=[project, rater.key])
+    return render_link(page, str(rater), query=query)
 
 
 SentenceBuilder = Callable[[dict[str, Any], list[str], dict[int, str]], str]
@@ -140,8 +140,8 @@ def _describe_prevalence_paradox(
     values: dict[str, Any], labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "Raters agree in %(observed)s of %(n)s comparisons, but %(share)s of the ratings are "
-        "“%(label)s”, so much of this is expected by chance: kappa is %(kappa)s, AC1 is "
+        "%(observed)s of %(n)s comparisons agree, but %(share)s of the ratings are "
+        "“%(label)s”, so chance explains much of it: kappa is %(kappa)s, AC1 "
         "%(ac1)s. Consider both."
     ) % {
         "n": format_count(values["comparisons"]),
@@ -157,8 +157,8 @@ def _describe_unequal_numbers(
     values: dict[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "Items have %(fewest)s to %(most)s ratings, so the definition of chance matters: Fleiss’ "
-        "kappa is %(pooled)s if all ratings count equally and %(by_item)s if all items do."
+        "Items have %(fewest)s to %(most)s ratings: Fleiss’ kappa is %(pooled)s if "
+        "all ratings count equally for chance and %(by_item)s if all items do."
     ) % {
         "fewest": format_count(values["fewest_ratings"]),
         "most": format_count(values["most_ratings"]),
@@ -172,10 +172,10 @@ def _describe_single_ratings(
 ) -> str:
     n = values["single_items"]
     return ngettext(
-        "%(n)s item has a single rating, which counts for chance but not for agreement: Fleiss’ "
-        "kappa is %(pooled)s with it and %(paired)s without. Alpha ignores it.",
-        "%(n)s items have a single rating, which counts for chance but not for agreement: Fleiss’ "
-        "kappa is %(pooled)s with them and %(paired)s without. Alpha ignores them.",
+        "%(n)s item with a single rating counts for chance only: Fleiss’ kappa is "
+        "%(pooled)s with it and %(paired)s without.",
+        "%(n)s items with a single rating count for chance only: Fleiss’ kappa is "
+        "%(pooled)s with them and %(paired)s without.",
         n,
     ) % {
         "n": format_count(n),
@@ -187,10 +187,7 @@ def _describe_single_ratings(
 def _describe_little_overlap(
     values: dict[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
-    return _(
-        "Only %(shared)s of %(rated)s rated items have two or more ratings. Agreement is based "
-        "on these."
-    ) % {
+    return _("Only %(shared)s of %(rated)s rated items have two or more ratings.") % {
         "shared": format_count(values["shared_items"]),
         "rated": format_count(values["rated_items"]),
     }
@@ -200,9 +197,9 @@ def _describe_confused_categories(
     values: dict[str, Any], labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "%(share)s of all disagreement (%(n)s comparisons) is between “%(one)s” and "
-        "“%(other)s”; their frequencies alone would give %(expected)s. Clarify the difference "
-        "in the guidelines."
+        "%(share)s of all disagreement (%(n)s comparisons) is between “%(one)s” "
+        "and “%(other)s”; their frequencies alone give %(expected)s. Clarify the "
+        "difference in the guidelines."
     ) % {
         "share": format_percent(values["share"]),
         "expected": format_percent(values["expected_share"]),
@@ -216,9 +213,9 @@ def _describe_rater_bias(values: dict[str, Any], labels: list[str], names: dict[
     a, b = names.get(values["rater_a"], "?"), names.get(values["rater_b"], "?")
     more, less = (a, b) if values["difference"] > 0 else (b, a)
     return _(
-        "%(differing)s of %(tested)s rater pairs use the categories differently often. "
-        "Clearest: %(more)s chooses “%(label)s” more often than %(less)s, by %(difference)s of "
-        "their %(n)s shared items."
+        "%(differing)s of %(tested)s rater pairs use the categories differently "
+        "often. Clearest: %(more)s chooses “%(label)s” for %(difference)s more of "
+        "their %(n)s shared items than %(less)s."
     ) % {
         "n": format_count(values["shared_items"]),
         "differing": format_count(values["differing_pairs"]),
@@ -234,8 +231,8 @@ def _describe_consistency_only(
     values: dict[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "Raters order items nearly alike (mean correlation %(r)s) but differ in level or "
-        "spread (mean quadratic kappa %(kappa)s): consistent, but not in agreement."
+        "Raters order items nearly alike (mean correlation %(r)s) but differ in "
+        "level or spread (mean quadratic kappa %(kappa)s)."
     ) % {
         "r": format_number(values["mean_pearson"]),
         "kappa": format_number(values["mean_quadratic_kappa"]),
@@ -245,8 +242,8 @@ def _describe_consistency_only(
 def _describe_few_items(values: dict[str, Any], _labels: list[str], _names: dict[int, str]) -> str:
     shared = values["shared_items"]
     return ngettext(
-        "Uncertain: only %(n)s item with two or more ratings, fewer than 30.",
-        "Uncertain: only %(n)s items with two or more ratings, fewer than 30.",
+        "Uncertain: only %(n)s item with two or more ratings.",
+        "Uncertain: only %(n)s items with two or more ratings.",
         shared,
     ) % {"n": format_count(shared)}
 
@@ -270,8 +267,7 @@ def _describe_weightings(values: dict[str, Any], _labels: list[str], _names: dic
         )
     elif gap < MIN_WEIGHTS_GAP and low is high:
         template = _(
-            "Weights hardly matter: %(name)s is %(low)s to %(high)s with any of them, always "
-            "“%(low_word)s”."
+            "Weights hardly matter: %(name)s is %(low)s to %(high)s, always “%(low_word)s”."
         )
     else:  # near a limit of two bands, or far apart in one
         template = _(
@@ -284,9 +280,7 @@ def _describe_fleiss_and_pairs(
     values: dict[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "Fleiss’ kappa is %(fleiss)s, the mean over pairs %(pairs)s. Fleiss’ kappa weights "
-        "items equally and bases chance on all ratings; the mean weights pairs by shared items "
-        "and bases chance on the two raters."
+        "Fleiss’ kappa is %(fleiss)s, the mean over pairs, weighted by shared items, %(pairs)s."
     ) % {"fleiss": format_number(values["fleiss"]), "pairs": format_number(values["pairs"])}
 
 
@@ -294,9 +288,9 @@ def _describe_consistency_without_agreement(
     values: dict[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "Raters are consistent but on different levels: ICC(C,1) is %(consistency)s, ICC(A,1) "
-        "%(agreement)s, and their means differ by up to %(apart)s. If levels don't matter, use "
-        "ICC(C,1)."
+        "Raters are consistent but on different levels: ICC(C,1) is "
+        "%(consistency)s, ICC(A,1) %(agreement)s, and their means differ by up to "
+        "%(apart)s."
     ) % {
         "consistency": format_number(values["consistency"]),
         "agreement": format_number(values["agreement"]),
@@ -308,9 +302,9 @@ def _describe_definitions_apart(
     values: Mapping[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "The value depends on the definition: Fleiss’ kappa is %(by_rating)s if chance counts all "
-        "ratings equally and %(by_item)s if it counts all items equally; Krippendorff’s alpha is "
-        "%(alpha)s. No label fits all of them."
+        "The definition matters: Fleiss’ kappa is %(by_rating)s if chance counts "
+        "all ratings equally and %(by_item)s if all items; Krippendorff’s alpha is "
+        "%(alpha)s."
     ) % {
         "by_rating": format_number(values["fleiss_kappa"]),
         "by_item": format_number(values["fleiss_kappa_gwet"]),
@@ -323,10 +317,10 @@ def _describe_rare_category(
 ) -> str:
     n = values["rare_items"]
     return ngettext(
-        "Only %(n)s of %(shared)s items has an answer other than “%(label)s”: too few to show "
-        "how well raters agree on such items.",
-        "Only %(n)s of %(shared)s items have an answer other than “%(label)s”: too few to show "
-        "how well raters agree on such items.",
+        "Only %(n)s of %(shared)s items has an answer other than “%(label)s”: too "
+        "few to show agreement on such items.",
+        "Only %(n)s of %(shared)s items have an answer other than “%(label)s”: too "
+        "few to show agreement on such items.",
         n,
     ) % {
         "n": format_count(n),

@@ -13,7 +13,6 @@ and a key of the fragments that it has (``X-Fragments``). The response is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -75,7 +74,9 @@ def get_unchanged_response(
     return render(request, "metrics/common/_freshness.html", context)
 
 
-def render_live_page(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
+def render_live_page(
+    request: HttpRequest, template: str, context: dict[str, object]
+) -> HttpResponse:
     """Render the page when it is opened, or for a poll of its fragments.
 
     The context needs the key ``fragment_key``.

@@ -77,9 +77,8 @@ def _build_category_rows(_selection: Selection, source: ProjectSource) -> Rows:
 def _build_coverage_rows(selection: Selection, source: ProjectSource) -> Rows:
     details = source.agreement.details if source.agreement else {}
     by_ratings = {int(number): items for number, items in details.get("by_ratings", {}).items()}
-    by_ratings[0] = tables.summarize_coverage(selection, source.agreement, source.count_items())[
-        "unrated"
-    ]
+    coverage = tables.summarize_coverage(selection, source.agreement, source.count_items())
+    by_ratings[0] = coverage.unrated
     return [{"ratings": number, "items": by_ratings[number]} for number in sorted(by_ratings)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Self
 
 from django.http import HttpRequest
 from django.utils.functional import Promise
@@ -50,34 +50,45 @@ STATISTICS_LIVE = LiveSettings(
 )
 
 
-def build_headline_context(selection: Selection, source: ProjectSource) -> dict[str, Any]:
-    """Return the context of the headline, which the overview and the statistics share."""
-    agreement = source.agreement
-    name, headline = (
-        selection.requested_coefficient or selection.headline["name"],
-        get_headline_estimate(selection, agreement),
-    )
-    return {
-        "agreement": agreement,
-        "headline": headline,
-        "headline_name": name,
-        "sample": get_random_sample_note(selection, agreement),
-        # "Too early to say" is no word for the value, and is shown all the same.
-        "is_band_withheld": source.diagnosis.is_band_withheld
-        and not (headline and is_inconclusive(selection, headline)),
-        # Changes are those of all ratings: with a random sample, a fall may only be due to ratings
-        # that were requested for uncertain items.
-        "changes": []
-        if get_random_sample_note(selection, agreement)
-        else source.list_recent_changes(),
-    }
+@dataclass(frozen=True)
+class HeadlineContext:
+    """The headline, which the overview and the statistics share.
+
+    ``headline``: its estimate, or that of the requested coefficient; ``is_band_withheld``: whether
+    no word for the value would hold.
+    """
+
+    agreement: QuestionAgreement | None
+    headline: Value | None
+    headline_name: str
+    sample: RandomSampleNote | None
+    is_band_withheld: bool
+    changes: list[RecentChange]
+
+    @classmethod
+    def build(cls, selection: Selection, source: ProjectSource) -> Self:
+        agreement = source.agreement
+        headline = get_headline_estimate(selection, agreement)
+        sample = get_random_sample_note(selection, agreement)
+        is_too_early = headline is not None and is_inconclusive(selection, headline)
+        return cls(
+            agreement,
+            headline,
+            selection.requested_coefficient or selection.headline["name"],
+            sample,
+            # "Too early to say" is no word for the value, and is shown all the same.
+            source.diagnosis.is_band_withheld and not is_too_early,
+            # Changes are those of all ratings: with a random sample, a fall may only be due to
+            # ratings that were requested for uncertain items.
+            [] if sample else source.list_recent_changes(),
+        )
 
 
 def build_statistics_context(
     request: HttpRequest, selection: Selection, source: ProjectSource
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the template context of the sections of the statistics."""
-    context = build_headline_context(selection, source)
+    context = HeadlineContext.build(selection, source)
     agreement = source.agreement
     busiest = source.list_heat_map_raters()
     raters = (
@@ -91,15 +102,15 @@ def build_statistics_context(
     has_pairs = bool(matrix)
     # The change first, then the insights.
     insights = [
-        *context["changes"],
+        *context.changes,
         *(RecentChange(insight, "") for insight in source.build_insights(busiest)),
     ]
     other_statistics = list_other_statistics(selection, agreement)
     weighted_name, weighted_estimates = compare_weightings(agreement, source, busiest)
-    return context | {
+    return vars(context) | {
         "why": get_headline_reason(selection, agreement),
         "cluster_note": build_cluster_note(
-            selection.project, agreement.clusters, context["headline_name"]
+            selection.project, agreement.clusters, context.headline_name
         )
         if agreement
         else "",
@@ -178,18 +189,15 @@ def get_trend_note(selection: Selection, agreement: QuestionAgreement | None) ->
     It may be of other ratings, of another coefficient, or computed in another way.
     """
     if agreement is not None and "sample" in agreement.headline:
-        return _("The trend includes ratings requested for uncertain items.")
+        return _("Trend: with ratings requested for uncertain items.")
     if selection.requested_coefficient:
         return ""
     trend_name, name = selection.coefficient, selection.headline["name"]
     if headline_trend.is_two_rater_coefficient(trend_name):
-        return _("Periods are the days on which the first rater rated.")
+        return _("Periods: days on which the first rater rated.")
     if trend_name == name:
         return ""
-    return _(
-        "%(headline)s can't be computed per period. Shown: %(shown)s, which is lower if raters "
-        "differ in level."
-    ) % {
+    return _("%(headline)s can't be computed per period. Shown: %(shown)s.") % {
         "headline": display_names.get_coefficient_name(name),
         "shown": display_names.get_coefficient_name(trend_name),
     }

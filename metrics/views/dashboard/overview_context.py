@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.utils.functional import Promise
 
@@ -78,9 +77,9 @@ class Progress:
     period: str
 
 
-def build_overview_context(selection: Selection, source: ProjectSource) -> dict[str, Any]:
+def build_overview_context(selection: Selection, source: ProjectSource) -> dict[str, object]:
     """Return the template context of the four cards."""
-    context = dashboard_context.build_headline_context(selection, source)
+    context = dashboard_context.HeadlineContext.build(selection, source)
     result = source.agreement
     trend = source.get_table_trend(selection.coefficient)
     (points,) = trend.lines
@@ -89,13 +88,13 @@ def build_overview_context(selection: Selection, source: ProjectSource) -> dict[
     has_started = bool(result) or not steps
     fragment_key = f"{'trend' if can_draw else ''}{'' if has_started else '-first'}"
     overview_raters = _select_overview_raters(selection, source)
-    return context | {
+    return vars(context) | {
         "overview_raters": overview_raters,
         "recommendation": build_recommendation(
             selection,
             source,
-            context["headline_name"],
-            context["headline"],
+            context.headline_name,
+            context.headline,
             actions=overview_raters.actions,
         ),
         "steps": steps,
@@ -119,7 +118,7 @@ def _select_overview_raters(selection: Selection, source: ProjectSource) -> Over
     if not selection.filter:
         for select_overview_raters in OVERVIEW_RATERS:
             return select_overview_raters(selection, MAX_RATERS)
-    outliers = source.outlier_keys
+    outliers = {rater.key for rater in source.outlier_raters}
     refs = source.list_rater_refs(SORTABLE_COLUMNS["vs_peers"], descending=False)
     people = [
         result for result in source.load_raters(refs) if result.rater.kind == Rater.Kind.HUMAN
@@ -147,8 +146,8 @@ def _measure_progress(
     coverage = summarize_coverage(selection, source.agreement, source.count_items())
     numbers = [point.estimate.get("n_ratings") or 0 for point in points[-MAX_PACE_PERIODS:]]
     return Progress(
-        coverage["enough"],
-        coverage["total"],
+        coverage.enough,
+        coverage.total,
         selection.project.overlap,
         sum(numbers) / len(numbers) if len(points) > 1 else None,
         period,

@@ -5,7 +5,7 @@ Read from stored results.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from metrics.agreement.explain import bands
+from metrics.results.values import Value
 from metrics.views.common import number_formats
 from metrics.views.common.confused_categories import build_items_url
 from metrics.views.common.selection import Selection
@@ -60,7 +61,7 @@ def build_recommendation(
     selection: Selection,
     source: ProjectSource,
     name: str,
-    headline: dict[str, Any] | None,
+    headline: Value | None,
     *,
     actions: Sequence[NextAction],
 ) -> Recommendation | None:
@@ -91,7 +92,7 @@ def _get_order(action: NextAction) -> int:
     return action.kind
 
 
-def _describe_doubt(source: ProjectSource, name: str, headline: Mapping[str, Any]) -> str:
+def _describe_doubt(source: ProjectSource, name: str, headline: Value) -> str:
     """Return a sentence on why no band is named, or an empty text where one can be named."""
     if name == "percent_agreement":
         return ""
@@ -100,33 +101,32 @@ def _describe_doubt(source: ProjectSource, name: str, headline: Mapping[str, Any
         names = "fleiss_kappa", "fleiss_kappa_gwet", "krippendorff_alpha_nominal"
         by_rating, by_item, alpha = (number_formats.format_number(values[name]) for name in names)
         return _(
-            "The value depends on the definition of chance: Fleiss’ kappa is %(by_rating)s with "
-            "chance by rating and %(by_item)s with chance by item; alpha is %(alpha)s."
+            "The value depends on chance: Fleiss’ kappa is %(by_rating)s if it is by "
+            "rating and %(by_item)s by item; alpha is %(alpha)s."
         ) % {"by_rating": by_rating, "by_item": by_item, "alpha": alpha}
     if (values := figures.get("rare_category")) is not None:
         n_items = values["rare_items"]
         return ngettext(
-            "Not enough data yet: only %(n)s item has an answer other than the most frequent one.",
-            "Not enough data yet: only %(n)s items have an answer other than the most frequent "
-            "one.",
+            "Not enough data yet: only %(n)s item differs from the most frequent answer.",
+            "Not enough data yet: only %(n)s items differ from the most frequent answer.",
             n_items,
         ) % {"n": number_formats.format_count(n_items)}
     return ""
 
 
-def is_inconclusive(selection: Selection, headline: Mapping[str, Any]) -> bool:
+def is_inconclusive(selection: Selection, headline: Value) -> bool:
     """Return True if the interval is too wide, or the items too few, to name a band."""
     scheme = selection.project.band_scheme
-    low, high = headline.get("low"), headline.get("high")
-    return bands.is_inconclusive(headline["n_items"], low, high, scheme)
+    low, high = headline["low"], headline["high"]
+    return bands.is_inconclusive(headline["n_items"] or 0, low, high, scheme)
 
 
-def _describe_too_early(headline: Mapping[str, Any]) -> str:
-    n_items = headline["n_items"]
+def _describe_too_early(headline: Value) -> str:
+    n_items = headline["n_items"] or 0
     if n_items == 1:
         return _("Not enough data yet: only one item.")
     params = {"n": number_formats.format_count(n_items)}
-    if bands.has_zero_width(headline.get("low"), headline.get("high")):
+    if bands.has_zero_width(headline["low"], headline["high"]):
         # An interval without width would claim certainty.
         return _("Not enough data yet: only %(n)s items.") % params
     return (
@@ -162,38 +162,40 @@ def _suggest_categories(selection: Selection, source: ProjectSource) -> list[Nex
 
 def _suggest_raters(selection: Selection, source: ProjectSource) -> list[NextAction]:
     """Return the action on the outliers among filtered ratings; statuses are of all ratings."""
-    keys = source.outlier_keys if selection.filter else []
-    if not keys:
+    raters = source.outlier_raters if selection.filter else []
+    if not raters:
         return []
     return [
         NextAction(
             ActionKind.RATERS,
-            _("Check %(raters)s") % {"raters": ", ".join(keys[:MAX_NAMED_RATERS])},
-            _("lower agreement than the others in these ratings"),
-            f"{reverse('rater', args=[selection.project.pk, keys[0]])}?{selection.query}",
+            _("Check %(raters)s") % {"raters": ", ".join(map(str, raters[:MAX_NAMED_RATERS]))},
+            _("lower agreement in these ratings"),
+            f"{reverse('rater', args=[selection.project.pk, raters[0].key])}?{selection.query}",
         )
     ]
 
 
-def _suggest_planning(selection: Selection, headline: Mapping[str, Any]) -> list[NextAction]:
+def _suggest_planning(selection: Selection, headline: Value) -> list[NextAction]:
     project: Any = selection.project
     if project.role != Member.Role.LEAD:
         return []
+    n_items = headline["n_items"] or 0
     reason = ngettext(
-        "%(n)s item is too few for a result", "%(n)s items are too few for a result",
-        headline["n_items"],
-    ) % {"n": number_formats.format_count(headline["n_items"])}  # fmt: skip
+        "%(n)s item is too few for a result", "%(n)s items are too few for a result", n_items
+    ) % {"n": number_formats.format_count(n_items)}  # fmt: skip
     url = _build_question_url("plan", selection)
     return [NextAction(ActionKind.SETUP, _("Plan more items"), reason, url)]
 
 
-def _suggest_discussion(
-    selection: Selection, name: str, headline: Mapping[str, Any]
-) -> list[NextAction]:
+def _suggest_discussion(selection: Selection, name: str, headline: Value) -> list[NextAction]:
     """Return the action on the disputed items where agreement is low and nothing else is known."""
-    target, high = selection.project.target_agreement, headline.get("high")
-    is_low = name != "percent_agreement" and bands.is_low(
-        headline["value"], selection.project.band_scheme
+    target, value, high = (
+        selection.project.target_agreement, headline["value"], headline["high"],
+    )  # fmt: skip
+    is_low = (
+        value is not None
+        and name != "percent_agreement"
+        and bands.is_low(value, selection.project.band_scheme)
     )
     if target is not None and high is not None and high < target:
         reason = _("agreement is below the target")

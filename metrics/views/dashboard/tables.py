@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 from metrics.agreement import registry
 from metrics.agreement.headline import COHEN, FLEISS
 from metrics.agreement.weights import WEIGHTINGS, get_weighted_name
 from metrics.results.pairs import pair_results
 from metrics.results.question_agreement import QuestionAgreement
-from metrics.results.values import Value
+from metrics.results.values import ResultDetails, Value
 from metrics.views.common.selection import Selection
 from metrics.views.common.sources.base import ProjectSource
 from projects.models import Rater
 
+MAX_COVERAGE_ROWS = 11  # numbers of ratings with a row of their own
 MAX_MATRIX_RATERS = 20  # a wider table is unreadable; the list of pairs replaces it
 
 
@@ -69,11 +70,31 @@ def compare_weightings(
     ]
 
 
+@dataclass(frozen=True)
+class Coverage:
+    """Numbers of items with 0, 1, 2, ... ratings, and of comparable ones.
+
+    ``rows``: (ratings, items); ``more``: items with ``more_from`` ratings or more, which have no
+    row; ``enough``: items with at least the project's overlap of ratings.
+    """
+
+    total: int
+    rated: int
+    unrated: int
+    single: int
+    pairable: int
+    enough: int
+    rows: list[tuple[int, int]]
+    more_from: int | None
+    more: int
+    uneven: bool
+
+
 def summarize_coverage(
     selection: Selection, agreement: QuestionAgreement | None, total: int
-) -> dict[str, Any]:
-    """Return how many of ``total`` items have 0, 1, 2, ... ratings, and how many are comparable."""
-    details = agreement.details if agreement else {}
+) -> Coverage:
+    """Return how many of ``total`` items have how many ratings."""
+    details: ResultDetails = agreement.details if agreement else {}
     by_ratings = {
         int(number): items
         for number, items in details.get("by_ratings", {}).items()
@@ -81,24 +102,21 @@ def summarize_coverage(
     }
     rated = sum(by_ratings.values())
     rows = [(number, by_ratings[number]) for number in sorted(by_ratings)]
-    tail = rows[11:]
-    if tail:
-        rows = rows[:11]
+    rows, tail = rows[:MAX_COVERAGE_ROWS], rows[MAX_COVERAGE_ROWS:]
     unrated = max(total - rated, 0)
-    return {
-        "total": total,
-        "rated": rated,
-        "unrated": unrated,
-        "single": by_ratings.get(1, 0),
-        "pairable": details.get("with_two_or_more", 0),
-        "enough": sum(
-            items for number, items in by_ratings.items() if number >= selection.project.overlap
-        ),
-        "rows": [(0, unrated), *rows] if unrated else rows,
-        "more_from": tail[0][0] if tail else None,
-        "more": sum(items for _number, items in tail),
-        "uneven": len([number for number in by_ratings if number >= 2]) > 1,
-    }
+    overlap = selection.project.overlap
+    return Coverage(
+        total=total,
+        rated=rated,
+        unrated=unrated,
+        single=by_ratings.get(1, 0),
+        pairable=details.get("with_two_or_more", 0),
+        enough=sum(items for number, items in by_ratings.items() if number >= overlap),
+        rows=[(0, unrated), *rows] if unrated else rows,
+        more_from=tail[0][0] if tail else None,
+        more=sum(items for _number, items in tail),
+        uneven=len([number for number in by_ratings if number >= 2]) > 1,
+    )
 
 
 def build_matrix_rows(

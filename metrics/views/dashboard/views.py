@@ -29,7 +29,7 @@ from ratings.annotation.progress import project_states
 
 from . import dashboard_context, overview_context
 
-ContextBuilder = Callable[[Selection, ProjectSource], dict[str, Any]]
+ContextBuilder = Callable[[Selection, ProjectSource], dict[str, object]]
 SEARCH_MIN_PROJECTS = 12  # an annotator's list with more projects has a search field
 
 
@@ -84,7 +84,7 @@ def _is_annotator_only(user: Any) -> bool:
     return not Member.objects.filter(user=user).exclude(role=Member.Role.ANNOTATOR).exists()
 
 
-def _build_empty_context(selection: Selection, source: ProjectSource) -> dict[str, Any] | None:
+def _build_empty_context(selection: Selection, source: ProjectSource) -> dict[str, object] | None:
     """Return the context for a filter that matches no rating, or None if it matches any."""
     if not selection.filter or dashboard_context.has_ratings(source.agreement):
         return None
@@ -118,7 +118,7 @@ def dashboard(request: HttpRequest, project_id: int) -> HttpResponse:
     ):
         return overview.render_overview(request, project, selection.questions)
 
-    def build_context(selection: Selection, source: ProjectSource) -> dict[str, Any]:
+    def build_context(selection: Selection, source: ProjectSource) -> dict[str, object]:
         context = overview_context.build_overview_context(selection, source)
         return context | {"has_tour": example_views.is_tour_shown(request, project)}
 
@@ -146,7 +146,7 @@ def statistics(request: HttpRequest, project_id: int) -> HttpResponse:
 def render_dashboard(request: HttpRequest, project: Project) -> HttpResponse:
     """Render the overview with all statistics below it, for readers of a share link."""
 
-    def build_context(selection: Selection, source: ProjectSource) -> dict[str, Any]:
+    def build_context(selection: Selection, source: ProjectSource) -> dict[str, object]:
         statistics = dashboard_context.build_statistics_context(request, selection, source)
         return statistics | overview_context.build_overview_context(selection, source)
 
@@ -186,7 +186,7 @@ def _render_results(
     unchanged = live_updates.get_unchanged_response(request, project, source.freshness, live)
     if unchanged is not None:
         return unchanged
-    context: dict[str, Any] = {"fragment_key": "pending"}
+    context: dict[str, object] = {"fragment_key": "pending"}
     if not source.pending:
         context = _build_empty_context(selection, source) or build_context(selection, source)
     context |= {

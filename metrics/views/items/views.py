@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -56,7 +56,7 @@ def items(request: HttpRequest, project_id: int) -> HttpResponse:
     ``?item=`` opens one beside the list; items.js requests only that (header ``HX-Target``).
     """
     selection = get_permitted_selection(request, project_id)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "project": selection.project,
         "selection": selection,
         "is_lead": _is_lead(selection),
@@ -66,16 +66,17 @@ def items(request: HttpRequest, project_id: int) -> HttpResponse:
         return render(request, "metrics/items/_item_pane.html", context)
     context |= _build_list_context(request, selection)
     if live_updates.is_live_request(request):
-        return live_updates.build_pending_response(pending=context.get("pending", False))
+        return live_updates.build_pending_response(pending=bool(context["pending"]))
     return render(request, "metrics/items/items.html", context)
 
 
-def _build_list_context(request: HttpRequest, selection: Selection) -> dict[str, Any]:
+def _build_list_context(request: HttpRequest, selection: Selection) -> dict[str, object]:
     item_filters = _parse_item_filters(request.GET, selection)
     order = get_choice(request.GET, "sort", sorting.ORDERS) or ""
     list_url = _build_list_url(request)
-    context: dict[str, Any] = {
-        "sizes": get_item_counts(selection.project),
+    sizes = get_item_counts(selection.project)
+    context: dict[str, object] = {
+        "sizes": sizes,
         "item_filters": item_filters,
         "entered": {name: request.GET.get(name, "") for name in FILTERS},
         "narrowed": item_filters != ItemFilters(question=selection.question.pk),
@@ -90,30 +91,53 @@ def _build_list_context(request: HttpRequest, selection: Selection) -> dict[str,
         "numbers": range(10),
         "beside": f"{list_url}{'&' if '?' in list_url else '?'}item=",
     }
-    context |= (
+    page = (
         _get_sorted_page(request, selection, item_filters, order)
         if order
-        else _get_page_by_id(request, selection, item_filters)
+        else _get_page_by_id(request, selection, item_filters, n_items=sizes.items)
     )
     match_count = None
-    if context["narrowed"] and not context.get("pending"):
+    if context["narrowed"] and not page.pending:
         counted_filters = (
             replace(item_filters, min_ratings=max(item_filters.min_ratings or 0, 1))
             if order
             else item_filters
         )
         match_count = item_search.count_matches(selection.project, counted_filters)
-        context["fit"] = texts.describe_match_count(match_count, context["sizes"].items)
-    rows, n_before = context["rows"], context["seen"]
-    n_listed = context.get("n_listed", context["sizes"].items)
-    context["place"] = texts.describe_page_range(n_before, len(rows), n_listed, match_count)
-    context["last"] = None if n_before is None else n_before + len(rows)
-    return context | _build_item_annotations(selection, rows)
+        context["fit"] = texts.describe_match_count(match_count, sizes.items)
+    context["place"] = texts.describe_page_range(
+        page.seen, len(page.rows), page.n_listed, match_count
+    )
+    context["last"] = None if page.seen is None else page.seen + len(page.rows)
+    return context | vars(page) | _build_item_annotations(selection, page.rows)
+
+
+@dataclass(frozen=True)
+class ListedItems:
+    """A page of the list of items.
+
+    ``seen``: number of items on the pages before, None where it is unknown; ``n_listed``: number of
+    listed items, None where the list is incomplete (``cut``). A sorted list has pages with numbers;
+    a list by id has ``after``, the id after which the page begins, and ``looked_at``, the number of
+    items that were searched in vain.
+    """
+
+    rows: list[item_rows.ItemRow]
+    seen: int | None
+    n_listed: int | None
+    pending: bool = False
+    cut: sorting.SortedItems | None = None
+    page: int | None = None
+    previous: int | None = None
+    next: int | None = None
+    after: int | None = None
+    next_after: int | None = None
+    looked_at: int | None = None
 
 
 def _get_sorted_page(
     request: HttpRequest, selection: Selection, item_filters: ItemFilters, order: str
-) -> dict[str, Any]:
+) -> ListedItems:
     """Return a page of the items with ratings, in one of ORDERS."""
     number = get_page_number(request)
     sorted_items = sorting.get_sorted_page(
@@ -125,35 +149,36 @@ def _get_sorted_page(
         number=number,
     )
     incomplete_list = None if sorted_items.is_complete or sorted_items.pending else sorted_items
-    return {
-        "rows": sorted_items.rows,
-        "pending": sorted_items.pending,
-        "cut": incomplete_list,
-        "seen": (number - 1) * item_rows.ITEMS_PER_PAGE,
-        "n_listed": None if incomplete_list else sorted_items.n_items,
-        "page": number,
-        "previous": number - 1,
-        "next": number + 1 if sorted_items.has_more else None,
-    }
+    return ListedItems(
+        rows=sorted_items.rows,
+        pending=sorted_items.pending,
+        cut=incomplete_list,
+        seen=(number - 1) * item_rows.ITEMS_PER_PAGE,
+        n_listed=None if incomplete_list else sorted_items.n_items,
+        page=number,
+        previous=number - 1,
+        next=number + 1 if sorted_items.has_more else None,
+    )
 
 
 def _get_page_by_id(
-    request: HttpRequest, selection: Selection, item_filters: ItemFilters
-) -> dict[str, Any]:
-    """Return a page of the items by id, after the one that the URL names."""
+    request: HttpRequest, selection: Selection, item_filters: ItemFilters, *, n_items: int
+) -> ListedItems:
+    """Return a page of the project's items by id, after the one that the URL names."""
     after = get_after_id(request.GET)
     page = item_search.find_item_page(
         selection.project, item_filters, after=after, size=item_rows.ITEMS_PER_PAGE
     )
-    return {
-        "rows": item_rows.build_rows(
+    return ListedItems(
+        rows=item_rows.build_rows(
             selection.question, page.items, selection.scale, selection.weights
         ),
-        "seen": _parse_n_before(request.GET, after),
-        "after": after,
-        "next_after": page.after,
-        "looked_at": item_search.MAX_ITEMS_SCANNED if page.is_cut else None,
-    }
+        seen=_parse_n_before(request.GET, after),
+        n_listed=n_items,
+        after=after,
+        next_after=page.after,
+        looked_at=item_search.MAX_ITEMS_SCANNED if page.is_cut else None,
+    )
 
 
 def _parse_n_before(parameters: QueryDict, after: int) -> int | None:
@@ -167,7 +192,9 @@ def _list_offered_raters(selection: Selection) -> list[Rater]:
     return raters if len(raters) <= MAX_OFFERED_RATERS else []
 
 
-def _build_item_annotations(selection: Selection, rows: list[item_rows.ItemRow]) -> dict[str, Any]:
+def _build_item_annotations(
+    selection: Selection, rows: list[item_rows.ItemRow]
+) -> dict[str, object]:
     """Return what else is shown for the items of the list.
 
     Only for leads: who skipped or flagged items, and which have a gold answer.
@@ -190,7 +217,7 @@ def _build_item_annotations(selection: Selection, rows: list[item_rows.ItemRow])
     }
 
 
-def _get_open_item(request: HttpRequest, selection: Selection) -> dict[str, Any] | None:
+def _get_open_item(request: HttpRequest, selection: Selection) -> dict[str, object] | None:
     """Return the item that is open beside the list, or None."""
     if not request.GET.get("item"):
         return None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.utils.translation import gettext as _
 
 from metrics.results.clusters import QuestionClusters
@@ -33,7 +31,9 @@ LIVE = LiveSettings(
 )
 
 
-def build_context(selection: Selection, a: Rater, b: Rater, source: PairSource) -> dict[str, Any]:
+def build_context(
+    selection: Selection, a: Rater, b: Rater, source: PairSource
+) -> dict[str, object]:
     """Return what the source knows of the pair. The trend may be pending while the table is not."""
     clusters = QuestionClusters.load(selection.question.pk, selection.project)
     details = PairDetails.from_table(source.get_table(), selection.scale, clusters)
@@ -73,13 +73,7 @@ def describe_drift(a: Rater, b: Rater, points: list[TrendPoint]) -> str:
         "day": shift.start.isoformat(),
     }
     if shift.change < 0:
-        text = _(
-            "Since %(day)s, %(a)s has answered %(size)s lower relative to %(b)s than before, "
-            "on average."
-        )
+        text = _("Since %(day)s, %(a)s has answered %(size)s lower relative to %(b)s, on average.")
     else:
-        text = _(
-            "Since %(day)s, %(a)s has answered %(size)s higher relative to %(b)s than before, "
-            "on average."
-        )
+        text = _("Since %(day)s, %(a)s has answered %(size)s higher relative to %(b)s, on average.")
     return text % params

@@ -34,7 +34,7 @@ def load_example(request: HttpRequest) -> HttpResponse:
     project = loader.find_example(request.user)
     if project is None:  # the user left the project meanwhile
         return redirect("projects")
-    messages.success(request, _("Sample project added. Its statistics appear within seconds."))
+    messages.success(request, _("Sample project added."))
     return redirect("dashboard", project.pk)
 
 

@@ -265,7 +265,7 @@ def _count_uncounted(questions: list[int]) -> dict[int, int]:
 
 
 def _build_attention_notes(
-    row: ProjectRow, question: Question, outlier_keys: list[str]
+    row: ProjectRow, question: Question, outlier_raters: list[Rater]
 ) -> list[str | SafeString]:
     """Return what a lead should look at, the most urgent first, with links."""
     notes: list[str | SafeString] = []
@@ -273,18 +273,18 @@ def _build_attention_notes(
     query = urlencode({"question": question.key})
     if not row.n_items:
         notes.append(
-            render_link(reverse("data", args=[row.project.pk]), _("No items yet. Import items."))
+            render_link(reverse("data", args=[row.project.pk]), _("No items yet. Import some."))
         )
     elif not row.n_ratings and not uncounted:
         notes.append(_("No ratings yet."))
     if row.is_single:
-        notes.append(_("No item has two ratings yet, so agreement can't be measured."))
+        notes.append(_("No item has two ratings yet."))
     if uncounted:
         notes.append(
             ngettext("%(n)s rating pending.", "%(n)s ratings pending.", uncounted)
             % {"n": uncounted}
         )
-    notes += build_outlier_sentences(outlier_keys, row.project.pk, query)
+    notes += build_outlier_sentences(outlier_raters, row.project.pk, query)
     n_short = row.n_items - row.enough
     if row.n_ratings and n_short > 0:
         shortage_text = ngettext(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -11,6 +10,7 @@ from metrics import periods
 from metrics.models import PeriodUnit, RaterResult
 from metrics.results.raters import rater_periods
 from metrics.scale import QuestionScale
+from metrics.views.common.charts import vega_lite
 from metrics.views.common.trends.trend_points import MAX_POINTS
 from projects.models import Question, Rater
 
@@ -51,7 +51,7 @@ def choose_period(requested: str | None) -> str:
 
 def build_chart_rows(
     question: Question, model_versions: list[ModelVersion], span: str, name: str
-) -> list[dict[str, Any]]:
+) -> list[vega_lite.Row]:
     """Return the points of the trends of all versions."""
     labels = {version.rater.pk: version.label for version in model_versions}
     scale = QuestionScale.for_question(question)

@@ -12,7 +12,7 @@ from django.db.models import OuterRef, Subquery
 from django.utils.translation import gettext as _
 
 from metrics.models import RaterResult
-from metrics.results.headline.stored_weighting import get_headline_weighting
+from metrics.results.headline.headline_trend import get_headline_weighting
 from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Project, Rater
 from projects.selectors.people_list import PeopleColumn, ProvidedColumns
@@ -45,5 +45,5 @@ def build_columns(project: Project, raters: Collection[int]) -> ProvidedColumns:
     ]
     if len(questions) == 1:
         return ProvidedColumns(columns)
-    note = _("Ratings, kappa and seconds are for the first question: %(question)s")
+    note = _("Ratings, kappa and seconds: question “%(question)s”")
     return ProvidedColumns(columns, note % {"question": question})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +28,7 @@ LIVE = LiveSettings(
 )
 
 
-def build_context(selection: Selection, source: RaterSource) -> dict[str, Any]:
+def build_context(selection: Selection, source: RaterSource) -> dict[str, object]:
     """Return the template context of a rater's page from the source."""
     result = source.agreement
     trend = source.get_table_trend(selection.vs_peers, "vs_peers_bias")

@@ -9,7 +9,6 @@ import datetime
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _
@@ -17,7 +16,9 @@ from django.utils.translation import ngettext
 
 from metrics.agreement.explain import bands
 from metrics.agreement.headline import LEAD_CHOICE
+from metrics.reports.report_facts import ReportFacts
 from metrics.results.disagreement.findings import is_band_withheld
+from metrics.results.values import Value
 from metrics.scale import QuestionScale
 from metrics.views.common import cluster_texts, display_names, insights
 from metrics.views.common.number_formats import format_count, format_number
@@ -27,14 +28,12 @@ from . import random_sample_texts
 from . import texts as reports_texts
 from .random_sample_texts import format_estimate
 
-Facts = dict[str, Any]
-
 
 @dataclass(frozen=True)
 class EstimateCell:
     """A value with its interval, in a table."""
 
-    estimate: dict[str, Any]
+    estimate: Value
 
     def __str__(self) -> str:
         return format_estimate(self.estimate)
@@ -57,11 +56,11 @@ class ReportSection:
     rows: Rows = ()
 
 
-def build_title(facts: Facts) -> str:
+def build_title(facts: ReportFacts) -> str:
     return _("Agreement on “%(question)s”") % {"question": facts["question"]["text"]}
 
 
-def build_sections(facts: Facts, zone: str) -> list[ReportSection]:
+def build_sections(facts: ReportFacts, zone: str) -> list[ReportSection]:
     """Return the sections of the report, the most important first."""
     all_sections = [
         _build_result(facts),
@@ -87,7 +86,7 @@ def _build_paragraphs(*texts: str) -> list[tuple[str, str]]:
     return [("", text) for text in texts if text]
 
 
-def _build_result(facts: Facts) -> ReportSection:
+def _build_result(facts: ReportFacts) -> ReportSection:
     headline = facts["headline"]
     name, value = headline["name"], headline["value"]
     headline_text = _("%(coefficient)s: %(value)s") % {
@@ -121,7 +120,7 @@ def _build_result(facts: Facts) -> ReportSection:
     )
 
 
-def _describe_bands(facts: Facts) -> str:
+def _describe_bands(facts: ReportFacts) -> str:
     """Return the bands of the value and of the ends of its interval.
 
     Empty for percent agreement, for an undefined value, and where no word would hold.
@@ -147,18 +146,18 @@ def _describe_bands(facts: Facts) -> str:
     return _("%(scheme)s: %(band)s; the interval reaches from %(low)s to %(high)s.") % params
 
 
-def _can_name_bands(facts: Facts) -> bool:
+def _can_name_bands(facts: ReportFacts) -> bool:
     has_enough_data = insights.has_enough_data(facts["headline"]["value"], facts["band_scheme"])
     return has_enough_data and not is_band_withheld(facts["findings"])
 
 
-def _describe_target(facts: Facts) -> str:
+def _describe_target(facts: ReportFacts) -> str:
     if facts["bar"] is None:
         return ""
     return _("Target: %(bar)s.") % {"bar": format_number(facts["bar"])}
 
 
-def _build_basis(facts: Facts, zone: ZoneInfo) -> ReportSection:
+def _build_basis(facts: ReportFacts, zone: ZoneInfo) -> ReportSection:
     declared, value = facts["declared"], facts["headline"]["value"]
     labels = ", ".join(category["label"] for category in declared["categories"])
     rated_from_to = [format_time(at, zone) for at in facts["rated_from_to"]]
@@ -181,7 +180,7 @@ def _format_version(number: int) -> str:
     return _("version %(number)s") % {"number": number} if number else _("none")
 
 
-def _describe_basis(value: dict[str, Any]) -> str:
+def _describe_basis(value: Value) -> str:
     if not value["n_items"]:
         return ""
     return ngettext(
@@ -191,7 +190,7 @@ def _describe_basis(value: dict[str, Any]) -> str:
     ) % {"ratings": format_count(value["n_ratings"]), "items": format_count(value["n_items"])}
 
 
-def _build_coverage(facts: Facts) -> ReportSection:
+def _build_coverage(facts: ReportFacts) -> ReportSection:
     by_ratings = reports_texts.count_items_by_ratings(facts)
     rows = [
         (format_count(number), format_count(items)) for number, items in sorted(by_ratings.items())
@@ -206,7 +205,7 @@ def _build_coverage(facts: Facts) -> ReportSection:
         ) % {"n": format_count(n_not_comparable)}
     kappa_note = ""
     if by_ratings.get(1) and facts["headline"]["name"].startswith("fleiss_kappa"):
-        kappa_note = _("Items with one rating count towards chance.")
+        kappa_note = _("Items with one rating count for chance.")
     return ReportSection(
         _("Coverage"),
         paragraphs=_build_paragraphs(coverage_text, kappa_note),
@@ -215,7 +214,7 @@ def _build_coverage(facts: Facts) -> ReportSection:
     )
 
 
-def _build_other_statistics(facts: Facts) -> ReportSection:
+def _build_other_statistics(facts: ReportFacts) -> ReportSection:
     estimates = facts["coefficients"]
     rows = [
         (
@@ -229,7 +228,7 @@ def _build_other_statistics(facts: Facts) -> ReportSection:
     return ReportSection(_("Other statistics"), head=head, rows=rows)
 
 
-def _build_groups(facts: Facts) -> ReportSection:
+def _build_groups(facts: ReportFacts) -> ReportSection:
     """Return the agreement of people and models; empty where all raters are of one kind."""
     headline = facts["headline"]
     rows = [
@@ -245,10 +244,10 @@ def _build_groups(facts: Facts) -> ReportSection:
     return ReportSection(_("People and models"), head=head, rows=rows)
 
 
-def _build_hash(facts: Facts) -> ReportSection:
+def _build_hash(facts: ReportFacts) -> ReportSection:
     explanation = _(
-        "SHA-256 of the ratings at that time: one JSON list of item, rater and category code "
-        "per line, in byte order of item and rater. The same moment gives the same hash."
+        "SHA-256 of the ratings at that time: lines of JSON lists of item, rater "
+        "and category code, in byte order."
     )
     return ReportSection(
         _("Hash of the ratings"), paragraphs=_build_paragraphs(facts["hash"], explanation)
@@ -258,7 +257,7 @@ def _build_hash(facts: Facts) -> ReportSection:
 # --- Markdown
 
 
-def render_markdown(facts: Facts, zone: str) -> str:
+def render_markdown(facts: ReportFacts, zone: str) -> str:
     """Render the report as Markdown."""
     lines = [f"# {_escape_markdown(build_title(facts))}", ""]
     for section in build_sections(facts, zone):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from metrics.results.values import HeadlineResult, Value
 from metrics.views.common import display_names
 from metrics.views.common.number_formats import format_count, format_interval, format_number
 
 
-def format_estimate(value: dict[str, Any]) -> str:
+def format_estimate(value: Value) -> str:
     """Format an estimate with its interval, like 0.43 [0.38, 0.48], or why it is undefined."""
     if value["value"] is None:
         return _("undefined: %(why)s") % {
@@ -20,7 +19,7 @@ def format_estimate(value: dict[str, Any]) -> str:
     return f"{format_number(value['value'])} {format_interval(value)}".strip()
 
 
-def describe_random_sample(headline: dict[str, Any]) -> str:
+def describe_random_sample(headline: HeadlineResult) -> str:
     """Return how many ratings were left out and why, and the estimate with them.
 
     Empty where the headline is based on all ratings (metrics.results.headline.random_sample).
@@ -29,9 +28,9 @@ def describe_random_sample(headline: dict[str, Any]) -> str:
         return ""
     n_left_out, pooled = headline["sample"]["left_out"], headline["pooled"]
     template = ngettext(
-        "Based on a random sample, without %(n)s rating requested for an uncertain item. "
+        "Random sample, without %(n)s rating requested for an uncertain item. "
         "%(coefficient)s of all ratings is %(value)s.",
-        "Based on a random sample, without %(n)s ratings requested for uncertain items. "
+        "Random sample, without %(n)s ratings requested for uncertain items. "
         "%(coefficient)s of all ratings is %(value)s.",
         n_left_out,
     )

@@ -14,6 +14,8 @@ from metrics.agreement import registry
 from metrics.agreement.explain import bands
 from metrics.agreement.headline import COHEN, LEAD_CHOICE, get_report_key
 from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS
+from metrics.reports.report_facts import ReportFacts
+from metrics.results.values import Value
 from metrics.views.common import display_names
 from metrics.views.common.cluster_texts import format_cluster_note
 from metrics.views.common.number_formats import format_count, format_interval, format_number
@@ -21,7 +23,6 @@ from projects.models import BandScheme, Scale, Weights
 
 from . import random_sample_texts
 
-Facts = dict[str, Any]
 MIN_ITEMS = 30  # with fewer items, an analytic interval is too narrow or too wide
 # Coefficients whose expected agreement is based on single ratings, too.
 CHANCE_WITH_SINGLES = ("fleiss_kappa", "gwet", "conger")
@@ -29,7 +30,7 @@ FLEISS_CUZICK = "Fleiss & Cuzick 1979, Applied Psychological Measurement 3, 537-
 GWET = "Gwet 2021, Handbook of Inter-Rater Reliability, 5th ed., vol. 1"
 
 
-def count_items_by_ratings(facts: Facts) -> dict[int, int]:
+def count_items_by_ratings(facts: ReportFacts) -> dict[int, int]:
     """Return {number of ratings: number of items}, of the raters of the headline.
 
     Includes 0 where any item has no rating.
@@ -52,7 +53,7 @@ def get_registry_entry(name: str) -> Any:
 # --- limits of the claims
 
 
-def list_cautions(facts: Facts) -> list[str]:
+def list_cautions(facts: ReportFacts) -> list[str]:
     """Return what readers must not conclude from these facts, the most important first."""
     value = facts["headline"]["value"]
     if value["value"] is None:
@@ -63,36 +64,34 @@ def list_cautions(facts: Facts) -> list[str]:
         *_list_rater_cautions(facts),
         *_list_item_cautions(facts),
         *_list_choice_cautions(facts),
-        _("That answers are right: raters can agree on a wrong one. Gold answers show that."),
+        _("That answers are right: raters can agree on a wrong one."),
     ]
 
 
-def _list_size_cautions(facts: Facts) -> list[str]:
+def _list_size_cautions(facts: ReportFacts) -> list[str]:
     name, value = facts["headline"]["name"], facts["headline"]["value"]
     scheme, caution_texts = facts["band_scheme"], []
     if value["low"] is None:
         caution_texts.append(_("How certain the value is: there is no interval."))
-    elif value["n_items"] < MIN_ITEMS:
+    elif (n_items := value["n_items"] or 0) < MIN_ITEMS:
         caution_texts.append(
             ngettext(
-                "That the interval is exact: it is based on %(n)s item; about %(enough)s are "
-                "needed.",
-                "That the interval is exact: it is based on %(n)s items; about %(enough)s are "
-                "needed.",
-                value["n_items"],
+                "That the interval is exact: that needs about %(enough)s items, not %(n)s.",
+                "That the interval is exact: that needs about %(enough)s items, not %(n)s.",
+                n_items,
             )
-            % {"n": format_count(value["n_items"]), "enough": MIN_ITEMS}
+            % {"n": format_count(n_items), "enough": MIN_ITEMS}
         )
     cluster = facts.get("cluster")
-    if cluster is not None and cluster["n_clusters"] > 1 and not cluster["reliable"]:
+    if cluster is not None and (cluster["n_clusters"] or 0) > 1 and not cluster["reliable"]:
         caution_texts.append(
-            _("That the interval is exact: the items are in only %(n)s clusters.")
+            _("That the interval is exact: there are only %(n)s clusters.")
             % {"n": format_count(cluster["n_clusters"])}
         )
     if name == "percent_agreement":
         return [
             *caution_texts,
-            _("Agreement beyond chance: percent agreement includes agreement by chance."),
+            _("Agreement beyond chance."),
         ]
     if value["low"] is not None:
         low, high = (bands.find_band(value[end], scheme) for end in ("low", "high"))
@@ -102,78 +101,70 @@ def _list_size_cautions(facts: Facts) -> list[str]:
                 "high": display_names.get_band_name(high),
             }
             caution_texts.append(
-                _("That it is in one band: the interval reaches from %(low)s to %(high)s.") % params
+                _("That it is in one band: it reaches from %(low)s to %(high)s.") % params
             )
     if not bands.is_designed_for(name, scheme):
         caution_texts.append(
-            _(
-                "That the labels of %(scheme)s fit this coefficient: they were developed "
-                "for another."
-            )
+            _("That the labels of %(scheme)s, made for another coefficient, fit.")
             % {"scheme": BandScheme(scheme).label}
         )
     bar = facts["bar"]
-    if bar is not None and (value["value"] if value["low"] is None else value["low"]) < bar:
+    lower_end = value["value"] if value["low"] is None else value["low"]
+    if bar is not None and lower_end is not None and lower_end < bar:
         caution_texts.append(
-            _("That the target of %(bar)s is reached: the interval is not above it.")
-            % {"bar": format_number(bar)}
+            _("That the target of %(bar)s is reached.") % {"bar": format_number(bar)}
         )
     return caution_texts
 
 
-def _list_rater_cautions(facts: Facts) -> list[str]:
+def _list_rater_cautions(facts: ReportFacts) -> list[str]:
     headline = facts["headline"]
     if headline["population"] == "models":
         return [_("Anything about people: only models rated.")]
     if headline["population"] == "all" and headline["n_models"]:
-        return [_("That people agree this much: ratings by models are included.")]
+        return [_("That people agree this much: models are included.")]
     if headline["name"].startswith(COHEN):
-        return [_("Anything about other raters: it compares these two.")]
+        return [_("Anything about raters other than these two.")]
     return []
 
 
-def _list_item_cautions(facts: Facts) -> list[str]:
+def _list_item_cautions(facts: ReportFacts) -> list[str]:
     counts = count_items_by_ratings(facts)
     n_not_comparable = counts.get(0, 0) + counts.get(1, 0)
     caution_texts = []
     if n_not_comparable:
         caution_texts.append(
             ngettext(
-                "Anything about the %(n)s item with fewer than two ratings: it may be easier or "
-                "harder than the others.",
-                "Anything about the %(n)s items with fewer than two ratings: they may be easier or "
-                "harder than the others.",
+                "Anything about the %(n)s item with fewer than two ratings.",
+                "Anything about the %(n)s items with fewer than two ratings.",
                 n_not_comparable,
             )
             % {"n": format_count(n_not_comparable)}
         )
     if facts["headline"]["name"].startswith("icc"):
         caution_texts.append(
-            _(
-                "That it holds for other items: an intraclass correlation is higher if items "
-                "differ more."
-            )
+            _("That it holds for other items: if items differ more, it is higher.")
         )
     elif facts["headline"]["name"] != "percent_agreement":
         caution_texts.append(
             _(
-                "That these raters are better or worse than those of a study with other items: "
-                "the value depends on how common each category is."
+                "That these raters are better or worse than others: the value depends on "
+                "the frequency of each category."
             )
         )
     return caution_texts
 
 
-def _list_choice_cautions(facts: Facts) -> list[str]:
+def _list_choice_cautions(facts: ReportFacts) -> list[str]:
     if facts["headline"]["why"] != LEAD_CHOICE:
         return []
-    return [_("That the coefficient was chosen before the ratings: a lead chose it.")]
+    return [_("That the coefficient was chosen before the ratings.")]
 
 
 # --- methods section
 
 
-def build_methods(facts: Facts) -> list[tuple[str, str]]:
+def build_methods(facts: ReportFacts) -> list[tuple[str, str]]:
     """Return (language, methods paragraph) for each language."""
     paragraphs = []
     for language, _name in settings.LANGUAGES:
@@ -182,7 +173,7 @@ def build_methods(facts: Facts) -> list[tuple[str, str]]:
     return paragraphs
 
 
-def _build_paragraph(facts: Facts) -> str:
+def _build_paragraph(facts: ReportFacts) -> str:
     separator = "" if (translation.get_language() or "").startswith("zh") else " "
     numbers = [
         _describe_estimate(facts),
@@ -199,7 +190,7 @@ def _build_paragraph(facts: Facts) -> str:
     )
 
 
-def _describe_raters(facts: Facts) -> str:
+def _describe_raters(facts: ReportFacts) -> str:
     params = {
         "question": facts["question"]["text"],
         "ratings": format_count(facts["n_ratings"]),
@@ -226,7 +217,7 @@ def _describe_raters(facts: Facts) -> str:
     return template % params
 
 
-def _describe_scale(facts: Facts) -> str:
+def _describe_scale(facts: ReportFacts) -> str:
     declared = facts["declared"]
     params = {
         "scale": Scale(declared["scale"]).label,
@@ -245,7 +236,7 @@ def _describe_scale(facts: Facts) -> str:
     )
 
 
-def _describe_estimate(facts: Facts) -> str:
+def _describe_estimate(facts: ReportFacts) -> str:
     headline = facts["headline"]
     value = headline["value"]
     params = {
@@ -283,10 +274,10 @@ _GROUP_NAMES = {
 }
 
 
-def _describe_interval_method(name: str, value: dict[str, Any]) -> str:
+def _describe_interval_method(name: str, value: Value) -> str:
     """Return how the interval was computed."""
     if "bootstrap" in value:
-        return _("the percentile bootstrap over items (%(n)s replicates)") % {
+        return _("percentile bootstrap over items (%(n)s replicates)") % {
             "n": format_count(value["bootstrap"])
         }
     if name.startswith("icc"):
@@ -294,14 +285,14 @@ def _describe_interval_method(name: str, value: dict[str, Any]) -> str:
     return _("the score method (Donner & Eliasziw 1992, Statistics in Medicine 11, 1511-1519)")
 
 
-def _describe_missing_ratings(facts: Facts) -> str:
+def _describe_missing_ratings(facts: ReportFacts) -> str:
     counts = count_items_by_ratings(facts)
     n_not_comparable = counts.get(0, 0) + counts.get(1, 0)
     if not n_not_comparable:
         return ""
     sentence = ngettext(
-        "%(n)s item with fewer than two ratings was not compared (available cases).",
-        "%(n)s items with fewer than two ratings were not compared (available cases).",
+        "%(n)s item with fewer than two ratings was not compared.",
+        "%(n)s items with fewer than two ratings were not compared.",
         n_not_comparable,
     ) % {"n": format_count(n_not_comparable)}
     singles = counts.get(1, 0)
@@ -319,18 +310,18 @@ def _describe_rater_effects(name: str) -> str:
     """Return whether raters are fixed or random in the coefficient and its interval."""
     if name.startswith("icc"):
         if name.startswith("icc3"):
-            return _("Raters were treated as fixed, items as a random sample.")
-        return _("Raters and items were treated as random samples.")
-    return _("Raters were treated as fixed: the interval is for other items rated by them.")
+            return _("Raters were fixed, items a random sample.")
+        return _("Raters and items were random samples.")
+    return _("Raters were fixed: the interval is for other items rated by them.")
 
 
-def _describe_software(facts: Facts) -> str:
+def _describe_software(facts: ReportFacts) -> str:
     return _("Computed with Concord; SHA-256 of the ratings %(hash)s.") % {
         "hash": f"{facts['hash'][:16]}…"
     }
 
 
-def _list_sources(facts: Facts, name: str) -> list[str]:
+def _list_sources(facts: ReportFacts, name: str) -> list[str]:
     """Return the sources of a coefficient as it was computed.
 
     Fleiss 1971 has neither weights nor unequal numbers of ratings.
@@ -346,7 +337,7 @@ def _list_sources(facts: Facts, name: str) -> list[str]:
     return sources
 
 
-def list_references(facts: Facts) -> list[str]:
+def list_references(facts: ReportFacts) -> list[str]:
     """Return the sources of the coefficients and of the band scheme."""
     headline_name = facts["headline"]["name"]
     names = [headline_name, *facts["other_coefficients"]]
@@ -358,12 +349,13 @@ def list_references(facts: Facts) -> list[str]:
     return sorted(set(sources))
 
 
-def build_json(facts: Facts) -> Facts:
+def build_json(facts: ReportFacts) -> dict[str, object]:
     """Return the facts with the texts of the report, cautions in English."""
     with translation.override("en"):
         claims = list_cautions(facts)
     paragraphs = {language: str(text) for language, text in build_methods(facts)}
-    return facts | {
+    return {
+        **facts,
         "must_not_be_claimed": claims,
         "methods": paragraphs,
         "references": list_references(facts),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from django import forms
@@ -33,7 +32,7 @@ class ReportForm(forms.Form):
     as_of = forms.DateTimeField(
         label=gettext_lazy("As of"),
         required=False,
-        help_text=gettext_lazy("In the project’s time zone. Leave blank to use the current time."),
+        help_text=gettext_lazy("In the project’s time zone. Blank: now."),
         widget=forms.DateTimeInput({"type": "datetime-local", "step": 1}),
     )
 
@@ -84,7 +83,7 @@ def report(request: HttpRequest, project_id: int, number: int) -> HttpResponse:
     row = _get_report(project, number)
     if live_updates.is_live_request(request):
         return live_updates.build_pending_response(pending=row.pending)
-    context: dict[str, Any] = {"project": project, "report": row}
+    context: dict[str, object] = {"project": project, "report": row}
     if row.facts is not None:
         context["title"] = document.build_title(row.facts)
         context["sections"] = document.build_sections(row.facts, project.time_zone)

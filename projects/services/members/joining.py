@@ -23,7 +23,7 @@ def join_project(project: Project, user: User, role: str, by: Any, *, email: str
     validate_role(role)
     Project.objects.select_for_update().get(pk=project.pk)
     if Member.objects.filter(project=project, user=user).exists():
-        message = _("“%(name)s” is already a member of this project.")
+        message = _("“%(name)s” is already a member.")
         raise InvalidProjectChange({"username": message % {"name": user.username}})
     member = Member.objects.create(project=project, user=user, role=role)
     if role == Member.Role.ANNOTATOR:

@@ -185,9 +185,7 @@ def _reject_last_lead(member: Member) -> None:
     Project.objects.select_for_update().get(pk=member.project_id)
     leads = Member.objects.filter(project=member.project_id, role=Member.Role.LEAD)
     if list(leads.values_list("pk", flat=True)[:2]) == [member.pk]:
-        raise InvalidProjectChange(
-            {"role": _("This is the only lead. Make another member a lead first.")}
-        )
+        raise InvalidProjectChange({"role": _("Make another member a lead first.")})
 
 
 def get_linkable_user_ids(*, project: Project, by: Any) -> set[int]:

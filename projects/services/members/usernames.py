@@ -21,11 +21,11 @@ def reject_misleading_username(username: str, *, user: User | None = None) -> No
     """
     other_users = User.objects.all() if user is None else User.objects.exclude(pk=user.pk)
     if other_users.filter(username__iexact=username).exists():
-        raise ValidationError(_("A user with that username already exists."))
+        raise ValidationError(_("This name already exists."))
     folded = fold_lookalikes(username)
     is_lookalike = folded != username and other_users.filter(username__iexact=folded).exists()
     if is_lookalike or has_mixed_scripts(username) or has_invisible_character(username):
-        message = _("This name looks like another one. Use letters of one alphabet only.")
+        message = _("This name looks like another one. Use one alphabet only.")
         raise ValidationError(message)
 
 

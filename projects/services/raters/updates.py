@@ -16,6 +16,7 @@ from projects.models import Member, Project, Rater, RaterIdentity
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.raters import kind_history, pseudonyms
 from projects.services.raters.fields import (
+    MAX_GROUP_LENGTH,
     MAX_MODEL_LENGTH,
     MAX_NAME_LENGTH,
     MAX_VERSION_LENGTH,
@@ -107,19 +108,23 @@ def change_rater(
         raise InvalidProjectChange({"kind": _("A rater must be human or model.")})
     if len(name) > MAX_NAME_LENGTH or not name.isprintable():
         raise InvalidProjectChange(
-            {"name": _("Use at most 200 characters, without control characters.")}
+            {
+                "name": _("Enter one line of at most %(most)s characters.")
+                % {"most": MAX_NAME_LENGTH}
+            }
         )
     _validate_model_field(kind, "model", model, max_length=MAX_MODEL_LENGTH)
     _validate_model_field(kind, "prompt_version", prompt_version, max_length=MAX_VERSION_LENGTH)
     if not is_valid_group(group):
         raise InvalidProjectChange(
-            {"group": _("Use at most 64 characters, without control characters.")}
+            {
+                "group": _("Enter one line of at most %(most)s characters.")
+                % {"most": MAX_GROUP_LENGTH}
+            }
         )
     if user_id is not None:
         if not Member.objects.filter(project=rater.project_id, user=user_id).exists():
-            raise InvalidProjectChange(
-                {"user": _("A rater can only be linked to a member of this project.")}
-            )
+            raise InvalidProjectChange({"user": _("Link the rater to a member of this project.")})
         _reject_linked_user(rater, user_id)
     if rater.kind != kind:
         kind_history.record_previous_kinds({rater.pk: rater.kind})
@@ -155,7 +160,7 @@ def _reject_linked_user(rater: Rater, user_id: int) -> None:
     linked_raters = Rater.objects.filter(project=rater.project_id, user=user_id)
     other_rater = linked_raters.exclude(pk=rater.pk).first()
     if other_rater is not None:
-        message = _("This user is already linked to rater “%(key)s”.") % {"key": other_rater.key}
+        message = _("This user is already rater “%(key)s”.") % {"key": other_rater.key}
         if hasattr(other_rater, "identity"):  # do not disclose a hidden identity
             message = _("This user is already linked to another rater.")
         raise InvalidProjectChange({"user": message})
@@ -166,6 +171,9 @@ def _validate_model_field(kind: str, field: str, text: str, *, max_length: int) 
     if text and kind != Rater.Kind.MODEL:
         raise InvalidProjectChange({field: _("Only models can have this.")})
     if len(text) > max_length or has_control_character(text):
-        raise InvalidProjectChange(
-            {field: _("Enter one line of at most %(most)s characters.") % {"most": max_length}}
-        )
+        raise InvalidProjectChange({field: _describe_line(max_length)})
+
+
+def _describe_line(max_length: int) -> str:
+    """Return the error message for a text that is not one line, or too long."""
+    return _("Enter one line of at most %(most)s characters.") % {"most": max_length}

@@ -62,12 +62,12 @@ def list_timing_sentences(alert: Alert) -> list[str]:
     """Return sentences on the interval of the change and on when it began."""
     sentences = [
         _(
-            "Average change until then: %(low)s to %(high)s (95%% interval). It is larger now "
-            "if still growing."
+            "Average change until then: %(low)s to %(high)s (95%% interval). It may "
+            "have grown since."
         )
     ]
     if alert.since_earliest != alert.since_latest:
-        sentences.append(_("It began between %(earliest)s and %(latest)s (95%% interval)."))
+        sentences.append(_("It began %(earliest)s to %(latest)s (95%% interval)."))
     return [sentence % build_text_params(alert) for sentence in sentences]
 
 
@@ -84,4 +84,4 @@ def list_guideline_changes(alert: Alert) -> list[str]:
         if alert.since_earliest <= changed_on <= alert.detected_on:
             params = {"number": version.number, "day": format_day(changed_on)}
             sentences.append(_("The guidelines changed to version %(number)s on %(day)s.") % params)
-    return sentences or [_("The guidelines did not change at that time.")]
+    return sentences or [_("The guidelines did not change then.")]

@@ -12,8 +12,8 @@ from .common import build_text_params
 
 def build_sentence(alert: Alert) -> str:
     text = _(
-        "%(rater)s and %(other)s agree more than their agreement with others explains: kappa"
-        " %(together)s, expected %(expected)s."
+        "%(rater)s and %(other)s agree more than expected from their agreement "
+        "with others: kappa %(together)s, expected %(expected)s."
     )
     return text % _build_params(alert)
 
@@ -26,11 +26,8 @@ def build_brief_text(alert: Alert, rater: int) -> str:
 
 def list_basis(alert: Alert) -> list[str]:
     texts = [
-        _("Based on %(n)s shared items, up to %(noticed)s."),
-        _(
-            "Expected from each rater’s agreement with all others. Difference: %(low)s to "
-            "%(high)s (95%% interval)."
-        ),
+        _("Based on %(n)s shared items up to %(noticed)s."),
+        _("Difference from the expected kappa: %(low)s to %(high)s (95%% interval)."),
         _("The data don't show who copied from whom."),
     ]
     return [text % _build_params(alert) for text in texts]
@@ -38,9 +35,9 @@ def list_basis(alert: Alert) -> list[str]:
 
 def list_explanations(_alert: Alert) -> list[str]:
     return [
-        _("They discuss their items, or share an account or a program."),
-        _("Only they had the same training. Compare items where both differ from all others."),
-        _("Ruled out: skill. Good raters agree often with everyone else, too."),
+        _("They discuss items, or share an account or a program."),
+        _("Only they had the same training: compare items where both differ from the others."),
+        _("Ruled out: skill. Good raters agree with everyone else, too."),
         _("Ruled out if a third rater rated too: easy items."),
     ]
 

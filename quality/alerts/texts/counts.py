@@ -22,7 +22,7 @@ def list_overlap_basis(alert: Alert) -> list[str]:
 
 def list_overlap_explanations(alert: Alert) -> list[str]:
     return [
-        _("Too few active raters for this many ratings per item."),
+        _("Too few active raters for so many ratings per item."),
         _("Raters can’t see these items, or skip them."),
     ]
 
@@ -40,6 +40,6 @@ def list_gold_basis(alert: Alert) -> list[str]:
 
 def list_gold_alert_causes(alert: Alert) -> list[str]:
     return [
-        _("All raters understand the guidelines differently from the author of the gold answer."),
-        _("Some items have several right answers. A gold answer can allow them."),
+        _("Raters understand the guidelines differently from the author of the gold answer."),
+        _("Some items have several right answers, which gold can allow."),
     ]

@@ -13,12 +13,12 @@ def build_sentence(alert: Alert) -> str:
     if alert.other_rater_id is not None:
         text = _(
             "%(rater)s and %(other)s have diverged by about %(size)s on average since "
-            "%(since)s. The data don't show who changed."
+            "%(since)s. Who changed is unknown."
         )
     elif alert.measure == AlertMeasure.AGREEMENT:
         text = _(
-            "%(rater)s has agreed less with the others since %(since)s: about %(size)s lower"
-            " in kappa on average."
+            "%(rater)s has agreed less with the others since %(since)s: about %(size)s "
+            "lower in kappa."
         )
     elif alert.size < 0:
         text = _("%(rater)s has rated about %(size)s categories lower on average since %(since)s.")
@@ -43,7 +43,7 @@ def build_brief_text(alert: Alert, rater: int) -> str:
 
 
 def list_basis(alert: Alert) -> list[str]:
-    text = _("Based on %(n)s shared items up to %(noticed)s, and on %(before)s before the change.")
+    text = _("Based on %(n)s shared items up to %(noticed)s and %(before)s before the change.")
     return [
         text % build_text_params(alert),
         *list_timing_sentences(alert),
@@ -63,8 +63,8 @@ def _list_common_changes(alert: Alert) -> list[str]:
         detected_on__gte=alert.since,
     )
     if falls.exists():
-        return [_("All others’ agreement fell at that time too, but not as far.")]
-    return [_("Not explained by the others’ agreement on the same days and items.")]
+        return [_("The others’ agreement fell then too, but less.")]
+    return [_("Not explained by the others on the same days and items.")]
 
 
 def _describe_other_drifts(alert: Alert) -> str:
@@ -81,8 +81,8 @@ def _describe_other_drifts(alert: Alert) -> str:
         if drift.rater_id != alert.rater_id
     ]
     if not names:
-        return _("No such alert about another rater at that time.")
-    return _("Such alerts about other raters at that time: %(names)s.") % {
+        return _("No such alert about another rater then.")
+    return _("Such alerts about other raters then: %(names)s.") % {
         "names": ", ".join(sorted(names))
     }
 
@@ -92,5 +92,5 @@ def list_explanations(alert: Alert) -> list[str]:
         *list_guideline_changes(alert),
         _("Different items than before: see below."),
         _("One category used differently: see the shares."),
-        _("Ruled out: raters who joined, left or differ. Levels are adjusted for."),
+        _("Ruled out: raters who joined, left or differ."),
     ]

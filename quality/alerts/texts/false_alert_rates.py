@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from metrics.views.common.number_formats import format_count
 from quality.models import Alert
@@ -14,41 +15,32 @@ WORKING_DAYS_PER_YEAR = 250
 
 def describe_rater_error_rate(alert: Alert) -> str:
     """Return the rate of false alerts per year of one rater's work."""
-    return _format_rate_in_years(
-        alert,
-        once_a_year=_(
-            "False alerts per rater: at most one per year from sampling noise; from other"
-            " changes in at most 5%% of years (simulated, not proven)."
-        ),
-        once_in_years=_(
-            "False alerts per rater: at most one per %(years)s years from sampling noise;"
-            " from other changes in at most 5%% of years (simulated, not proven)."
-        ),
-    )
+    years = _count_years(alert)
+    return ngettext(
+        "False alerts per rater: at most one per year from sampling noise; from other"
+        " changes in at most 5%% of years (simulated, not proven).",
+        "False alerts per rater: at most one per %(years)s years from sampling noise;"
+        " from other changes in at most 5%% of years (simulated, not proven).",
+        years,
+    ) % {"years": format_count(years)}
 
 
 def describe_lifetime_error_rate(alert: Alert) -> str:
     """Return the share of unaffected raters for whom such an alert is ever raised."""
-    text = _(
-        "At most one in %(level)s raters without this problem is ever flagged by sampling noise."
-    )
+    text = _("Of raters without this problem, sampling noise flags at most one in %(level)s.")
     return text % build_text_params(alert)
 
 
 def describe_newcomer_error_rate(alert: Alert) -> str:
     """Return the share of newcomers at the bound who are ever named."""
-    text = _(
-        "At most one in %(chance)s newcomers at or above the bound is ever flagged by "
-        "sampling noise."
-    )
+    text = _("Of newcomers at or above the bound, sampling noise flags at most one in %(chance)s.")
     return text % _build_chance_params(alert)
 
 
 def describe_copies_error_rate(alert: Alert) -> str:
     """Return the share of questions without copies in which such an alert is ever raised."""
     text = _(
-        "At most one in %(chance)s questions with independent raters ever gets such an alert "
-        "by sampling noise."
+        "Of questions with independent raters, sampling noise flags at most one in %(chance)s."
     )
     return text % _build_chance_params(alert)
 
@@ -59,27 +51,25 @@ def _build_chance_params(alert: Alert) -> dict[str, str]:
 
 def describe_question_error_rate(alert: Alert) -> str:
     """Return the rate of false alerts per year of one question."""
-    return _format_rate_in_years(
-        alert,
-        once_a_year=_("False alerts per question: at most one per year from sampling noise."),
-        once_in_years=_(
-            "False alerts per question: at most one per %(years)s years from sampling noise."
-        ),
-    )
+    years = _count_years(alert)
+    return ngettext(
+        "False alerts per question: at most one per year from sampling noise.",
+        "False alerts per question: at most one per %(years)s years from sampling noise.",
+        years,
+    ) % {"years": format_count(years)}
 
 
-def _format_rate_in_years(alert: Alert, *, once_a_year: str, once_in_years: str) -> str:
-    """Return one of the texts, with the number of years between two false alerts."""
-    years = get_threshold_of_alert(alert) / WORKING_DAYS_PER_YEAR
-    return (once_a_year if years < 1.5 else once_in_years) % {"years": format_count(round(years))}
+def _count_years(alert: Alert) -> int:
+    """Return the number of years between two false alerts, at least one."""
+    return max(1, round(get_threshold_of_alert(alert) / WORKING_DAYS_PER_YEAR))
 
 
 def describe_gold_error_rate(alert: Alert) -> str:
     return _(
-        "Each is wrong with a probability of at least one half, judging by raters who are"
-        " right on other gold answers. At least three raters answered it."
+        "Each is more likely wrong than right, judging by three or more raters who "
+        "are right elsewhere."
     )
 
 
 def describe_false_alerts_of_counts(alert: Alert) -> str:
-    return _("This is a count, so chance plays no part.")
+    return _("A count: chance plays no part.")

@@ -10,15 +10,13 @@ from .common import build_text_params, list_guideline_changes, list_timing_sente
 
 
 def build_question_sentence(alert: Alert) -> str:
-    text = _(
-        "Raters have agreed less on this question since %(since)s: about %(size)s lower in kappa."
-    )
+    text = _("Raters have agreed less since %(since)s: about %(size)s lower in kappa.")
     return text % build_text_params(alert)
 
 
 def build_pair_sentence(alert: Alert) -> str:
     text = _(
-        "%(rater)s and %(other)s have agreed less with each other since %(since)s: about %(size)s "
+        "%(rater)s and %(other)s have agreed less since %(since)s: about %(size)s "
         "lower in kappa. Other pairs fell less."
     )
     return text % build_text_params(alert)
@@ -38,18 +36,15 @@ def build_category_sentence(alert: Alert) -> str:
         )
     else:
         text = _(
-            "“%(category)s” is no longer used consistently: if one rater chooses it, others do "
-            "in %(is)s of cases since %(since)s, %(was)s before."
+            "“%(category)s” is no longer used consistently: others agree with it in "
+            "%(is)s of cases since %(since)s, %(was)s before."
         )
     return text % build_text_params(alert)
 
 
 def list_basis(alert: Alert) -> list[str]:
-    text = _(
-        "Based on %(n)s items or comparisons up to %(noticed)s, and on %(before)s"
-        " before the change."
-    )
-    exclusion = _("Excludes ratings of raters with a drift alert since their drift began.")
+    text = _("Based on %(n)s shared items up to %(noticed)s and %(before)s before the change.")
+    exclusion = _("Raters with a drift alert count until their drift.")
     return [
         text % build_text_params(alert),
         *list_timing_sentences(alert),
@@ -74,14 +69,14 @@ def _list_other_falling_raters(alert: Alert) -> list[str]:
     )
     names = sorted({str(drift.rater) for drift in drifts.select_related("rater").defer("chart")})
     if not names:
-        return [_("No alert about a single rater at that time.")]
-    text = _("Agreement fell further for these raters: %(names)s.")
+        return [_("No alert about a single rater then.")]
+    text = _("It fell further for these raters: %(names)s.")
     return [text % {"names": ", ".join(names)}]
 
 
 def list_explanations(alert: Alert) -> list[str]:
     return [
         *list_guideline_changes(alert),
-        _("Different items than before: see the new ones."),
+        _("Different items than before: see below."),
         _("Ruled out: a single drifting rater, who has an own alert."),
     ]

@@ -31,18 +31,15 @@ def build_same_answer_brief_text(alert: Alert, _rater: int) -> str:
 def list_same_answer_basis(alert: Alert) -> list[str]:
     texts = [
         _("“%(category)s” is %(share)s of this rater’s comparable answers."),
-        _("On such items, the others answer differently in %(others)s of cases."),
-        _(
-            "An alert is raised below a quarter of that share. The evidence first sufficed on "
-            "%(noticed)s."
-        ),
+        _("The others answer differently in %(others)s of such cases."),
+        _("An alert is raised below a quarter of that. First sufficient evidence: %(noticed)s."),
     ]
     return [text % build_text_params(alert) for text in texts]
 
 
 def list_same_answer_explanations(alert: Alert) -> list[str]:
     return [
-        _("They understand the guidelines differently. Ask before you judge."),
+        _("They understand the guidelines differently: ask first."),
         _("A form or program fills in the first answer."),
         _("Ruled out: similar items. Only items with other answers count."),
     ]
@@ -50,8 +47,7 @@ def list_same_answer_explanations(alert: Alert) -> list[str]:
 
 def build_fast_sentence(alert: Alert) -> str:
     text = _(
-        "%(rater)s is much faster than the others on the same items: %(seconds)s seconds,"
-        " where they take %(usual)s."
+        "%(rater)s takes %(seconds)s seconds where the others take %(usual)s for the same items."
     )
     return text % {**build_text_params(alert), **_build_pace_params(alert)}
 
@@ -74,18 +70,18 @@ def _build_pace_params(alert: Alert) -> dict[str, str]:
 
 def list_fast_basis(alert: Alert) -> list[str]:
     texts = [
-        _("Based on %(n)s items timed for this rater and others, up to %(noticed)s."),
-        _("Only %(slow)s of them took more than 1/%(times)s of the others’ time."),
-        _("The alert is raised when far less than half of them do."),
+        _("Based on %(n)s timed shared items up to %(noticed)s."),
+        _("%(slow)s of them took more than 1/%(times)s of the others’ time."),
+        _("An alert is raised if far less than half do."),
     ]
     return [text % {**build_text_params(alert), **_build_pace_params(alert)} for text in texts]
 
 
 def list_explanations_of_fast_rater(alert: Alert) -> list[str]:
     return [
-        _("They know these items well. Check whether they agree with the others."),
-        _("Another program measures the times differently."),
-        _("Ruled out: shorter items. Times are compared item by item."),
+        _("They know these items well: check their agreement."),
+        _("Another program measures times differently."),
+        _("Ruled out: shorter items. Times are compared by item."),
     ]
 
 
@@ -109,8 +105,8 @@ def list_outlier_basis(alert: Alert) -> list[str]:
             "Mean agreement score, adjusted for the others’ levels: %(at)s (median rater:"
             " %(middle)s). 1 is full agreement, 0 is chance; it can be below −1."
         ),
-        _("The score is between %(low)s and %(high)s (95%% interval)."),
-        _("Raters who vary this much score %(bound)s or more. Nobody above that is flagged."),
+        _("The score is %(low)s to %(high)s (95%% interval)."),
+        _("Raters at or above %(bound)s aren't flagged."),
     ]
     params = {
         **build_text_params(alert),
@@ -123,17 +119,14 @@ def list_outlier_basis(alert: Alert) -> list[str]:
 
 def list_outlier_explanations(alert: Alert) -> list[str]:
     return [
-        _("They understand the guidelines differently. Ask before you judge."),
+        _("They understand the guidelines differently: ask first."),
         _("Harder items than the others’: see below."),
-        _("Ruled out: other outliers. Levels are adjusted for."),
+        _("Ruled out: other outliers."),
     ]
 
 
 def build_newcomer_sentence(alert: Alert) -> str:
-    text = _(
-        "%(rater)s is new and agrees less with the others than the team does, on the first "
-        "%(n)s items."
-    )
+    text = _("%(rater)s is new and agrees less than the team on the first %(n)s items.")
     return text % build_text_params(alert)
 
 
@@ -144,14 +137,14 @@ def build_newcomer_brief_text(_alert: Alert, _rater: int) -> str:
 def list_newcomer_basis(alert: Alert) -> list[str]:
     texts = [
         _(
-            "Based on the first %(n)s shared items up to %(noticed)s. The first 30 to 300 "
-            "items are tested."
+            "Based on the first %(n)s shared items up to %(noticed)s. The first 30 to "
+            "300 are tested."
         ),
         _(
-            "Mean agreement score, adjusted for the others’ levels and the same days: %(at)s"
-            " (median rater: %(middle)s)."
+            "Mean agreement score, adjusted for the others’ levels and days: %(at)s "
+            "(median rater: %(middle)s)."
         ),
-        _("The score is between %(low)s and %(high)s (95%% interval)."),
+        _("The score is %(low)s to %(high)s (95%% interval)."),
         _("Newcomers at or above %(bound)s aren't expected to be flagged."),
     ]
     params = {
@@ -165,7 +158,7 @@ def list_newcomer_basis(alert: Alert) -> list[str]:
 
 def list_newcomer_explanations(_alert: Alert) -> list[str]:
     return [
-        _("New to the guidelines. Discuss the items below and check again later."),
+        _("New to the guidelines: discuss the items below."),
         _("Harder items than the others’: see below."),
-        _("Ruled out: a hard period for everyone, which is adjusted for."),
+        _("Ruled out: a hard period for everyone."),
     ]

@@ -19,7 +19,7 @@ from django.utils.crypto import salted_hmac
 
 from core.db import bulk
 from projects.models import Item, Rater
-from ratings.models import Assignment
+from ratings.models import Assignment, Rating
 from ratings.services.rating_times import ensure_aware
 
 from .candidates import ACTIVE_ITEM_SQL
@@ -203,22 +203,46 @@ def _draw_kind(rater: Rater, n_assigned: int) -> str:
     return Kind.ORDINARY
 
 
-def reopen_check(rater: Rater, item: Item) -> bool:
-    """Reopen a check that the rater skipped or let expire; it needs no slot.
+def reopen_check(rater: Rater, item: Item) -> bool | None:
+    """Reopen a check that the rater skipped or let expire; return None if the item is no check.
 
-    Returns False if the item is no check.
+    A check needs no slot, but is not reopened (False) where an ordinary item would have no slot
+    left. Otherwise a rater would know the checks: what is accepted though others have it.
     """
+    check = Assignment.objects.checks().filter(rater=rater, item=item).first()
+    if check is None:
+        return None
+    if check.closed_at is not None and _was_taken_since(check, check.closed_at):
+        return False
     now = timezone.now()
-    assignments = Assignment.objects.checks().filter(rater=rater, item=item)
-    return bool(
-        assignments.update(
-            state=Assignment.State.OPEN,
-            created_at=now,
-            leased_until=now + get_lease_time(),
-            closed_at=None,
-            skip_reason="",
-        )
+    Assignment.objects.filter(pk=check.pk).update(
+        state=Assignment.State.OPEN,
+        created_at=now,
+        leased_until=now + get_lease_time(),
+        closed_at=None,
+        skip_reason="",
     )
+    return True
+
+
+def _was_taken_since(check: Assignment, released_at: datetime.datetime) -> bool:
+    """Return whether other raters have taken the item's last slot since the check was released.
+
+    An item that had all its ratings before counts as one with a single slot left.
+    """
+    taken_at: dict[int, datetime.datetime] = {}
+    assignments = Assignment.objects.filter(
+        item=check.item_id, state__in=[Assignment.State.OPEN, Assignment.State.DONE]
+    )
+    ratings = Rating.objects.current().filter(item=check.item_id)
+    for rater_id, moment in [
+        *assignments.exclude(rater=check.rater_id).values_list("rater", "created_at"),
+        *ratings.exclude(rater=check.rater_id).values_list("rater", "rated_at"),
+    ]:
+        taken_at[rater_id] = min(moment, taken_at.get(rater_id, moment))
+    n_since = sum(moment > released_at for moment in taken_at.values())
+    requested = check.rater.project.overlap + check.item.extra_slots
+    return n_since >= max(1, requested - (len(taken_at) - n_since))
 
 
 def _draw_fraction(rater: Rater, n_assigned: int, purpose: str) -> float:

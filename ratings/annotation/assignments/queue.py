@@ -162,8 +162,8 @@ def reclaim_slot(rater: Rater, item: Item) -> bool:
     Returns False when no slot is left.
     """
     with transaction.atomic():
-        if hidden_checks.reopen_check(rater, item):
-            return True
+        if (is_reopened := hidden_checks.reopen_check(rater, item)) is not None:
+            return is_reopened
         bulk.execute_statements(
             [*build_queue_lock(rater), (_LOCK_ITEM_SQL + get_lock_clause(), [item.pk])]
         )

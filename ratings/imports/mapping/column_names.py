@@ -39,6 +39,14 @@ MULTI_COLUMN_ROLES = ("content", "attributes", "ignore")
 RESPONDENT_ROLES = frozenset({"rater", "rated_at"})
 ITEM_ID_PATTERN = re.compile(r"[\w]+_id")
 _SUFFIX_RANK = 1000  # names with one of these words are less reliable than those listed above
+_QUESTION_NAME = re.compile(
+    r"(q|question|item|frage|criterion|aspect|dim)[\s_.-]*\d+[a-z]?", re.IGNORECASE
+)
+_ORDINAL_NAME = re.compile(
+    r"(first|second|third|fourth|fifth|1st|2nd|3rd|4th|primary|secondary)[\s_.-]+([^\W\d_]+)",
+    re.IGNORECASE,
+)
+_NUMBER_WORD = re.compile(r"(.*[^\W\d_])[\s_.-]+(one|two|three|four|five)", re.IGNORECASE)
 _NUMBERED_PATTERNS = (
     re.compile(r"(.*[^\W\d_])[\s_.#-]*(\d{1,3})"),  # rater_1, R1, label 2
     re.compile(r"(.*\w)[\s_.-]+([^\W\d_])"),  # rater_a, Gutachter A
@@ -87,6 +95,8 @@ def rank_name(name: str, role: str) -> int | None:
             rank = _RANKS[role].get(compact_name(last))
     if rank is not None or role not in ("item", "rater"):
         return rank
+    if role == "rater" and _ORDINAL_NAME.fullmatch(name.strip()):
+        return None  # first_reviewer, second_reviewer: a column for each rater
     words = normalize_name(name).split("_")
     if role == "rater" and words[-1].endswith(("ologist", "ologe", "ologin", "ologue")):
         return _SUFFIX_RANK
@@ -150,6 +160,11 @@ def is_criterion_name(name: str) -> bool:
 def is_comparison_name(name: str) -> bool:
     """Return whether a column of a wide table compares the raters: Match, Same?, Diff."""
     return compact_name(name) in column_words.COMPARISON_NAMES
+
+
+def is_question_name(name: str) -> bool:
+    """Return whether a column is named like a numbered question: Q1, Q2a, Item 3."""
+    return _QUESTION_NAME.fullmatch(name.strip()) is not None
 
 
 def is_difficulty_name(name: str) -> bool:
@@ -233,7 +248,9 @@ def _remove_survey_code(name: str) -> str:
 
 def split_numbered_name(name: str) -> tuple[str, str] | None:
     """Return (compact beginning, number or letter) of a numbered name such as rater_1, or None."""
-    for pattern in _NUMBERED_PATTERNS:
+    if match := _ORDINAL_NAME.fullmatch(name.strip()):
+        return compact_name(match[2]), match[1].casefold()
+    for pattern in (*_NUMBERED_PATTERNS, _NUMBER_WORD):
         if match := pattern.fullmatch(name.strip()):
             return compact_name(match[1]), match[2].casefold()
     return None

@@ -5,6 +5,7 @@ The lead confirms or changes the guess; what runs unattended rejects a file with
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from ratings.exports import rating_files
@@ -155,6 +156,8 @@ class _ColumnGuesser(WideTables):
             if guess_in_rows:
                 return guess_in_rows
             self._set_label_columns(guess, candidates)
+            if objects := self._list_label_objects():
+                guess.doubt, guess.doubtful_columns = "label_objects", objects
         elif "item" not in self.columns and not self.has_content:
             self.set_item_column_by_unique_pairs([])
         if "item" not in self.columns and not self.has_content and not guess.doubt:
@@ -172,6 +175,16 @@ class _ColumnGuesser(WideTables):
             if index not in guess.attribute_columns:
                 self.reasons.setdefault(index, "no_role")
         return guess
+
+    def _list_label_objects(self) -> list[int]:
+        """Return the columns that are named like labels, but have JSON objects or lists."""
+        return [
+            index
+            for index in self.list_free_columns()
+            if rank_name(self.head.names[index], "label") is not None
+            and self.head.columns[index].filled
+            and all(text.startswith(("{", "[")) for text in self.head.columns[index].filled)
+        ]
 
     def _set_item_and_list_label_candidates(self) -> list[int]:
         """Set the item column if there is none, and return the columns that may hold labels."""
@@ -283,9 +296,34 @@ class _ColumnGuesser(WideTables):
                 self.reasons[index] = "no_role"
         return guess
 
+    def _doubt_single_rater(self, guess: ColumnGuess, free: Sequence[int]) -> None:
+        """Add a doubt if a table without a rater column seems to have several raters."""
+        if joint := [index for index in free if self._names_several_raters(index)]:
+            guess.doubt, guess.doubtful_columns = "joint_raters", joint
+        elif self.has_repeated_keys(share=0 if "item" in self.columns else REPEATED_SHARE):
+            guess.doubt = "no_raters"
+
+    def _set_named_item_column(self) -> None:
+        """Set the item column to one named like an ID of items, such as prompt_id."""
+        named = [index for index in self.list_free_columns() if self.is_item_name(index)]
+        if named:
+            self.columns["item"] = named[0]
+            self.reasons[named[0]] = "name"
+
+    def _names_several_raters(self, index: int) -> bool:
+        """Return whether the cells of a column such as annotators name several people each."""
+        name = self.head.names[index].strip()
+        return (
+            name.endswith("s")
+            and rank_name(name.removesuffix("s"), "rater") is not None
+            and any(re.search(r"[|;,]", text) for text in self.head.columns[index].filled)
+        )
+
     def _guess_without_raters(self) -> ColumnGuess:
         """Return the guess for a table that has labels, but no column of raters."""
         guess = ColumnGuess("long", {})
+        if not self.has_content and "item" not in self.columns:
+            self._set_named_item_column()
         item = self.columns.get("item")
         free = self.list_free_columns()
         if not self.has_content and item is not None:
@@ -307,8 +345,8 @@ class _ColumnGuesser(WideTables):
                 self.reasons[keys[0]] = "first_keys"
             else:
                 guess.doubt = "no_items"
-        elif self.has_repeated_keys(share=0 if item is not None else REPEATED_SHARE):
-            guess.doubt = "no_raters"
+        else:
+            self._doubt_single_rater(guess, free)
         free = self.list_free_columns()
         if self.has_content:
             described = [i for i, reason in self.reasons.items() if reason == "descriptive"]

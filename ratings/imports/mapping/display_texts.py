@@ -107,6 +107,20 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
         ),
         "--map %(labels)s",
     ),
+    "label_objects": (
+        _(
+            "Cells of %(columns)s have objects or lists instead of a label. Put one label into "
+            "each cell, or choose another label column."
+        ),
+        "--map label=COLUMN",
+    ),
+    "joint_raters": (
+        _(
+            "Cells of %(columns)s name several raters. Use one row per rating, or enter the "
+            "file's only rater."
+        ),
+        "--rater NAME",
+    ),
     "no_items": (
         _("No item column found. Choose the columns that identify items."),
         "--map item=COLUMN",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from .column_cells import MAX_LABELS
+from .column_cells import MAX_LABELS, MEDIA_FILE_PATTERN
 from .column_names import (
     CONTENT_ROLES,
     is_answer_name,
@@ -203,6 +203,7 @@ class LabelAndItemColumns(NamedRoles):
             index
             for index in self.list_free_columns()
             if (columns[index].is_label_like or columns[index].is_numeric)
+            and not all(map(MEDIA_FILE_PATTERN.fullmatch, columns[index].filled))
             and not normalize_name(self.head.names[index]).endswith("_id")
             and not (columns[index].is_numeric and is_counting_name(self.head.names[index]))
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from projects.services import question_validation
@@ -33,6 +34,8 @@ from .column_names import (
 )
 from .column_words import NAMES_BY_ROLE
 from .tables_without_ratings import find_probability_columns
+
+_NUMBERED_KEY = re.compile(r"[A-Za-z]{0,8}[-_]?\d+([.,]\d+)?")  # 12, p12, post_12
 
 
 class NamedRoles:
@@ -118,7 +121,7 @@ class NamedRoles:
         """
         cells = self.head.columns[index]
         if role == "text":
-            return not cells.is_numeric or len(cells.filled) == 1
+            return len(cells.filled) == 1 or not all(map(_NUMBERED_KEY.fullmatch, cells.filled))
         if is_content_part_name(self.head.names[index]):
             is_content = len(cells.filled) >= MIN_COMPUTED_ROWS or self.is_long_text(
                 index, factor=1

@@ -15,6 +15,7 @@ from .column_names import (
     is_comparison_name,
     is_criterion_name,
     is_difficulty_name,
+    is_question_name,
     is_respondent_name,
     is_subject_name,
     is_survey_name,
@@ -316,7 +317,8 @@ class WideTables(LabelAndItemColumns):
             )
             if len(shared) > 2 or has_keys or first is not None or len(self.head.names) == 2:
                 guess = self._build_wide_guess(values)
-                if any(is_criterion_name(self.head.names[index]) for index in shared):
+                names = [self.head.names[index] for index in shared]
+                if any(map(is_criterion_name, names)) or all(map(is_question_name, names)):
                     guess.doubt, guess.doubtful_columns = "criteria", shared
                 elif doubtful:
                     guess.doubt, guess.doubtful_columns = "raters_unclear", shared

@@ -24,6 +24,7 @@ from ratings.imports.staging.queries import ConflictingItem, StagedRows
 from ratings.imports.staging.timestamps import format_timestamp
 from ratings.imports.values.label_notes import StoredQuestion
 from ratings.imports.zip_archives import MediaArchive
+from ratings.label_normalization import get_normal_form
 
 from .row_validation import RecordValidator
 
@@ -44,8 +45,8 @@ class FileReport:
     items that a rater skipped. ``questions`` are by key. ``question_keys`` are (question key in the
     file, in the project). ``unmatched_raters`` are people whom the project does not have,
     ``suggested_members`` maps raters to user ids (see `matching`). ``similar_raters`` are raters
-    whose keys differ only in capital letters or blanks, as `Anna / anna`, ``similar_items`` items
-    whose keys do, or differ as `1 / 1.0`.
+    whose keys differ only in capital letters or blanks, as `Anna / anna`, or as `1 / 1.0`;
+    ``similar_items`` are items whose keys do.
     """
 
     problems: ProblemList
@@ -160,7 +161,8 @@ def _add_new_raters_and_suggestions(
     report.suggested_members = matching.suggest_matches(project, person_names.items(), by=by)
     similar: dict[str, list[str]] = {}
     for key in person_names:
-        similar.setdefault("".join(key.casefold().split()), []).append(key)
+        form = get_normal_form("".join(key.casefold().split()))
+        similar.setdefault(form, []).append(key)
     groups = [" / ".join(keys) for keys in similar.values() if len(keys) > 1]
     report.similar_items = staged_rows.list_similar_items(MAX_EXAMPLES)
     report.similar_raters = groups[: matching.MAX_LISTED_RATERS]

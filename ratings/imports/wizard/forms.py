@@ -133,7 +133,7 @@ class FileForm(forms.Form):
         max_length=64,
         required=False,
         widget=forms.TextInput({"list": "time-zones", "autocomplete": "off"}),
-        help_text=gettext_lazy("For daily and weekly charts, such as Europe/Berlin."),
+        help_text=gettext_lazy("For charts, such as Europe/Berlin."),
     )
     default_rater = forms.CharField(
         label=gettext_lazy("Rater for rows without one"),

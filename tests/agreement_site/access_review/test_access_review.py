@@ -14,9 +14,11 @@ from django.utils import timezone
 
 from agreement_site.access_review import views
 from agreement_site.models import AuditLogEntry
+from events.models import Webhook
 from metrics.models import SavedView, ShareLink
 from projects import authentication
 from projects.models import ApiToken, Member, MemberOffer, Project
+from ratings.models import LabelStudioConnection
 
 pytestmark = pytest.mark.django_db
 PATH, FILE = "/access-review/", "/access-review.csv"
@@ -73,6 +75,41 @@ def test_every_way_in_is_listed(
     page = admin_client.get(PATH).text
     for text in ("public link", "invited", "dashboard: v0lead", "Reviews"):
         assert text in page
+
+
+def test_servers_that_get_data_are_listed(
+    admin_client: Client, project: Project, lead: User
+) -> None:
+    now = timezone.now()
+    values: dict[str, Any] = {"nonce": "x", "created_at": now}
+    Webhook.objects.create(
+        project=project, url="https://a.example.org/h", created_by=lead, with_items=True, **values
+    )
+    Webhook.objects.create(url="https://b.example.org/h", **values)
+    Webhook.objects.create(
+        project=project,
+        url="https://c.example.org/h",
+        paused_at=now,
+        pause_reason="person",
+        **values,
+    )
+    LabelStudioConnection.objects.create(
+        project=project,
+        address="https://ls.example.org",
+        remote_project=1,
+        state="active",
+        created_by=lead,
+        created_at=now,
+        next_at=now,
+    )
+    kinds = ("webhook", "connection")
+    assert {row for row in list_access(admin_client) if row[0] in kinds} == {
+        ("webhook", "lead", "Reviews", "a.example.org, with item content"),
+        ("webhook", "", "", "b.example.org, without item content"),
+        ("connection", "lead", "Reviews", "ls.example.org"),
+    }
+    assert {row[0] for row in list_access(admin_client, "kind=webhook")} == {"webhook"}
+    assert "a.example.org" in admin_client.get(f"{PATH}?kind=webhook").text
 
 
 def test_what_opens_nothing_is_left_out(

@@ -144,7 +144,7 @@ def _use_approval(scenario: AuditScenario) -> None:
     _request_approval(scenario)
     approval = Approval.objects.get()
     approvals.decide_approval(approval=approval, approved=True, by=scenario.member("viewer").user)
-    with override_settings(SECOND_PERSON=True):
+    with override_settings(SECOND_PERSON="lead"):
         scenario.post("people/pseudonyms/disclose/", {"reason": "a complaint"})
 
 

@@ -62,7 +62,7 @@ def test_lead_sees_own_project_and_administrator_sees_all(
     )
     page = client_for(lead).get(f"/projects/{project.pk}/audit-log/")
     text = page.content.decode()
-    assert [entry["action"] for entry in page.context["entries"]] == ["changed a role"]
+    assert [entry["action"] for entry in page.context["entries"]] == ["changed role"]
     assert "<del>viewer</del>" in text
     assert "<ins>lead</ins>" in text
     site_page = client_for(admin).get("/audit-log/")
@@ -251,7 +251,7 @@ def test_field_names_are_translated_and_keys_are_not(
         ("rater_paused", {"before": {"paused": False}, "after": {"paused": True}}, "<ins>yes</ins>"),
         ("view_shared", {"after": {"expires_at": "2026-03-01T09:30:12+00:00"}}, "2026-03-01 10:30 CET"),
         ("deletion_requested", {"details": {"kind": "rater"}}, "rater"),
-        ("scale_changed", {"after": {"categories": [{"label": "x", "value": 1.5}]}}, "label: x · value: 1.5"),
+        ("scale_changed", {"after": {"categories": [{"label": "x", "value": 1.5}]}}, "Label: x · Value: 1.5"),
         ("scale_changed", {"after": {"weights": "quadratic"}}, "<ins>quadratic</ins>"),
         ("project_changed", {"after": {"description": "2026-02-30T00:00 none"}}, "2026-02-30T00:00 none"),
         ("project_changed", {"after": {"description": "2026-02-30T00:00Z"}}, "2026-02-30T00:00Z"),

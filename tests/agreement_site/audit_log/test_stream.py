@@ -47,9 +47,8 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 def list_problems(path: Path) -> list[tuple[int, str]]:
     with path.open("rb") as lines:
-        return [
-            (problem.line, problem.description) for problem in stream.iter_stream_problems(lines)
-        ]
+        problems = stream.iter_stream_problems(lines, stream.WrittenEntries())
+        return [(problem.line, problem.description) for problem in problems]
 
 
 def test_each_entry_is_a_line_of_a_chain(filled_file: Path) -> None:
@@ -87,7 +86,7 @@ def test_a_change_of_the_file_is_found(filled_file: Path, change: str) -> None:
         lines[1] = stream.format_line(values, previous)
     filled_file.write_bytes(b"".join(lines))
     assert list_problems(filled_file)[0][0] in (2, 3)
-    with pytest.raises(CommandError, match="not as they were written"):
+    with pytest.raises(CommandError, match=r"\d problems in \d lines"):
         call_command("verify_audit_log", str(filled_file))
 
 
@@ -101,6 +100,23 @@ def test_a_change_of_the_database_is_found(filled_file: Path, settings: Any) -> 
     ]
     settings.KEEP_AUDIT_LOG_DAYS = 30  # old entries are deleted
     assert [line for line, _description in list_problems(filled_file)] == [1]
+
+
+def test_an_entry_that_no_file_has_is_found(
+    filled_file: Path, project: Any, settings: Any, capsys: Any
+) -> None:
+    """A failed write leaves the chain whole; two machines have a file each."""
+    missing = AuditLogEntry.objects.create(action="view_saved", project_id=project.pk)
+    last = AuditLogEntry.objects.create(action="view_saved", project_id=project.pk)
+    stream.append_entry(last)
+    assert list_problems(filled_file) == []
+    with pytest.raises(CommandError, match="1 problems"):
+        call_command("verify_audit_log", str(filled_file))
+    assert f"entry {missing.pk} of the database is in none" in capsys.readouterr().out
+    other_file = filled_file.with_name("other.jsonl")
+    settings.AUDIT_LOG_FILE = str(other_file)
+    stream.append_entry(missing)
+    call_command("verify_audit_log", str(filled_file), str(other_file))
 
 
 def test_nothing_is_written_for_what_is_rolled_back(

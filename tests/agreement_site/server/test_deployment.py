@@ -48,7 +48,7 @@ def find_settings_in_code() -> set[str]:
         text = path.read_text()
         names |= set(
             re.findall(
-                r'(?:env_bool|env_int|env_list|require_env|read_integer|os\.environ\.get)\(\s*"([A-Z_]+)"',
+                r'(?:env_bool|env_int|env_list|env_url|require_env|read_integer|os\.environ\.get)\(\s*"([A-Z_]+)"',
                 text,
             )
         )
@@ -239,6 +239,7 @@ PARTS_OF_A_SERVICE = {
     "init": {"type": "boolean"},
     "ports": TEXTS,
     "read_only": {"type": "boolean"},
+    "logging": {"type": "object", "required": ["driver", "options"]},
     "restart": {"const": "unless-stopped"},
     "security_opt": TEXTS,
     "shm_size": TEXT,

@@ -83,7 +83,7 @@ def test_problems_are_listed(
     client = client_for(admin)
     assert get_problems(client) == [
         "Only 1 MB left on the disk of DATA_DIR",
-        "The broker responds but rejects writes",
+        "The broker rejects writes",
         "No worker active for 3600 s",
         "A rating has been uncounted for 3600 s",
         "1 question is out of date",

@@ -163,7 +163,7 @@ def test_new_annotator_is_pointed_to_the_guidelines(
     change_project(project=project, by=lead, guidelines="Look *twice*.")
     page = open_annotation(annotator)
     news = page.locator("#desk-news")
-    expect(news).to_contain_text("Read the guidelines before your first item")
+    expect(news).to_contain_text("Read the guidelines first")
     page.keyboard.press("g")
     expect(page.get_by_role("dialog")).to_contain_text("Look twice.")
     page.keyboard.press("Escape")
@@ -347,7 +347,7 @@ def test_touch_targets_are_large_enough_on_a_phone(
         target.tap()
     expect(page.get_by_role("dialog")).to_be_hidden()
     page.locator("summary", has_text="Skip").tap()
-    assert page.get_by_label("Why are you skipping this item?").bounding_box()["height"] == 44
+    assert page.get_by_label("Why skip this item?").bounding_box()["height"] == 44
     # There are no keys, but immediate submission is set here, too.
     page.locator("summary", has_text="More").tap()
     expect(page.locator("#desk-sheet").get_by_text("Enable single-key shortcuts")).to_be_hidden()
@@ -544,7 +544,7 @@ def test_signed_out_annotator_is_asked_to_sign_in(open_annotation, annotator, it
     page.context.clear_cookies()
     page.keyboard.press("1")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("status")).to_contain_text("you've been signed out")
+    expect(page.get_by_role("status")).to_contain_text("you're signed out")
     expect(page.get_by_role("link", name="Sign in again")).to_be_visible()
     wait_for_value(get_stored_codes, {})
 

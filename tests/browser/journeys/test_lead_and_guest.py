@@ -173,7 +173,7 @@ def join_by_link(page: Page, link: str) -> None:
     check_accessibility(page)
     for field in page.locator("input[type=password]").all():
         field.fill(SECRET)
-    page.get_by_role("button", name="Set password and sign in").click()
+    page.get_by_role("button", name="Set password").click()
     # an annotator of a single project starts on its annotation page
     expect(page.locator(".sheet")).to_be_visible()
 

@@ -28,17 +28,17 @@ def test_lead_saves_a_view_and_a_stranger_opens_its_link(
 ) -> None:
     page = open_page(f"/projects/{project.pk}/?period=day", color_scheme=scheme)
     wait_for_charts(page)
-    page.locator(".views > summary").focus()
-    summary_box = page.locator(".views > summary").bounding_box()
-    page.locator(".views > summary").press("Enter")
+    page.locator(".views > summary").first.focus()
+    summary_box = page.locator(".views > summary").first.bounding_box()
+    page.locator(".views > summary").first.press("Enter")
     assert (
-        page.locator(".views > summary").bounding_box() == summary_box
+        page.locator(".views > summary").first.bounding_box() == summary_box
     )  # the pressed control does not move
     check_accessibility(page)
     page.get_by_label("Save view as").fill("By day")
     page.get_by_role("button", name="Save", exact=True).press("Enter")
     expect(page.get_by_text("View “By day” saved.")).to_be_visible()
-    page.locator(".views > summary").click()
+    page.locator(".views > summary").first.click()
     page.get_by_role("link", name="Manage views").click()
     page.get_by_role("button", name="Create link").click()
     check_accessibility(page)

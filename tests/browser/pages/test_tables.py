@@ -198,7 +198,7 @@ def test_selected_member_is_removed_and_restored(
     box.scroll_into_view_if_needed()
     assert Axe().run(page).violations_count == 0
     remove.click()
-    expect(page.get_by_text("Removed from this project: mia.")).to_be_visible()
+    expect(page.get_by_text("Removed: mia.")).to_be_visible()
     expect(box).to_have_count(0)
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("Undone.")).to_be_visible()

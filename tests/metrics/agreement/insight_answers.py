@@ -17,7 +17,7 @@ import numpy as np
 
 from metrics.agreement import consensus, label_sets, sample_size, weights
 from metrics.agreement.coefficients.intraclass import mean_reliability
-from metrics.agreement.comparison import alternative_annotator, kappa_differences
+from metrics.agreement.comparison import before_after, model_comparison
 from metrics.agreement.counts import tally
 from metrics.agreement.estimate import t_quantile
 from metrics.agreement.rater_quality import gold, repeats
@@ -602,7 +602,7 @@ def answer_alt_test(case: dict, folder: Path) -> Named:
             human_codes[:, column] = codes[:, data.raters.index(name)]
     score = str(options.get("score", "accuracy"))
     score = "rmse" if "rmse" in score.lower() else score
-    by_weights = score not in alternative_annotator.SCORES
+    by_weights = score not in model_comparison.SCORES
     matrix = _get_weights(case, data.k)
     if by_weights:  # "linear", "quadratic", "agreement weights"
         weighting = score if score in weights.RANK_WEIGHTINGS else "linear"
@@ -619,7 +619,7 @@ def answer_alt_test(case: dict, folder: Path) -> Named:
         for key in ("epsilon", "q", "least")
         if key in options or key in case
     }
-    result = kappa_differences.run_alternative_annotator_test(
+    result = model_comparison.run_alternative_annotator_test(
         human_codes,
         model,
         score="weights" if by_weights else score,
@@ -655,7 +655,7 @@ def answer_model_against_humans(case: dict, folder: Path) -> Named:
     else:
         cells, n_items = _count_cells(CaseRatings(case, folder), str(case["model_rater"]))
     k = len(case["categories"]) if "categories" in case else len(cells[0][1])
-    comparison = kappa_differences.compare_model_with_humans(cells, n_items, _get_weights(case, k))
+    comparison = model_comparison.compare_model_with_humans(cells, n_items, _get_weights(case, k))
     margin = (case.get("options") or {}).get("margin", 0.05)
     return {
         "human_human": comparison.human_human,
@@ -695,7 +695,7 @@ def answer_before_after(case: dict, folder: Path) -> Named:
     """Answer a case that compares two periods."""
     before, after = (_get_patterns(case, case[side], folder) for side in ("before", "after"))
     matrix = _get_weights(case, before[0].shape[1])
-    change = kappa_differences.compare_before_after(
+    change = before_after.compare_before_after(
         before, after, matrix, shared=_get_shared_items(case, folder)
     )
     options = case.get("options") or {}
@@ -711,7 +711,7 @@ def answer_before_after(case: dict, folder: Path) -> Named:
         "high": change.high,
         "df": change.df,
         "p": change.p,
-        "permutation_p": lambda: kappa_differences.permutation_p_value(
+        "permutation_p": lambda: before_after.permutation_p_value(
             before, after, matrix, **permutation_options
         ),
         "reason": change.reason or change.se_reason,

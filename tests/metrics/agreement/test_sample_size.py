@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from metrics.agreement import consensus, sample_size
+from metrics.agreement import sample_size
 from metrics.agreement.coefficients import cohen, fleiss
 
 EXAMPLES = settings(max_examples=50, deadline=None)
@@ -191,13 +191,3 @@ def test_no_plan_without_pairs():
     unanimous_plans = sample_size.compute_plans([[2, 0]], [5], 0.1)
     assert unanimous_plans[0].ratings is None
     assert sample_size.find_cheapest_plan(unanimous_plans) is None
-
-
-def test_ratings_remaining_are_estimated():
-    confusion = np.array([[[0.8, 0.2], [0.2, 0.8]]])
-    posterior = np.array([[0.5, 0.5], [0.97, 0.03], [0.8, 0.2]])
-    gain = consensus.expected_information(posterior, confusion)[:, 0]
-    steps = sample_size.estimate_ratings_remaining(posterior, gain)
-    assert steps[1] == 0
-    assert steps[0] >= steps[2] >= 2
-    assert sample_size.estimate_ratings_remaining(posterior[:1], [0.0])[0] == -1

@@ -101,9 +101,7 @@ def test_page_reports_outlier_and_confused_categories(
     findings = [insight.text for insight in open_page(params).context["insights"]]
     query = urlencode({"question": question.key, **params})
     link = f'<a href="/projects/{project.pk}/raters/c/?{escape(query)}">c</a>'
-    assert findings[0] == (
-        f"{link} agrees less with the others than the others do with each other on the same items."
-    )
+    assert findings[0] == (f"{link} agrees less with the others than those do with each other.")
     assert any(
         text.startswith(
             "100% of all disagreement (120 comparisons) is between “minor” and “major”;"
@@ -189,7 +187,7 @@ def test_filtered_results_match_library_report(
     assert body["n_ratings"] == (codes >= 0).sum()
     if not codes.size:
         assert body["parts"]["coefficients"]["fleiss_kappa"]["value"] is None
-        assert page["nothing"].startswith("No ratings since 2027-01-01. The newest rating")
+        assert page["nothing"].startswith("No ratings since 2027-01-01. Newest:")
         return
     estimates = page["agreement"].coefficients
     expected = report(codes, len(LABELS), values=[0, 1, 2, 3])
@@ -691,7 +689,7 @@ def test_drift_between_two_raters_is_reported(question: Any, utc: Any, open_page
     record_ratings({question: ratings}, by=None, source="import")
     update_question(question.pk)
     page = open_page({"period": "week"}, "pairs/?a=sinking&b=steady")
-    sentence = "Since 2026-03-09, sinking has answered 0.75 lower relative to steady than before, on average."
+    sentence = "Since 2026-03-09, sinking has answered 0.75 lower relative to steady, on average."
     assert sentence in page.content.decode()
 
 

@@ -203,12 +203,13 @@ def test_pages_say_what_intervals_take_into_account(
     statistics = f"{page}statistics/"
     assert "design effect" not in client.get(statistics).content.decode()
     declare(sweep=False)
-    assert "yet; computing …" in client.get(statistics).content.decode()
+    assert (
+        "Computing intervals that account for clusters" in client.get(statistics).content.decode()
+    )
     deferred_results.refresh_deferred_results()
     response = client.get(statistics)
     assert (
-        "Intervals treat items with the same “document” as a cluster: 120 items in 12 clusters "
-        "(design effect "
+        "Intervals account for clusters by “document”: 120 items in 12 clusters (design effect "
     ) in response.content.decode()
     low = response.context["headline"]["low"]
     rows = list(

@@ -214,8 +214,8 @@ def test_statistics_count_missing_ratings(
     Item.objects.create(project=project, key="unrated")
     text = get_page_text(client_for(lead), f"/projects/{project.pk}/statistics/")
     assert "1 of 5 items have 3 ratings" in text
-    assert "based on 3 items with at least two ratings" in text
-    assert "use the 1 item with one rating only" in text
+    assert "use the 3 items with two or more ratings" in text
+    assert "1 item with one rating counts for chance only" in text
     assert "?ratings=0" in text
 
 
@@ -343,7 +343,7 @@ def test_rater_without_value_is_no_outlier(
     address = f"/projects/{project.pk}/statistics/"
     insights = [insight.text for insight in client_for(lead).get(address).context["insights"]]
     rater_address = f"/projects/{project.pk}/raters/d/?question={question.key}"
-    sentence = "agrees less with the others than the others do with each other on the same items."
+    sentence = "agrees less with the others than those do with each other."
     assert insights[0] == f'<a href="{rater_address}">d</a> {sentence}'
     project.questions.create(key="tone", text="Which tone?", position=1)
     for overview in ("/", f"/projects/{project.pk}/"):  # both overviews link to the rater
@@ -554,7 +554,7 @@ def test_no_bias_for_unordered_categories(
 def test_rater_page_of_rater_without_ratings(
     project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
-    assert "No counted ratings" in get_page_text(
+    assert "No ratings yet." in get_page_text(
         client_for(lead), f"/projects/{project.pk}/raters/ann/"
     )
 
@@ -616,7 +616,7 @@ def test_pair_page_without_common_item(
 ) -> None:
     rate(rated_question, "lonely", "z", "minor")
     update_question(rated_question.pk)
-    assert "These raters share no items." in get_page_text(
+    assert "No shared items." in get_page_text(
         client_for(lead), f"/projects/{project.pk}/pairs/?a=a&b=z"
     )
 
@@ -668,6 +668,13 @@ def test_item_page_shows_withdrawn_rating(
     assert "withdrawn" in get_page_text(client_for(lead), f"/projects/{project.pk}/items/i1/")
 
 
+def list_flags(chart: Any) -> list[dict[str, str]]:
+    """Return the annotations of a trend chart."""
+    layer = next(layer for layer in chart["spec"]["layer"] if "data" in layer)
+    flags: list[dict[str, str]] = layer["data"]["values"]
+    return flags
+
+
 def test_trend_chart_marks_guideline_versions(
     project: Any, rated_question: Any, lead: Any, client_for: Any
 ) -> None:
@@ -688,7 +695,7 @@ def test_trend_chart_marks_guideline_versions(
             )
     update_question(rated_question.pk)
     chart = client.get(address).json()
-    marks = chart["spec"]["layer"][0]["data"]["values"]
+    marks = list_flags(chart)
     assert [mark["words"] for mark in marks] == ["guidelines 2", "guidelines 3"]
     assert [mark["start"] for mark in marks] == ["2026-03-03", "2026-03-06"]
     # Nothing was rated on the 6th: the next period is the first that is based on version 3.
@@ -701,10 +708,7 @@ def test_trend_chart_marks_guideline_versions(
     rater_chart = client.get(
         f"/projects/{project.pk}/charts/rater-trend.json?rater=a&period=day"
     ).json()
-    assert (
-        next(mark["start"] for mark in rater_chart["spec"]["layer"][0]["data"]["values"])
-        == "2026-03-01"
-    )
+    assert next(mark["start"] for mark in list_flags(rater_chart)) == "2026-03-01"
 
 
 @pytest.mark.fresh

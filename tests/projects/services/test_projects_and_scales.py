@@ -171,7 +171,7 @@ def test_a_used_category_is_not_removed(question, lead, rate):
     remaining = [row for row in list_declared_categories(question) if row[1].label != "major"]
     with pytest.raises(
         InvalidProjectChange,
-        match="“major” can't be removed: 2 ratings or gold answers use it",
+        match="“major” is used by 2 ratings or gold answers",
     ):
         change_categories(question=question, scale="ordinal", categories=remaining, by=lead)
     assert get_scale_state(question) == before
@@ -182,7 +182,7 @@ def test_category_still_in_stored_counts_is_not_removed(question, lead, rate):
     update_question(question.pk)
     rate(question, "i1", "a", None)
     remaining = [row for row in list_declared_categories(question) if row[1].label != "major"]
-    with pytest.raises(InvalidProjectChange, match="1 rating or gold answer uses it"):
+    with pytest.raises(InvalidProjectChange, match="used by 1 rating or gold answer"):
         change_categories(question=question, scale="ordinal", categories=remaining, by=lead)
     update_question(question.pk)
     change_categories(question=question, scale="ordinal", categories=remaining, by=lead)
@@ -254,27 +254,27 @@ def change_matrix_cell(row, column, value):
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [
-        (None, "need a row and a column"),
+        (None, "need one row and column"),
         (MATRIX[:3], "The matrix has 3 rows but needs 4"),
         ([*MATRIX[:3], [0, 0, 1]], "Row 4 of the matrix has 3 numbers but needs 4"),
         ("text", "list of rows"),
         (
             change_matrix_cell(1, 2, 0.4),
-            r"isn't symmetric: row 3 \(major\), column 2 \(minor\) is 0.5, but row 2 .* is 0.4",
+            r"Not symmetric: row 3 \(major\), column 2 \(minor\) is 0.5, but row 2 .* is 0.4",
         ),
         (
             change_matrix_cell(1, 1, 0.9),
-            r"row 2 \(minor\), column 2 \(minor\) is 0.9. The diagonal must be 1",
+            r"row 2 \(minor\), column 2 \(minor\) is 0.9, but the diagonal must be 1",
         ),
         (
             change_matrix_cell(0, 1, 1.5),
-            r"row 1 \(none\), column 2 \(minor\) is 1.5. Enter a number from 0 to 1",
+            r"row 1 \(none\), column 2 \(minor\) is 1.5, not a number from 0 to 1",
         ),
-        (change_matrix_cell(0, 1, math.nan), "nan. Enter a number from 0 to 1"),
-        (change_matrix_cell(0, 1, "half"), "half. Enter a number from 0 to 1"),
-        (change_matrix_cell(0, 1, True), "True. Enter a number from 0 to 1"),
+        (change_matrix_cell(0, 1, math.nan), "nan, not a number from 0 to 1"),
+        (change_matrix_cell(0, 1, "half"), "half, not a number from 0 to 1"),
+        (change_matrix_cell(0, 1, True), "True, not a number from 0 to 1"),
         (change_matrix_cell(0, 1, 10**400), "a number from 0 to 1"),
-        (change_matrix_cell(0, 1, None), "empty. Enter a number from 0 to 1"),
+        (change_matrix_cell(0, 1, None), "empty, not a number from 0 to 1"),
     ],
 )
 def test_invalid_matrix_is_rejected_with_a_reason(question, lead, matrix, message):

@@ -199,9 +199,9 @@ def test_question_list_shows_the_weights_in_force(
 
 def test_preview_of_no_weights_shows_the_default_weights(post_to_question, question):
     page = get_text(post_to_question("weights/check", {"weights": "none"}))
-    assert "weighted coefficients use quadratic instead." in page
+    assert "Weighted coefficients use quadratic instead." in page
     assert "0.89" in page  # one step of three: 1 - 1/9
-    assert "weighted coefficients use" not in get_text(
+    assert "Weighted coefficients use" not in get_text(
         post_to_question("weights/check", {"weights": "linear"})
     )
 
@@ -246,7 +246,7 @@ def test_preview_of_saved_question_uses_order_and_omits_deleted(lead, client_for
         ({"overlap": "two"}, "Enter a whole number"),
         (
             {"time_zone": "Mars/Base"},
-            "“Mars/Base” isn't a time zone. Use a name such as Europe/Berlin",
+            "“Mars/Base” isn't a time zone. Use one such as Europe/Berlin",
         ),
         ({"scale": "odd"}, "odd is not one of the available choices"),
         ({"key": "a b"}, "letters, numbers, underscores or hyphens"),
@@ -303,7 +303,7 @@ def test_quality_checks_are_off_by_default_and_need_random_order(post_to_project
     checks = {"gold_percent": "10", "repeat_percent": "3", "repeat_after_items": "60"}
     response = post_to_project("settings/checks/", checks)
     assert response.status_code == 400
-    assert "Choose random order" in get_text(response)
+    assert "choose random order" in get_text(response)
     Project.objects.update(queue_order="random")
     for name, invalid_value in (("gold_percent", "51"), ("repeat_after_items", "9")):
         response = post_to_project("settings/checks/", checks | {name: invalid_value})
@@ -314,7 +314,7 @@ def test_quality_checks_are_off_by_default_and_need_random_order(post_to_project
     assert (project.gold_percent, project.repeat_percent) == (10, 3)
     assert (project.repeat_after_items, project.repeat_after_days) == (60, 7)
     response = post_to_project("settings/", PROJECT_DATA | {"queue_order": "fixed"})
-    assert "Choose random order" in get_text(response)
+    assert "choose random order" in get_text(response)
 
 
 def test_invalid_setting_saves_nothing(post_to_project, project):
@@ -337,7 +337,7 @@ def test_added_question_gets_an_unused_key(post_to_project, project):
     duplicate_response = post_to_project(
         "settings/new-question/", {"text": "Again?", "key": "severity", "scale": "nominal"} | table
     )
-    assert "already has a question “severity”" in get_text(duplicate_response)
+    assert "Question “severity” already exists" in get_text(duplicate_response)
     assert project.questions.count() == 2
 
 
@@ -439,7 +439,7 @@ def test_used_category_stays_and_the_error_shows_its_uses(save_question, questio
     table[3]["DELETE"] = "on"
     response = save_question(**build_category_data(*table))
     assert response.status_code == 400
-    assert "“critical” can't be removed: 1 rating or gold answer uses it" in get_text(response)
+    assert "“critical” is used by 1 rating or gold answer" in get_text(response)
     assert list_labels(question) == ["none", "minor", "major", "critical"]
 
 
@@ -505,16 +505,16 @@ def test_current_weights_are_offered_on_any_scale(client_for, lead, question):
     [
         (
             {"cell-1-2": "0.4"},
-            "isn't symmetric: row 3 (major), column 2 (minor) is 0.5, but row 2 (minor), column 3",
+            "Not symmetric: row 3 (major), column 2 (minor) is 0.5, but row 2 (minor), column 3",
         ),
         (
             {"cell-0-0": "0.9"},
-            "row 1 (none), column 1 (none) is 0.9. The diagonal must be 1",
+            "row 1 (none), column 1 (none) is 0.9, but the diagonal must be 1",
         ),
-        ({"cell-0-3": "2"}, "row 1 (none), column 4 (critical) is 2. Enter a number from 0 to 1"),
-        ({"cell-0-3": "nan"}, "is nan. Enter a number from 0 to 1"),
-        ({"cell-0-3": "much"}, "is much. Enter a number from 0 to 1"),
-        ({"cell-0-3": ""}, "is empty. Enter a number from 0 to 1"),
+        ({"cell-0-3": "2"}, "row 1 (none), column 4 (critical) is 2, not a number from 0 to 1"),
+        ({"cell-0-3": "nan"}, "is nan, not a number from 0 to 1"),
+        ({"cell-0-3": "much"}, "is much, not a number from 0 to 1"),
+        ({"cell-0-3": ""}, "is empty, not a number from 0 to 1"),
     ],
 )
 def test_invalid_matrix_is_reported_live_and_when_saved(

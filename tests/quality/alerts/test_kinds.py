@@ -68,12 +68,12 @@ FIELDS_BY_KIND: dict[str, dict[str, Any]] = {
 SENTENCES = {
     AlertKind.RATER_DRIFT: "ann has rated about",
     AlertKind.RATER_SAME_ANSWER: "ann almost always answers “none”",
-    AlertKind.RATER_FAST: "ann is much faster than the others on the same items: 2.0 seconds",
+    AlertKind.RATER_FAST: "ann takes 2.0 seconds where the others take",
     AlertKind.RATER_APART: "ann has agreed far less with the others than they do with each other",
-    AlertKind.NEWCOMER_BELOW: "ann is new and agrees less with the others than the team does",
-    AlertKind.RATER_COPIES: "ann and ben agree more than their agreement with others explains",
-    AlertKind.QUESTION_FELL: "Raters have agreed less on this question since",
-    AlertKind.PAIR_DIVERGED: "ann and ben have agreed less with each other since",
+    AlertKind.NEWCOMER_BELOW: "ann is new and agrees less than the team",
+    AlertKind.RATER_COPIES: "ann and ben agree more than expected from their agreement with others",
+    AlertKind.QUESTION_FELL: "Raters have agreed less since",
+    AlertKind.PAIR_DIVERGED: "ann and ben have agreed less since",
     AlertKind.CATEGORY_COLLAPSED: "“minor” is hardly used any more: 0% of answers",
     AlertKind.RATINGS_MISSING: "40 items were started over two weeks ago",
     AlertKind.GOLD_SUSPECTED: "2 gold answers may be wrong.",
@@ -268,9 +268,9 @@ def test_copies_and_newcomer_get_alerts_with_their_error_rates(question: Questio
     assert 30 <= newcomer.n <= 330
     assert newcomer.size < newcomer.facts["bound"] < newcomer.facts["middle"]
     error_rate = KINDS["rater_copies"].error_rate(copies)
-    assert "At most one in 100 questions" in error_rate
+    assert "flags at most one in 100" in error_rate
     error_rate = KINDS["newcomer_below"].error_rate(newcomer)
-    assert "At most one in 20 newcomers" in error_rate
+    assert "flags at most one in 20" in error_rate
     # The same ratings give no second alert.
     record_ratings({question: [Judgement(items[0].pk, raters[1], 2)]}, by=None, source="api")
     counting.update_question(question.pk)
@@ -283,14 +283,14 @@ def test_fall_of_the_question_and_of_a_rater_mention_each_other(
 ) -> None:
     fall = make_alert_of_kind(AlertKind.QUESTION_FELL)
     basis = KINDS[fall.kind].basis
-    assert "No alert about a single rater at that time." in basis(fall)
+    assert "No alert about a single rater then." in basis(fall)
     alert = make_alert_of_kind(AlertKind.RATER_DRIFT, measure="agreement", size=-0.3)
-    sentence = f"Agreement fell further for these raters: {alert.rater}."
+    sentence = f"It fell further for these raters: {alert.rater}."
     assert sentence in basis(fall)
-    sentence = "All others’ agreement fell at that time too"
+    sentence = "The others’ agreement fell then too"
     assert any(text.startswith(sentence) for text in KINDS[alert.kind].basis(alert))
     fall.delete()
-    sentence = "Not explained by the others’ agreement on the same days and items."
+    sentence = "Not explained by the others on the same days and items."
     assert sentence in KINDS[alert.kind].basis(alert)
 
 

@@ -113,7 +113,7 @@ def test_duplicate_name_and_unknown_question_are_rejected(
     create_gate(RULE)
     create_gate(RULE, name="other")
     error = refused(api.post, gates_url, {"name": "release", "rules": [RULE]})
-    assert error["fields"] == {"name": "Another gate has this name."}
+    assert error["fields"] == {"name": "This name already exists."}
     assert refused(api.patch, f"{gates_url}other/", {"name": "release"})["fields"]["name"]
     body = {"name": "new", "question": "mood", "rules": [RULE]}
     assert "one of severity" in refused(api.post, gates_url, body)["fields"]["question"]

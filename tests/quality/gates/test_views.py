@@ -109,7 +109,7 @@ def test_sentence_of_a_verdict_says_how_many_items_are_missing() -> None:
     }  # fmt: skip
     document = {"gate": "release", "verdict": "not_enough", "rules": [rule]}
     assert texts.describe_verdict(document) == (
-        "The gate “release” is undecided: about 1,460 more items are needed."
+        "“release” is undecided: about 1,460 more items are needed."
     )
     assert texts.list_sentences(document) == [
         "Headline coefficient, Fleiss’ kappa: 0.700, between 0.500 and 0.800; the floor is 0.60."

@@ -66,9 +66,9 @@ def test_hidden_gold_answers_are_scored_but_not_in_results(
     assert GoldState.objects.get().n_check_answers == GoldState.objects.get().n_answers == 5
     assert list(GoldItem.objects.values_list("exposures", flat=True)) == [1] * 5
     page = client_for(lead).get(f"/projects/{project.pk}/statistics/").text
-    assert "5 answers to hidden gold are not included." in " ".join(page.split())
+    assert "Without 5 answers to hidden gold." in " ".join(page.split())
     page = client_for(lead).get(f"/projects/{project.pk}/gold/").text
-    assert "5 answers to hidden gold don’t count as ratings." in " ".join(page.split())
+    assert "5 answers to hidden gold aren't ratings." in " ".join(page.split())
     # A corrected answer replaces the earlier one; a rating of the same item by a file does not.
     submit(desk, project, hidden_gold_items[3], rated_question, 1)
     rate(rated_question, "g0", "ann", "critical")
@@ -86,5 +86,5 @@ def test_gold_page_without_ratings_shows_no_counts(
     item = Item.objects.create(project=project, key="only", body={"text": "x"})
     set_gold_answer(item=item, question=question, answer=[1], by=lead)
     page = client_for(lead).get(f"/projects/{project.pk}/gold/").text
-    assert "No ratings of gold items yet." in page
+    assert "No ratings yet." in page
     assert "Gold answers in force" not in page

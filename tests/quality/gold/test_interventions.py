@@ -75,11 +75,9 @@ def test_a_pause_is_proposed_and_the_lead_decides(
     assert (warning.step, warning.state) == ("warn", "proposed")
     assert interventions.WARN_AT <= warning.evidence < PAUSE_EVIDENCE
     rating_url = f"/projects/{question_with_gold.project_id}/rate/"
-    assert "answers to test items" not in annotator_client.get(rating_url).text
+    assert "known answers" not in annotator_client.get(rating_url).text
     lead_client.post(f"{page}interventions/{warning.pk}/", {"do": "carry_out"})
-    assert (
-        "Too many of your answers to test items are wrong" in annotator_client.get(rating_url).text
-    )
+    assert "Too many known answers are wrong" in annotator_client.get(rating_url).text
     api, address = api_for(annotator), f"/api/v1/projects/{question_with_gold.project_id}/next/"
     assert "Read the guidelines again" in api.get(address).json()["notice"]
 

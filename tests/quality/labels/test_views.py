@@ -174,8 +174,8 @@ def test_confusion_pages_of_raters(client: Client, base_url: str) -> None:
     assert client.get(f"{base_url}labels/confusions/?page=9").status_code == 404
     Consensus.objects.update(method="majority")
     recomputation.recompute_question(Consensus.objects.get().pk, at_once=True)
-    assert "No estimate yet." in client.get(f"{base_url}labels/confusions/").text
-    assert "No estimate yet." in client.get(f"{base_url}labels/confusions/?rater=dan").text
+    assert "Needs Dawid–Skene" in client.get(f"{base_url}labels/confusions/").text
+    assert "Needs Dawid–Skene" in client.get(f"{base_url}labels/confusions/?rater=dan").text
 
 
 def test_permissions_of_label_pages(

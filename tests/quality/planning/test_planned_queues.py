@@ -225,7 +225,7 @@ def test_rater_of_planned_items_is_not_listed_as_outlier(
     question_updates.update_question(rated_question.pk)
     findings = insights.get_stored_findings([rated_question.pk])
     outliers = insights.list_outlier_raters(findings).get(rated_question.pk, [])
-    assert "late" not in outliers
+    assert "late" not in [rater.key for rater in outliers]
 
 
 def test_page_says_when_the_random_sample_is_too_small(
@@ -244,7 +244,7 @@ def test_page_says_when_the_random_sample_is_too_small(
     page = client_for(lead).get(f"/projects/{study.pk}/statistics/")
     assert page.context["headline"]["reason"] == "no_pairable_items"
     assert page.context["sample"].is_small
-    assert "is too small for a clear result" in page.content.decode()
+    assert "random sample is too small" in page.content.decode()
     assert page.context["sample"].pooled["value"] is not None
 
 
@@ -327,7 +327,7 @@ def test_plan_page_shows_cheapest_number_of_ratings(
     plans = page.context["overlaps"]
     assert [plan.m for plan in plans.plans] == [2, 3, 4]
     assert plans.cheapest.ratings == min(plan.ratings for plan in plans.plans)
-    assert f"With {plans.cheapest.m} ratings per item" in " ".join(page.text.split())
+    assert f"{plans.cheapest.m} ratings per item reach" in " ".join(page.text.split())
 
 
 def test_overlaps_are_not_computed_for_too_many_ratings(

@@ -175,7 +175,7 @@ def test_constant_rater_is_listed_while_the_alert_is_current(
     assert sentence in client.get(f"{base_url}raters/gus/").text
 
 
-COMPUTING = "Computing … The page updates itself."
+COMPUTING = "<p>Computing …</p>"
 
 
 def test_page_says_when_numbers_are_being_computed(

@@ -44,11 +44,19 @@ def url_kwargs(rated_question: Question) -> dict[str, Any]:
     """Values for the kwargs of all routes: an object of each kind, or the number 1."""
     recomputation.recompute_question(rated_question.pk)
     item, rater = Item.objects.all()[0], Rater.objects.all()[0]
-    texts = {"form": "json", "kind": "csv", "name": "trend", "period": "week", "what": "items"}
+    texts = {
+        "form": "json",
+        "file_format": "json",
+        "kind": "csv",
+        "name": "trend",
+        "period": "week",
+        "what": "items",
+    }
     numbers = dict.fromkeys(
         (
             "alert_id",
             "appeal_id",
+            "approval_id",
             "intervention_id",
             "import_id",
             "report_id",

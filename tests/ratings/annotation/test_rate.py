@@ -98,8 +98,8 @@ def test_page_says_when_nothing_is_left(annotator_client, project, items, questi
     assert "<dt>Total rated</dt><dd>4</dd>" in page
 
 
-NO_FREE_SLOT_TEXT = "All items are rated or being rated by others."
-ALL_RATED_TEXT = "You've rated or skipped all items available to you."
+NO_FREE_SLOT_TEXT = "All items are rated or being rated."
+ALL_RATED_TEXT = "New items will appear here."
 
 
 def test_finished_rater_is_not_told_that_others_are_finished(
@@ -744,7 +744,7 @@ def test_item_deleted_while_open_is_replaced_by_the_next(
 
 def test_a_project_without_questions_says_so(annotator_client, project, items):
     project.questions.all().delete()
-    assert "no questions" in annotator_client.get(get_rate_url(project)).content.decode()
+    assert "No questions yet" in annotator_client.get(get_rate_url(project)).content.decode()
 
 
 # --- sheets that rate.js requests

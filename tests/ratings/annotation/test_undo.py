@@ -96,7 +96,7 @@ def test_undo_only_shows_the_item_when_corrections_are_closed(
     Project.objects.update(allows_corrections=False)
     rate_items(annotator_client, project, items, question, 1)
     page = undo_last_answer(annotator_client, project).content.decode()
-    assert "Ratings here can't be changed any more." in page
+    assert "Ratings here are final." in page
     assert Rating.objects.get().code == 2
 
 
@@ -117,7 +117,7 @@ def test_an_older_page_does_not_overwrite_a_newer_answer(
     response = submit(annotator_client, project, items[0], question, 3, answer_version="")
     assert response.status_code == 409
     page = response.content.decode()
-    assert "You rated this item in another window: none. Submit here to replace that" in page
+    assert "You rated this item in another window: none. Submit to replace that" in page
     assert Rating.objects.get().code == 0
     answer_version = page.split('name="answer_version" value="')[1].split('"')[0]
     assert (

@@ -377,7 +377,7 @@ def test_closed_corrections_apply_to_the_api(
         build_row(comment="now with words"),
     ):
         error = refused(annotator_api.post, address("ratings/"), changed_row, status=403)
-        assert "can't be changed any more" in error["message"]
+        assert "are final" in error["message"]
     Assignment.objects.update(state="done", closed_at=timezone.now())
     post_rows(build_row(label=None), api)
     refused(annotator_api.post, address("ratings/"), build_row(), status=403)

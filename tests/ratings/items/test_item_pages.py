@@ -82,7 +82,7 @@ def test_several_parts_are_shown_by_name(lead_client: Any, project: Project) -> 
     ("data", "message"),
     [
         (build_form_data("", [("", "x")]), "required"),
-        (build_form_data("old", [("", "x")]), "This project already has an item “old”."),
+        (build_form_data("old", [("", "x")]), "Item “old” already exists."),
         (build_form_data("a\nb", [("", "x")]), "one line without control characters"),
         (build_form_data("a", []), "Enter the text to rate"),
         (build_form_data("a", [("", "  ")]), "Enter the text to rate"),
@@ -120,7 +120,7 @@ def test_edit_after_ratings_makes_a_version_and_shows_a_warning(
     item = Item.objects.get()
     address = reverse("item_edit", args=[project.pk, item.pk])
     page = get_text(lead_client.get(address))
-    assert "This item has 1 rating. Changing the text creates version 2" in page
+    assert "Changing the text creates version 2; the 1 rating stays" in page
     assert "Unchanged: n." in page
     data = build_form_data("ignored", [("text", "Two")], [("x", "1"), ("y", "zz")], version=1)
     assert lead_client.post(address, data).status_code == 302

@@ -73,7 +73,7 @@ def test_a_lead_connects_pauses_and_disconnects(
         ({"token": "f" * 40}, "token", "rejected the token"),
         ({"token": "naïve"}, "token", "Enter the token"),
         ({"remote_project": 99}, "remote_project", "no project with this number"),
-        ({"remote_project": ""}, "remote_project", "Enter the number"),
+        ({"remote_project": ""}, "remote_project", "Enter the project"),
         ({"address": "ftp://example.org"}, "address", "valid"),
         ({"address": "http://127.0.0.1:1"}, "address", "connection"),
     ],

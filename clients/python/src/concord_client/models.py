@@ -544,11 +544,6 @@ class ExamRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GateDeleted:
-    deleted: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class GateEstimate:
     value: float | None
     # Of the confidence sequence, which holds however often you ask
@@ -1227,11 +1222,6 @@ class Revision:
     guidelines: int | None
     item_version: int | None
     comment: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SavedViewDeleted:
-    deleted: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -169,7 +169,7 @@ PEER_FORMULAS = {
 PEER_TEXTS: dict[str, tuple[str, str]] = {
     "vs_peers": (
         _("Kappa with peers"),
-        _("Agreement beyond chance of one rater with all others on the same items."),
+        _("Agreement beyond chance of one rater with the others on the same items."),
     ),
     "vs_peers_percent": (
         _("Percent agreement with peers"),

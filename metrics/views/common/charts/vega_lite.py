@@ -23,7 +23,8 @@ SMOOTH = {"interpolate": "monotone"}  # goes through every point and overshoots 
 MIN_SPAN = 0.3  # of the axis of a coefficient: small changes do not fill the chart
 QUIET_AXIS = {"domain": False, "ticks": False, "labelPadding": 6}
 
-Spec = dict[str, Any]
+Spec = dict[str, Any]  # a specification, or a part of one
+Row = dict[str, Any]  # of a chart's data
 
 
 def build_locale() -> Spec:
@@ -36,6 +37,7 @@ def build_locale() -> Spec:
         "thousands": get_format("THOUSAND_SEPARATOR"),
         "grouping": [get_format("NUMBER_GROUPING")],
         "currency": ["", ""],
+        "minus": "-",  # as in the tables
     }
     week = [6, 0, 1, 2, 3, 4, 5]  # d3 begins with Sunday, Django with Monday
     time = {
@@ -117,7 +119,7 @@ def build_time_axis(period: str) -> Spec:
 
 
 def build_trend_chart(
-    rows: list[dict[str, Any]],
+    rows: list[Row],
     *,
     title: str,
     period: str,
@@ -150,7 +152,7 @@ def build_trend_chart(
     firm, few = {"filter": "datum.enough_items"}, {"filter": "!datum.enough_items"}
     band = {"x": x, "y": {**y, "field": "low", "title": title}, "y2": {"field": "high"}}
     line = {"x": x, "y": {**y, "field": "value", "title": title}}
-    layers = _build_annotation_layers(x, annotations)
+    layers: list[Spec] = []
     if target is not None:
         tint = {"type": "rect", "style": "accent", "opacity": 0.06}
         layers.append(
@@ -207,12 +209,36 @@ def build_trend_chart(
         layers.append(
             {"transform": [condition], "mark": mark, "encoding": {**line, "tooltip": tooltip}}
         )
+    layers.append(_build_crosshair(x, tooltip))
+    layers += _build_annotation_layers(x, annotations)  # above, so that their flags have tooltips
     return build_chart(180 if bias else 260, layer=layers)
 
 
-def build_versions_chart(
-    rows: list[dict[str, Any]], names: Sequence[str], *, title: str, period: str
-) -> Spec:
+def _build_crosshair(x: Spec, tooltip: list[Spec]) -> Spec:
+    """Return a layer: a line through the period nearest to the pointer, with its numbers."""
+    nearest = {
+        "name": "nearest",
+        "select": {
+            "type": "point",
+            "nearest": True,
+            "on": "pointermove",
+            "clear": "pointerout",
+            "fields": ["start"],
+        },
+    }
+    is_nearest = {"param": "nearest", "empty": False, "value": 0.6}
+    return {
+        "params": [nearest],
+        "mark": {"type": "rule", "style": "faint"},
+        "encoding": {
+            "x": x,
+            "opacity": {"condition": is_nearest, "value": 0},
+            "tooltip": tooltip,
+        },
+    }
+
+
+def build_versions_chart(rows: list[Row], names: Sequence[str], *, title: str, period: str) -> Spec:
     """Return a chart with a line for each prompt version of a model.
 
     rows: version, start, end, value, low, high, enough_items, n_items. ``names``: the versions,
@@ -278,7 +304,7 @@ def _build_annotation_layers(x: Spec, annotations: Sequence[tuple[str, str]]) ->
 
 
 def _compute_domain(
-    rows: list[dict[str, Any]], *, bias: bool = False, target: float | None = None
+    rows: list[Row], *, bias: bool = False, target: float | None = None
 ) -> list[float]:
     """Return the range of the values and the target, out to the next tenth and within -1 to 1.
 

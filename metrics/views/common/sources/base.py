@@ -28,7 +28,7 @@ from metrics.views.common.insights import (
     build_outlier_sentences,
     build_sentences,
     has_enough_data,
-    list_rater_keys,
+    list_raters,
 )
 from metrics.views.common.rater_columns import RaterColumn, Sparkline
 from metrics.views.common.selection import Selection
@@ -132,12 +132,12 @@ class ProjectSource(ResultSource):
         """Return the recent changes of agreement."""
 
     @cached_property
-    def outlier_keys(self) -> list[str]:
-        """Keys of outlier raters, those with the greatest impact first.
+    def outlier_raters(self) -> list[Rater]:
+        """Outlier raters, those with the greatest impact first.
 
         They agree less with the others than these do with each other, on the same items.
         """
-        return list_rater_keys(self.diagnosis.outlying_rater_ids)
+        return list_raters(self.diagnosis.outlying_rater_ids)
 
     def get_disputed_items(self) -> DisputedItems:
         """Return the most disputed items under the weights of the page."""
@@ -148,7 +148,7 @@ class ProjectSource(ResultSource):
     def build_insights(self, raters: list[Rater]) -> list[str]:
         """Return the insights in the reader's language. ``raters``: those of the heat map."""
         outlier_sentences = build_outlier_sentences(
-            self.outlier_keys, self.selection.project.pk, self.selection.query
+            self.outlier_raters, self.selection.project.pk, self.selection.query
         )
         scheme = self.selection.project.band_scheme
         estimate = self.agreement.headline.get("value") if self.agreement else None

@@ -14,8 +14,8 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from metrics import periods
-from metrics.agreement.comparison.independent_values import compute_difference_margin
-from metrics.agreement.estimate import NORMAL_QUANTILE
+from metrics.agreement.comparison.before_after import compute_difference_margin
+from metrics.agreement.estimate import NORMAL_QUANTILE, Value
 from metrics.models import Attribution, PeriodUnit, Result
 from metrics.results.clusters import QuestionClusters
 from metrics.scale import get_weighted_name
@@ -41,7 +41,7 @@ class TrendPeriod:
 
     span: str
     start: datetime.date
-    estimate: dict[str, Any]
+    estimate: Value
 
     @property
     def has_enough_items(self) -> bool:
@@ -113,7 +113,7 @@ class PeriodComparison:
         )
 
     @property
-    def attribution_fields(self) -> dict[str, Any]:
+    def attribution_fields(self) -> dict[str, object]:
         """Fields of the Attribution that explains the change; empty without two periods."""
         if self.before is None or self.after is None:
             return {}

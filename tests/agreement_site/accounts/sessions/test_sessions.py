@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import time_machine
+from allauth.account.authentication import AUTHENTICATION_METHODS_SESSION_KEY
 from allauth.usersessions.models import UserSession
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
@@ -108,6 +109,20 @@ def test_session_ends_after_its_maximum_age(lead: User) -> None:
             assert client.get("/tokens/").status_code == 200
         traveller.shift(86400 + 1)
         assert client.get("/tokens/").status_code == 302
+
+
+def test_session_of_a_provider_ends_after_its_hours(lead: User, settings: Any) -> None:
+    settings.PROVIDER_SESSION_HOURS = 8
+    with time_machine.travel("2026-03-01T12:00:00Z", tick=False) as traveller:
+        own, provided = sign_in(), sign_in()
+        session = provided.session
+        session[AUTHENTICATION_METHODS_SESSION_KEY] = [{"method": "socialaccount"}]
+        session.save()
+        traveller.shift(8 * 3600 - 1)
+        assert provided.get("/tokens/").status_code == 200
+        traveller.shift(2)
+        assert provided.get("/tokens/").status_code == 302
+        assert own.get("/tokens/").status_code == 200
 
 
 def test_session_is_not_saved_on_every_request(lead: User) -> None:

@@ -10,7 +10,7 @@ from scipy import stats
 
 from metrics.agreement import weights
 from metrics.agreement.coefficients import fleiss
-from metrics.agreement.comparison import alternative_annotator, kappa_differences
+from metrics.agreement.comparison import before_after, model_comparison
 
 EXAMPLES = settings(max_examples=40, deadline=None)
 PATTERN = st.lists(st.integers(0, 3), min_size=3, max_size=3)
@@ -51,7 +51,7 @@ def test_influence_gives_standard_error_and_sums_to_zero(pairs, weighting):
 @given(SETS, SETS)
 def test_disjoint_items_get_welchs_interval(first, second):
     first, second = split_pairs(first), split_pairs(second)
-    change = kappa_differences.compare_before_after(first, second)
+    change = before_after.compare_before_after(first, second)
     estimate_before, estimate_after = (fleiss.fleiss_kappa(*period) for period in (first, second))
     if not (np.isfinite(estimate_before.value) and np.isfinite(estimate_after.value)):
         assert change.reason in ("no_pairable_items", "single_category")
@@ -94,10 +94,10 @@ def simulate_repeated_items(seed=0, n=150):
 def test_items_in_both_sets_are_paired():
     before, after = simulate_repeated_items()
     ones = np.ones(len(before))
-    paired = kappa_differences.compare_before_after(
+    paired = before_after.compare_before_after(
         (before, ones), (after, ones), shared=(before, after, ones)
     )
-    unpaired = kappa_differences.compare_before_after((before, ones), (after, ones))
+    unpaired = before_after.compare_before_after((before, ones), (after, ones))
     assert paired.se is not None and unpaired.se is not None
     assert paired.se < unpaired.se
     assert paired.df == len(before) - 1
@@ -115,7 +115,7 @@ def test_items_in_both_sets_are_paired():
 
 def test_shared_pattern_missing_from_a_set_raises_an_error():
     with pytest.raises(ValueError, match="one lacks"):
-        kappa_differences.compare_before_after(
+        before_after.compare_before_after(
             ([[2, 0], [1, 1], [0, 2]], [3, 3, 3]),
             ([[2, 0], [1, 1], [0, 2]], [3, 3, 4]),
             shared=([[3, 0]], [[2, 0]], [1]),
@@ -124,14 +124,14 @@ def test_shared_pattern_missing_from_a_set_raises_an_error():
 
 def test_a_set_without_items_has_no_kappa():
     patterns = [[2, 0], [1, 1], [0, 2]], [3, 3, 3]
-    change = kappa_differences.compare_before_after((np.zeros((0, 2), int), []), patterns)
+    change = before_after.compare_before_after((np.zeros((0, 2), int), []), patterns)
     assert change.reason == "no_pairable_items"
     assert change.after["value"] is not None
 
 
 def test_perfect_agreement_has_zero_error_and_no_p_value():
     patterns = [[2, 0], [0, 2]], [5, 5]
-    change = kappa_differences.compare_before_after(patterns, patterns)
+    change = before_after.compare_before_after(patterns, patterns)
     assert (change.difference, change.se, change.low, change.high) == (0, 0, 0, 0)
     assert change.p is None and change.test_reason == "zero_variance"
 
@@ -139,13 +139,13 @@ def test_perfect_agreement_has_zero_error_and_no_p_value():
 def test_permutation_p_is_small_only_with_a_difference():
     before, after = simulate_repeated_items()
     ones = np.ones(len(before), int)
-    p_value = kappa_differences.permutation_p_value((before, ones), (after, ones))
+    p_value = before_after.permutation_p_value((before, ones), (after, ones))
     assert p_value is not None and p_value > 0.05
-    assert p_value == kappa_differences.permutation_p_value((before, ones), (after, ones))
+    assert p_value == before_after.permutation_p_value((before, ones), (after, ones))
     unanimous = 4 * np.eye(3, dtype=int)[after.argmax(axis=1)]
-    assert kappa_differences.permutation_p_value((before, ones), (unanimous, ones)) == 1 / 1000
+    assert before_after.permutation_p_value((before, ones), (unanimous, ones)) == 1 / 1000
     assert (
-        kappa_differences.permutation_p_value((unanimous, ones), (unanimous, ones)) is None
+        before_after.permutation_p_value((unanimous, ones), (unanimous, ones)) is None
     )  # no error to divide by
 
 
@@ -155,7 +155,7 @@ def test_permutation_p_is_uniform_without_a_change():
     for _ in range(60):
         counts = rng.multinomial(3, [0.6, 0.3, 0.1], 60)
         values.append(
-            kappa_differences.permutation_p_value(
+            before_after.permutation_p_value(
                 (counts[:25], np.ones(25)), (counts[25:], np.ones(35)), replicates=99
             )
         )
@@ -163,9 +163,9 @@ def test_permutation_p_is_uniform_without_a_change():
 
 
 def test_holm_adjusts_p_values():
-    assert kappa_differences.adjust_holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert kappa_differences.adjust_holm([0.6, 0.9]) == [1.0, 1.0]
-    assert kappa_differences.adjust_holm([]) == []
+    assert before_after.adjust_holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert before_after.adjust_holm([0.6, 0.9]) == [1.0, 1.0]
+    assert before_after.adjust_holm([]) == []
 
 
 # --- alt-test
@@ -188,7 +188,7 @@ def test_contests_are_won_by_the_closer_rater(table, score):
     codes = np.array(table)
     humans, model = codes[:, :3], codes[:, 3]
     w, v = weights.get_weight_matrix("quadratic", 4), [0.0, 1.0, 5.0, 6.0]
-    counts = alternative_annotator.count_contests(
+    counts = model_comparison.count_contests(
         humans, model, score=score, values=v, weights=w if score == "weights" else None
     )
     for h in range(3):
@@ -210,7 +210,7 @@ def test_contests_are_won_by_the_closer_rater(table, score):
     st.sampled_from([0.1, 0.15, 0.2]),
 )
 def test_alt_test_matches_scipy_t_test_and_by_procedure(counts, epsilon):
-    result = alternative_annotator.evaluate_contests(counts, epsilon, least=30)
+    result = model_comparison.evaluate_contests(counts, epsilon, least=30)
     p = []
     for (win, tie, lose), human in zip(counts, result.humans, strict=True):
         n = win + tie + lose
@@ -237,20 +237,18 @@ def test_alt_test_matches_scipy_t_test_and_by_procedure(counts, epsilon):
 def test_one_human_is_not_enough_for_the_alt_test():
     codes = np.zeros((50, 1), int)
     assert (
-        kappa_differences.run_alternative_annotator_test(codes, codes[:, 0]).reason
+        model_comparison.run_alternative_annotator_test(codes, codes[:, 0]).reason
         == "needs_three_raters"
     )
     few = np.zeros((5, 2), int)
-    assert (
-        kappa_differences.run_alternative_annotator_test(few, few[:, 0]).reason == "too_few_items"
-    )
+    assert model_comparison.run_alternative_annotator_test(few, few[:, 0]).reason == "too_few_items"
 
 
 def test_alt_test_rejects_invalid_arguments():
     with pytest.raises(ValueError, match="accuracy, rmse, weights"):
-        kappa_differences.run_alternative_annotator_test([[0, 1]], [0], score="best")
+        model_comparison.run_alternative_annotator_test([[0, 1]], [0], score="best")
     with pytest.raises(ValueError, match="items x raters"):
-        kappa_differences.run_alternative_annotator_test([[0, 1]], [0, 1])
+        model_comparison.run_alternative_annotator_test([[0, 1]], [0, 1])
 
 
 # --- model among humans
@@ -291,7 +289,7 @@ def test_model_comparison_matches_loops_over_pairs(cells, weighting):
     for own, counts, number in cells:
         codes = [code for code, times in enumerate(counts) for _ in range(times)]
         items += [(own, codes)] * number if codes else []
-    comparison = kappa_differences.compare_model_with_humans(
+    comparison = model_comparison.compare_model_with_humans(
         [cell[:2] for cell in cells], [cell[2] for cell in cells], w
     )
     assert comparison.n_items == len(items)
@@ -325,15 +323,13 @@ def test_model_comparison_error_matches_numerical_delta_method(weighting):
     for index in range(len(cells)):
         change = step * (np.arange(len(cells)) == index)
         more, less = (
-            kappa_differences.compare_model_with_humans(
-                cells, n_items + sign * change, w
-            ).difference
+            model_comparison.compare_model_with_humans(cells, n_items + sign * change, w).difference
             for sign in (1, -1)
         )
         assert more is not None and less is not None
         f.append(n * (more - less) / (2 * step))
     se = math.sqrt(np.dot(n_items, np.array(f) ** 2) / (n * (n - 1)))
-    assert kappa_differences.compare_model_with_humans(cells, n_items, w).se == pytest.approx(
+    assert model_comparison.compare_model_with_humans(cells, n_items, w).se == pytest.approx(
         se, rel=1e-5
     )
 
@@ -350,7 +346,7 @@ def test_model_comparison_error_matches_the_jackknife():
         items.append((int(answers[0]), [int(code) for code in answers[1:]]))
     items = [(own, codes) for own, codes in items if codes]
     cells = [(own, np.bincount(codes, minlength=3).tolist()) for own, codes in items]
-    comparison = kappa_differences.compare_model_with_humans(cells, np.ones(len(cells)))
+    comparison = model_comparison.compare_model_with_humans(cells, np.ones(len(cells)))
     left_out = []
     for index in range(len(items)):
         humans, model = compute_kappas_slowly(items[:index] + items[index + 1 :], np.eye(3))
@@ -363,12 +359,12 @@ def test_model_comparison_error_matches_the_jackknife():
 
 
 def test_model_comparison_reasons():
-    assert kappa_differences.compare_model_with_humans([], []).reason == "no_pairable_items"
-    without_pairs = kappa_differences.compare_model_with_humans([(0, [1, 0]), (1, [0, 1])], [3, 2])
+    assert model_comparison.compare_model_with_humans([], []).reason == "no_pairable_items"
+    without_pairs = model_comparison.compare_model_with_humans([(0, [1, 0]), (1, [0, 1])], [3, 2])
     assert without_pairs.human_reason == "no_pairable_items" == without_pairs.reason
     assert without_pairs.model_human == 1
     assert without_pairs.is_not_inferior() is None
-    single_category = kappa_differences.compare_model_with_humans([(0, [2, 0])], [3])
+    single_category = model_comparison.compare_model_with_humans([(0, [2, 0])], [3])
     assert single_category.reason == "single_category"
-    single_item = kappa_differences.compare_model_with_humans([(0, [1, 1])], [1])
+    single_item = model_comparison.compare_model_with_humans([(0, [1, 1])], [1])
     assert (single_item.se, single_item.se_reason) == (None, "too_few_items")

@@ -14,7 +14,6 @@ from metrics.agreement.counts import tally
 from metrics.agreement.explain import bands
 from metrics.agreement.explain.confusions import list_confusions
 from metrics.agreement.explain.diagnosis import diagnose
-from metrics.agreement.explain.sensitivity import compute_sensitivity
 from metrics.agreement.weights import score_weights
 from metrics.templatetags.results import safe_band
 from tests.metrics.agreement.test_truth import CASES, build_codes, load_case
@@ -118,28 +117,6 @@ def test_missing_value_has_no_band():
 def test_unknown_scheme_error_lists_the_valid_ones():
     with pytest.raises(ValueError, match="'kappa'; one of landis_koch, fleiss, altman"):
         bands.find_band(0.5, "kappa")
-
-
-def test_sensitivity_reports_whether_band_depends_on_weights():
-    case = TRUTH["05_seed002_custom_weights"]
-    table = np.array(case["table"])
-    result = compute_sensitivity(lambda w: cohen.kappa(table, w), 4, weight_matrix=case["weights"])
-    names = {
-        "none": "cohen_kappa",
-        **{n: f"weighted_kappa_{n}" for n in ("linear", "quadratic", "custom")},
-    }
-    for name, key in names.items():
-        assert result.values[name]["value"] == pytest.approx(case["expected"][key])
-    assert {name: band and band.name for name, band in result.bands.items()} == {
-        "none": "moderate", "linear": "substantial", "quadratic": "substantial", "custom": "substantial"
-    }  # fmt: skip
-    assert result.robust is False
-    assert result.value_range == pytest.approx(0.7666214382 - 0.5146443514)
-
-
-def test_sensitivity_of_undefined_value_is_none():
-    result = compute_sensitivity(lambda w: cohen.kappa(np.zeros((3, 3)), w), 3)
-    assert result.robust is result.value_range is None
 
 
 def test_quadratic_kappa_on_scores_equals_lins_concordance():

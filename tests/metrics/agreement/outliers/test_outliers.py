@@ -268,6 +268,41 @@ def test_category_no_longer_used_gives_a_finding():
     assert not drift_alerts
 
 
+def detect_with_category_change(seed, *, error, shares, blur=0.0):
+    """Return the findings on categories whose shares change, the first blurred with the second.
+
+    Eight raters, 40 items a day, three ratings an item; an error is an answer by prevalence.
+    """
+    rng = np.random.default_rng(seed)
+    day = np.sort(rng.integers(0, 120, 4_800))
+    is_since = (day >= SINCE).astype(int)
+    truth, *random_codes = (
+        np.where(
+            is_since, rng.choice(4, day.size, p=shares[1]), rng.choice(4, day.size, p=shares[0])
+        )
+        for _draw in range(4)
+    )
+    raters = rng.permuted(np.tile(np.arange(8), (day.size, 1)), axis=1)[:, :3]
+    code = np.where(rng.random((day.size, 3)) < error, np.stack(random_codes, 1), truth[:, None])
+    is_moved = (rng.random(code.shape) < blur) & (code == 0) & (is_since[:, None] == 1)
+    code[is_moved] = 1
+    item = np.repeat(np.arange(day.size), 3)
+    columns = item, raters.ravel(), code.ravel(), np.repeat(streams.compute_dates(day), 3), 4, False
+    findings = outliers.detect_outliers(drift.detect_drift(*columns), 4).findings
+    return [finding for finding in findings if finding.kind == outliers.CATEGORY_COLLAPSED]
+
+
+def test_category_that_becomes_rare_is_not_used_less_consistently():
+    """Others give it half as often, though everybody errs as before."""
+    rare = ((0.5, 0.25, 0.15, 0.1), (0.07, 0.45, 0.29, 0.19))
+    for seed in range(4):
+        assert detect_with_category_change(seed, error=0.55, shares=rare) == []
+        shares = ((0.4, 0.3, 0.2, 0.1), (0.12, 0.45, 0.28, 0.15))
+        (finding,) = detect_with_category_change(seed, error=0.25, shares=shares, blur=0.6)
+        assert (finding.code, finding.measure) == (0, "agreement")
+        assert finding.facts["is"] < finding.facts["was"] / 2
+
+
 def test_rater_at_the_bound_is_rarely_named():
     """Check Ville's inequality by simulation: at most 2 in 100 reach evidence 50 at any time."""
     rng = np.random.default_rng(1)

@@ -159,6 +159,18 @@ def test_leaked_gold_item_is_detected():
     assert not gold.is_answer_known_among_raters([0, 1])
 
 
+def test_gold_item_that_became_easier_as_all_others_is_not_known():
+    """Everybody learns: the item alone seems to have leaked, beside the others it does not."""
+    answers = [0, 1] * 6 + [1, 1, 1, 1, 0, 1] * 4
+    answers[:6] = [0] * 6
+    assert gold.is_answer_known_among_raters(answers)
+    learning = gold.RightAnswers(n_before=120, right_before=30, n_after=240, right_after=200)
+    assert not gold.is_answer_known_among_raters(answers, learning)
+    steady = gold.RightAnswers(n_before=120, right_before=60, n_after=240, right_after=120)
+    assert gold.is_answer_known_among_raters([0] * 10 + [1] * 20, steady)
+    assert gold.RightAnswers().rise == gold.RightAnswers(n_before=3).variance == 0
+
+
 @pytest.mark.parametrize("p0", [0, 1, -1])
 def test_threshold_outside_probabilities_raises_an_error(p0):
     with pytest.raises(ValueError, match="p0"):

@@ -10,7 +10,7 @@ from metrics.results.raters import rater_results
 from ratings.models import Rating
 from tests import query_plans
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("the plan is that of SQLite")]
 
 
 def test_seconds_query_uses_index_of_rater(question: Any, rate: Any) -> None:

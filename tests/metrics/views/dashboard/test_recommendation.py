@@ -267,7 +267,7 @@ def test_trend_line_needs_ten_items(
     question: Question, project: Any, rate: Any, utc: Any, client_for: Any, lead: Any
 ) -> None:
     """The items lie in two weeks; with fewer than ten, a table replaces the line."""
-    client, hint = client_for(lead), "Fewer than 10 items: too few for a line."
+    client, hint = client_for(lead), "Under 10 items: see the table."
     pages = [f"/projects/{project.pk}/{tail}" for tail in ("", "raters/ann/")]
     for number in range(10):
         with time_machine.travel(f"2026-03-{10 + 7 * (number % 2)}T09:00:00Z", tick=False):
@@ -374,7 +374,7 @@ def test_filtered_outlier_is_named_from_thirty_items(
         filtered_jobs.FILTERED_RESULT_JOB.sweep()
         page = client.get(address)
         first_line = page.context["overview_raters"].lines[0]
-        assert first_line.needs_check == ("Check ann" in html.unescape(page.text))
+        assert first_line.needs_check == ("Check Ann" in html.unescape(page.text))
         return first_line.needs_check
 
     assert not is_named()

@@ -138,22 +138,22 @@ def rate_items_alike_by_number(rng: random.Random) -> Rows:
 CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[..., Rows]]] = {
     # name: text, labels, scale, ratings where it is true, ratings where it is false but tempting
     "prevalence paradox": (
-        "so much of this is expected by chance", YES_NO, "nominal",
+        "so chance explains much of it", YES_NO, "nominal",
         rate_rarely_yes, rate_hard_items_often,
     ),
     "single ratings": (
-        "a single rating, which counts for chance", YES_NO, "nominal", rate_single_yes, rate_single_alike,
+        "a single rating count for chance", YES_NO, "nominal", rate_single_yes, rate_single_alike,
     ),
     "unequal numbers": (
-        "so the definition of chance matters", YES_NO, "nominal",
+        "ratings count equally for chance and", YES_NO, "nominal",
         rate_rare_items_often, rate_any_items_often,
     ),
     "few items": (
-        "items with two or more ratings, fewer than 30", YES_NO, "nominal",
+        "Uncertain: only", YES_NO, "nominal",
         lambda rng: rate_alike(rng, 29), lambda rng: rate_alike(rng, 30),
     ),
     "little overlap": (
-        "Agreement is based on these", YES_NO, "nominal",
+        "rated items have two or more ratings.", YES_NO, "nominal",
         lambda rng: [*rate_alike(rng, 40), *([["yes", None, None], ["no", None, None]] * 21)],
         lambda rng: [*rate_alike(rng, 40), *([["yes", None, None], ["no", None, None]] * 20)],
     ),
@@ -162,7 +162,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_with_a_yes_sayer, rate_with_a_careless_rater,
     ),
     "consistent without agreeing": (
-        "consistent, but not in agreement", GRADES, "ordinal",
+        "but differ in level or spread", GRADES, "ordinal",
         rate_one_grade_higher, rate_with_noise,
     ),
     "consistent but apart": (
@@ -170,7 +170,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_apart, rate_few_items_apart_by_chance,
     ),
     "pairs and all raters": (
-        "bases chance on the two raters.", YES_NO, "nominal",
+        "the mean over pairs, weighted by shared items,", YES_NO, "nominal",
         rate_by_habit, rate_three_alike,
     ),
     "depends on the weights": (
@@ -182,11 +182,11 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_nearly_the_same, rate_near_misses,
     ),
     "definitions": (
-        "The value depends on the definition", YES_NO, "nominal",
+        "The definition matters", YES_NO, "nominal",
         rate_rare_items_often, rate_items_alike_by_number,
     ),
     "statistics agree": (
-        "The statistics agree: ", YES_NO, "nominal",
+        "The statistics agree.", YES_NO, "nominal",
         rate_three_alike, rate_rarely_yes,
     ),
 }  # fmt: skip
@@ -218,7 +218,7 @@ def test_percentage_is_that_of_all_comparisons(
     rows = [["no", "no"]] * 180 + [["no"] * 4 + ["yes"]] * 10 + [["no"] * 8] * 10
     rate_items(question, rows)
     html = " ".join(get_page(client, question).split())
-    assert "Raters agree in 93% of 560 comparisons" in html
+    assert "93% of 560 comparisons agree" in html
 
 
 def list_shifts(

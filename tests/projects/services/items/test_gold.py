@@ -174,7 +174,7 @@ def test_category_used_by_a_gold_answer_is_not_removed(
     change = {"question": question, "scale": "ordinal", "categories": remaining, "by": lead}
     with pytest.raises(
         InvalidProjectChange,
-        match="“major” can't be removed: 1 rating or gold answer uses it",
+        match="“major” is used by 1 rating or gold answer",
     ):
         change_categories(**change)
     gold.retire_gold_answer(item=item, question=question, by=lead)

@@ -114,6 +114,14 @@ READABLE = {
         {"AB": "10", "CD": "11"},
         "Trust",
     ),
+    "the first and the second reviewer": Table(
+        "PMID,first_reviewer,second_reviewer,third_reviewer_if_conflict\n1,in,in,\n2,out,in,in\n3,out,out,\n",
+        "1 2 3",
+        {"first_reviewer": "in out out", "second_reviewer": "in in out"},
+    ),
+    "numbers in words": Table(
+        "post,rater one,rater two\np1,y,n\np2,n,n\np3,y,y\n", "p1 p2 p3", {"rater one": "yny", "rater two": "nny"}
+    ),
     "German words": Table(
         "Beitrag-ID;Kodiererin;Tonalität;Bemerkung\nB1;Ute;gut;\nB1;Jörg;gut;\nB2;Ute;schlecht;\nB2;Jörg;gut;\n",
         "B1 B2",
@@ -161,6 +169,27 @@ REFUSED = {
         "video,coder1_name,coder1,coder2_name,coder2\n1,X,y,Y,n\n2,Z,n,X,n\n3,X,y,Z,y\n",
         "Some columns name raters",
         "--map rater=COLUMN rater=COLUMN",
+    ),
+    "several raters in a cell": (
+        "item,raters,labels\n1,ann|ben,yes|no\n2,ann|ben,no|no\n3,ann|ben,yes|yes\n",
+        "Cells of raters name several raters",
+        "--rater NAME",
+    ),
+    "objects instead of labels": (
+        "DataRow ID,Labeled Data,Label,Created By\n"
+        + "".join(f"d{n},https://x.org/{n}.jpg,\"{{\"\"a\"\": 1}}\",{who}\n" for n in range(3) for who in "xy"),
+        "Cells of Label have objects or lists instead of a label",
+        "--map label=COLUMN",
+    ),
+    "numbered questions": (
+        "ID,Q1a,Q1b,Q2a\n1,1,2,3\n2,2,2,1\n3,3,1,1\n4,1,1,2\n",
+        "named like criteria, not raters: Q1a, Q1b, Q2a",
+        "--layout wide",
+    ),
+    "an ID of prompts and no rater": (
+        "prompt_id,model,run,verdict\np1,x,1,pass\np1,y,1,fail\np2,x,1,pass\np2,y,1,pass\n",
+        "No rater column found, but items occur in several rows",
+        "--map rater=COLUMN",
     ),
     "marks in a column for each label": (
         "item,rater,Positive,Negative\n1,a,x,\n1,b,x,\n2,a,,x\n2,b,x,\n",
@@ -243,9 +272,10 @@ def test_zeros_and_minus_ones_may_be_answers(text: str, tmp_path: Path, lead: An
 
 def test_ids_with_and_without_zeros_are_noted(tmp_path: Path, lead: Any) -> None:
     path = tmp_path / "table.csv"
-    path.write_text("item,rater,label\n001,a,y\n002,a,n\n1,b,y\n2,b,n\n")
+    path.write_text("item,rater,label\n001,1,y\n002,1,n\n1,1.0,y\n2,2,n\n")
     status, report = run_import_command(path, name="N", owner=lead.username)
     assert status == 0 and any("001 / 1; 002 / 2" in note for note in report["notes"])
+    assert any("are different raters: 1 / 1.0" in note for note in report["notes"])
 
 
 def test_content_in_an_object(tmp_path: Path, lead: Any) -> None:

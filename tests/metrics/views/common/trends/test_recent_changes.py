@@ -102,7 +102,7 @@ def test_a_change_that_may_be_chance_is_no_fall(
     assert recent_changes.list_recent_changes(selection, [finding]) == []  # type: ignore[arg-type]
 
 
-def make_estimate(value: float | None, se: float = 0.05, n_items: int = 100) -> dict[str, Any]:
+def make_estimate(value: float | None, se: float = 0.05, n_items: int = 100) -> Any:
     ends = {} if value is None else {"low": value - 2 * se, "high": value + 2 * se}
     return {"value": value, "se": se, "low": None, "high": None, "n_items": n_items} | ends
 

@@ -36,7 +36,7 @@ def get_page_text(question: Any, rate: Any, utc: Any, lead: Any, client_for: Any
     ("period", "period_text", "next_rating_text"),
     [
         ("day", "One point so far, 2026-03-11:", "tomorrow"),
-        ("week", "One point so far, the week of 2026-03-09:", "next week"),
+        ("week", "One week so far, 2026-03-09:", "next week"),
         ("month", "One point so far, 2026-03:", "next month"),
     ],
 )
@@ -47,11 +47,11 @@ def test_single_point_shows_its_period(
     text = get_page_text(f"{path}?period={period}")
     assert period_text in text
     assert f"The trend starts {next_rating_text}." in text
-    assert "A file had no times" not in text
+    assert "Ratings without a time" not in text
 
 
 def test_file_without_times_is_shown_as_reason(get_page_text: Any, project: Any) -> None:
-    message = "A file had no times, so its ratings count from the import."
+    message = "Ratings without a time count from their import."
     run = ImportRun.objects.create(
         project=project,
         file_name="x.csv",

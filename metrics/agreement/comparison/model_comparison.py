@@ -1,22 +1,28 @@
-"""The alternative annotator test: whether a model may replace a human rater.
+"""Comparisons of a model with human raters: their agreement, and whether it may replace one.
 
-For each human h with enough items that another human and the model rated too: the model wins, ties
-or loses an item against h by who is closer to the *other* humans. With the cost epsilon of a human
-in the model's favour, a one-sided t test of mean(lose - win) < epsilon; Benjamini & Yekutieli over
-the humans; the winning rate is the share of humans for whom the test rejects.
+Agreement: A_HH the mean over items with two human ratings or more of their agreement, A_MH the mean
+over items with one or more of sum_j w_cj n_j / m with the model's category c; corrected by q'Wq and
+s'Wq with q the shares of the humans' ratings and s of the model's. The difference's error is the
+delta method by items.
 
-Calderon, Reichart & Dror 2025, The alternative annotator test; Benjamini & Yekutieli 2001, Annals
-of Statistics 29, 1165-1188.
+The alternative annotator test: for each human h with enough items that another human and the model
+rated too, the model wins, ties or loses an item against h by who is closer to the *other* humans.
+With the cost epsilon of a human in the model's favour, a one-sided t test of mean(lose - win) <
+epsilon; Benjamini & Yekutieli over the humans; the winning rate is the share of humans for whom the
+test rejects (Calderon, Reichart & Dror 2025, The alternative annotator test; Benjamini & Yekutieli
+2001, Annals of Statistics 29, 1165-1188).
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from metrics.agreement.estimate import Floats
+from metrics.agreement.coefficients import fleiss
+from metrics.agreement.estimate import SINGULAR_TOLERANCE, Floats, t_quantile, to_finite_float
 from metrics.agreement.weights import as_weight_matrix
 
 TOO_FEW = "too_few_items"
@@ -188,3 +194,125 @@ def _find_discoveries(p_values: dict[int, float], q: float) -> set[int]:
         if p_values[index] <= i * q / (m * harmonic):
             last = i
     return set(order[:last])
+
+
+# --- agreement of a model with humans
+
+
+@dataclass(frozen=True)
+class ModelComparison:
+    """Chance-corrected agreement of humans with humans and of a model with humans.
+
+    difference: model less humans; n_items: items with a rating of the model and of a human.
+    """
+
+    n_items: int
+    human_human: float | None = None
+    model_human: float | None = None
+    difference: float | None = None
+    se: float | None = None
+    low: float | None = None
+    high: float | None = None
+    human_reason: str | None = None
+    model_reason: str | None = None
+    se_reason: str | None = None
+
+    @property
+    def reason(self) -> str | None:
+        """The reason why there is no difference, or None."""
+        return self.model_reason or self.human_reason
+
+    def is_not_inferior(self, margin: float = 0.05) -> bool | None:
+        """Return whether the difference's lower limit is above -margin; None without interval."""
+        return None if self.low is None else self.low > -margin
+
+
+def compare_model_with_humans(
+    cells: Sequence[tuple[int, Sequence[int]]],
+    n_items: npt.ArrayLike,
+    weights: npt.ArrayLike | None = None,
+) -> ModelComparison:
+    """Return the agreement of a model with humans and of humans with each other.
+
+    cells: (the model's category, human counts (k,)); n_items (P,): the number of items of each
+    cell; weights (k, k) or None.
+    """
+    model = np.array([cell[0] for cell in cells], np.int64)
+    counts = np.array([cell[1] for cell in cells], float)
+    items = np.asarray(n_items, float)
+    has_both = np.array([], bool)
+    if model.size:
+        has_both = (items > 0) & (counts.sum(axis=1) > 0)
+    if not has_both.any():
+        reason = "no_pairable_items"
+        return ModelComparison(0, human_reason=reason, model_reason=reason, se_reason=reason)
+    return _ModelCells(model[has_both], counts[has_both], items[has_both], weights).compare()
+
+
+class _ModelCells:
+    """Model's categories (P,), human counts (P, k), numbers of items (P,), weights (k, k)."""
+
+    def __init__(
+        self,
+        model: npt.NDArray[np.int64],
+        counts: Floats,
+        items: Floats,
+        weights: npt.ArrayLike | None,
+    ) -> None:
+        self.model, self.counts, self.items = model, counts, items
+        self.k = counts.shape[1]
+        self.w = as_weight_matrix(weights, self.k)
+        self.weights = weights
+        self.sizes = counts.sum(axis=1)
+        self.n = float(items.sum())
+        self.q = items @ counts / float(items @ self.sizes)
+        self.s = np.bincount(model, items, self.k) / self.n
+
+    def compare(self) -> ModelComparison:
+        """Return the agreement of the model and of the humans, and their difference."""
+        n = round(self.n)
+        humans, human_influence = self._estimate_human_kappa()
+        model, model_influence = self._estimate_model_kappa()
+        human_reason = model_reason = None
+        if humans is None:
+            human_reason = "single_category" if (self.sizes >= 2).any() else "no_pairable_items"
+        if model is None:
+            model_reason = "single_category"
+        if humans is None or model is None:
+            return ModelComparison(
+                n,
+                humans,
+                model,
+                human_reason=human_reason,
+                model_reason=model_reason,
+                se_reason=model_reason or human_reason,
+            )
+        difference, influence = model - humans, model_influence - human_influence
+        if n < 2:
+            return ModelComparison(n, humans, model, difference, se_reason=TOO_FEW)
+        se = math.sqrt(float(self.items @ influence**2) / (n * (n - 1)))
+        margin = float(t_quantile(n - 1)) * se
+        return ModelComparison(
+            n, humans, model, difference, se, difference - margin, difference + margin
+        )
+
+    def _estimate_human_kappa(self) -> tuple[float | None, Floats]:
+        """Return kappa of humans with humans, and the influence of an item of each cell (P,)."""
+        kappa = fleiss.fleiss_kappa(self.counts, self.items, weights=self.weights, interval=False)
+        return to_finite_float(kappa.value), fleiss.influence(self.counts, self.items, self.weights)
+
+    def _estimate_model_kappa(self) -> tuple[float | None, Floats]:
+        """Return kappa of model with humans, and the influence of an item of each cell (P,)."""
+        agreement = (self.w[self.model] * self.counts).sum(axis=1) / self.sizes
+        observed = float(self.items @ agreement) / self.n
+        expected = float(self.s @ self.w @ self.q)
+        if abs(1 - expected) < SINGULAR_TOLERANCE:
+            return None, np.zeros(self.items.size)
+        kappa = (observed - expected) / (1 - expected)
+        # dP_e: an item changes the model's shares by one, the humans' by its number of ratings.
+        by_model = (self.w @ self.q)[self.model] - expected
+        chance_gradient = self.s @ self.w
+        per_rating = self.n / float(self.items @ self.sizes)
+        by_humans = per_rating * (self.counts @ chance_gradient - self.sizes * expected)
+        influence = (agreement - observed) - (1 - kappa) * (by_model + by_humans)
+        return kappa, influence / (1 - expected)

@@ -1,21 +1,18 @@
-"""Comparisons of kappas: before and after a guideline change, and a model among human raters.
+"""Changes of kappa: of two sets of items, and of two independent values.
 
-Before and after: Fleiss' kappas with influence values f, difference d,
+Two sets: Fleiss' kappas with influence values f, difference d,
 
     se^2 = se1^2 + se2^2 - 2 sum f1_i f2_i / (n1 n2) over items in both sets
 
 t with Welch's degrees of freedom (Welch 1947, Biometrika 34, 28-35), min(n1, n2) - 1 where items
-are in both.
-
-Model among humans: A_HH the mean over items with two human ratings or more of their agreement, A_MH
-the mean over items with one or more of sum_j w_cj n_j / m with the model's category c; corrected by
-q'Wq and s'Wq with q the shares of the humans' ratings and s of the model's. The difference's error
-is the delta method by items.
+are in both. Independent values: from the interval of each (Zou & Donner 2008, Statistics in
+Medicine 27, 1693-1702).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,26 +21,12 @@ from scipy import special
 from metrics.agreement.coefficients import fleiss
 from metrics.agreement.counts.sums import build_pattern_sums
 from metrics.agreement.estimate import (
+    CONFIDENCE_LEVEL,
+    NORMAL_QUANTILE,
     SINGULAR_TOLERANCE,
-    Floats,
     Value,
     t_quantile,
-    to_finite_float,
 )
-from metrics.agreement.weights import as_weight_matrix
-
-from .alternative_annotator import AlternativeAnnotatorTest, run_alternative_annotator_test
-
-__all__ = [
-    "AlternativeAnnotatorTest",
-    "KappaChange",
-    "ModelComparison",
-    "adjust_holm",
-    "compare_before_after",
-    "compare_model_with_humans",
-    "permutation_p_value",
-    "run_alternative_annotator_test",
-]
 
 CountedPatterns = tuple[npt.ArrayLike, npt.ArrayLike]  # patterns (P, k), numbers of items (P,)
 TOO_FEW = "too_few_items"
@@ -194,120 +177,34 @@ def adjust_holm(p: Sequence[float]) -> list[float]:
     return adjusted
 
 
-@dataclass(frozen=True)
-class ModelComparison:
-    """Chance-corrected agreement of humans with humans and of a model with humans.
+def compute_difference_margin(before: Mapping[str, Any], after: Mapping[str, Any]) -> float:
+    """Return by how much two independent values must differ to be more than chance.
 
-    difference: model less humans; n_items: items with a rating of the model and of a human.
+    before, after: value, low and high. The margin of the 95% interval of the difference towards 0,
+    infinite where a limit is undefined.
     """
-
-    n_items: int
-    human_human: float | None = None
-    model_human: float | None = None
-    difference: float | None = None
-    se: float | None = None
-    low: float | None = None
-    high: float | None = None
-    human_reason: str | None = None
-    model_reason: str | None = None
-    se_reason: str | None = None
-
-    @property
-    def reason(self) -> str | None:
-        """The reason why there is no difference, or None."""
-        return self.model_reason or self.human_reason
-
-    def is_not_inferior(self, margin: float = 0.05) -> bool | None:
-        """Return whether the difference's lower limit is above -margin; None without interval."""
-        return None if self.low is None else self.low > -margin
+    lower, higher = sorted((before, after), key=lambda estimate: float(estimate["value"]))
+    if lower["high"] is None or higher["low"] is None:
+        return math.inf
+    return math.hypot(lower["high"] - lower["value"], higher["value"] - higher["low"])
 
 
-def compare_model_with_humans(
-    cells: Sequence[tuple[int, Sequence[int]]],
-    n_items: npt.ArrayLike,
-    weights: npt.ArrayLike | None = None,
-) -> ModelComparison:
-    """Return the agreement of a model with humans and of humans with each other.
+def compute_difference_interval(
+    before: Mapping[str, Any], after: Mapping[str, Any], *, n_differences: int = 1
+) -> tuple[float, float] | None:
+    """Return the 95% interval of the difference of two independent values, after less before.
 
-    cells: (the model's category, human counts (k,)); n_items (P,): the number of items of each
-    cell; weights (k, k) or None.
+    before, after: value, low and high; None where one of them is undefined. With so many
+    differences, all of their intervals hold in 95% of cases (Bonferroni).
     """
-    model = np.array([cell[0] for cell in cells], np.int64)
-    counts = np.array([cell[1] for cell in cells], float)
-    items = np.asarray(n_items, float)
-    has_both = np.array([], bool)
-    if model.size:
-        has_both = (items > 0) & (counts.sum(axis=1) > 0)
-    if not has_both.any():
-        reason = "no_pairable_items"
-        return ModelComparison(0, human_reason=reason, model_reason=reason, se_reason=reason)
-    return _ModelCells(model[has_both], counts[has_both], items[has_both], weights).compare()
-
-
-class _ModelCells:
-    """Model's categories (P,), human counts (P, k), numbers of items (P,), weights (k, k)."""
-
-    def __init__(
-        self,
-        model: npt.NDArray[np.int64],
-        counts: Floats,
-        items: Floats,
-        weights: npt.ArrayLike | None,
-    ) -> None:
-        self.model, self.counts, self.items = model, counts, items
-        self.k = counts.shape[1]
-        self.w = as_weight_matrix(weights, self.k)
-        self.weights = weights
-        self.sizes = counts.sum(axis=1)
-        self.n = float(items.sum())
-        self.q = items @ counts / float(items @ self.sizes)
-        self.s = np.bincount(model, items, self.k) / self.n
-
-    def compare(self) -> ModelComparison:
-        """Return the agreement of the model and of the humans, and their difference."""
-        n = round(self.n)
-        humans, human_influence = self._estimate_human_kappa()
-        model, model_influence = self._estimate_model_kappa()
-        human_reason = model_reason = None
-        if humans is None:
-            human_reason = "single_category" if (self.sizes >= 2).any() else "no_pairable_items"
-        if model is None:
-            model_reason = "single_category"
-        if humans is None or model is None:
-            return ModelComparison(
-                n,
-                humans,
-                model,
-                human_reason=human_reason,
-                model_reason=model_reason,
-                se_reason=model_reason or human_reason,
-            )
-        difference, influence = model - humans, model_influence - human_influence
-        if n < 2:
-            return ModelComparison(n, humans, model, difference, se_reason=TOO_FEW)
-        se = math.sqrt(float(self.items @ influence**2) / (n * (n - 1)))
-        margin = float(t_quantile(n - 1)) * se
-        return ModelComparison(
-            n, humans, model, difference, se, difference - margin, difference + margin
-        )
-
-    def _estimate_human_kappa(self) -> tuple[float | None, Floats]:
-        """Return kappa of humans with humans, and the influence of an item of each cell (P,)."""
-        kappa = fleiss.fleiss_kappa(self.counts, self.items, weights=self.weights, interval=False)
-        return to_finite_float(kappa.value), fleiss.influence(self.counts, self.items, self.weights)
-
-    def _estimate_model_kappa(self) -> tuple[float | None, Floats]:
-        """Return kappa of model with humans, and the influence of an item of each cell (P,)."""
-        agreement = (self.w[self.model] * self.counts).sum(axis=1) / self.sizes
-        observed = float(self.items @ agreement) / self.n
-        expected = float(self.s @ self.w @ self.q)
-        if abs(1 - expected) < SINGULAR_TOLERANCE:
-            return None, np.zeros(self.items.size)
-        kappa = (observed - expected) / (1 - expected)
-        # dP_e: an item changes the model's shares by one, the humans' by its number of ratings.
-        by_model = (self.w @ self.q)[self.model] - expected
-        chance_gradient = self.s @ self.w
-        per_rating = self.n / float(self.items @ self.sizes)
-        by_humans = per_rating * (self.counts @ chance_gradient - self.sizes * expected)
-        influence = (agreement - observed) - (1 - kappa) * (by_model + by_humans)
-        return kappa, influence / (1 - expected)
+    numbers = [estimate[name] for estimate in (before, after) for name in ("value", "low", "high")]
+    if None in numbers:
+        return None
+    value, low, high, new_value, new_low, new_high = numbers
+    change = new_value - value
+    quantile = special.ndtri(1 - (1 - CONFIDENCE_LEVEL) / 2 / n_differences)
+    factor = float(quantile) / NORMAL_QUANTILE
+    return (
+        change - factor * math.hypot(new_value - new_low, high - value),
+        change + factor * math.hypot(new_high - new_value, value - low),
+    )

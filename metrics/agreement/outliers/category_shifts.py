@@ -1,0 +1,139 @@
+"""Rules for categories whose agreement, or whose use, fell; see level_shifts.py."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from metrics.agreement.counts.grouping import Ints, index_distinct
+from metrics.agreement.drift import AGREEMENT, DriftResult
+
+from .finding import CATEGORY_COLLAPSED, USE_MEASURE, OutlierFinding
+from .level_shifts import (
+    WEEK_DAYS,
+    GroupScores,
+    LevelFall,
+    build_finding,
+    find_falls,
+    get_last_days,
+)
+
+COLLAPSED_SHARE = 0.5  # least share of its agreement that a category has lost, or
+UNUSED_SHARE = 0.9  # least share of its use
+
+
+@dataclass(frozen=True)
+class _CategoryUse:
+    """Agreement on a category and its share of the ratings, before and since the onset of a fall.
+
+    agreement: of all comparisons with a rating of the category, the share in which the other rating
+    is of it, too.
+    """
+
+    agreement: tuple[float, float]
+    share: tuple[float, float]
+
+    @classmethod
+    def from_fall(  # noqa: PLR0917
+        cls,
+        fall: LevelFall,
+        day: Ints,
+        is_same: npt.NDArray[np.bool_],
+        drift: DriftResult,
+        code: int,
+    ) -> _CategoryUse:
+        """Build the use; day of the item, is_same (C,): of comparisons with such a rating."""
+        ratings = drift.data.ratings
+        series = fall.series
+        first, onset, end = series.day[0], series.day[fall.onset], series.day[fall.t] + WEEK_DAYS
+        agreements, shares = [], []
+        for low, high in ((first, onset), (onset, end)):
+            is_compared = (day >= low) & (day < high)
+            agreements.append(int(is_same[is_compared].sum()) / max(int(is_compared.sum()), 1))
+            in_period = (ratings.day >= low) & (ratings.day < high)
+            n_own = int((in_period & (ratings.code == code)).sum())
+            shares.append(n_own / max(int(in_period.sum()), 1))
+        return cls((agreements[0], agreements[1]), (shares[0], shares[1]))
+
+    @property
+    def has_collapsed(self) -> bool:
+        """Return whether the agreement, and that beyond chance, lost COLLAPSED_SHARE."""
+        before, since = self.agreement
+        kappa_before, kappa_since = (
+            (agreement - share) / max(1 - share, 1e-12)
+            for agreement, share in zip(self.agreement, self.share, strict=True)
+        )
+        remaining = 1 - COLLAPSED_SHARE
+        return since < remaining * before and kappa_since < remaining * kappa_before
+
+
+def find_category_falls(
+    drift: DriftResult, segment_starts: list[int], k: int
+) -> list[OutlierFinding]:
+    """Return findings on falls of the agreement on a category, and of its use.
+
+    The agreement on a category is the share of others who give it where one rater does. That share
+    falls where the category becomes rare, though raters do nothing worse. So its agreement beyond
+    chance must have fallen by as much.
+    """
+    settings, ratings = drift.data.settings, drift.data.ratings
+    rows = np.flatnonzero(~drift.excluded_ratings[drift.data.comparisons.own])
+    rows = rows[~drift.excluded_ratings[drift.data.comparisons.other[rows]]]
+    own_codes = ratings.code[drift.data.comparisons.own[rows]]
+    other_codes = ratings.code[drift.data.comparisons.other[rows]]
+    findings = []
+    for code in range(k):
+        category_rows = rows[own_codes == code]
+        if not category_rows.size:
+            continue
+        item, item_index = index_distinct(ratings.item[drift.data.comparisons.own[category_rows]])
+        score = np.bincount(
+            item_index, weights=other_codes[own_codes == code] == code
+        ) / np.bincount(item_index)
+        day = get_last_days(drift, category_rows, item_index)
+        scored = GroupScores(np.zeros(item.size, np.int64), day, score)
+        prior = settings.priors[AGREEMENT]
+        falls = find_falls(
+            scored, 1, prior=prior, settings=settings, segment_starts=segment_starts, multiple=2 * k
+        )
+        is_same = other_codes[own_codes == code] == code
+        for fall in falls:
+            use = _CategoryUse.from_fall(fall, day[item_index], is_same, drift, code)
+            if use.has_collapsed:
+                finding = build_finding(CATEGORY_COLLAPSED, AGREEMENT, (), fall, code=code)
+                facts = {"was": use.agreement[0], "is": use.agreement[1]}
+                findings.append(replace(finding, facts=facts))
+        findings += _find_category_use_falls(drift, segment_starts, code, k)
+    return findings
+
+
+def _find_category_use_falls(
+    drift: DriftResult, segment_starts: list[int], code: int, k: int
+) -> list[OutlierFinding]:
+    """Return findings on falls of the use of one category, among all ratings."""
+    ratings = drift.data.ratings
+    rows = np.flatnonzero(~drift.excluded_ratings)
+    item, item_index = index_distinct(ratings.item[rows])
+    if not item.size:
+        return []
+    score = np.bincount(item_index, weights=ratings.code[rows] == code) / np.bincount(item_index)
+    day = np.full(item.size, np.iinfo(np.int64).min)
+    np.maximum.at(day, item_index, ratings.day[rows])
+    share = float(score.mean())
+    prior = replace(drift.data.settings.priors[AGREEMENT], omega=share, tolerance=share / 4)
+    settings = replace(
+        drift.data.settings,
+        prior_day_sd={AGREEMENT: share / 4},
+        min_item_variance={AGREEMENT: share / 4},
+    )
+    scored = GroupScores(np.zeros(item.size, np.int64), day, score)
+    falls = find_falls(
+        scored, 1, prior=prior, settings=settings, segment_starts=segment_starts, multiple=2 * k
+    )
+    return [
+        build_finding(CATEGORY_COLLAPSED, USE_MEASURE, (), fall, code=code)
+        for fall in falls
+        if fall.mean_since < (1 - UNUSED_SHARE) * fall.mean_before
+    ]
