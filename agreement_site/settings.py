@@ -478,9 +478,17 @@ AUDIT_LOG_SYSLOG = env_url("AUDIT_LOG_SYSLOG", ("udp", "tcp", "unix"), needs_hos
 KEEP_AUDIT_LOG_DAYS = env_int("KEEP_AUDIT_LOG_DAYS", 0)
 KEEP_ADDRESSES_DAYS = env_int("KEEP_ADDRESSES_DAYS", 365)
 KEEP_TOKENS_DAYS = env_int("KEEP_TOKENS_DAYS", 0)
+# Projects with their items and ratings, after they were archived.
+KEEP_ARCHIVED_PROJECTS_DAYS = env_int("KEEP_ARCHIVED_PROJECTS_DAYS", 0)
 # For the file of an unfinished import.
 KEEP_IMPORTS_DAYS = env_int("KEEP_IMPORTS_DAYS", 7)
-for _days in (KEEP_AUDIT_LOG_DAYS, KEEP_ADDRESSES_DAYS, KEEP_TOKENS_DAYS, KEEP_IMPORTS_DAYS - 1):
+for _days in (
+    KEEP_AUDIT_LOG_DAYS,
+    KEEP_ADDRESSES_DAYS,
+    KEEP_TOKENS_DAYS,
+    KEEP_ARCHIVED_PROJECTS_DAYS,
+    KEEP_IMPORTS_DAYS - 1,
+):
     if _days < 0:
         raise ImproperlyConfigured("KEEP_..._DAYS: days, 0 for ever; of imports 1 or more")
 
