@@ -325,8 +325,8 @@ for _entry in env_list("PROVIDER_GROUP_ROLES"):
     )
     if not _match:
         raise ImproperlyConfigured(
-            f"PROVIDER_GROUP_ROLES: {_entry!r} is no entry like group=12:annotator (lead, adjudicator, "
-            "viewer) or group=site:administrator"
+            f"PROVIDER_GROUP_ROLES: {_entry!r} is no entry like group=12:annotator (lead, "
+            "adjudicator, viewer) or group=site:administrator"
         )
     PROVIDER_GROUP_ROLES.append(
         (_match[1], int(_match[2]) if _match[2] else None, _match[3] or "administrator")
