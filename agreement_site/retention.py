@@ -19,12 +19,14 @@ from django.utils import timezone
 
 from agreement_site.models import AuditLogEntry
 from projects import authentication, legal_hold
-from projects.models import ApiToken
+from projects.models import ApiToken, Deletion, Project
 from projects.services.members import role_offers
+from ratings.items import purge
 
 logger = logging.getLogger(__name__)
 
 Moment = datetime.datetime
+MAX_PROJECTS_PER_RUN = 10
 
 
 class RetentionRule(NamedTuple):
@@ -55,6 +57,25 @@ def delete_dead_tokens(before: Moment) -> int:
     return _exclude_held(ApiToken.objects.filter(dead)).delete()[0]
 
 
+def start_project_deletions(before: Moment) -> int:
+    """Start the deletion of projects archived before ``before``, a few at a time.
+
+    Like a lead's deletion, it leaves a record, and workers carry it out.
+    """
+    running = Deletion.objects.filter(kind=Deletion.Kind.PROJECT, finished_at=None)
+    projects = Project.objects.filter(archived_at__lt=before).exclude(
+        pk__in=running.values("target")
+    )
+    if legal_hold.is_site_held():
+        return 0
+    projects = projects.exclude(pk__in=legal_hold.list_held_projects()).order_by("archived_at")
+    started = [
+        purge.start_deletion(kind=Deletion.Kind.PROJECT, target=project, by=None)
+        for project in projects[:MAX_PROJECTS_PER_RUN]
+    ]
+    return len(started)
+
+
 def _exclude_held(rows: QuerySet[Any]) -> QuerySet[Any]:
     """Return the rows without those of projects under legal hold."""
     if legal_hold.is_site_held():
@@ -69,6 +90,7 @@ RULES = [
         "KEEP_ADDRESSES_DAYS", clear_old_audit_log_addresses, "addresses in the audit log"
     ),
     RetentionRule("KEEP_TOKENS_DAYS", delete_dead_tokens, "tokens that were revoked or ended"),
+    RetentionRule("KEEP_ARCHIVED_PROJECTS_DAYS", start_project_deletions, "archived projects"),
 ]
 
 

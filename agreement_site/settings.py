@@ -317,18 +317,18 @@ PROVIDER_SESSION_HOURS = env_int("PROVIDER_SESSION_HOURS", 0)
 if PROVIDER_TOKEN_DAYS < 0:
     raise ImproperlyConfigured("PROVIDER_TOKEN_DAYS: days, or 0 for never")
 # Roles by groups of the provider: (group, number of a project or None for the site, role).
-OIDC_GROUPS_CLAIM = os.environ.get("OIDC_GROUPS_CLAIM") or "groups"
-OIDC_GROUP_ROLES: list[tuple[str, int | None, str]] = []
-for _entry in env_list("OIDC_GROUP_ROLES"):
+PROVIDER_GROUPS_CLAIM = os.environ.get("PROVIDER_GROUPS_CLAIM") or "groups"
+PROVIDER_GROUP_ROLES: list[tuple[str, int | None, str]] = []
+for _entry in env_list("PROVIDER_GROUP_ROLES"):
     _match = re.fullmatch(
         r"(.+)=(?:(\d+):(lead|adjudicator|viewer|annotator)|site:administrator)", _entry
     )
     if not _match:
         raise ImproperlyConfigured(
-            f"OIDC_GROUP_ROLES: {_entry!r} is no entry like group=12:annotator (lead, adjudicator, "
-            "viewer) or group=site:administrator"
+            f"PROVIDER_GROUP_ROLES: {_entry!r} is no entry like group=12:annotator (lead, "
+            "adjudicator, viewer) or group=site:administrator"
         )
-    OIDC_GROUP_ROLES.append(
+    PROVIDER_GROUP_ROLES.append(
         (_match[1], int(_match[2]) if _match[2] else None, _match[3] or "administrator")
     )
 SOCIALACCOUNT_PROVIDERS: dict = {}
@@ -478,9 +478,17 @@ AUDIT_LOG_SYSLOG = env_url("AUDIT_LOG_SYSLOG", ("udp", "tcp", "unix"), needs_hos
 KEEP_AUDIT_LOG_DAYS = env_int("KEEP_AUDIT_LOG_DAYS", 0)
 KEEP_ADDRESSES_DAYS = env_int("KEEP_ADDRESSES_DAYS", 365)
 KEEP_TOKENS_DAYS = env_int("KEEP_TOKENS_DAYS", 0)
+# Projects with their items and ratings, after they were archived.
+KEEP_ARCHIVED_PROJECTS_DAYS = env_int("KEEP_ARCHIVED_PROJECTS_DAYS", 0)
 # For the file of an unfinished import.
 KEEP_IMPORTS_DAYS = env_int("KEEP_IMPORTS_DAYS", 7)
-for _days in (KEEP_AUDIT_LOG_DAYS, KEEP_ADDRESSES_DAYS, KEEP_TOKENS_DAYS, KEEP_IMPORTS_DAYS - 1):
+for _days in (
+    KEEP_AUDIT_LOG_DAYS,
+    KEEP_ADDRESSES_DAYS,
+    KEEP_TOKENS_DAYS,
+    KEEP_ARCHIVED_PROJECTS_DAYS,
+    KEEP_IMPORTS_DAYS - 1,
+):
     if _days < 0:
         raise ImproperlyConfigured("KEEP_..._DAYS: days, 0 for ever; of imports 1 or more")
 

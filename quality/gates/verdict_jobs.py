@@ -13,9 +13,10 @@ from quality.models import Gate, GateVerdict
 from ratings.api.query_times import restore_plus
 from ratings.models import Rating
 
+from .rules import Rule
 from .verdicts import Document, compute_document
 
-MAX_IMMEDIATE_RATINGS = 20_000  # about a second
+MAX_IMMEDIATE_RATINGS = 20_000  # about a second; read once for each filter of the rules
 REUSE_SECONDS = 60  # a verdict of so long ago counts as current for a large question
 MAX_STORED = 100  # verdicts of a gate
 
@@ -26,8 +27,9 @@ class InvalidMoment(ValueError):
 
 def get_verdict(gate: Gate, as_of: datetime.datetime | None) -> Document | None:
     """Return the verdict at a moment (default: now), or None while a worker computes it."""
-    n_ratings = Rating.objects.filter(question=gate.question_id)[: MAX_IMMEDIATE_RATINGS + 1]
-    if n_ratings.count() <= MAX_IMMEDIATE_RATINGS:
+    n_filters = len({Rule.from_stored(stored).filter for stored in gate.rules})
+    limit = MAX_IMMEDIATE_RATINGS // max(n_filters, 1)
+    if Rating.objects.filter(question=gate.question_id)[: limit + 1].count() <= limit:
         return compute_document(gate, as_of or timezone.now())
     row = None
     if as_of is None:

@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from agreement_site import housekeeping, retention
 from agreement_site.models import AuditLogEntry
-from projects.models import ApiToken
+from metrics.jobs import deletions
+from projects.models import ApiToken, Deletion, Project
 
 pytestmark = pytest.mark.django_db
 
@@ -50,6 +51,26 @@ def test_old_addresses_are_removed_from_entries(settings: Any, audit_log_entries
     settings.KEEP_ADDRESSES_DAYS = 30
     retention.apply_retention_rules()
     assert list_entries() == {"40": "", "20": "192.0.2.1", "0": "192.0.2.1"}
+
+
+def test_projects_archived_long_ago_are_deleted(settings: Any, project: Project) -> None:
+    lately, active, held = (Project.objects.create(name=name) for name in ("b", "c", "d"))
+    for row, days in ((project, 40), (lately, 20), (held, 50)):
+        Project.objects.filter(pk=row.pk).update(archived_at=get_days_ago(days))
+    retention.apply_retention_rules()
+    assert not Deletion.objects.exists()  # by default they stay
+    settings.KEEP_ARCHIVED_PROJECTS_DAYS, settings.LEGAL_HOLD = 30, [str(held.pk)]
+    settings.SECOND_PERSON = "lead"  # the operator's setting needs no approval
+    retention.apply_retention_rules()
+    retention.apply_retention_rules()
+    assert Deletion.objects.get().target == project.pk
+    while deletions.process_pending_deletions():
+        pass
+    assert set(Project.objects.all()) == {lately, active, held}
+    settings.LEGAL_HOLD = ["all"]
+    Project.objects.filter(pk=lately.pk).update(archived_at=get_days_ago(60))
+    retention.apply_retention_rules()
+    assert Deletion.objects.count() == 1
 
 
 def test_old_invalid_tokens_are_deleted(settings: Any, lead: Any) -> None:

@@ -1,4 +1,4 @@
-"""Roles from the groups of an OpenID Connect provider (setting OIDC_GROUP_ROLES).
+"""Roles from the groups that the identity provider reports (setting PROVIDER_GROUP_ROLES).
 
 At each sign-in the account gets the roles of its groups in the projects that the setting names, and
 loses those that it had there without a group. Other projects are not touched.
@@ -27,9 +27,12 @@ ROLES = (Member.Role.LEAD, Member.Role.ADJUDICATOR, Member.Role.VIEWER, Member.R
 
 
 def get_groups(claims: Mapping[str, Any]) -> set[str] | None:
-    """Return the groups of the ID token or the user info; None where neither has the claim."""
-    for part in (claims.get("userinfo"), claims.get("id_token")):
-        groups = part.get(settings.OIDC_GROUPS_CLAIM) if isinstance(part, dict) else None
+    """Return the groups; None where the provider does not report them.
+
+    OpenID Connect has them in the ID token or the user info, SAML as an attribute.
+    """
+    for part in (claims.get("userinfo"), claims.get("id_token"), claims):
+        groups = part.get(settings.PROVIDER_GROUPS_CLAIM) if isinstance(part, dict) else None
         if isinstance(groups, list):
             return {group for group in groups if isinstance(group, str)}
     return None
@@ -39,9 +42,9 @@ def get_groups(claims: Mapping[str, Any]) -> set[str] | None:
 def apply_groups(user: User, claims: Mapping[str, Any]) -> None:
     """Give and take roles, as the groups of the claims say."""
     groups = get_groups(claims)
-    if not settings.OIDC_GROUP_ROLES or groups is None:
+    if not settings.PROVIDER_GROUP_ROLES or groups is None:
         return
-    entries = settings.OIDC_GROUP_ROLES
+    entries = settings.PROVIDER_GROUP_ROLES
     if any(target is None for _group, target, _role in entries):
         _set_administrator(
             user, any(target is None and group in groups for group, target, _role in entries)

@@ -129,7 +129,7 @@ def test_groups_give_and_take_roles(
     provider: FakeOidcProvider, annotator: User, project: Project, lead: User, settings: Any
 ) -> None:
     connect_account(annotator)
-    settings.OIDC_GROUP_ROLES = [
+    settings.PROVIDER_GROUP_ROLES = [
         ("readers", project.pk, "viewer"),
         ("heads", project.pk, "lead"),
         ("heads", 999_999, "lead"),
@@ -155,7 +155,7 @@ def test_last_lead_stays_one(
     provider: FakeOidcProvider, lead: User, project: Project, settings: Any
 ) -> None:
     connect_account(lead)
-    settings.OIDC_GROUP_ROLES = [("heads", project.pk, "lead")]
+    settings.PROVIDER_GROUP_ROLES = [("heads", project.pk, "lead")]
     provider.claims = {"sub": "u1", "groups": []}
     sign_in_by_provider(provider)
     assert get_role(project, lead) == "lead"
@@ -165,7 +165,7 @@ def test_group_of_administrators(
     provider: FakeOidcProvider, annotator: User, admin: User, settings: Any
 ) -> None:
     connect_account(annotator)
-    settings.OIDC_GROUP_ROLES = [("admins", None, "administrator")]
+    settings.PROVIDER_GROUP_ROLES = [("admins", None, "administrator")]
     for groups, expected in ((["admins"], True), ([], False)):
         provider.claims = {"sub": "u1", "groups": groups}
         sign_in_by_provider(provider)
@@ -184,7 +184,7 @@ def test_new_account_has_the_roles_at_once(
     provider: FakeOidcProvider, project: Project, settings: Any
 ) -> None:
     settings.OIDC_ACCOUNTS = "created"
-    settings.OIDC_GROUP_ROLES = [("raters", project.pk, "annotator")]
+    settings.PROVIDER_GROUP_ROLES = [("raters", project.pk, "annotator")]
     provider.claims = {
         "sub": "new",
         "preferred_username": "newcomer",

@@ -33,6 +33,7 @@ from django.test import Client
 from agreement_site import saml_metadata
 from agreement_site.accounts import attempt_limits
 from agreement_site.models import AuditLogEntry
+from projects.models import Member, Project
 from tests.cast import PASSWORD
 
 SKIP_REASON = "requirements-extra.txt is not installed"
@@ -118,7 +119,10 @@ def format_time_in(seconds: int) -> str:
 
 @dataclass
 class FakeSamlProvider:
-    """Signed responses: ``parts`` replace valid ones, and ``forge`` changes the signed response."""
+    """Signed responses: ``parts`` replace valid ones, and ``forge`` changes the signed response.
+
+    ``attributes``: several values of one are separated by "|".
+    """
 
     uid: str = "u1"
     attributes: dict[str, str] = field(default_factory=dict)
@@ -131,9 +135,12 @@ class FakeSamlProvider:
     def build_response(self, request_id: str) -> str:
         """Return the encoded response to a request."""
         attribute_statements = "".join(
-            f'<saml:Attribute Name="{name}"><saml:AttributeValue>{value}</saml:AttributeValue>'
-            "</saml:Attribute>"
-            for name, value in {"x": "y", **self.attributes}.items()
+            f'<saml:Attribute Name="{name}">'
+            + "".join(
+                f"<saml:AttributeValue>{value}</saml:AttributeValue>" for value in values.split("|")
+            )
+            + "</saml:Attribute>"
+            for name, values in {"x": "y", **self.attributes}.items()
         )
         in_response_to = f' InResponseTo="{request_id}"'
         valid_parts = {
@@ -509,6 +516,23 @@ def test_account_is_created_when_allowed(provider: FakeSamlProvider, settings: A
     assert (ada.is_staff, ada.has_usable_password(), ada.first_name) == (False, False, "Ada")
     entry: Any = AuditLogEntry.objects.get(action="account_created")
     assert (entry.actor, entry.after["provider"]) == ("ada", "University")
+
+
+def test_groups_give_and_take_roles(
+    provider: FakeSamlProvider, annotator: User, project: Project, settings: Any
+) -> None:
+    connect_account(annotator)
+    settings.PROVIDER_GROUP_ROLES = [
+        ("readers", project.pk, "viewer"),
+        ("heads", project.pk, "lead"),
+    ]
+    roles = []
+    for attributes in ({"groups": "others|heads"}, {"groups": "readers"}, {}, {"groups": "none"}):
+        provider.attributes = attributes
+        sign_in_by_provider(provider)
+        member = Member.objects.filter(project=project, user=annotator).first()
+        roles.append(member and member.role)
+    assert roles == ["lead", "viewer", "viewer", None]
 
 
 def test_user_connects_and_disconnects_own_account(
