@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import re
 from collections.abc import Iterator, Sequence
 
 from django.utils.html import format_html
@@ -25,6 +26,9 @@ def _get_parser() -> MarkdownIt:
 # Parsing time grows with the brackets, which may begin links or images, and bars, which end cells.
 MAX_BRACKETS = 5_000
 MAX_BARS = 10_000
+# A row of a table gets all columns of the table, also those that it leaves out.
+MAX_TABLE_CELLS = 20_000
+_DELIMITER_ROW = re.compile(r"[\s>*+.)0-9]*([-:|\s]+)")
 
 
 # A process keeps many texts of usual length and a few longer ones, some megabytes in all.
@@ -40,10 +44,14 @@ def render_preview(text: str) -> SafeString:
     """Return the Markdown as safe HTML.
 
     Headings begin at h2, below the page's own. HTML in the text is shown as text. An image from
-    an origin that is not allowed becomes a link to it. A text with so many brackets or bars that
-    it would take seconds to render is shown as plain text.
+    an origin that is not allowed becomes a link to it. A text with so many brackets, bars or
+    cells of tables that it would take seconds to render is shown as plain text.
     """
-    if text.count("[") > MAX_BRACKETS or text.count("|") > MAX_BARS:
+    if (
+        text.count("[") > MAX_BRACKETS
+        or text.count("|") > MAX_BARS
+        or _count_table_cells(text) > MAX_TABLE_CELLS
+    ):
         return format_html("<pre>{}</pre>", text)
     tokens = _get_parser().parse(text)
     for token in tokens:
@@ -60,6 +68,22 @@ def render_preview(text: str) -> SafeString:
             ]
     html = _get_parser().renderer.render(tokens, _get_parser().options, {})
     return mark_safe(clean_generated_html(html))  # noqa: S308 - cleaned in this line
+
+
+def _count_table_cells(text: str) -> int:
+    """Return the cells of all tables at most: columns of a delimiter row times the lines below it.
+
+    A table ends at the latest at the next blank line, which may be one of a quotation.
+    """
+    lines = text.splitlines()
+    count = 0
+    n_lines_below = 0  # until the next blank line
+    for index in range(len(lines) - 1, 0, -1):
+        match = _DELIMITER_ROW.fullmatch(lines[index])
+        if match and "|" in lines[index - 1]:
+            count += len(match[1].strip("| \t").split("|")) * n_lines_below
+        n_lines_below = n_lines_below + 1 if lines[index].strip("> \t") else 0
+    return count
 
 
 _render_usual = functools.lru_cache(maxsize=256)(render_preview)

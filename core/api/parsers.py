@@ -1,6 +1,7 @@
 """Parsers of request bodies: strict JSON, and forms with a file.
 
-The JSON parser rejects NaN, duplicate keys, NUL characters, and unbounded numbers or nesting.
+The JSON parser rejects NaN, duplicate keys, NUL characters, and unbounded numbers, nesting or
+numbers of values.
 """
 
 from __future__ import annotations
@@ -15,19 +16,23 @@ from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from rest_framework.exceptions import APIException, ParseError, UnsupportedMediaType
 from rest_framework.parsers import BaseParser, MultiPartParser
 
+from core.json_limits import has_more_parts, is_nested_deeper
+
+MAX_PARTS = 1_000_000  # objects, lists and commas: each may take a hundred bytes of memory
+MAX_DEPTH = 100  # objects and lists inside each other
 # Preceded by an even number of backslashes: a real escape, not a backslash followed by letters.
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class RequestTooLarge(APIException):
-    """Error 413: the body has more bytes than allowed."""
+    """Error 413: the body has more bytes or values than allowed."""
 
     status_code = 413
     default_code = "too_large"
 
-    def __init__(self, max_bytes: int) -> None:
-        super().__init__(f"A request body may have {max_bytes} bytes at most; send it in parts.")
+    def __init__(self, limit: str) -> None:
+        super().__init__(f"A request body may have {limit} at most; send it in parts.")
 
 
 class StrictJSONParser(BaseParser):
@@ -38,11 +43,15 @@ class StrictJSONParser(BaseParser):
         max_bytes = _get_max_body_bytes(parser_context)
         data = stream.read(max_bytes + 1)
         if len(data) > max_bytes:
-            raise RequestTooLarge(max_bytes)
+            raise RequestTooLarge(f"{max_bytes} bytes")
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError as error:
             raise ParseError(f"The body must be UTF-8; byte {error.start} is not.") from None
+        if has_more_parts(text, MAX_PARTS):
+            raise RequestTooLarge(f"{MAX_PARTS} values")
+        if is_nested_deeper(text, MAX_DEPTH):
+            raise ParseError(f"The JSON is nested too deeply: at most {MAX_DEPTH} levels.")
         try:
             if "\\u0000" in text and _ESCAPED_NUL.search(text):
                 raise ValueError("NUL characters are not allowed")
@@ -54,8 +63,6 @@ class StrictJSONParser(BaseParser):
             )
             if _ESCAPED_SURROGATE.search(text):
                 _reject_lone_surrogates(value)
-        except RecursionError:
-            raise ParseError("The JSON is nested too deeply.") from None
         except ValueError as error:
             raise ParseError(f"This is not valid JSON: {error}") from None
         return value
@@ -73,7 +80,7 @@ class UploadParser(MultiPartParser):
         max_bytes = _get_max_body_bytes(parser_context)
         length = request.META.get("CONTENT_LENGTH") or "0"
         if not length.isdecimal() or int(length) > max_bytes:
-            raise RequestTooLarge(max_bytes)
+            raise RequestTooLarge(f"{max_bytes} bytes")
         request.upload_handlers = [TemporaryFileUploadHandler(request)]
         return super().parse(stream, media_type, parser_context)
 

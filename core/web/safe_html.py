@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 import nh3
@@ -22,11 +24,38 @@ MAX_LENGTH = 200_000  # characters
 MAX_DEPTH = 200  # elements inside each other
 MAX_TAGS = 10_000
 MAX_ATTRIBUTES = 200  # of one element
+MAX_ALL_ATTRIBUTES = 20_000
+# A <b> that only the end of its <p> closed is opened again, with its attributes, in each later <p>.
+MAX_REPEATED_LENGTH = 2_000_000  # characters of tags that may be opened again, over all tags
+MAX_GROWTH = 4  # length of the cleaned HTML, in lengths of its source
+_SHORT_LENGTH = 1_000  # characters that HTML may grow by in any case
 IMAGE_TYPES = frozenset(f"image/{name}" for name in ("png", "jpeg", "jpg", "gif", "webp", "avif"))
-_TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*+)")
+_MARKUP = re.compile(r"<(?:!(?P<comment>--)?|\?|(?P<end>/?)(?P<name>[a-zA-Z][^\t\n\f\r />]*+)?)")
+_COMMENT_END = re.compile(r"(?:(?<=<!--)-?|--!?)>")
 _ATTRIBUTE = re.compile(
-    r"""[\s/]*+=?[^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>"'][^\s>]*+)?)?"""
+    r"""[\t\n\f\r /]*+=?[^\t\n\f\r />=]*+"""
+    r"""(?:[\t\n\f\r ]*+=[\t\n\f\r ]*+(?:"[^"]*+"|'[^']*+'|[^\t\n\f\r >"'][^\t\n\f\r >]*+)?)?"""
 )
+_FORMATTING_TAGS = frozenset(
+    (
+        "a",
+        "b",
+        "big",
+        "code",
+        "em",
+        "font",
+        "i",
+        "nobr",
+        "s",
+        "small",
+        "strike",
+        "strong",
+        "tt",
+        "u",
+    )
+)
+_MAX_EQUAL_TAGS = 3  # of equal formatting elements, a parser opens the last three again
+_ELEMENT_WEIGHT = 20  # characters whose copying takes as long as creating an element
 _VOID_TAGS = frozenset(("area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"))
 _EXCERPT_LENGTH = 10_000  # characters of HTML from which a line of a list is taken
 
@@ -34,9 +63,14 @@ _EXCERPT_LENGTH = 10_000  # characters of HTML from which a line of a list is ta
 def clean_html(text: str) -> str:
     """Return HTML without scripts, styles, forms and frames; images only from allowed origins.
 
-    HTML that would take long to parse (see ``is_bounded``) is returned as text.
+    HTML that would take long to parse (see ``is_bounded``), or that becomes several times as long,
+    is returned as text.
     """
-    return clean_generated_html(text) if is_bounded(text) else f"<pre>{html.escape(text)}</pre>"
+    if is_bounded(text):
+        cleaned = clean_generated_html(text)
+        if len(cleaned) <= MAX_GROWTH * len(text) + _SHORT_LENGTH:
+            return cleaned
+    return f"<pre>{html.escape(text)}</pre>"
 
 
 def clean_generated_html(text: str) -> str:
@@ -67,36 +101,122 @@ def extract_beginning(text: str) -> str:
 
 
 def is_bounded(text: str) -> bool:
-    """Return True if HTML is small enough to parse: its length, depth, tags and attributes.
+    """Return True if HTML is small enough to parse.
 
-    The depth is an estimate: an end tag closes the last open element of its name and all in it.
+    Bounded are its length, depth, tags, attributes, and the elements that a parser opens again. The
+    depth is an estimate: an end tag closes the last open element of its name and all in it.
     """
-    if len(text) > MAX_LENGTH or text.count("<") > MAX_TAGS:
+    # The end of a CDATA section depends on the element around it, so none is scanned.
+    if len(text) > MAX_LENGTH or text.count("<") > MAX_TAGS or "<![CDATA[" in text:
         return False
-    open_tags: list[str] = []
-    for tag in _TAG.finditer(text):
-        name = tag[2].lower()
-        if tag[1]:
-            if name in open_tags:
-                while open_tags.pop() != name:
-                    pass
-            continue
-        if name not in _VOID_TAGS:
-            open_tags.append(name)
-        if len(open_tags) > MAX_DEPTH or not _has_few_attributes(text, tag.end()):
+    open_elements = _OpenElements()
+    n_attributes = 0
+    for tag in _iter_tags(text):
+        n_attributes += tag.n_attributes
+        if tag.n_attributes > MAX_ATTRIBUTES or n_attributes > MAX_ALL_ATTRIBUTES:
+            return False
+        if tag.is_end:
+            open_elements.close(tag.name)
+        elif tag.name not in _VOID_TAGS:
+            open_elements.tags.append(tag)
+            open_elements.active_length += tag.weight
+        open_elements.repeated_length += open_elements.active_length
+        if (
+            len(open_elements.tags) > MAX_DEPTH
+            or open_elements.repeated_length > MAX_REPEATED_LENGTH
+        ):
             return False
     return True
 
 
-def _has_few_attributes(text: str, start: int) -> bool:
-    """Return True if the tag whose name ends at ``start`` has at most MAX_ATTRIBUTES attributes."""
-    position = start
-    for _number in range(MAX_ATTRIBUTES + 1):
+@dataclass(frozen=True, slots=True)
+class _Tag:
+    """A tag of a text, from its name to its last attribute."""
+
+    name: str
+    is_end: bool
+    source: str
+    n_attributes: int  # at most one more than MAX_ATTRIBUTES
+
+    @property
+    def weight(self) -> int:
+        """Return the work of opening the element again."""
+        return len(self.source) + _ELEMENT_WEIGHT if self.name in _FORMATTING_TAGS else 0
+
+
+@dataclass(slots=True)
+class _OpenElements:
+    """The elements that are open, and formatting elements that only another's end tag closed.
+
+    A parser opens the latter again in what follows. The estimate never counts fewer of them.
+    """
+
+    tags: list[_Tag] = field(default_factory=list)
+    left_tags: dict[str, list[_Tag]] = field(default_factory=dict)
+    active_length: int = 0  # of all formatting tags that a parser may open again
+    repeated_length: int = 0  # the sum of that over all tags
+
+    def close(self, name: str) -> None:
+        """Close the last open element of a name and all in it; do nothing if none is open."""
+        if not self.tags:
+            return
+        if self.tags[-1].name == name:
+            self._remove_lightest(self.tags.pop())
+        elif any(tag.name == name for tag in self.tags):
+            tag = self.tags.pop()
+            while tag.name != name:
+                self._leave(tag)
+                tag = self.tags.pop()
+            self._leave(tag)
+
+    def _leave(self, tag: _Tag) -> None:
+        """Count a formatting element as one that is opened again."""
+        if not tag.weight:
+            return
+        left_tags = self.left_tags.setdefault(tag.name, [])
+        if sum(left.source == tag.source for left in left_tags) < _MAX_EQUAL_TAGS:
+            left_tags.append(tag)
+        else:
+            self.active_length -= tag.weight
+
+    def _remove_lightest(self, tag: _Tag) -> None:
+        """Count one element less: the lightest, as a parser may close another of this name."""
+        left_tags = self.left_tags.get(tag.name)
+        if left_tags:
+            left_tags.append(tag)
+            tag = min(left_tags, key=lambda left: left.weight)
+            left_tags.remove(tag)
+        self.active_length -= tag.weight
+
+
+def _iter_tags(text: str) -> Iterator[_Tag]:
+    """Yield the start and end tags, without those in comments and in attributes."""
+    position = 0
+    while markup := _MARKUP.search(text, position):
+        position = markup.end()
+        name = markup["name"]
+        if name:
+            n_attributes, position = _skip_attributes(text, position)
+            # A parser makes only ASCII letters small.
+            name = name.lower() if name.isascii() else name
+            source = text[markup.start("name") : position]
+            yield _Tag(name, bool(markup["end"]), source, n_attributes)
+        elif markup["comment"]:
+            end = _COMMENT_END.search(text, position)
+            position = end.end() if end else len(text)
+        elif len(markup[0]) > 1:  # "<!doctype>", "<?xml>", "</>"
+            end_position = text.find(">", position)
+            position = end_position + 1 if end_position >= 0 else len(text)
+
+
+def _skip_attributes(text: str, position: int) -> tuple[int, int]:
+    """Return the number of attributes from a position, at most one too many, and their end."""
+    for number in range(MAX_ATTRIBUTES + 1):
         match = _ATTRIBUTE.match(text, position)
         if match is None or match.end() == position:
-            return True
+            return number, position
         position = match.end()
-    return False
+    return MAX_ATTRIBUTES + 1, position
 
 
 def is_media_allowed(kind: str, address: str) -> bool:

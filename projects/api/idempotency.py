@@ -83,7 +83,7 @@ def _compute_request_digest(request: Request) -> str:
     try:
         body = request._request.body
     except RequestDataTooBig:
-        raise RequestTooLarge(settings.DATA_UPLOAD_MAX_MEMORY_SIZE) from None
+        raise RequestTooLarge(f"{settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes") from None
     _type, _separator, boundary = request.META.get("CONTENT_TYPE", "").partition("boundary=")
     if boundary:
         body = body.replace(boundary.strip('"').encode(), b"")

@@ -30,6 +30,8 @@ from ratings.services.judgement import UnknownCode
 
 MAX_COMMENT_LENGTH = 4_000
 MAX_REASON_LENGTH = 300
+# A comment and 50 answers with all characters written as \uXXXX\uXXXX.
+MAX_ANSWERS_BYTES = 256 << 10
 
 
 class NextItemOut(serializers.Serializer):
@@ -121,6 +123,8 @@ ERROR_RESPONSES: list[
 
 
 class NextItemView(ApiView):
+    max_body_bytes = MAX_ANSWERS_BYTES
+
     @describe_get("nextItem", "The item that the caller's own rater is asked next", NextOut)
     def get(self, request: Request, project_id: int) -> Response:
         """Return the same item until it is answered or skipped.

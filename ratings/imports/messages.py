@@ -53,6 +53,10 @@ MESSAGES: dict[str, str | Promise] = {
     # Workbooks and XML
     "xlsx": _("The Excel workbook is damaged or protected by a password."),
     "xlsx_large": _("Unpacked, the workbook exceeds the limit of %(limit)s bytes."),
+    "xlsx_part": _(
+        "The part %(name)s of the workbook exceeds the limit of %(limit)s elements or bytes. Copy "
+        "the table into a new workbook, or save the sheet as CSV."
+    ),
     "xlsx_rows": _(
         "A row has number %(found)s, above the limit of %(limit)s. Save the workbook again "
         "with your spreadsheet program."

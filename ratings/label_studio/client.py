@@ -17,6 +17,7 @@ from urllib.parse import quote
 from django.conf import settings
 from django.utils import timezone
 
+from core.json_limits import has_more_parts, is_nested_deeper
 from events.webhooks import addresses, http_client
 from ratings.imports.readers.tools.base import Fields
 
@@ -24,6 +25,9 @@ from .errors import LabelStudioError
 
 TIMEOUT_SECONDS = 30.0  # of one request
 MAX_BYTES = 64 * 1024 * 1024  # of one response
+MAX_PARTS = 2_000_000  # objects, lists and commas of one response
+MAX_DEPTH = 100  # objects and lists inside each other
+MAX_FORM_LENGTH = 1_000_000  # characters
 PAGE_SIZE = 100  # tasks
 MAX_ID = 2**63 - 1
 MAX_RETRY_SECONDS = 3600
@@ -75,9 +79,12 @@ class Client:
         fields = self._get_object(f"/api/projects/{project}/", missing="no_project")
         controls = fields.get("parsed_label_config")
         title = fields.get("title")
+        form = str(fields.get("label_config") or "")
+        if len(form) > MAX_FORM_LENGTH:
+            raise LabelStudioError("too_large")
         return RemoteProject(
             title if isinstance(title, str) else "",
-            str(fields.get("label_config") or ""),
+            form,
             {name: value for name, value in controls.items() if isinstance(value, dict)}
             if isinstance(controls, dict)
             else {},
@@ -304,9 +311,14 @@ def _parse_body(response: http_client.Response) -> Any:
     if not response.content or response.status == 204:
         return None
     try:
+        text = response.content.decode("utf-8-sig")
+        if has_more_parts(text, MAX_PARTS):
+            raise LabelStudioError("too_large")
+        if is_nested_deeper(text, MAX_DEPTH):
+            raise ValueError("nested too deeply")
         # NaN and Infinity are no JSON, and nothing here may become one.
-        return json.loads(response.content, parse_constant=lambda _name: None)
-    except (ValueError, RecursionError):
+        return json.loads(text, parse_constant=lambda _name: None)
+    except ValueError:
         if response.status in (200, 201):
             raise LabelStudioError("no_json") from None
         return None

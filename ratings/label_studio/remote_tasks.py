@@ -7,6 +7,7 @@ them has changed; the records are those that an import of the same tasks has.
 from __future__ import annotations
 
 import hashlib
+import html
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ WRITTEN_VERSION = "Concord"
 WRITTEN_PREFIX = "concord-"
 
 _SOURCE = LabelStudioSource()
+_RATING_TAG = re.compile(r"<Rating\b[^<>]*>")
 
 
 @dataclass(frozen=True)
@@ -73,17 +75,27 @@ def list_declared_labels(form: str, controls: Mapping[str, Fields]) -> dict[str,
     out.
     """
     declared = {}
+    most_ratings = _list_most_ratings(form)
     for name, control in controls.items():
         labels = control.get("labels")
         if control.get("type") == "Rating":
-            tag = re.search(rf'<Rating\b[^>]*\bname="{re.escape(name)}"[^>]*', form)
-            most = re.search(r'\bmaxRating="([0-9]{1,2})"', tag[0]) if tag else None
-            labels = [str(number) for number in range(1, int(most[1] if most else 5) + 1)]
+            labels = [str(number) for number in range(1, most_ratings.get(name, 5) + 1)]
         elif control.get("type") != "Choices" or not isinstance(labels, list):
             continue
         if 2 <= len(labels) <= MAX_CATEGORIES:
             declared[build_question_key(name)] = [str(label) for label in labels]
     return declared
+
+
+def _list_most_ratings(form: str) -> dict[str, int]:
+    """Return {name: greatest rating} of the controls of type Rating that declare it."""
+    most_ratings: dict[str, int] = {}
+    for tag in _RATING_TAG.findall(form):
+        name = re.search(r'(?<![\w-])name="([^"]*)"', tag)
+        most = re.search(r'(?<![\w-])maxRating="([0-9]{1,2})"', tag)
+        if name and most:
+            most_ratings.setdefault(html.unescape(name[1]), int(most[1]))
+    return most_ratings
 
 
 def resolve_question(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import DataError, IntegrityError, OperationalError
 from django.test import Client
 from hypothesis import HealthCheck, given
@@ -18,7 +19,8 @@ from rest_framework.test import APIClient
 from core.api.parsers import _build_unique_dict
 from core.api.strict_fields import MAX_REPORTED_FIELDS
 from projects.api.views import MAX_SETTINGS_BYTES
-from projects.models import Project
+from projects.models import Project, Rater
+from ratings.api.annotation_views import MAX_ANSWERS_BYTES
 from tests.tools.full_run import choose_number
 
 Address = Callable[..., str]
@@ -37,6 +39,7 @@ BAD_JSON = [
     (b'{"name": "\\ud800"}', "a lone surrogate is not a character"),
     (b'{"name": "\xff"}', "must be UTF-8; byte 10 is not"),
     (b"[" * 100_000, "nested too deeply"),
+    (b'{"x":' * 101 + b"1" + b"}" * 101, "nested too deeply: at most 100 levels"),
     (b"\xef\xbb\xbf{}", "BOM"),
     (b"{'name': 1}", "not valid JSON"),
     (b"null", "name"),
@@ -134,6 +137,25 @@ def test_too_large_project_description_is_rejected(api: APIClient) -> None:
     body = json.dumps({"name": "x" * MAX_SETTINGS_BYTES}).encode()
     error = get_error(api.post(PATH, body, content_type="application/json"), 413)
     assert error["message"].startswith(f"A request body may have {MAX_SETTINGS_BYTES} bytes")
+
+
+@pytest.mark.parametrize("part", [b"[],", b"1,", b'{"":{}},'])
+def test_body_of_many_values_is_never_parsed(
+    api: APIClient, address: Address, monkeypatch: pytest.MonkeyPatch, part: bytes
+) -> None:
+    monkeypatch.setattr("core.api.parsers.json", None)
+    body = b'{"ratings": [' + part * 1_000_000 + b"0]}"
+    response = api.post(address("ratings/"), body, content_type="application/json")
+    assert "1000000 values" in get_error(response, 413)["message"]
+
+
+def test_answers_to_the_next_item_are_small(
+    api: APIClient, address: Address, project: Project, lead: User
+) -> None:
+    Rater.objects.create(project=project, key="lead", user=lead)
+    body = b'{"comment": "' + b"x" * MAX_ANSWERS_BYTES + b'"}'
+    response = api.post(address("next/"), body, content_type="application/json")
+    assert f"{MAX_ANSWERS_BYTES} bytes" in get_error(response, 413)["message"]
 
 
 def test_too_large_body_is_rejected(api: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:

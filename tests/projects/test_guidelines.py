@@ -6,6 +6,7 @@ import difflib
 from typing import Any
 
 import pytest
+from django.utils.html import escape
 
 from projects import guidelines
 from projects.guidelines import MAX_CHANGED_LINES, compare_versions, render_markdown
@@ -188,10 +189,31 @@ def test_too_many_changed_lines_show_a_note(client_for: Any, project: Project, l
     assert "Too many changed lines to list." in page.content.decode()
 
 
-@pytest.mark.parametrize("text", ["![" * 100_000, "a|" * 100_000])
+TABLE_HEAD = "|a" * 60 + "|\n" + "|-" * 60 + "|\n"
+SHORT_ROWS_TABLE = TABLE_HEAD + "x\n" * 340  # a short row gets all columns
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "![" * 100_000,
+        "a|" * 100_000,
+        (TABLE_HEAD + "x\n" * 1_080 + "\n") * 12,
+        SHORT_ROWS_TABLE,
+        SHORT_ROWS_TABLE.replace("\n", "\r\n"),
+        "> " + SHORT_ROWS_TABLE.replace("\n", "\n> "),
+        "* " + SHORT_ROWS_TABLE.replace("\n", "\n  "),
+    ],
+)
 def test_slow_text_is_shown_unrendered(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("projects.guidelines._get_parser", None)  # never parsed
-    assert render_markdown(text) == f"<pre>{text}</pre>"
+    assert render_markdown(text) == f"<pre>{escape(text)}</pre>"
+
+
+def test_cells_that_rows_leave_out_are_counted() -> None:
+    n_rows = 250
+    html = render_markdown(TABLE_HEAD + "x\n" * n_rows + "\n" + "A | line\n---\n" * 50)
+    assert html.count("<td>") == 60 * n_rows < guidelines.MAX_TABLE_CELLS
 
 
 def test_long_guidelines_are_rendered() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,6 +21,30 @@ COSTLY = {
     "attributes after a sign": '<p x=">" ' + " ".join(f"a{n}=1" for n in range(1_000)) + ">",
     "attributes without blanks": "<p" + "".join(f'/a{n}=""' for n in range(1_000)) + ">",
     "end tags of others": "<div></i>" * 1_000,
+    "formatting left open in each paragraph": "".join(
+        f"<p><b title={number}>x</p>" for number in range(3_300)
+    ),
+    "formatting left open in one element": "<div>"
+    + "".join(f"<b title={number}>" for number in range(190))
+    + "</div>"
+    + "<p>x</p>" * 4_900,
+    "one long attribute left open": f'<p><b title="{"y" * 20_000}">x</p>' + "<p>x</p>" * 4_900,
+    "paragraphs without end": "".join(f"<p><i title={number}>x" for number in range(99))
+    + "<p>x</p>" * 4_500,
+    "end tags in comments": "".join(
+        f"<p><b title={number}><!--</b>-->x</p>" for number in range(2_000)
+    ),
+    "end tags in attributes": "".join(
+        f'<p><b title="{number}</b>">x</p>' for number in range(2_000)
+    ),
+    "end tags in table cells": "".join(
+        f"<b title={number}><table><td></b></table>" for number in range(1_900)
+    ),
+    "end tags in CDATA": "<svg><![CDATA[" + "</b>]]>" * 10,
+    "end tags of a lighter element": "".join(
+        f'<p><b title="{number}{"y" * 500}"><i><b></i></b></p>' for number in range(300)
+    ),
+    "many attributes in all": ("<p " + "a " * 199 + ">") * 150,
     "one level too deep": "<div>" * (safe_html.MAX_DEPTH + 1),
 }
 SIMPLE = {
@@ -27,6 +52,10 @@ SIMPLE = {
     "deepest": "<div>" * safe_html.MAX_DEPTH + "x" + "</div>" * safe_html.MAX_DEPTH,
     "many paragraphs": "<p>words and words</p>" * 4_000,
     "line ends": "a<br>" * 5_000,
+    "bold": "<p><b>word</b> and <i class='c'>word</i></p>" * 1_200,
+    "equal tags left open": "<p><b>word</p>" * 1_000 + "<p><b>word</b></p>" * 1_000,
+    "everything in a font": "<font face='Times New Roman' size=3>" + "<p>x</p>" * 4_000 + "</font>",
+    "comment": "<p>a<!-- <b> --></p>" * 100,
     "signs": "1 < 2 & 3 > 2 " * 5_000,
 }
 
@@ -45,6 +74,34 @@ def test_costly_html_is_shown_as_text_and_never_parsed(
 def test_usual_html_is_parsed(name: str) -> None:
     assert safe_html.is_bounded(SIMPLE[name])
     assert not safe_html.clean_html(SIMPLE[name]).startswith("<pre>")
+
+
+def test_html_that_grows_is_shown_as_text() -> None:
+    source = "&" * 2_000  # each becomes five characters
+    assert safe_html.clean_html(source).startswith("<pre>")
+    assert safe_html.clean_html("a & b " * 300).startswith("a &amp; b")
+
+
+@pytest.mark.parametrize("source", [*SIMPLE.values(), "<p><b title=1>x</p>" + "<p>x</p>" * 2_000])
+def test_parsed_html_has_a_bounded_size(source: str) -> None:
+    bound = safe_html.MAX_REPEATED_LENGTH + 10 * len(source)
+    assert len(safe_html.clean_generated_html(source)) < bound
+
+
+def test_unfinished_tags_are_scanned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = ("<br " * 199 + ">") * 50
+    positions: list[int] = []
+    pattern = safe_html._ATTRIBUTE
+
+    class _Counter:
+        @staticmethod
+        def match(text: str, position: int) -> Any:
+            positions.append(position)
+            return pattern.match(text, position)
+
+    monkeypatch.setattr(safe_html, "_ATTRIBUTE", _Counter)
+    assert safe_html.is_bounded(source)
+    assert len(positions) < 2 * source.count(" ")
 
 
 def test_line_of_a_list_parses_the_beginning_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,7 @@ from .csv_records import MAX_CELL_LENGTH, MAX_COLUMNS
 from .sheets import MergedSheets
 from .table_end import TableLine
 from .tidy_lines import TableLines
+from .workbook_parts import WorkbookArchive
 
 WORKBOOK_PART = "xl/workbook.xml"
 STRINGS_PART = "xl/sharedStrings.xml"
@@ -183,14 +184,17 @@ def _open_sheet(path: Path, title: str = "", *, data_only: bool) -> Iterator[Any
 
     Without a title it is the first visible sheet that has a table, else the first with rows.
     """
-    import openpyxl
+    from openpyxl.reader.excel import ExcelReader
 
     # Pass an open file, because openpyxl rejects a path without a known extension.
     with path.open("rb") as file:
         try:
-            workbook = openpyxl.load_workbook(
-                file, read_only=True, data_only=data_only, keep_links=False
-            )
+            reader = ExcelReader(file, read_only=True, data_only=data_only, keep_links=False)
+            reader.archive = WorkbookArchive(path, file)
+            reader.read()
+            workbook = reader.wb
+        except UnreadableFileError:
+            raise
         except Exception:  # a broken part raises whatever its parser raises
             raise UnreadableFileError("xlsx") from None
         if not workbook.worksheets:

@@ -159,12 +159,7 @@ def test_entities_of_a_workbook_are_refused(tmp_path: Path) -> None:
     )
     path.write_bytes(build_workbook({"xl/worksheets/sheet1.xml": sheet}))
     found_problems = list_problems("xlsx", path)
-    assert found_problems and found_problems[-1].kind in (
-        "xlsx",
-        "empty",
-        "only_names",
-        "name_empty",
-    ), found_problems
+    assert found_problems and found_problems[-1].kind == "xml_entities"
 
 
 def build_sheet(*rows: str) -> bytes:
@@ -216,3 +211,63 @@ def test_empty_rows_and_cells_keep_their_numbers(tmp_path: Path) -> None:
         )
     )
     assert list(XlsxLines(path)) == [(1, ["item"]), (4, [None, None, 7]), (5, [9, None, None])]
+
+
+STYLES = (
+    '<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
+    "<cellXfs>{}</cellXfs></styleSheet>"
+)
+ONE_CELL = '<c r="A1" t="inlineStr"><is><t>item</t></is></c>'
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"xl/styles.xml": STYLES.format("<xf/>" * 2_000_000)},
+        {"xl/styles.xml": STYLES.format("<!--" + "x" * (5 << 20) + "-->")},
+        {"docProps/core.xml": "<a>" + "<b/>" * 200_000 + "</a>"},
+        {"[Content_Types].xml": "<Types>" + "<Default/>" * 200_000 + "</Types>"},
+        {"xl/workbook.xml": "<workbook>" + "<sheet/>" * 200_000 + "</workbook>"},
+    ],
+    ids=lambda parts: next(iter(parts)),
+)
+def test_parts_of_many_elements_are_never_parsed(
+    parts: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(build_workbook({name: text.encode() for name, text in parts.items()}))
+    monkeypatch.setattr("openpyxl.styles.stylesheet.Stylesheet.from_tree", None)
+    with pytest.raises(UnreadableFileError) as error_info:
+        list(XlsxLines(path))
+    assert error_info.value.problem.kind == "xlsx_part"
+    assert error_info.value.problem.values["name"] == next(iter(parts))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [f'<row r="1">{ONE_CELL}{"<c/>" * 1_000_000}</row>'],
+        ["<c/>" * 1_000_000],
+        # Neither a comment nor a row inside a row is the end of a row.
+        [f'<row r="1">{ONE_CELL}{("<c/>" * 50_000 + "<!--<row/>-->") * 3}</row>'],
+        [f'<row r="1">{ONE_CELL}{("<c/>" * 50_000 + "<row/>") * 3}</row>'],
+        ['<row xmlns="other"/>' * 150_000],
+    ],
+    ids=["row", "no row", "comments", "rows in a row", "rows of others"],
+)
+def test_row_of_many_cells_is_never_parsed(
+    rows: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(build_sheet(*rows))
+    monkeypatch.setattr("openpyxl.worksheet._reader.WorkSheetParser.parse_row", None)
+    monkeypatch.setattr("openpyxl.worksheet._reader.WorkSheetParser.parse_dimensions", None)
+    with pytest.raises(UnreadableFileError) as error_info:
+        list(XlsxLines(path))
+    assert error_info.value.problem.kind == "xlsx_part"
+
+
+def test_row_of_ten_thousand_cells_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(build_sheet(f'<row r="1">{"<c><v>1</v></c>" * 10_000}</row>'))
+    assert [len(values) for _line, values in XlsxLines(path)] == [10_000]
