@@ -9,12 +9,19 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.contrib.auth.models import User
+from django.utils import timezone
 from rest_framework.test import APIClient
 
+from events.models import Webhook
+from metrics.models import SavedView
 from projects.models import ApiToken, Item, Project, Rater
+from quality.models import Appeal, Gate, GoldIntervention
 from tests.row_snapshots import list_rows
 
 BASE = "/api/v1/projects/"
+# A request also creates a view, whose ID the database chooses.
+VIEW_ID = 900_001
+WEBHOOK_ID, SITE_WEBHOOK_ID = 900_001, 900_002  # and of a delivery of each
 
 
 @pytest.fixture
@@ -79,3 +86,32 @@ def refused(world: Callable[[], Any]) -> Callable[..., dict[str, Any]]:
         return content["error"]
 
     return check_rejection
+
+
+@pytest.fixture
+def route_objects(
+    project: Project, assign_items: Callable[..., None], make_alert: Callable[..., Any]
+) -> None:
+    """Create the objects that the addresses of all routes name."""
+    question, ann = project.questions.get(), project.raters.get()
+    make_alert(question, ann, pk=1)
+    GoldIntervention.objects.create(
+        pk=1, question=question, rater=ann, step="warn", state="proposed", evidence=30.0,
+        n_answers=4, created_at=timezone.now(),
+    )  # fmt: skip
+    SavedView.objects.create(pk=VIEW_ID, project=project, page="items", name="All")
+    item = Item.objects.create(project=project, key="i1", body={"text": "x"})
+    Appeal.objects.create(
+        pk=1, question=question, item=item, rater=ann, text="No.", created_at=timezone.now()
+    )
+    Rater.objects.create(project=project, key="ben")
+    for pk, owner in ((WEBHOOK_ID, project), (SITE_WEBHOOK_ID, None)):
+        webhook = Webhook.objects.create(
+            pk=pk, project=owner, url="https://example.org/", nonce="x", created_at=timezone.now()
+        )
+        webhook.deliveries.create(pk=pk, next_at=timezone.now(), created_at=timezone.now())
+    Gate.objects.create(
+        project=project, question=question, name="release", created_at=timezone.now(),
+        changed_at=timezone.now(), rules=[{"measure": "open_alerts", "at_most": 0}],
+    )  # fmt: skip
+    assign_items(project, "ann", "i1")

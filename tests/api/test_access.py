@@ -13,18 +13,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
-from django.utils import timezone
 from rest_framework.test import APIClient
 
-from events.models import Webhook
-from metrics.models import SavedView
 from projects import authentication
-from projects.models import ApiToken, Item, Member, Project, Rater
-from quality.models import Appeal, Gate, GoldIntervention
+from projects.models import ApiToken, Member, Project
+from tests.api.conftest import SITE_WEBHOOK_ID, VIEW_ID, WEBHOOK_ID
 
-# A request of this test also creates a view, whose ID the database chooses.
-VIEW_ID = 900_001
-WEBHOOK_ID, SITE_WEBHOOK_ID = 900_001, 900_002  # and of a delivery of each
 CALLERS = (
     "anon", "annotator", "viewer", "adjudicator", "lead", "stranger", "admin",
     "read_token", "bound_token", "foreign_token", "revoked_token", "deactivated",
@@ -219,34 +213,8 @@ def build_path(route: str, project_id: int) -> str:
 
 @pytest.mark.parametrize("route", sorted({route for route, _ in EXPECTED_STATUSES}))
 def test_each_caller_gets_the_expected_status(
-    route: str,
-    clients: dict[str, APIClient],
-    project: Project,
-    assign_items: Callable[..., None],
-    make_alert: Callable[..., Any],
+    route: str, clients: dict[str, APIClient], route_objects: None, project: Project
 ) -> None:
-    question, ann = project.questions.get(), project.raters.get()
-    make_alert(question, ann, pk=1)
-    GoldIntervention.objects.create(
-        pk=1, question=question, rater=ann, step="warn", state="proposed", evidence=30.0,
-        n_answers=4, created_at=timezone.now(),
-    )  # fmt: skip
-    SavedView.objects.create(pk=VIEW_ID, project=project, page="items", name="All")
-    item = Item.objects.create(project=project, key="i1", body={"text": "x"})
-    Appeal.objects.create(
-        pk=1, question=question, item=item, rater=ann, text="No.", created_at=timezone.now()
-    )
-    Rater.objects.create(project=project, key="ben")
-    for pk, owner in ((WEBHOOK_ID, project), (SITE_WEBHOOK_ID, None)):
-        webhook = Webhook.objects.create(
-            pk=pk, project=owner, url="https://example.org/", nonce="x", created_at=timezone.now()
-        )
-        webhook.deliveries.create(pk=pk, next_at=timezone.now(), created_at=timezone.now())
-    Gate.objects.create(
-        project=project, question=question, name="release", created_at=timezone.now(),
-        changed_at=timezone.now(), rules=[{"measure": "open_alerts", "at_most": 0}],
-    )  # fmt: skip
-    assign_items(project, "ann", "i1")
     path = build_path(route, project.pk)
     for method in METHODS:
         body = dump_json(BODIES.get((route, method), {}))
