@@ -75,20 +75,24 @@ def client(project: Project, lead: User) -> Client:
     return client
 
 
+def build_path(address: str, project: Project) -> str:
+    """Return the path of an address of FORM_DATA."""
+    rater = Rater.objects.get(project=project, key="ann")
+    item = Item.objects.get(project=project, key="i1")
+    path = address.replace("RATER", str(rater.pk)).replace("ITEM", str(item.pk))
+    return path if path.startswith("/") else f"/projects/{project.pk}/{path}"
+
+
 def post_form(address: str, client: Client, project: Project) -> Any:
     """Return the response to the invalid form of this address."""
     if address == "/sign-in/":
         client = Client()
     rater = Rater.objects.get(project=project, key="ann")
-    item = Item.objects.get(project=project, key="i1")
-    path = address.replace("RATER", str(rater.pk)).replace("ITEM", str(item.pk))
-    if not path.startswith("/"):
-        path = f"/projects/{project.pk}/{path}"
     form_data = {
         name: str(rater.pk) if value == "RATER" else value
         for name, value in FORM_DATA[address].items()
     }
-    return client.post(path, form_data)
+    return client.post(build_path(address, project), form_data)
 
 
 @pytest.mark.parametrize("address", FORM_DATA)

@@ -115,13 +115,14 @@ class NamedRoles:
         return all(map(checks.get(role, bool), texts))
 
     def _may_be_label_or_text(self, role: str, index: int) -> bool:
-        """Return False for long texts as labels, and for numbers as texts.
+        """Return False for long texts as labels, and for the only IDs of items as texts.
 
         Such as the response of a model, which is content, and the numbers of posts.
         """
         cells = self.head.columns[index]
         if role == "text":
-            return len(cells.filled) == 1 or not all(map(_NUMBERED_KEY.fullmatch, cells.filled))
+            is_only_id = "item" not in self.columns and len(cells.filled) > 1
+            return not (is_only_id and all(map(_NUMBERED_KEY.fullmatch, cells.filled)))
         if is_content_part_name(self.head.names[index]):
             is_content = len(cells.filled) >= MIN_COMPUTED_ROWS or self.is_long_text(
                 index, factor=1

@@ -147,7 +147,7 @@ def test_page_shows_the_first_rows_and_the_file_all(
 ) -> None:
     monkeypatch.setattr(views, "MAX_SHOWN_ROWS", 2)
     page = admin_client.get(PATH).text
-    assert "The first 2 rows" in page and page.count('<th scope="row"') == 2
+    assert "First 2 rows" in page and page.count('<th scope="row"') == 2
     assert len(read_file(admin_client)) == 4
 
 

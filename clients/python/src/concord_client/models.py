@@ -43,11 +43,21 @@ DeliveryOutStateEnum = Literal["pending", "delivered", "failed"]
 ExamState = Literal["open", "passed", "failed", "waived"]
 
 
+FormatEnum = Literal["concord", "slack", "teams", "dingtalk", "feishu", "wecom"]
+
+
 GoldInterventionState = Literal["proposed", "done", "overridden"]
 
 
 InboxRowOutKindEnum = Literal[
-    "alerts", "gold", "exam_settings", "appeals", "review", "skipped_and_flagged", "webhooks"
+    "alerts",
+    "gold",
+    "exam_settings",
+    "appeals",
+    "review",
+    "skipped_and_flagged",
+    "webhooks",
+    "approvals",
 ]
 
 
@@ -91,9 +101,6 @@ StepEnum = Literal["warn", "pause"]
 
 
 VerdictEnum = Literal["pass", "fail", "not_enough"]
-
-
-WebhookFormat = Literal["concord", "slack", "teams", "dingtalk", "feishu", "wecom"]
 
 
 WeightsEnum = Literal["none", "linear", "quadratic", "custom"]
@@ -316,7 +323,7 @@ class CategoryAgreement:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Category:
     label: str
-    # Value on an interval or ratio scale
+    # Value
     value: float | None
     hotkey: str | None
 
@@ -855,7 +862,7 @@ class NewWebhook:
     id: int
     project: int | None
     url: str
-    format: WebhookFormat
+    format: FormatEnum
     language: str | None
     # Kinds of events; empty: all
     kinds: list[str]
@@ -1365,7 +1372,7 @@ class Webhook:
     id: int
     project: int | None
     url: str
-    format: WebhookFormat
+    format: FormatEnum
     language: str | None
     # Kinds of events; empty: all
     kinds: list[str]

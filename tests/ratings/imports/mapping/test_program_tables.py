@@ -342,3 +342,14 @@ def test_names_of_merged_cells_in_a_workbook(tmp_path: Path, lead: Any) -> None:
     status, report = run_import_command(path, name="N", owner=lead.username)
     assert (status, report["raters"], report["ratings"]) == (0, 2, 8)
     assert ("B", "Reviewer 2", "high") in list_ratings("Bias")
+
+
+def test_short_texts_beside_an_item_column_are_content(lead: Any, tmp_path: Path) -> None:
+    file = tmp_path / "texts.csv"
+    rows = [(f"text-{n:02}", rater) for n in range(6) for rater in ("ann", "ben")]
+    file.write_text(
+        "item,text,rater,label\n"
+        + "".join(f"{text},{text},{rater},{rater}\n" for text, rater in rows)
+    )
+    run_import_command(file, name="Texts", owner=lead.username)
+    assert Item.objects.get(key="text-03").body == {"text": "text-03"}
