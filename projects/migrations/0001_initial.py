@@ -243,7 +243,7 @@ class Migration(migrations.Migration):
                     ('code', models.PositiveSmallIntegerField()),
                     ('label', models.CharField(max_length=200)),
                     ('position', models.PositiveSmallIntegerField()),
-                    ('value', models.FloatField(blank=True, help_text='Value on an interval or ratio scale', null=True)),
+                    ('value', models.FloatField(blank=True, help_text='Value', null=True)),
                     ('hotkey', models.CharField(blank=True, max_length=1)),
                     ('retired', models.BooleanField(default=False)),
                     ('question', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='categories', to='projects.question')),
