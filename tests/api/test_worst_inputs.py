@@ -16,7 +16,7 @@ from rest_framework.test import APIClient
 
 from projects.models import Project
 from tests.api.test_access import BODIES, EXPECTED_STATUSES, build_path
-from tests.worst_inputs import limit_memory, limit_time, list_worst_texts
+from tests.tools.worst_inputs import limit_memory, limit_time, list_worst_texts
 
 pytestmark = pytest.mark.sqlite_only("the parsers do not depend on the database")
 

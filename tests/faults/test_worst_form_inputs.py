@@ -10,7 +10,7 @@ from django.test import Client
 
 from projects.models import Project
 from tests.agreement_site.test_invalid_forms import FORM_DATA, build_path, client
-from tests.worst_inputs import limit_memory, limit_time, list_worst_texts
+from tests.tools.worst_inputs import limit_memory, limit_time, list_worst_texts
 
 __all__ = ["client"]  # the fixture
 
