@@ -66,22 +66,21 @@ def start_project_deletions(before: Moment) -> int:
     projects = Project.objects.filter(archived_at__lt=before).exclude(
         pk__in=running.values("target")
     )
-    if legal_hold.is_site_held():
-        return 0
-    projects = projects.exclude(pk__in=legal_hold.list_held_projects()).order_by("archived_at")
+    due_projects = _exclude_held(projects, project_column="pk").order_by("archived_at")
     started = [
         purge.start_deletion(kind=Deletion.Kind.PROJECT, target=project, by=None)
-        for project in projects[:MAX_PROJECTS_PER_RUN]
+        for project in due_projects[:MAX_PROJECTS_PER_RUN]
     ]
     return len(started)
 
 
-def _exclude_held(rows: QuerySet[Any]) -> QuerySet[Any]:
+def _exclude_held(rows: QuerySet[Any], *, project_column: str = "project_id") -> QuerySet[Any]:
     """Return the rows without those of projects under legal hold."""
     if legal_hold.is_site_held():
         return rows.none()
+    is_held = Q(**{f"{project_column}__in": legal_hold.list_held_projects()})
     # Not by exclude(), which would leave out rows of no project, too.
-    return rows.filter(Q(project_id=None) | ~Q(project_id__in=legal_hold.list_held_projects()))
+    return rows.filter(Q(**{project_column: None}) | ~is_held)
 
 
 RULES = [
