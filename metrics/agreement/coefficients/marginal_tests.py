@@ -144,10 +144,10 @@ def _solve_laplacian(
     matrix = sparse.csc_array(laplacian)
     n_groups, group = csgraph.connected_components(matrix, directed=False)
     first_of_group = np.unique(group, return_index=True)[1]
-    others = np.delete(np.arange(len(d)), first_of_group)
+    remaining = np.delete(np.arange(len(d)), first_of_group)
     chi2 = (
-        d[others] @ sparse.linalg.spsolve(matrix[others][:, others], d[others])
-        if others.size
+        d[remaining] @ sparse.linalg.spsolve(matrix[remaining][:, remaining], d[remaining])
+        if remaining.size
         else 0.0
     )
     return np.asarray(chi2), np.asarray(float(len(d) - n_groups))

@@ -240,8 +240,10 @@ class TableParser:
 
     def _list_value_columns(self) -> list[tuple[int, str]]:
         """Return (index, name) of the columns that have no other meaning."""
-        others = self._get_described_columns() | set(self.mapping.excluded_columns)
-        return [(i, name) for i, name in enumerate(self.column_names) if i not in others]
+        columns_with_meaning = self._get_described_columns() | set(self.mapping.excluded_columns)
+        return [
+            (i, name) for i, name in enumerate(self.column_names) if i not in columns_with_meaning
+        ]
 
     def _iter_item_rows(self) -> Iterator[tuple[int, Cells, str, list[Record]]]:
         """Yield (line, cells, item key, records of the item) of each row.
