@@ -7,7 +7,7 @@ class QualityConfig(AppConfig):
     def ready(self) -> None:
         from metrics.integrity import audit_hooks
         from metrics.models import SavedView
-        from metrics.views.charts import views
+        from metrics.views import charts
         from metrics.views.common import question_rows
         from metrics.views.dashboard import overview_context, rater_table
         from metrics.views.project_list import rows as listing_rows
@@ -35,7 +35,7 @@ class QualityConfig(AppConfig):
             rater_status_views.render_raters, {"funnel": rater_status_views.render_funnel}
         )
         shared_views.SHARED_PAGES.register(raters, SavedView.Page.RATERS)
-        views.ANNOTATION_SOURCES.register(chart_annotations.list_chart_annotations)
+        charts.ANNOTATION_SOURCES.register(chart_annotations.list_chart_annotations)
         rater_table.ANNOTATION_SOURCES.register(chart_annotations.get_rater_annotations)
         overview_context.OVERVIEW_RATERS.register(overview_raters.select_overview_raters)
         bulk_views.ACTIONS.register(bulk_actions.assign_selected_items, "decide")

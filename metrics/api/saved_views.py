@@ -25,9 +25,9 @@ from core.api.schema import (
     describe_write,
 )
 from core.api.strict_fields import StrictCharField, StrictChoiceField, StrictSerializer
+from metrics import saved_views
 from metrics.filters import ITEM_PREFIX
 from metrics.models import SavedView
-from metrics.saved_views import services
 from projects.api.base import ApiView, build_location, get_question
 from projects.models import Member, Project
 
@@ -36,7 +36,7 @@ LEAD, VIEWER = Member.Role.LEAD, Member.Role.VIEWER
 
 class SavedViewIn(StrictSerializer):
     page = StrictChoiceField(SavedView.Page.values)
-    name = StrictCharField(max_length=services.MAX_NAME_LENGTH)
+    name = StrictCharField(max_length=saved_views.MAX_NAME_LENGTH)
     query = StrictCharField(
         required=False,
         allow_blank=True,
@@ -63,7 +63,7 @@ class SavedViewListView(ApiView):
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=VIEWER)
         params = parse_query_parameters(request, pagination.PAGE_PARAMETER_NAMES)
-        views = sorted(services.list_saved_views(project), key=lambda view: view.pk)
+        views = sorted(saved_views.list_saved_views(project), key=lambda view: view.pk)
 
         def read_page(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
             following = [view for view in views if after is None or view.pk > after[0]]
@@ -86,14 +86,14 @@ class SavedViewListView(ApiView):
         data = serializer.validated_data
         query = _normalize_query(project, data["page"], data.get("query", ""))
         try:
-            view = services.create_saved_view(
+            view = saved_views.create_saved_view(
                 project=project,
                 page=data["page"],
                 name=data["name"],
                 query=query,
                 by=request.user,
             )
-        except services.InvalidSavedView as error:
+        except saved_views.InvalidSavedView as error:
             raise BadRequest(INVALID_FIELDS, fields=error.fields) from None
         headers = build_location(request, view.pk)
         return Response(_serialize_view(view), status=201, headers=headers)
@@ -111,13 +111,13 @@ class SavedViewDetailView(ApiView):
         project = self.get_project(request, project_id, role=LEAD)
         parse_query_parameters(request)
         view = _get_view(project, view_id)
-        services.delete_saved_view(view=view, by=request.user)
+        saved_views.delete_saved_view(view=view, by=request.user)
         return Response({"deleted": True})
 
 
 def _get_view(project: Project, view_id: int) -> SavedView:
     """Return a view that the caller may open, or raise Http404."""
-    for view in services.list_saved_views(project):
+    for view in saved_views.list_saved_views(project):
         if view.pk == view_id:
             return view
     raise Http404("No such view.")
@@ -128,11 +128,11 @@ def _normalize_query(project: Project, page: str, text: str) -> str:
 
     Raises BadRequest for parameters that a page of this kind does not have.
     """
-    if len(text) > services.MAX_QUERY_LENGTH:
-        message = f"at most {services.MAX_QUERY_LENGTH} signs"
+    if len(text) > saved_views.MAX_QUERY_LENGTH:
+        message = f"at most {saved_views.MAX_QUERY_LENGTH} signs"
         raise BadRequest(INVALID_FIELDS, fields={"query": message})
     parameters = QueryDict(text.removeprefix("?"))
-    allowed = services.QUERY_PARAMETERS[page]
+    allowed = saved_views.QUERY_PARAMETERS[page]
     has_item_filters = page == SavedView.Page.DASHBOARD
     for name in parameters:
         if name not in allowed and not (has_item_filters and name.startswith(ITEM_PREFIX)):
@@ -140,7 +140,7 @@ def _normalize_query(project: Project, page: str, text: str) -> str:
             raise BadRequest(INVALID_FIELDS, fields={"query": message})
     first_question = project.questions.order_by("position", "pk").first()
     key = parameters.get("question") or (first_question.key if first_question else None)
-    return services.build_query(page, parameters, question=get_question(project, key).key)
+    return saved_views.build_query(page, parameters, question=get_question(project, key).key)
 
 
 def _serialize_view(view: SavedView) -> dict[str, object]:

@@ -14,6 +14,7 @@ from metrics.filters import join_keys
 from metrics.results.disagreement import disputed_items
 from metrics.results.pairs import pair_results as pair_list
 from metrics.scale import get_weighted_name
+from metrics.views import pairs
 from metrics.views.coefficients import coefficient_context, recommendation
 from metrics.views.common import live_updates
 from metrics.views.common.filter_bar import FilterBar
@@ -28,7 +29,6 @@ from metrics.views.common.selection import (
 )
 from metrics.views.common.sources import get_sources
 from metrics.views.common.sources.filtered import CoefficientSource
-from metrics.views.pairs import pair_context
 from projects.models import Rater
 
 from . import model_versions, rater_context
@@ -121,7 +121,7 @@ def pair(request: HttpRequest, project_id: int) -> HttpResponse:
         raise UnknownSelectionError(_("Choose two different raters."), list_url_name="pair")
     source = get_sources(selection).for_pair(a, b)
     unchanged = live_updates.get_unchanged_response(
-        request, selection.project, source.freshness, pair_context.LIVE
+        request, selection.project, source.freshness, pairs.LIVE
     )
     if unchanged is not None:
         return unchanged
@@ -132,11 +132,11 @@ def pair(request: HttpRequest, project_id: int) -> HttpResponse:
     differing = disputed_items.list_pair_differences(
         selection.question, a, b, selection.scale, page=window, rating_filter=selection.filter
     )
-    context = pair_context.build_context(selection, a, b, source) | {
+    context = pairs.build_context(selection, a, b, source) | {
         "project": selection.project,
         "selection": selection,
         "fresh": source.freshness,
-        "live": pair_context.LIVE,
+        "live": pairs.LIVE,
         "filter_bar": FilterBar.from_request(request, selection),
         "a": a,
         "b": b,

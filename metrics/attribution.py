@@ -1,10 +1,11 @@
-"""Compute the explanation of a change between two periods, as plain JSON.
+"""On-demand jobs that explain a change of agreement between two periods.
 
-Computed by a worker, because it needs all ratings of both periods.
+Requested by a page, computed by a worker and stored in a row (core.jobs.on_demand).
 """
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable
 from functools import partial
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 from django.db.models import Q
 from scipy import special
 
+from core.jobs.on_demand import OnDemandJob, delete_least_recently_requested
 from metrics import periods
 from metrics.agreement.coefficients.groups import peers
 from metrics.agreement.counts import tally
@@ -31,7 +33,7 @@ from metrics.models import Attribution, CountState
 from metrics.results.clusters import QuestionClusters
 from metrics.results.disagreement import recent_change
 from metrics.scale import QuestionScale, get_weighted_name
-from projects.models import Item
+from projects.models import Item, Question
 from ratings.models import NO_CODE, Rating
 from ratings.services.rating_times import EPOCH
 
@@ -319,3 +321,43 @@ def _serialize_pair_bias(all_shifts: BiasShifts, index: int) -> dict[str, object
         "se": all_shifts.se[index].tolist(),
         "n_items": all_shifts.n_items[index].tolist(),
     }
+
+
+MAX_STORED = 100  # for a question
+
+
+def get_or_request_attribution(question: Question, **parameters: Any) -> Attribution:
+    """Return the stored attribution of a change, or request a new one; a stale one is recomputed.
+
+    ``parameters``: period_unit ("week" or "month"), earlier_start, later_start (first days of the
+    periods), weights.
+    """
+    row, is_new = ATTRIBUTION_JOB.get_or_start(question=question, **parameters)
+    if is_new:
+        delete_least_recently_requested(
+            Attribution.objects.filter(question=question), keep=MAX_STORED
+        )
+    else:
+        ATTRIBUTION_JOB.request_refresh(
+            row, is_stale=lambda: row.version != CountState.get_version(question.pk)
+        )
+    return row
+
+
+def _compute_fields(row: Attribution) -> dict[str, object] | None:
+    scale = QuestionScale.for_question(row.question)
+    if row.weights not in scale.list_weightings():
+        return None  # the custom weights were removed
+    # Read before computing: if counting goes on meanwhile, the result is marked stale.
+    version = CountState.get_version(row.question_id)
+    clusters = QuestionClusters.load(row.question_id, row.question.project)
+    return {"result": compute_attribution(row, scale, clusters), "version": version}
+
+
+ATTRIBUTION_JOB = OnDemandJob(
+    rows=Attribution.objects.select_related("question").defer("result"),
+    result_field="result",
+    task_name="metrics.tasks.compute_attribution",
+    compute_result=_compute_fields,
+    min_cooldown=datetime.timedelta(seconds=30),
+)

@@ -10,12 +10,11 @@ import pytest
 from django.utils import timezone
 
 from metrics.agreement.coefficients.intraclass.icc import icc
-from metrics.agreement.rater_quality import repeats
+from metrics.agreement.rater_quality import repeats as repeat_formulas
 from metrics.jobs import question_updates
 from projects.models import Item, Project, Question, Rater
-from quality import tasks
+from quality import repeats, tasks
 from quality.models import RepeatScore, RepeatState
-from quality.repeats import recomputation
 from ratings.models import Assignment, Rating
 from ratings.services.check_answers import record_check_answers
 from ratings.services.judgement import Judgement
@@ -64,7 +63,7 @@ def test_repeats_match_the_formulas_and_follow_new_answers(
     }
     assert tasks.sweep_gold_and_repeats() == 1
     assert tasks.sweep_gold_and_repeats() == 0, "nothing changed"
-    expected = repeats.compute_intra_rater_agreement(
+    expected = repeat_formulas.compute_intra_rater_agreement(
         [build_table(pairs) for pairs in pairs_by_rater.values()]
     )
     for expected_repeats, rater in zip(expected.raters, pairs_by_rater, strict=True):
@@ -108,8 +107,8 @@ def test_repeats_match_the_formulas_and_follow_new_answers(
         ("none", "minor", "major", "critical")[(first_code + 2) % 4],
     )
     question_updates.update_question(rated_question.pk)
-    assert rated_question.pk in recomputation.list_outdated_questions()
-    recomputation.recompute_question(rated_question.pk, at_once=True)
+    assert rated_question.pk in repeats.list_outdated_questions()
+    repeats.recompute_question(rated_question.pk, at_once=True)
     updated = RepeatScore.objects.get(rater__key="ann")
     assert (updated.n, updated.same) == (row.n, row.same - 1)
     assert (
@@ -140,7 +139,7 @@ def test_repeats_of_models_are_not_counted_among_people(
     for key in ("ann", "dan"):
         rate_again(rated_question, key, (0, 0, 1, 0))
     Rater.objects.filter(key="dan").update(kind=Rater.Kind.MODEL)
-    recomputation.recompute_question(rated_question.pk, at_once=True)
+    repeats.recompute_question(rated_question.pk, at_once=True)
     assert RepeatState.objects.get().n == 4
     assert dict(RepeatScore.objects.values_list("rater__key", "n")) == {"ann": 4, "dan": 4}
 
@@ -150,10 +149,10 @@ def test_numeric_scales_have_icc_beside_kappa(
 ) -> None:
     Project.objects.update(repeat_percent=3)
     pairs = rate_again(rated_question, "ann", (0, 0, 1, 0, -1, 0, 1, 0))
-    recomputation.recompute_question(rated_question.pk, at_once=True)
+    repeats.recompute_question(rated_question.pk, at_once=True)
     assert RepeatScore.objects.get().icc is None
     Question.objects.update(scale="interval", scale_version=9)
-    recomputation.recompute_question(rated_question.pk, at_once=True)
+    repeats.recompute_question(rated_question.pk, at_once=True)
     expected = icc(np.array(pairs, float))["icc2"]
     stored: Any = RepeatScore.objects.get().icc
     expected_values = (expected.value, expected.ci_low, expected.ci_high)

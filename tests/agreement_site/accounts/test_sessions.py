@@ -15,7 +15,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from agreement_site.accounts.sessions.views import describe_browser
+from agreement_site.accounts.sessions import describe_browser
 from agreement_site.models import AuditLogEntry
 from tests.cast import PASSWORD
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from metrics.jobs.question_updates import update_question
-from metrics.views.charts.views import _escape_cell
+from metrics.views.charts import _escape_cell
 
 
 @pytest.mark.parametrize(
