@@ -107,12 +107,6 @@ def has_decorator(function: ast.FunctionDef, *words: str) -> bool:
     return any(word in decorator for decorator in decorators for word in words)
 
 
-def is_page(path: Path, function: ast.FunctionDef) -> bool:
-    """Return True for views: a page is called what it shows."""
-    arguments = function.args.args
-    return bool(arguments) and arguments[0].arg == "request" and path.name.endswith("views.py")
-
-
 def list_queryset_methods(path: Path) -> set[ast.AST]:
     """Return the methods that narrow a queryset, as in `Rating.objects.current()`."""
     return {
@@ -134,7 +128,7 @@ def list_functions_without_verb() -> tuple[list[str], int]:
                 continue
             if has_decorator(node, "property", "setter", "register") or node.name in HOOKS:
                 continue
-            if is_page(path, node) or node in queryset_methods:
+            if node in queryset_methods:
                 continue
             total += 1
             if node.name.strip("_").split("_")[0] not in VERBS:

@@ -177,7 +177,7 @@ def search_page(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_safe
-def style_guide(request: HttpRequest) -> HttpResponse:
+def show_style_guide(request: HttpRequest) -> HttpResponse:
     """Show every building block of the pages in its states, to staff who write pages."""
     if not request.user.is_staff:
         raise Http404

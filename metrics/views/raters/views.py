@@ -40,7 +40,7 @@ PAIRS_LIVE = LiveSettings(seconds=2, fragments=("pair-list",))
 
 @login_required
 @require_safe
-def rater(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
+def show_rater(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
     """Show one rater against the others: trend, confusion, bias, pairs, recent differences."""
     selection = get_permitted_selection(request, project_id, filtered=True)
     selected_rater = get_by_key(Rater, selection.project, key)
@@ -72,7 +72,7 @@ def rater(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
 
 @login_required
 @require_safe
-def coefficients(request: HttpRequest, project_id: int) -> HttpResponse:
+def show_coefficients(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show every coefficient of a question, also under each policy for missing ratings."""
     selection = get_permitted_selection(request, project_id, filtered=True)
     scores = coefficient_context.ScoreSource.from_query(request.GET)
@@ -99,7 +99,7 @@ def coefficients(request: HttpRequest, project_id: int) -> HttpResponse:
 
 @login_required
 @require_safe
-def coefficient_recommendation(request: HttpRequest, project_id: int) -> HttpResponse:
+def show_recommendation(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show which coefficient suits the question: by scale, raters, missing ratings and purpose."""
     selection = get_permitted_selection(request, project_id)
     result = get_sources(selection).for_project().agreement
@@ -110,7 +110,7 @@ def coefficient_recommendation(request: HttpRequest, project_id: int) -> HttpRes
 
 @login_required
 @require_safe
-def pair(request: HttpRequest, project_id: int) -> HttpResponse:
+def show_pair(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show two raters (?a=KEY&b=KEY), or the table of all pairs without them."""
     selection = get_permitted_selection(request, project_id, filtered=True)
     if "a" not in request.GET and "b" not in request.GET:

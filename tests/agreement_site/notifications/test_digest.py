@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from agreement_site.models import NotificationSettings, Preference, QueuedMail
 from agreement_site.notifications import outbox, preferences, schedule, sweep
+from core.jobs.outbox import MAX_JITTER
 from events import feed
 from events.services import record_event
 from projects.models import Member, Question
@@ -250,7 +251,7 @@ def test_digest_that_failed_is_told_by_the_next_one(
         patch.setattr(outbox.composition, "compose_message", fail)
         for delay in (*outbox.RETRY_DELAYS, datetime.timedelta()):
             sweep.sweep_mail()
-            clock.shift(delay)
+            clock.shift(delay * (1 + MAX_JITTER))
         row = QueuedMail.objects.get(kind="digest")
         assert (row.state, row.attempts) == ("failed", 7)
     with time_machine.travel(MONDAY + datetime.timedelta(days=7, hours=1)):
