@@ -29,7 +29,7 @@ MAX_HTML_PARSERS = 0  # modules
 
 VERBS = frozenset(
     """
-    accept acquire adapt add adjust advance announce answer append apply archive are as assign attribute
+    accept acquire act adapt add adjust advance announce answer append apply archive are as assign attribute
     audit authenticate average backdate begin bootstrap build calibrate call can cancel carry center change
     check choose claim classify clean clear clip close collect compact compare compute concatenate configure
     confirm construct continue convert copy correct count create cumulate cut decline declare decode decorate
@@ -45,7 +45,7 @@ VERBS = frozenset(
     retire reuse revoke rewrite run sample save scan score search select send serialize serve set should show
     sign signal simulate skip sleep sort split spool stack star start stop store stream strip submit subtract
     stage suggest sum summarize sweep take tally thin tie to trace transform transition trim truncate try
-    undo unescape unpack update upload upsert use validate wait waive wake warn weigh widen withdraw work wrap
+    undo unescape unpack unsubscribe update upload upsert use validate wait waive wake warn weigh widen withdraw work wrap
     write
     """.split()
 )

@@ -1,4 +1,4 @@
-"""What outboxes share: the pauses between attempts, and how long rows are kept."""
+"""Pauses between the attempts of outboxes, and how long they keep their rows."""
 
 from __future__ import annotations
 
