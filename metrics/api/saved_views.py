@@ -49,8 +49,8 @@ class SavedViewOut(serializers.Serializer):
     page = serializers.ChoiceField(SavedView.Page.values)
     name = serializers.CharField()
     query = serializers.CharField()
-    created_by = serializers.CharField(allow_null=True)
-    created_at = serializers.DateTimeField()
+    created_by = serializers.CharField(source="created_by.username", allow_null=True)
+    created_at = serializers.DateTimeField(format=None)
 
 
 class SavedViewListView(ApiView):
@@ -67,7 +67,7 @@ class SavedViewListView(ApiView):
 
         def read_page(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
             following = [view for view in views if after is None or view.pk > after[0]]
-            return [((view.pk,), _serialize_view(view)) for view in following[:size]]
+            return [((view.pk,), SavedViewOut(view).data) for view in following[:size]]
 
         return Response(paginate(request, params, key_length=1, read=read_page))
 
@@ -80,10 +80,7 @@ class SavedViewListView(ApiView):
     )
     def post(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=LEAD)
-        parse_query_parameters(request)
-        serializer = SavedViewIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        data = serializer.validated_data
+        data = self.parse_body(request, SavedViewIn)
         query = _normalize_query(project, data["page"], data.get("query", ""))
         try:
             view = saved_views.create_saved_view(
@@ -96,7 +93,7 @@ class SavedViewListView(ApiView):
         except saved_views.InvalidSavedView as error:
             raise BadRequest(INVALID_FIELDS, fields=error.fields) from None
         headers = build_location(request, view.pk)
-        return Response(_serialize_view(view), status=201, headers=headers)
+        return Response(SavedViewOut(view).data, status=201, headers=headers)
 
 
 class SavedViewDetailView(ApiView):
@@ -104,7 +101,7 @@ class SavedViewDetailView(ApiView):
     def get(self, request: Request, project_id: int, view_id: int) -> Response:
         project = self.get_project(request, project_id, role=VIEWER)
         parse_query_parameters(request)
-        return Response(_serialize_view(_get_view(project, view_id)))
+        return Response(SavedViewOut(_get_view(project, view_id)).data)
 
     @describe_delete("deleteSavedView", "Delete a view and end its links", DeletedOut)
     def delete(self, request: Request, project_id: int, view_id: int) -> Response:
@@ -141,8 +138,3 @@ def _normalize_query(project: Project, page: str, text: str) -> str:
     first_question = project.questions.order_by("position", "pk").first()
     key = parameters.get("question") or (first_question.key if first_question else None)
     return saved_views.build_query(page, parameters, question=get_question(project, key).key)
-
-
-def _serialize_view(view: SavedView) -> dict[str, object]:
-    fields = {name: getattr(view, name) for name in ("id", "page", "name", "query", "created_at")}
-    return fields | {"created_by": view.created_by.get_username() if view.created_by else None}

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from core.api import pagination
 from core.api.errors import BadRequest
-from core.api.pagination import CursorKey, paginate
+from core.api.pagination import paginate_rows
 from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
@@ -75,18 +75,22 @@ class ExamRulesOut(serializers.Serializer):
 
 class ExamOut(serializers.Serializer):
     id = serializers.IntegerField()
-    question = serializers.CharField()
-    rater = serializers.CharField()
+    question = serializers.CharField(source="question.key")
+    rater = serializers.CharField(source="rater.key")
     number = serializers.IntegerField(help_text="Number of the attempt")
     state = serializers.ChoiceField(Exam.State.values)
-    answers = serializers.IntegerField()
+    answers = serializers.IntegerField(source="n_scored")
     right = serializers.IntegerField(help_text="Right answers")
     error_probability = serializers.FloatField(
         allow_null=True, help_text="Error probability of the outcome"
     )
-    started_at = serializers.DateTimeField()
-    ended_at = serializers.DateTimeField(allow_null=True)
-    by = serializers.CharField(allow_null=True, help_text="User who granted or waived the attempt")
+    started_at = serializers.DateTimeField(format=None)
+    ended_at = serializers.DateTimeField(format=None, allow_null=True)
+    by = serializers.CharField(
+        source="by.username",
+        allow_null=True,
+        help_text="User who granted or waived the attempt",
+    )
     reason = serializers.CharField(allow_blank=True)
 
 
@@ -98,7 +102,6 @@ class ExamDecisionIn(StrictSerializer):
 
 
 LEAD = Member.Role.LEAD
-FIELDS = ("id", "number", "state", "right", "error_probability", "started_at", "ended_at", "reason")
 
 
 class ExamRulesView(ApiView):
@@ -114,10 +117,7 @@ class ExamRulesView(ApiView):
     def patch(self, request: Request, project_id: int) -> Response:
         """Fields left out stay unchanged. Running exams continue unchanged."""
         project = self.get_project(request, project_id, role=LEAD)
-        parse_query_parameters(request)
-        serializer = ExamRulesIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        data = serializer.validated_data
+        data = self.parse_body(request, ExamRulesIn)
         question = get_question(project, data.pop("question", None))
         try:
             settings.set_exam_rules(question=question, by=request.user, **data)
@@ -147,11 +147,7 @@ class ExamListView(ApiView):
         if "state" in params:
             rows = rows.filter(state=get_choice(params, "state", Exam.State.values, default=""))
 
-        def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
-            next_rows = rows.filter(pk__gt=after[0]) if after else rows
-            return [((row.pk,), _serialize_exam(row)) for row in next_rows.order_by("pk")[:size]]
-
-        return Response(paginate(request, params, key_length=1, read=read))
+        return Response(paginate_rows(request, params, rows, ExamOut))
 
     @describe_write(
         "decideExam",
@@ -162,10 +158,7 @@ class ExamListView(ApiView):
     def post(self, request: Request, project_id: int) -> Response:
         """The reason is stored. Rejected for a rater who has passed or needs no exam."""
         project = self.get_project(request, project_id, role=LEAD)
-        parse_query_parameters(request)
-        serializer = ExamDecisionIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        data = serializer.validated_data
+        data = self.parse_body(request, ExamDecisionIn)
         question = get_question(project, data.get("question"))
         question.exam_rules = settings.get_exam_rules(question)
         rater = project.raters.filter(key=data["rater"]).first()
@@ -178,7 +171,7 @@ class ExamListView(ApiView):
             )
         except decisions.InvalidExamDecision as error:
             raise BadRequest(str(error)) from None
-        return Response(_serialize_exam(exam))
+        return Response(ExamOut(exam).data)
 
 
 def _serialize_rules(question: Question) -> dict[str, Any]:
@@ -189,12 +182,3 @@ def _serialize_rules(question: Question) -> dict[str, Any]:
         "min_items": exams.compute_min_correct_answers(question),
     }
     return {"question": question.key, **values, **counts}
-
-
-def _serialize_exam(exam: Exam) -> dict[str, Any]:
-    return {name: getattr(exam, name) for name in FIELDS} | {
-        "question": exam.question.key,
-        "rater": exam.rater.key,
-        "answers": len(exam.scored_answers),
-        "by": exam.by.get_username() if exam.by else None,
-    }

@@ -144,10 +144,7 @@ class LabelListView(FileView, ApiView):
     def post(self, request: Request, project_id: int) -> Response:
         """Ratings and earlier decisions are kept. 409 while somebody else has claimed the item."""
         project = self.get_project(request, project_id, role=ADJUDICATOR)
-        parse_query_parameters(request)
-        serializer = DecisionIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        data = serializer.validated_data
+        data = self.parse_body(request, DecisionIn)
         question = get_question(project, data.get("question"))
         item = _get_item(project, data["item"])
         code = _get_code(question, data["label"])

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from core.api import pagination
 from core.api.errors import BadRequest
-from core.api.pagination import CursorKey, paginate
+from core.api.pagination import paginate_rows
 from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
@@ -109,15 +109,15 @@ class AppealAnswerIn(StrictSerializer):
 
 class AppealOut(serializers.Serializer):
     id = serializers.IntegerField()
-    item = serializers.CharField()
-    question = serializers.CharField()
+    item = serializers.CharField(source="item.key")
+    question = serializers.CharField(source="question.key")
     about = serializers.ChoiceField(Appeal.About.values)
     text = serializers.CharField()
-    created_at = serializers.DateTimeField()
+    created_at = serializers.DateTimeField(format=None)
     state = serializers.ChoiceField(Appeal.State.values)
     answer = serializers.CharField(allow_blank=True)
-    answered_by = serializers.CharField(allow_null=True)
-    answered_at = serializers.DateTimeField(allow_null=True)
+    answered_by = serializers.CharField(source="answered_by.username", allow_null=True)
+    answered_at = serializers.DateTimeField(format=None, allow_null=True)
 
 
 Role = Member.Role
@@ -142,10 +142,7 @@ class LabelRulesView(ApiView):
     def patch(self, request: Request, project_id: int) -> Response:
         """Fields left out stay unchanged. The next sweep applies the rules."""
         project = self.get_project(request, project_id, role=Role.LEAD)
-        parse_query_parameters(request)
-        serializer = LabelRulesIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        data = serializer.validated_data
+        data = self.parse_body(request, LabelRulesIn)
         question = get_question(project, data.pop("question", None))
         method = {name: data.pop(name) for name in METHOD_FIELDS if name in data}
         try:
@@ -216,11 +213,7 @@ class AppealListView(ApiView):
         if "state" in params:
             rows = rows.filter(state=get_choice(params, "state", Appeal.State.values, default=""))
 
-        def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
-            next_rows = rows.filter(pk__gt=after[0]) if after else rows
-            return [((row.pk,), _serialize_appeal(row)) for row in next_rows.order_by("pk")[:size]]
-
-        return Response(paginate(request, params, key_length=1, read=read))
+        return Response(paginate_rows(request, params, rows, AppealOut))
 
     @describe_write(
         "createAppeal",
@@ -232,10 +225,7 @@ class AppealListView(ApiView):
     def post(self, request: Request, project_id: int) -> Response:
         """Once, and only for a decision that the caller may see; 400 is the same for all others."""
         project = self.get_project(request, project_id, role=Role.ANNOTATOR)
-        parse_query_parameters(request)
-        serializer = AppealIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        data = serializer.validated_data
+        data = self.parse_body(request, AppealIn)
         question = get_question(project, data.get("question"))
         user: Any = request.user
         rater = rater_work.get_rater(project, user)
@@ -248,7 +238,7 @@ class AppealListView(ApiView):
             )
         except appeals.InvalidAppeal as error:
             raise _to_bad_request(error) from None
-        return Response(_serialize_appeal(row), status=201)
+        return Response(AppealOut(row).data, status=201)
 
 
 class AppealDetailView(ApiView):
@@ -258,31 +248,19 @@ class AppealDetailView(ApiView):
     def post(self, request: Request, project_id: int, appeal_id: int) -> Response:
         """The label stays unchanged; where the rater is right, make a new decision."""
         project = self.get_project(request, project_id, role=Role.ADJUDICATOR)
-        parse_query_parameters(request)
         rows = Appeal.objects.filter(question__project=project)
         row = rows.select_related("question", "item").filter(pk=appeal_id).first()
         if row is None:
             raise Http404("No such appeal.")
-        serializer = AppealAnswerIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        data = serializer.validated_data
+        data = self.parse_body(request, AppealAnswerIn)
         try:
             appeal = appeals.answer_appeal(
                 appeal=row, state=data["state"], text=data.get("answer", ""), by=request.user
             )
         except appeals.InvalidAppeal as error:
             raise BadRequest(str(error)) from None
-        return Response(_serialize_appeal(appeal))
+        return Response(AppealOut(appeal).data)
 
 
 def _to_bad_request(error: appeals.InvalidAppeal) -> BadRequest:
     return BadRequest("The appeal was not created.", fields={"item": str(error)})
-
-
-def _serialize_appeal(appeal: Appeal) -> dict[str, Any]:
-    names = ("id", "about", "text", "created_at", "state", "answer", "answered_at")
-    return {name: getattr(appeal, name) for name in names} | {
-        "item": appeal.item.key,
-        "question": appeal.question.key,
-        "answered_by": appeal.answered_by.username if appeal.answered_by else None,
-    }
