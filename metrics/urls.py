@@ -1,10 +1,11 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from metrics.views import charts, glossary
+from metrics.views import charts, glossary, pairs
 from metrics.views.changes import guideline_effect
 from metrics.views.changes import views as changes_views
 from metrics.views.coefficients import headline_views
+from metrics.views.coefficients import views as coefficients_views
 from metrics.views.dashboard import views
 from metrics.views.items import views as items_views
 from metrics.views.project_list import example_views
@@ -29,10 +30,10 @@ urlpatterns = [
     path(f"{PROJECT_PATH}questions/", project_list_views.show_questions, name="questions"),
     path(f"{PROJECT_PATH}charts/<slug:name>.<slug:form>", charts.show_chart, name="chart"),
     path(f"{PROJECT_PATH}raters/<path:key>/", raters_views.show_rater, name="rater"),
-    path(f"{PROJECT_PATH}coefficients/", raters_views.show_coefficients, name="coefficients"),
+    path(f"{PROJECT_PATH}coefficients/", coefficients_views.show_coefficients, name="coefficients"),
     path(
         f"{PROJECT_PATH}coefficients/recommendation/",
-        raters_views.show_recommendation,
+        coefficients_views.show_recommendation,
         name="coefficient_recommendation",
     ),
     path(
@@ -40,7 +41,7 @@ urlpatterns = [
         headline_views.edit_headline,
         name="headline_settings",
     ),
-    path(f"{PROJECT_PATH}pairs/", raters_views.show_pair, name="pair"),
+    path(f"{PROJECT_PATH}pairs/", pairs.show_pair, name="pair"),
     path(f"{PROJECT_PATH}change/", changes_views.show_change, name="change"),
     path(
         f"{PROJECT_PATH}guidelines/effect/",

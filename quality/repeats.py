@@ -2,7 +2,7 @@
 
 A repeat is the answer to an item that a rater was asked again
 (ratings.annotation.assignments.hidden_checks) or that an import contains twice
-(ratings.services.check_answers), with the rating at that moment. Models that ran twice have
+(ratings.services.own_answers), with the rating at that moment. Models that ran twice have
 scores of their own; totals are of people. Weighted as the question is, so that it can be compared
 with the agreement with others. Scheduling and leases: quality.recomputation.
 """

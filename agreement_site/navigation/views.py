@@ -119,7 +119,7 @@ def _find_raters(project: Any, text: str) -> Iterator[PaletteResult]:
 def _find_items(project: Any, text: str) -> Iterator[PaletteResult]:
     """Yield the project's items whose key starts with the text.
 
-    read from the index, however many items there are.
+    The index serves it, however many items there are.
     """
     items = Item.objects.filter(project=project, key__gte=text).order_by("key")
     for key in items.values_list("key", flat=True)[:RESULTS_PER_KIND]:

@@ -251,9 +251,8 @@ def build_json_upsert(
 ) -> str:
     """Build PostgreSQL's SQL that upserts all rows of a JSON array of arrays.
 
-    The array is its one parameter.
-
-    It is prepared once, however many rows there are. ``types`` maps each column to its SQL type.
+    The statement has one parameter, the array, so it is prepared once however many rows there are.
+    ``types`` maps each column to its SQL type.
     """
     return _build_upsert(
         table,

@@ -1,15 +1,32 @@
-"""Template context of the page of two raters."""
+"""Pages of two raters, and of all pairs of raters."""
 
 from __future__ import annotations
 
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
 
+from core.web.tables import get_page_size
 from metrics.results.clusters import QuestionClusters
+from metrics.results.disagreement import disputed_items
+from metrics.results.pairs import pair_results
 from metrics.results.pairs.pair_details import PairDetails
 from metrics.scale import get_weighted_name
+from metrics.views.common import live_updates
+from metrics.views.common.filter_bar import FilterBar
 from metrics.views.common.live_updates import LiveSettings
 from metrics.views.common.number_formats import format_number
-from metrics.views.common.selection import Selection
+from metrics.views.common.selection import (
+    Selection,
+    UnknownSelectionError,
+    get_by_key,
+    get_choice,
+    get_page_number,
+    get_permitted_selection,
+)
+from metrics.views.common.sources import get_sources
 from metrics.views.common.sources.base import PairSource
 from metrics.views.common.trends.recent_changes import find_level_shift
 from metrics.views.common.trends.trend_points import TrendPoint, is_drawable, limit_to_table
@@ -29,6 +46,88 @@ LIVE = LiveSettings(
         "differing",
     ),
 )
+
+PAIRS_PER_PAGE = 100
+DIFFERENCES_PER_PAGE = 25
+PAIRS_LIVE = LiveSettings(seconds=2, fragments=("pair-list",))
+
+
+@login_required
+@require_safe
+def show_pair(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Show two raters (?a=KEY&b=KEY), or the table of all pairs without them."""
+    selection = get_permitted_selection(request, project_id, filtered=True)
+    if "a" not in request.GET and "b" not in request.GET:
+        return _render_pair_list(request, selection)
+    a = get_by_key(Rater, selection.project, request.GET.get("a", ""))
+    b = get_by_key(Rater, selection.project, request.GET.get("b", ""))
+    if a == b:
+        raise UnknownSelectionError(_("Choose two different raters."), list_url_name="pair")
+    source = get_sources(selection).for_pair(a, b)
+    unchanged = live_updates.get_unchanged_response(
+        request, selection.project, source.freshness, LIVE
+    )
+    if unchanged is not None:
+        return unchanged
+    number = get_page_number(request)
+    n_shown = get_page_size(DIFFERENCES_PER_PAGE)
+    start = (number - 1) * n_shown
+    window = slice(start, start + n_shown + 1)
+    differing = disputed_items.list_pair_differences(
+        selection.question, a, b, selection.scale, page=window, rating_filter=selection.filter
+    )
+    context = build_context(selection, a, b, source) | {
+        "project": selection.project,
+        "selection": selection,
+        "fresh": source.freshness,
+        "live": LIVE,
+        "filter_bar": FilterBar.from_request(request, selection),
+        "a": a,
+        "b": b,
+        "differing": differing[:n_shown],
+        "keep": {"a": a.key, "b": b.key},
+        "coefficient": get_weighted_name("cohen_kappa", selection.weights),
+        "number": number,
+        "previous": number - 1,
+        "next": number + 1,
+        "more": len(differing) > n_shown,
+    }
+    return live_updates.render_live_page(request, "metrics/pairs/pair.html", context)
+
+
+def _render_pair_list(request: HttpRequest, selection: Selection) -> HttpResponse:
+    sort = get_choice(request.GET, "sort", ["items", "-items", "kappa", "-kappa"]) or "-items"
+    source = get_sources(selection).for_project()
+    unchanged = live_updates.get_unchanged_response(
+        request, selection.project, source.freshness, PAIRS_LIVE
+    )
+    if unchanged is not None:
+        return unchanged
+    paginator = Paginator(source.list_pair_refs(sort), get_page_size(PAIRS_PER_PAGE))
+    number = get_page_number(request)
+    if number > paginator.num_pages:
+        raise Http404(_("Page not found."))
+    page = paginator.page(number)
+    page_pairs = source.load_pairs(list(page.object_list))
+    context = {
+        "project": selection.project,
+        "selection": selection,
+        "fresh": source.freshness,
+        "live": PAIRS_LIVE,
+        "coefficient": get_weighted_name("cohen_kappa", selection.weights),
+        "fragment_key": f"{source.pending}-{bool(page_pairs)}",
+        "pending": source.pending,
+        "filter_bar": FilterBar.from_request(request, selection),
+        "page": page,
+        "pairs": page_pairs,
+        "sort": sort,
+        # The list ends there; filtered lists are shorter.
+        "listed": pair_results.MAX_LISTED_PAIRS
+        if paginator.count == pair_results.MAX_LISTED_PAIRS
+        else None,
+        "busiest": pair_results.MAX_HEATMAP_RATERS,
+    }
+    return live_updates.render_live_page(request, "metrics/pairs/pairs.html", context)
 
 
 def build_context(

@@ -16,8 +16,8 @@ from projects.models import Item, Project, Question, Rater
 from quality import repeats, tasks
 from quality.models import RepeatScore, RepeatState
 from ratings.models import Assignment, Rating
-from ratings.services.check_answers import record_check_answers
 from ratings.services.judgement import Judgement
+from ratings.services.own_answers import record_check_answers
 from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db
