@@ -34,6 +34,7 @@ from agreement_site.models import PasswordChangeRequired
 from core import security_log
 from projects import authentication
 from projects.models import ApiToken, Member
+from projects.permissions import Capability, may
 from projects.services.members import invitation_links, role_offers
 
 from .identity_providers import oidc
@@ -50,7 +51,7 @@ def get_landing_url(user: Any) -> str:
     if user.is_staff or len(memberships) != 1 or role_offers.list_open_offers(user).exists():
         return reverse("projects")
     [(project_id, role)] = memberships
-    if role != Member.Role.ANNOTATOR:
+    if may(role, Capability.SEE_RESULTS):
         return reverse("projects")
     return reverse("rate", args=[project_id])
 
