@@ -31,8 +31,8 @@ from django.utils.translation import gettext_lazy
 from agreement_site.middleware.base import BaseMiddleware
 from agreement_site.models import PasswordChangeRequired
 from core import security_log
-from projects import authentication
 from projects.models import ApiToken
+from projects.services import tokens
 from projects.services.members import invitation_links
 
 from . import attempt_limits
@@ -126,7 +126,7 @@ class ChangePasswordForm(ChoosePasswordForm, PasswordChangeForm):
 
     def save(self, commit: bool = True) -> Any:
         if self.cleaned_data["revoke_tokens"]:
-            authentication.revoke_tokens(ApiToken.objects.filter(user=self.user.pk))
+            tokens.revoke_tokens(ApiToken.objects.filter(user=self.user.pk))
         security_log.log_event(
             "password_changed", tokens_revoked=self.cleaned_data["revoke_tokens"]
         )
