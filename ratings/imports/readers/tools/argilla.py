@@ -56,7 +56,12 @@ class ArgillaSource(ToolSource):
 
     def can_read(self, sample: FileSample) -> bool:
         if sample.has_fields("fields") and sample.has_any_field({"responses", "suggestions"}):
-            return True
+            # Other platforms have responses of workers beside the fields.
+            return not any(
+                "worker_id" in response
+                for record in sample.records
+                for response in list_objects(record.get("responses"))
+            )
         names = sample.names if sample.kind == "text" else itertools.chain(*sample.records)
         if any(name.endswith((RESPONSES_SUFFIX, f"{RESPONSES_SUFFIX}.users")) for name in names):
             return True

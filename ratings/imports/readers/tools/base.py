@@ -148,6 +148,20 @@ def list_objects(value: Any) -> list[Fields]:
     )
 
 
+def get_object(fields: Fields, name: str) -> Fields:
+    """Return a field that is an object, else an empty one."""
+    value = fields.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def list_rows(record: Fields) -> list[Fields]:
+    """Return the rows of an API response or an exported object; else the record itself."""
+    for name in ("events", "data", "rows"):
+        if rows := list_objects(record.get(name)):
+            return rows
+    return [record]
+
+
 def parse_single_answer(value: Any) -> tuple[str | None, str]:
     """Return (label, "") of a single answer, else (None, reason).
 
@@ -238,8 +252,10 @@ def parse_list(value: Any) -> list[Any]:
     if isinstance(value, str) and value[:1] == "[":
         parsed = parse_json(value)
         if parsed is None:
+            # NumPy prints texts without commas, which Python would join.
+            text = re.sub(r"(?<=['\"])\s+(?=['\"])", ", ", value)
             try:
-                parsed = ast.literal_eval(value)
+                parsed = ast.literal_eval(text)
             except (ValueError, SyntaxError, RecursionError, MemoryError):
                 parsed = value.strip("[] \n").split()  # as NumPy prints a list
         value = parsed

@@ -62,14 +62,21 @@ class DoccanoSource(ToolSource):
         labels = [
             record[name] for record in sample.records for name in LABEL_FIELDS if name in record
         ]
-        if any(not isinstance(label, list) for label in labels):
+        if any(not isinstance(label, list) or list_objects(label) for label in labels):
             return False
-        is_old_export = sample.has_fields("annotations", "text") and all(
-            "label" in annotation
+        annotations = [
+            annotation
             for record in sample.records
-            for annotation in list_objects(record["annotations"])
+            for annotation in list_objects(record.get("annotations"))
+        ]
+        is_old_export = sample.has_fields("annotations", "text") and all(
+            {"label", "user"} <= annotation.keys() for annotation in annotations
         )
-        return bool(labels) or is_old_export or sample.has_any_field(SKIPPED_FIELDS)
+        return (
+            bool(labels)
+            or (is_old_export and bool(annotations))
+            or sample.has_any_field(SKIPPED_FIELDS)
+        )
 
     def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
         content_fields = {}
