@@ -23,7 +23,9 @@ from ratings.imports.readers.tools.base import (
     ToolSource,
     build_attributes,
     build_body,
+    get_object,
     list_objects,
+    list_rows,
     parse_json,
     parse_single_answer,
     parse_time,
@@ -88,13 +90,11 @@ class PromptfooSource(NestedSource):
         provider = _get_name(fields.get("provider"))
         test, prompt = to_text(fields.get("testIdx")), to_text(fields.get("promptIdx"))
         key = "/".join(filter(None, (test, prompt, provider)))
-        variables = fields.get("vars")
         response = fields.get("response")
         output = response.get("output") if isinstance(response, dict) else response
-        body = build_body({**(variables if isinstance(variables, dict) else {}), "output": output})
+        body = build_body({**get_object(fields, "vars"), "output": output})
         yield ItemRecord(line, key, body or None, {"provider": provider} if provider else None)
-        grading = fields.get("gradingResult")
-        components = grading.get("componentResults") if isinstance(grading, dict) else None
+        components = get_object(fields, "gradingResult").get("componentResults")
         names: Counter[tuple[str, str]] = Counter()
         for component in list_objects(components):
             yield from self._parse_component(line, key, component, names)
@@ -105,8 +105,7 @@ class PromptfooSource(NestedSource):
         self, line: int, key: str, component: Fields, names: Counter[tuple[str, str]]
     ) -> Iterator[Record]:
         """Yield the rating of an assertion; ``names`` counts those of the output."""
-        assertion = component.get("assertion")
-        assertion = assertion if isinstance(assertion, dict) else {}
+        assertion = get_object(component, "assertion")
         kind, metric = to_text(assertion.get("type")), to_text(assertion.get("metric"))
         if not isinstance(component.get("pass"), bool) or not kind:
             yield SkippedRecord(line, "ignored")
@@ -138,15 +137,13 @@ class InspectSource(NestedSource):
     def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
         epoch = to_text(fields.get("epoch"))
         key = to_text(fields.get("id")) + (f"/{epoch}" if epoch not in ("", "1") else "")
-        output = fields.get("output")
-        completion = output.get("completion") if isinstance(output, dict) else None
+        completion = get_object(fields, "output").get("completion")
         content = {name: fields.get(name) for name in ("input", "target")}
-        metadata = fields.get("metadata")
-        attributes = build_attributes(metadata) if isinstance(metadata, dict) else {}
+        attributes = build_attributes(get_object(fields, "metadata"))
         body = build_body({**content, "output": completion})
         yield ItemRecord(line, key, body or None, attributes or None)
-        scores = fields.get("scores")
-        for scorer, score in scores.items() if isinstance(scores, dict) else ():
+        scores = get_object(fields, "scores")
+        for scorer, score in scores.items():
             if isinstance(score, dict):
                 yield from self._parse_score(line, key, scorer, score)
         if not scores:
@@ -164,8 +161,7 @@ class InspectSource(NestedSource):
         comment = to_text(score.get("explanation")) or None
         yield from _parse_values(line, key, value, rater=scorer, name=name, comment=comment)
         for edit in history[1:]:
-            provenance = edit.get("provenance")
-            provenance = provenance if isinstance(provenance, dict) else {}
+            provenance = get_object(edit, "provenance")
             author = to_text(provenance.get("author"))
             if edit.get("value") not in (None, "UNCHANGED") and author:
                 rated_at = parse_time(provenance.get("timestamp"))
@@ -231,7 +227,7 @@ class BraintrustSource(ToolSource):
             names = sample.names
             has_scores = any(name == "scores" or name.startswith("scores.") for name in names)
             return has_scores and {"id", "input", "output"} <= set(names)
-        records = [row for record in sample.records for row in _list_rows(record)]
+        records = [row for record in sample.records for row in list_rows(record)]
         return bool(records) and all(
             {"id", "input", "scores"} <= record.keys()
             and isinstance(record["scores"], dict | type(None))
@@ -239,7 +235,7 @@ class BraintrustSource(ToolSource):
         )
 
     def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
-        for row in _list_rows(fields):
+        for row in list_rows(fields):
             yield from self._parse_row(line, row)
 
     def _parse_row(self, line: int, fields: Fields) -> Iterator[Record]:
@@ -298,14 +294,6 @@ def _parse_values(
         yield SkippedRecord(line, reason)
         return
     yield RatingRecord(line, key, rater, build_question_key(name), label, rated_at, comment)
-
-
-def _list_rows(record: Fields) -> list[Fields]:
-    """Return the rows of an API response or an exported object; else the record itself."""
-    for name in ("events", "data", "rows"):
-        if rows := list_objects(record.get(name)):
-            return rows
-    return [record]
 
 
 def _get_name(value: Any) -> str:

@@ -16,6 +16,7 @@ from ratings.imports.readers.tools.base import (
     ToolSource,
     build_body,
     get_item_key,
+    get_object,
     list_objects,
     parse_seconds,
     parse_single_answer,
@@ -57,9 +58,9 @@ class LabelboxSource(ToolSource):
 
 
 def _parse_label(line: int, key: str, label: Fields, mapping: ImportMapping) -> Iterator[Record]:
-    details = _get_object(label, "label_details")
-    performance = _get_object(label, "performance_details")
-    annotations = _get_object(label, "annotations")
+    details = get_object(label, "label_details")
+    performance = get_object(label, "performance_details")
+    annotations = get_object(label, "annotations")
     rater = to_text(details.get("created_by")) or mapping.default_rater
     rated_at = parse_time(details.get("created_at"))
     seconds = parse_seconds(performance.get("seconds_to_create"))
@@ -94,8 +95,3 @@ def _iter_answers(classifications: Any) -> Iterator[tuple[str, Any]]:
             yield question, [choice.get("name") or choice.get("value") for choice in choices]
         for choice in choices:
             yield from _iter_answers(choice.get("classifications"))
-
-
-def _get_object(fields: Fields, name: str) -> Fields:
-    value = fields.get(name)
-    return value if isinstance(value, dict) else {}
