@@ -11,20 +11,21 @@ from collections.abc import Iterator
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
-from ratings.imports.readers.tables.cells import build_question_key, is_empty_cell
+from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.readers.tools.base import (
     Fields,
     ToolSource,
     build_body,
+    build_rating,
     get_item_key,
     get_object,
     list_objects,
     parse_single_answer,
     to_text,
 )
-from ratings.imports.records import GoldRecord, ItemRecord, RatingRecord, Record, SkippedRecord
+from ratings.imports.records import GoldRecord, ItemRecord, Record, SkippedRecord
 
-from .answers import parse_crowd_time
+from .answers import parse_crowd_time, select_fields_with_prefix
 
 WORKER = "ASSIGNMENT:worker_id"
 TASK_FIELDS = ("ASSIGNMENT:task_id", "TASK:id")
@@ -50,14 +51,14 @@ class TolokaSource(ToolSource):
             yield from self._parse_row(line, row, mapping)
 
     def _parse_row(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
-        body = build_body(_select_field_group(fields, "INPUT"))
+        body = build_body(select_fields_with_prefix(fields, "INPUT:"))
         task = next((fields[name] for name in TASK_FIELDS if fields.get(name)), None)
         key = get_item_key(task, body)
         if not key:
             yield SkippedRecord(line, "no_content")
             return
         yield ItemRecord(line, key, body or None)
-        for question, answer in _select_field_group(fields, "GOLDEN").items():
+        for question, answer in select_fields_with_prefix(fields, "GOLDEN:").items():
             label, reason = parse_single_answer(answer)
             if label is not None:
                 yield GoldRecord(line, key, build_question_key(question), label)
@@ -71,12 +72,8 @@ class TolokaSource(ToolSource):
         rated_at = next(
             (parse_crowd_time(fields[name]) for name in TIME_FIELDS if fields.get(name)), None
         )
-        for question, answer in _select_field_group(fields, "OUTPUT").items():
-            label, reason = parse_single_answer(answer)
-            if label is None:
-                yield SkippedRecord(line, reason)
-            else:
-                yield RatingRecord(line, key, rater, build_question_key(question), label, rated_at)
+        for question, answer in select_fields_with_prefix(fields, "OUTPUT:").items():
+            yield build_rating(line, key, rater, answer, question=question, rated_at=rated_at)
 
 
 def _list_task_rows(fields: Fields) -> list[Fields]:
@@ -97,13 +94,3 @@ def _list_task_rows(fields: Fields) -> list[Fields]:
         }
         rows.append({**common, "TASK:id": (task or {}).get("id"), **values})
     return rows
-
-
-def _select_field_group(fields: Fields, group: str) -> Fields:
-    """Return the fields of a group, such as INPUT, without its name, and no empty GOLDEN."""
-    prefix = f"{group}:"
-    return {
-        name.removeprefix(prefix): value
-        for name, value in fields.items()
-        if name.startswith(prefix) and not (group == "GOLDEN" and is_empty_cell(value))
-    }

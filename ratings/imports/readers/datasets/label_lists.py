@@ -15,17 +15,16 @@ from django.utils.translation import gettext_lazy as _
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.column_names import is_criterion_name, is_descriptive_name
 from ratings.imports.mapping.import_mapping import ImportMapping
-from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.readers.tools.base import (
     Fields,
     ToolSource,
     build_body,
+    build_rating,
     get_item_key,
     parse_list,
-    parse_single_answer,
     to_text,
 )
-from ratings.imports.records import ItemRecord, RatingRecord, Record, SkippedRecord
+from ratings.imports.records import ItemRecord, Record, SkippedRecord
 
 RATER_FIELDS = ("annotators", "annotator_ids", "annotator_id", "workers", "worker_ids", "raters",
                 "rater_ids", "user_ids")  # fmt: skip
@@ -262,9 +261,4 @@ def _parse_parallel_lists(line: int, key: str, raters: Any, answers: Fields) -> 
                 continue
             pairs = list(zip(names, labels, strict=True))
         for name, answer in pairs:
-            label, reason = parse_single_answer(answer)
-            if label is None:
-                yield SkippedRecord(line, reason)
-            else:
-                question_key = build_question_key(question) if question else ""
-                yield RatingRecord(line, key, to_text(name), question_key, label)
+            yield build_rating(line, key, to_text(name), answer, question=question)

@@ -23,17 +23,17 @@ from ratings.imports.readers.tools.base import (
     ToolSource,
     build_attributes,
     build_body,
+    build_model_rater,
+    build_rating,
     get_object,
     list_objects,
     list_rows,
     parse_json,
-    parse_single_answer,
     parse_time,
     to_text,
 )
 from ratings.imports.records import (
     ItemRecord,
-    RaterRecord,
     RatingRecord,
     Record,
     RecordTime,
@@ -117,7 +117,7 @@ class PromptfooSource(NestedSource):
         rater = f"{kind} {number}" if number > 1 else kind
         rater += f" ({model})" if model else ""
         if kind != HUMAN:
-            yield RaterRecord(line, rater, kind="model", name=rater, model=model or kind)
+            yield build_model_rater(line, rater, model=model or kind)
         label = "pass" if component["pass"] else "fail"
         comment = to_text(component.get("reason")) or None
         yield RatingRecord(line, key, rater, question, label, None, comment)
@@ -157,7 +157,7 @@ class InspectSource(NestedSource):
             value = history[0].get("value")
         # Letter grades of all scorers answer one question.
         name = SCORE_QUESTION if value in LETTER_GRADES else scorer
-        yield RaterRecord(line, scorer, kind="model", name=scorer, model=scorer)
+        yield build_model_rater(line, scorer)
         comment = to_text(score.get("explanation")) or None
         yield from _parse_values(line, key, value, rater=scorer, name=name, comment=comment)
         for edit in history[1:]:
@@ -192,9 +192,7 @@ class OpenaiEvalsSource(ToolSource):
     def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
         if isinstance(fields.get("spec"), dict):
             self.eval_name = to_text(fields["spec"].get("eval_name")) or "eval"
-            yield RaterRecord(
-                line, self.eval_name, kind="model", name=self.eval_name, model=self.eval_name
-            )
+            yield build_model_rater(line, self.eval_name)
             return
         key, data = to_text(fields.get("sample_id")), fields.get("data")
         if not key or not isinstance(data, dict):
@@ -259,7 +257,7 @@ class BraintrustSource(ToolSource):
             if is_empty_cell(value):
                 yield SkippedRecord(line, "no_label")
                 continue
-            yield RaterRecord(line, name, kind="model", name=name, model=name)
+            yield build_model_rater(line, name)
             yield from _parse_values(line, key, value, rater=name, name=name, rated_at=rated_at)
 
 
@@ -289,11 +287,7 @@ def _parse_values(
                 rated_at=rated_at,
             )
         return
-    label, reason = parse_single_answer(value)
-    if label is None:
-        yield SkippedRecord(line, reason)
-        return
-    yield RatingRecord(line, key, rater, build_question_key(name), label, rated_at, comment)
+    yield build_rating(line, key, rater, value, question=name, rated_at=rated_at, comment=comment)
 
 
 def _get_name(value: Any) -> str:

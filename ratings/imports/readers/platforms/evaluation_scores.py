@@ -16,6 +16,7 @@ from ratings.imports.readers.tables.cells import build_question_key, is_empty_ce
 from ratings.imports.readers.tools.base import (
     Fields,
     ToolSource,
+    build_model_rater,
     get_object,
     list_rows,
     parse_json,
@@ -23,7 +24,7 @@ from ratings.imports.readers.tools.base import (
     parse_time,
     to_text,
 )
-from ratings.imports.records import RaterRecord, RatingRecord, Record, SkippedRecord
+from ratings.imports.records import RatingRecord, Record, SkippedRecord
 
 MODEL_SOURCES = ("eval", "model", "auto_eval", "llm", "code")
 
@@ -76,7 +77,7 @@ def _parse_score(line: int, score: EvaluationScore, mapping: ImportMapping) -> I
     if not person and source in MODEL_SOURCES:
         # Each evaluator has a score of its own name.
         rater = f"{source}: {name}"
-        yield RaterRecord(line, rater, kind="model", name=rater, model=rater)
+        yield build_model_rater(line, rater)
     rated_at, comment = parse_time(score.time), to_text(score.comment) or None
     yield RatingRecord(line, key, rater, build_question_key(name), label, rated_at, comment)
 

@@ -10,16 +10,15 @@ from typing import Any
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
-from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.readers.tools.base import (
     Fields,
     ToolSource,
     build_body,
+    build_rating,
     get_item_key,
     get_object,
     list_objects,
     parse_seconds,
-    parse_single_answer,
     parse_time,
     to_text,
 )
@@ -72,12 +71,9 @@ def _parse_label(line: int, key: str, label: Fields, mapping: ImportMapping) -> 
     if annotations.get("relationships"):
         yield SkippedRecord(line, "relations")
     for question, answer in _iter_answers(annotations.get("classifications")):
-        text, reason = parse_single_answer(answer)
-        if text is None:
-            yield SkippedRecord(line, reason)
-        else:
-            question_key = build_question_key(question)
-            yield RatingRecord(line, key, rater, question_key, text, rated_at, None, seconds)
+        yield build_rating(
+            line, key, rater, answer, question=question, rated_at=rated_at, seconds=seconds
+        )
 
 
 def _iter_answers(classifications: Any) -> Iterator[tuple[str, Any]]:

@@ -12,18 +12,18 @@ from pathlib import Path
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
-from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.readers.tools.base import (
     Fields,
     ToolReader,
     ToolSource,
     build_body,
+    build_model_rater,
+    build_rating,
     get_object,
     list_objects,
-    parse_single_answer,
     to_text,
 )
-from ratings.imports.records import ItemRecord, RaterRecord, RatingRecord, Record, SkippedRecord
+from ratings.imports.records import ItemRecord, RatingRecord, Record, SkippedRecord
 
 from .evaluation_logs import NestedSource
 
@@ -66,10 +66,10 @@ class DeepEvalSource(NestedSource):
                 yield SkippedRecord(line, "no_label")
                 continue
             rater = to_text(metric.get("evaluationModel")) or question
-            yield RaterRecord(line, rater, kind="model", name=rater, model=rater)
+            yield build_model_rater(line, rater)
             label = "pass" if metric["success"] else "fail"
             comment = to_text(metric.get("reason")) or None
-            yield RatingRecord(line, key, rater, build_question_key(question), label, None, comment)
+            yield build_rating(line, key, rater, label, question=question, comment=comment)
         if not metrics:
             yield SkippedRecord(line, "no_label")
 
@@ -94,10 +94,8 @@ class LmEvalSource(ToolSource):
         for metric, value in fields.items():
             if metric in SAMPLE_FIELDS:
                 continue
-            label, reason = parse_single_answer(value)
-            if label is None:
-                yield SkippedRecord(line, reason)
-                continue
             rater = metric if filter_name in ("", PLAIN_FILTER) else filter_name
-            yield RaterRecord(line, rater, kind="model", name=rater, model=rater)
-            yield RatingRecord(line, key, rater, build_question_key(metric), label)
+            rating = build_rating(line, key, rater, value, question=metric)
+            if isinstance(rating, RatingRecord):
+                yield build_model_rater(line, rater)
+            yield rating

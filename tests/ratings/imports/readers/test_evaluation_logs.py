@@ -177,7 +177,7 @@ def test_deepeval(tmp_path: Path, lead: Any) -> None:
         return {"name": name, "success": success, "score": 0.7, "reason": "r", "error": error,
                 "evaluationModel": model}  # fmt: skip
 
-    cases = [
+    cases: list[dict[str, Any]] = [
         {"name": "case", "input": "Q", "actualOutput": "A", "metricsData": [
             build_metric("Relevancy", success=passed), build_metric("Exact", success=True)]}
         for passed in (True, False)
