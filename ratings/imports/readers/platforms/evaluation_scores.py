@@ -42,7 +42,7 @@ class EvaluationScore:
     comment: Any
 
 
-class ScoreSource(ToolSource):
+class ScoreRecordsSource(ToolSource):
     """Base of sources with a record for each score."""
 
     extensions = (".json", ".jsonl", ".csv")
@@ -87,7 +87,7 @@ def _find_value(*values: Any) -> Any:
     return next((value for value in values if not is_empty_cell(value)), None)
 
 
-class LangfuseSource(ScoreSource):
+class LangfuseSource(ScoreRecordsSource):
     """Source of Langfuse scores: a response of its API, or a table."""
 
     name = "Langfuse"
@@ -110,7 +110,7 @@ class LangfuseSource(ScoreSource):
         )
 
 
-class LangsmithSource(ScoreSource):
+class LangsmithSource(ScoreRecordsSource):
     """Source of LangSmith feedback."""
 
     name = "LangSmith"
@@ -137,7 +137,7 @@ class LangsmithSource(ScoreSource):
         )
 
 
-class PhoenixSource(ScoreSource):
+class PhoenixSource(ScoreRecordsSource):
     """Source of annotations of Arize Phoenix: a response of its API, or a table."""
 
     name = "Phoenix"
