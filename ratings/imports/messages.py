@@ -76,7 +76,10 @@ MESSAGES: dict[str, str | Promise] = {
     "gzip": _("The gzip archive is damaged or cut off."),
     "file_missing": _("The uploaded file is gone. Upload it again."),
     # Text and lines
-    "bytes": _("Byte %(byte)s isn't valid in %(encoding)s. Choose the file's encoding."),
+    "bytes": _(
+        "Byte %(byte)s isn't valid in %(encoding)s. Choose the file's encoding. In Windows-1252, "
+        "the word with this byte is '%(text)s'."
+    ),
     "nul": _("Text can't contain NUL characters."),
     "line_long": _("The line exceeds the limit of %(limit)s characters."),
     "cell_long": _("A cell exceeds the limit of %(limit)s characters."),

@@ -196,8 +196,8 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
     ),
     "further_raters": (
         _(
-            "%(columns)s have the raters' labels, but other names. Choose all raters, or don't "
-            "import these columns."
+            "%(columns)s have the raters' labels, but other names. Make them raters (no "
+            "attributes, then), or don't import them."
         ),
         "--map %(all_raters)s, or --map %(ignored)s",
     ),
