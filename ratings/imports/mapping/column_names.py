@@ -42,6 +42,7 @@ _SUFFIX_RANK = 1000  # names with one of these words are less reliable than thos
 _QUESTION_NAME = re.compile(
     r"(q|question|item|frage|criterion|aspect|dim)[\s_.-]*\d+[a-z]?", re.IGNORECASE
 )
+_NUMBERED_START = re.compile(r"([^\W\d_]{3,})[\s_.-]*\d+")
 _ORDINAL_NAME = re.compile(
     r"(first|second|third|fourth|fifth|1st|2nd|3rd|4th|primary|secondary)[\s_.-]+([^\W\d_]+)",
     re.IGNORECASE,
@@ -175,8 +176,11 @@ def is_verdict_name(name: str) -> bool:
 
 
 def is_question_name(name: str) -> bool:
-    """Return whether a column is named like a numbered question: Q1, Q2a, Item 3."""
-    return _QUESTION_NAME.fullmatch(name.strip()) is not None
+    """Return whether a column is named like a numbered question or item: Q2a, Text 1: clear?"""
+    text = name.strip()
+    match = _NUMBERED_START.match(text)
+    is_other = match is not None and compact_name(match[1]) in column_words.OTHER_STEMS
+    return is_other or _QUESTION_NAME.fullmatch(text) is not None
 
 
 def is_difficulty_name(name: str) -> bool:

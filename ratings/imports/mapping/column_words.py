@@ -171,7 +171,7 @@ LABEL_STEMS = _split_words(
 OTHER_STEMS = _split_words(
     "q question item frage photo image picture cat category class kategorie klasse x v var feature "
     "f dim criterion aspect option choice topic prob p pc factor component column field text "
-    "sentence response passage"
+    "sentence response passage video clip recording stimulus document"
 )
 # Words of names of columns that are criteria, emotions or classes, each a question, and no raters.
 CRITERIA = _split_words(

@@ -16,6 +16,7 @@ from .column_names import (
     compact_name,
     is_comparison_name,
     is_criterion_name,
+    is_question_name,
     is_verdict_name,
     rank_name,
     split_numbered_name,
@@ -169,6 +170,8 @@ def _are_question_or_item_names(
         for number, first in zip(numbers, first_parts, strict=True)
     }
     is_one_series = len(first_parts) == 1 and all(second.isdigit() for second in second_parts)
+    if all(map(is_question_name, first_parts)):
+        return True
     return stems <= OTHER_STEMS or is_one_series
 
 

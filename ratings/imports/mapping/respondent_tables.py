@@ -11,8 +11,12 @@ from .column_names import (
     compact_name,
     is_respondent_name,
     is_survey_name,
+    rank_name,
 )
 from .label_and_item_columns import LabelAndItemColumns
+
+# Columns of forms with the person who filled them in.
+FORM_NAMES = ("email", "emailaddress", "username", "name", "yourname")
 
 
 class RespondentTables(LabelAndItemColumns):
@@ -41,7 +45,8 @@ class RespondentTables(LabelAndItemColumns):
         """
         names, columns = self.head.names, self.head.columns
         item = self.columns.get("item")
-        if not any(map(is_survey_name, names)) or {"rater", "label"} <= self.columns.keys():
+        is_survey = any(map(is_survey_name, names)) or self._begins_like_form()
+        if not is_survey or {"rater", "label"} <= self.columns.keys():
             return None
         if item is not None and (columns[item].has_repeats or not is_respondent_name(names[item])):
             return None
@@ -69,6 +74,15 @@ class RespondentTables(LabelAndItemColumns):
             self.columns, self.reasons = saved
             return None
         return self._build_raters_in_rows_guess(answers)
+
+    def _begins_like_form(self) -> bool:
+        """Return whether the first columns are the time and the address or name of a person."""
+        names = self.head.names
+        return (
+            rank_name(names[0], "rated_at") is not None
+            and self.head.columns[0].has_times
+            and any(compact_name(name) in FORM_NAMES for name in names[1:3])
+        )
 
     def _guess_respondents(
         self, candidates: Sequence[int], *, has_keys: bool
