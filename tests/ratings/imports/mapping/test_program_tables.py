@@ -330,7 +330,7 @@ def test_errors_in_cells_that_are_not_imported(tmp_path: Path, lead: Any) -> Non
 
 
 def test_merged_cells_are_filled_and_others_are_not(tmp_path: Path, lead: Any) -> None:
-    rows = [["Item", "Rater", "Label"], ["d1", "a", "x"], [None, "b", "y"]]
+    rows: list[list[Any]] = [["Item", "Rater", "Label"], ["d1", "a", "x"], [None, "b", "y"]]
     rows += [["d2", "a", "y"], [None, "b", "y"]]
     path = write_workbook(tmp_path / "book.xlsx", rows)
     status, report = run_import_command(path, name="N", owner=lead.username)
