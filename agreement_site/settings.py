@@ -207,6 +207,7 @@ MIDDLEWARE = [
     "agreement_site.middleware.security.AllowedMethodsMiddleware",
     "agreement_site.middleware.security.NulCharacterMiddleware",
     "agreement_site.middleware.wake_workers.WakeWorkersMiddleware",
+    "agreement_site.middleware.security.TokenRedirectMiddleware",  # before redirects to https
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "agreement_site.middleware.static_bundles.StaticBundleMiddleware",
