@@ -203,11 +203,12 @@ def test_nothing_is_lost_or_doubled(
     connected_site: ConnectedSite, capsys: pytest.CaptureFixture[str]
 ) -> None:
     connected, site = connected_site, connected_site.site
+    site.token = site.run_manage("create_token", "lead").strip()
+    webhook = connected.post_once("/api/v1/webhooks/", {"url": connected.receiver.url})
+    connected.receiver.secret = webhook["secret"]
     export_path, export = create_finished_project(connected)
     raters = ["client0", "client1"]
     items = site.create_project(raters=raters, items=ITEMS)
-    webhook = connected.post_once("/api/v1/webhooks/", {"url": connected.receiver.url})
-    connected.receiver.secret = webhook["secret"]
     clients = RatingClients(site, raters=raters, items=items)
     threads = [
         threading.Thread(target=target, args=arguments)
@@ -235,7 +236,7 @@ def test_nothing_is_lost_or_doubled(
     history = clients.read_history()
     stored_ratings = site.read_ratings("--counts")
     own_ratings = {key: row for key, row in stored_ratings.items() if key[1] in raters}
-    assert compare_history(history, own_ratings).problems == []
+    assert not compare_history(history, own_ratings).problems
     site.run_manage("audit")
     rows = connected.read_stored_rows()
     check_decisions(connected, rows)
