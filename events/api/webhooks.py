@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api.errors import BadRequest
-from core.api.pagination import PAGE_PARAMETER_NAMES, CursorKey, paginate
+from core.api.pagination import PAGE_PARAMETER_NAMES, CursorKey, paginate, paginate_rows
 from core.api.parameters import parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
@@ -132,11 +132,11 @@ class WebhookListView(ApiView):
         project = services.get_managed_project(request.user, project_id, token=request.auth)
         query = parse_query_parameters(request, PAGE_PARAMETER_NAMES)
 
-        def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
-            rows = services.list_webhooks(project).filter(pk__gt=after[0] if after else 0)
-            return [((row.pk,), WebhookOut(row).data) for row in rows[:size]]
+        def serialize(rows: list[Webhook]) -> Any:
+            return WebhookOut(rows, many=True).data
 
-        return Response(paginate(request, query, key_length=1, read=read))
+        webhooks = services.list_webhooks(project)
+        return Response(paginate_rows(request, query, webhooks, serialize=serialize))
 
     @describe_write(
         "createWebhook", "A new webhook", body=WebhookIn, response=NewWebhookOut, status=201

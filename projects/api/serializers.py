@@ -5,6 +5,7 @@ Rows of items and raters are declared and validated by their services.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -252,8 +253,23 @@ def _build_row_serializer(name: str, fields: Mapping[str, FieldSpec]) -> Any:
     )
 
 
+def _build_patch_serializer(name: str, fields: Mapping[str, FieldSpec]) -> Any:
+    """Build the serializer class that documents a change of a row: no field is required."""
+    changeable = {
+        key: copy.deepcopy(fields[key].serializer_field) for key in fields if key != "key"
+    }
+    for field in changeable.values():
+        field.required = False
+    return type(name, (serializers.Serializer,), changeable)
+
+
 ItemIn = _build_row_serializer("ItemIn", upsert.FIELDS)
+ItemPatch = _build_patch_serializer("ItemPatch", upsert.FIELDS)
 RaterIn = _build_row_serializer("RaterIn", raters_fields.FIELDS)
+
+
+class RaterPatch(_build_patch_serializer("RaterPatch", raters_fields.FIELDS)):  # type: ignore[misc]
+    paused = serializers.BooleanField(required=False, help_text="A paused rater gets no items")
 
 
 class UpsertCounts(serializers.Serializer):

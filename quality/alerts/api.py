@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q
@@ -9,12 +10,12 @@ from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.api import pagination
 from core.api.errors import BadRequest
-from core.api.pagination import CursorKey, paginate
+from core.api.pagination import PAGE_PARAMETER_NAMES, paginate_rows
 from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
+    build_ordering_parameter,
     build_page_serializer,
     build_parameter,
     describe_get,
@@ -23,13 +24,14 @@ from core.api.schema import (
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Project
 from quality.alerts import services
-from quality.models import Alert, AlertState, AlertStep
+from quality.models import Alert, AlertKind, AlertState, AlertStep
 from ratings.api.query_times import parse_since
 
 from .serializers import AlertDetailOut, AlertOut, AlertStepIn
 
 VIEWER = Member.Role.VIEWER
 LEAD = Member.Role.LEAD
+ORDERINGS = {"raised_at": "created_at", "kind": "kind"}
 FIELDS = (
     "id", "kind", "measure", "since", "since_earliest", "since_latest", "detected_on",
     "size", "low", "high", "n", "n_before", "evidence", "facts", "state", "muted_until",
@@ -45,14 +47,16 @@ class AlertListView(ApiView):
         [
             build_parameter("question", "Key of a question; all questions when left out"),
             build_parameter("state", "Only alerts in this state", enum=AlertState.values),
+            build_parameter("kind", "Only alerts of this kind", enum=AlertKind.values),
             build_parameter("since", "Raised or changed at or after this ISO-8601 time"),
+            build_ordering_parameter(ORDERINGS),
             *PAGE_PARAMETERS,
         ],
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=VIEWER)
         params = parse_query_parameters(
-            request, ("question", "state", "since", *pagination.PAGE_PARAMETER_NAMES)
+            request, ("question", "state", "kind", "since", "ordering", *PAGE_PARAMETER_NAMES)
         )
         alerts = _get_project_alerts(project)
         if "question" in params:
@@ -60,19 +64,17 @@ class AlertListView(ApiView):
         if "state" in params:
             alerts = alerts.filter(state=get_choice(params, "state", AlertState.values, default=""))
 
+        if "kind" in params:
+            alerts = alerts.filter(kind=get_choice(params, "kind", AlertKind.values, default=""))
         if "since" in params:
             since = parse_since(params["since"])
             changed = AlertStep.objects.filter(alert=OuterRef("pk"), at__gte=since)
             alerts = alerts.filter(Q(created_at__gte=since) | Exists(changed))
 
-        def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
-            next_alerts = alerts.filter(pk__gt=after[0]) if after else alerts
-            return [
-                ((alert.pk,), _serialize_alert(alert))
-                for alert in next_alerts.order_by("pk")[:size]
-            ]
-
-        return Response(paginate(request, params, key_length=1, read=read))
+        serialize = partial(map, _serialize_alert)
+        return Response(
+            paginate_rows(request, params, alerts, serialize=serialize, orderings=ORDERINGS)
+        )
 
 
 class AlertDetailView(ApiView):

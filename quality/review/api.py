@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -11,7 +12,7 @@ from rest_framework.response import Response
 
 from core.api import pagination
 from core.api.errors import BadRequest
-from core.api.pagination import CursorKey, paginate
+from core.api.pagination import paginate_rows
 from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
@@ -135,11 +136,8 @@ class AppealListView(ApiView):
         if "state" in params:
             rows = rows.filter(state=get_choice(params, "state", Appeal.State.values, default=""))
 
-        def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
-            next_rows = rows.filter(pk__gt=after[0]) if after else rows
-            return [((row.pk,), _serialize_appeal(row)) for row in next_rows.order_by("pk")[:size]]
-
-        return Response(paginate(request, params, key_length=1, read=read))
+        serialize = partial(map, _serialize_appeal)
+        return Response(paginate_rows(request, params, rows, serialize=serialize))
 
     @describe_write(
         "createAppeal",

@@ -28,7 +28,7 @@ OPERATIONS_WITHOUT_BODY = {
     f"{verb}{scope}Webhook{noun}"
     for scope in ("", "Site")
     for verb, noun in (("rotate", "Secret"), ("test", ""), ("retry", "Delivery"))
-}
+} | {"pullConnection", "restartConnection"}
 
 
 def test_schema_is_valid_openapi_3_1(schema: dict[str, Any]) -> None:
