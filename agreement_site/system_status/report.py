@@ -133,7 +133,7 @@ def _list_mail_problems(mails: dict[str, Any] | None) -> list[str]:
         return []
     sentences = []
     if mails["late_seconds"] > LATE_MAIL_SECONDS:
-        template = _("The mail server has taken no mail for %(minutes)d min. See the log of the workers.")
+        template = _("Mails have been waiting for %(minutes)d min. See the log of the workers.")
         sentences.append(template % {"minutes": mails["late_seconds"] // 60})
     if number := mails["failed"]:
         sentences.append(
