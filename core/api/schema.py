@@ -104,6 +104,14 @@ PAGE_PARAMETERS = [
 ]
 
 
+def build_flag_parameter(name: str, description: str) -> OpenApiParameter:
+    return OpenApiParameter(name, OpenApiTypes.BOOL, description=description)
+
+
+def build_since_parameter(description: str) -> OpenApiParameter:
+    return OpenApiParameter("since", OpenApiTypes.DATETIME, description=description)
+
+
 def build_ordering_parameter(orderings: Mapping[str, str]) -> OpenApiParameter:
     """Return the parameter ``ordering`` of a list (core.api.pagination.paginate_rows)."""
     return build_parameter(
@@ -117,9 +125,7 @@ QUESTION_PARAMETER = build_parameter(
     "question", "Key of the question; may be left out where the project has one"
 )
 
-DRY_RUN_PARAMETER = build_parameter(
-    "dry_run", "true: only check the rows, and store nothing", enum=["true", "false"]
-)
+DRY_RUN_PARAMETER = build_flag_parameter("dry_run", "true: only check the rows, and store nothing")
 
 
 def build_page_serializer(name: str, result: Any) -> Any:

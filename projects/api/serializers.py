@@ -5,7 +5,6 @@ Rows of items and raters are declared and validated by their services.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -246,29 +245,27 @@ class ProjectOut(serializers.ModelSerializer):
         ]
 
 
-def _build_row_serializer(name: str, fields: Mapping[str, FieldSpec]) -> Any:
+def _build_row_serializer(
+    name: str, fields: Mapping[str, FieldSpec], base: type = serializers.Serializer
+) -> Any:
     """Build the serializer class that documents a row of items or raters."""
-    return type(
-        name, (serializers.Serializer,), {key: fields[key].serializer_field for key in fields}
-    )
+    return type(name, (base,), {key: fields[key].serializer_field for key in fields})
 
 
-def _build_patch_serializer(name: str, fields: Mapping[str, FieldSpec]) -> Any:
-    """Build the serializer class that documents a change of a row: no field is required."""
-    changeable = {
-        key: copy.deepcopy(fields[key].serializer_field) for key in fields if key != "key"
-    }
-    for field in changeable.values():
-        field.required = False
-    return type(name, (serializers.Serializer,), changeable)
+class _RowPatch(serializers.Serializer):
+    def get_fields(self) -> dict[str, Any]:
+        fields = {name: field for name, field in super().get_fields().items() if name != "key"}
+        for field in fields.values():
+            field.required = False
+        return fields
 
 
 ItemIn = _build_row_serializer("ItemIn", upsert.FIELDS)
-ItemPatch = _build_patch_serializer("ItemPatch", upsert.FIELDS)
+ItemPatch = _build_row_serializer("ItemPatch", upsert.FIELDS, _RowPatch)
 RaterIn = _build_row_serializer("RaterIn", raters_fields.FIELDS)
 
 
-class RaterPatch(_build_patch_serializer("RaterPatch", raters_fields.FIELDS)):  # type: ignore[misc]
+class RaterPatch(_build_row_serializer("RaterPatch", raters_fields.FIELDS, _RowPatch)):  # type: ignore[misc]
     paused = serializers.BooleanField(required=False, help_text="A paused rater gets no items")
 
 

@@ -16,6 +16,7 @@ from core.api.pagination import paginate_rows
 from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
+    build_flag_parameter,
     build_ordering_parameter,
     build_page_serializer,
     build_parameter,
@@ -66,9 +67,7 @@ class ProjectListView(ApiView):
         build_page_serializer("Project", ProjectOut),
         [
             build_parameter("name", "Only projects of this name"),
-            build_parameter(
-                "archived", "true: the archived projects; false: the others", enum=["true", "false"]
-            ),
+            build_flag_parameter("archived", "true: the archived projects; false: the others"),
             build_ordering_parameter(ORDERINGS),
             *PAGE_PARAMETERS,
         ],

@@ -18,6 +18,7 @@ from core.api.schema import (
     build_ordering_parameter,
     build_page_serializer,
     build_parameter,
+    build_since_parameter,
     describe_get,
     describe_write,
 )
@@ -48,7 +49,7 @@ class AlertListView(ApiView):
             build_parameter("question", "Key of a question; all questions when left out"),
             build_parameter("state", "Only alerts in this state", enum=AlertState.values),
             build_parameter("kind", "Only alerts of this kind", enum=AlertKind.values),
-            build_parameter("since", "Raised or changed at or after this ISO-8601 time"),
+            build_since_parameter("Raised or changed at or after this time"),
             build_ordering_parameter(ORDERINGS),
             *PAGE_PARAMETERS,
         ],

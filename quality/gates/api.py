@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
+from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -67,12 +68,14 @@ class GatePatch(StrictSerializer):
     rules = serializers.JSONField(required=False)
 
 
+@extend_schema_serializer(component_name="GateIn")
 class GateInSchema(serializers.Serializer):
     name = serializers.CharField(max_length=services.MAX_GATE_NAME_LENGTH)
     question = serializers.CharField(required=False)
     rules = GateRuleIn(many=True)
 
 
+@extend_schema_serializer(component_name="GatePatch")
 class GatePatchSchema(serializers.Serializer):
     name = serializers.CharField(max_length=services.MAX_GATE_NAME_LENGTH, required=False)
     rules = GateRuleIn(many=True, required=False)

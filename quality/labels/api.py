@@ -20,6 +20,7 @@ from core.api.schema import (
     build_ordering_parameter,
     build_page_serializer,
     build_parameter,
+    build_since_parameter,
     describe_write,
 )
 from projects.api.base import ApiView, get_question
@@ -51,7 +52,7 @@ class LabelListView(FileView, ApiView):
             build_parameter("source", "Only labels of this source", enum=LabelSource.values),
             build_parameter("label", "Only items with this label"),
             build_parameter("min_confidence", "Minimum confidence, from 0 to 1"),
-            build_parameter("since", "Changed at or after this ISO-8601 time"),
+            build_since_parameter("Changed at or after this time"),
             build_ordering_parameter(ORDERINGS),
             *PAGE_PARAMETERS,
         ],

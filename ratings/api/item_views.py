@@ -19,6 +19,7 @@ from core.api.schema import (
     build_one_or_many,
     build_page_serializer,
     build_parameter,
+    build_since_parameter,
     describe_delete,
     describe_get,
     describe_write,
@@ -91,9 +92,7 @@ class ItemsView(ApiView):
         "Items, for leads and viewers",
         build_page_serializer("Item", ItemOut),
         [
-            build_parameter(
-                "since", "Changed at or after this ISO-8601 time; ratings change no item"
-            ),
+            build_since_parameter("Changed at or after this time; ratings change no item"),
             build_parameter("min_ratings", "Minimum number of current ratings, of all questions"),
             build_parameter("max_ratings", "Maximum number of current ratings, of all questions"),
             build_parameter("search", "A text of the key or the content"),
