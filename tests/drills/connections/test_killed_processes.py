@@ -157,7 +157,7 @@ class ConnectedSite:
 def connected_site(request: pytest.FixtureRequest) -> Iterator[ConnectedSite]:
     logging.getLogger("mail.log").setLevel(logging.WARNING)  # of aiosmtpd: a line for each command
     with start_receiver() as receiver, start_smtp_server() as smtp_server:
-        settings = {
+        settings: dict[str, Any] = {
             "WEBHOOKS_TO_PRIVATE_NETWORKS": "1",
             "SMTP_URL": f"smtp://127.0.0.1:{smtp_server.port}",
             "SMTP_TLS": "0",
