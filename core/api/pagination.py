@@ -72,13 +72,15 @@ def paginate_rows(
     request: Request,
     query: dict[str, str],
     rows: QuerySet[Any],
+    serializer_class: Any = None,
     *,
-    serialize: Callable[[list[Any]], Iterable[Any]],
+    serialize: Callable[[list[Any]], Iterable[Any]] | None = None,
     key: str = "pk",
     orderings: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return one page of a queryset in the order of ``key``, or of the parameter ``ordering``.
 
+    The rows are serialized by the class, or all together by the function ``serialize``.
     ``key`` is a unique column of integers. ``orderings`` maps what the parameter may name to a
     column without nulls, with "-" for the opposite direction; rows with the same value are in the
     order of ``key``. A row whose value changes between two pages may come twice or not at all.
@@ -94,7 +96,8 @@ def paginate_rows(
     if len(page) > size:
         page = page[:size]
         next_url = _build_next_url(request, [getattr(page[-1], name) for name in columns])
-    return {"next": next_url, "results": list(serialize(page))}
+    results = serialize(page) if serialize else serializer_class(page, many=True).data
+    return {"next": next_url, "results": list(results)}
 
 
 def list_ordering_values(orderings: Mapping[str, str]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from django.http import Http404
@@ -28,9 +27,6 @@ from quality.models import GoldIntervention
 from .serializers import GoldInterventionIn, GoldInterventionOut
 
 LEAD = Member.Role.LEAD
-FIELDS = (
-    "id", "step", "state", "evidence", "n_answers", "created_at", "decided_at", "reason",
-)  # fmt: skip
 
 
 class GoldInterventionListView(ApiView):
@@ -59,8 +55,7 @@ class GoldInterventionListView(ApiView):
                 state=get_choice(params, "state", GoldIntervention.State.values, default="")
             )
 
-        serialize = partial(map, _serialize_intervention)
-        return Response(paginate_rows(request, params, rows, serialize=serialize))
+        return Response(paginate_rows(request, params, rows, GoldInterventionOut))
 
 
 class GoldInterventionDetailView(ApiView):
@@ -68,7 +63,9 @@ class GoldInterventionDetailView(ApiView):
     def get(self, request: Request, project_id: int, intervention_id: int) -> Response:
         project = self.get_project(request, project_id, role=LEAD)
         parse_query_parameters(request)
-        return Response(_serialize_intervention(_get_intervention_or_404(project, intervention_id)))
+        return Response(
+            GoldInterventionOut(_get_intervention_or_404(project, intervention_id)).data
+        )
 
     @describe_write(
         "decideGoldIntervention",
@@ -79,11 +76,8 @@ class GoldInterventionDetailView(ApiView):
     def post(self, request: Request, project_id: int, intervention_id: int) -> Response:
         """An override needs a reason; it ends the intervention, and the evidence starts again."""
         project = self.get_project(request, project_id, role=LEAD)
-        parse_query_parameters(request)
         intervention = _get_intervention_or_404(project, intervention_id)
-        serializer = GoldInterventionIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        data = serializer.validated_data
+        data = self.parse_body(request, GoldInterventionIn)
         try:
             if data["do"] == "carry_out":
                 interventions.carry_out_intervention(intervention=intervention, by=request.user)
@@ -93,7 +87,9 @@ class GoldInterventionDetailView(ApiView):
                 )
         except interventions.InvalidIntervention as error:
             raise BadRequest(str(error)) from None
-        return Response(_serialize_intervention(_get_intervention_or_404(project, intervention_id)))
+        return Response(
+            GoldInterventionOut(_get_intervention_or_404(project, intervention_id)).data
+        )
 
 
 def _get_project_interventions(project: Project) -> Any:
@@ -108,11 +104,3 @@ def _get_intervention_or_404(project: Project, intervention_id: int) -> GoldInte
     if intervention is None:
         raise Http404("No such intervention.")
     return intervention
-
-
-def _serialize_intervention(intervention: GoldIntervention) -> dict[str, Any]:
-    return {name: getattr(intervention, name) for name in FIELDS} | {
-        "question": intervention.question.key,
-        "rater": intervention.rater.key,
-        "by": intervention.by.get_username() if intervention.by else None,
-    }

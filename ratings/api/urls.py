@@ -4,7 +4,7 @@ from ratings.exports.api import ExportView
 from ratings.items.deletion_api import DeletableProjectView
 from ratings.label_studio import api as connections
 
-from . import annotation_views, history_views, item_views, media_views, rater_views, views
+from . import annotation_views, history_views, item_views, rater_views, views
 
 PROJECT = "projects/<int:project_id>/"
 CONNECTIONS = f"{PROJECT}connections/"
@@ -25,7 +25,7 @@ urlpatterns = [
         connections.ConnectionRestartView.as_view(),
         name="api-connection-restart",
     ),
-    path(f"{PROJECT}media/", media_views.MediaView.as_view(), name="api-media"),
+    path(f"{PROJECT}media/", item_views.MediaView.as_view(), name="api-media"),
     path(f"{PROJECT}raters/", rater_views.RatersView.as_view(), name="api-raters"),
     path(f"{PROJECT}raters/<path:rater_key>/", rater_views.RaterView.as_view(), name="api-rater"),
     path(f"{PROJECT}ratings/", views.RatingsView.as_view(), name="api-ratings"),

@@ -132,8 +132,7 @@ class ConnectionListView(ApiView):
     def post(self, request: Request, project_id: int) -> Response:
         """Check the token, and let a worker read the project; nothing is imported yet."""
         project = self.get_project(request, project_id, role=Member.Role.LEAD)
-        parse_query_parameters(request)
-        fields = {"remote_project": None, **_validate(ConnectionIn, request)}
+        fields = {"remote_project": None, **self.parse_body(request, ConnectionIn)}
         try:
             connection = services.create_connection(project=project, by=request.user, **fields)
         except services.InvalidConnection as error:
@@ -159,8 +158,7 @@ class ConnectionDetailView(ApiView):
     def patch(self, request: Request, project_id: int, connection_id: int) -> Response:
         """A new token is checked before it is stored."""
         connection = _get_connection(request, project_id, connection_id)
-        parse_query_parameters(request)
-        fields = _validate(ConnectionPatch, request)
+        fields = dict(self.parse_body(request, ConnectionPatch))
         is_paused = fields.pop("paused", None)
         if is_paused is not None and connection.state not in (State.ACTIVE, State.PAUSED):
             message = f"The state is {connection.state}: only an active connection can be paused."
@@ -221,12 +219,6 @@ class ConnectionRestartView(ApiView):
 
 def _get_connection(request: Request, project_id: int, connection_id: int) -> LabelStudioConnection:
     return services.get_connection(request.user, project_id, connection_id, token=request.auth)
-
-
-def _validate(serializer_class: Any, request: Request) -> dict[str, Any]:
-    serializer = serializer_class(data=request.data)
-    serializer.is_valid(raise_exception=True)
-    return dict(serializer.validated_data)
 
 
 def _serialize(request: Request, connection: LabelStudioConnection) -> Any:
