@@ -36,7 +36,6 @@ from ratings.models import LabelStudioConnection
 
 from . import services
 from .errors import format_error
-from .forms import MAX_TOKEN_LENGTH
 
 State, WriteBack = LabelStudioConnection.State, LabelStudioConnection.WriteBack
 NOT_SAVED = "The connection was not saved."
@@ -95,12 +94,13 @@ class ConnectionIn(StrictSerializer):
         required=False, help_text="Number of the project, unless the address has it"
     )
     token = StrictCharField(
-        max_length=MAX_TOKEN_LENGTH, help_text="Personal or legacy token; never shown again"
+        max_length=services.MAX_TOKEN_LENGTH,
+        help_text="Personal or legacy token; never shown again",
     )
 
 
 class ConnectionPatch(StrictSerializer):
-    token = StrictCharField(max_length=MAX_TOKEN_LENGTH, required=False)
+    token = StrictCharField(max_length=services.MAX_TOKEN_LENGTH, required=False)
     write_back = StrictChoiceField(WriteBack.choices, required=False)
     paused = StrictBooleanField(required=False, help_text="Of an active or a paused connection")
 

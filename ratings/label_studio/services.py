@@ -32,6 +32,7 @@ from .errors import LabelStudioError, format_error
 
 State = LabelStudioConnection.State
 
+MAX_TOKEN_LENGTH = 2_000
 MAX_CONNECTIONS = 10  # of a project
 FORM_SECONDS = 10.0  # for which a person waits for Label Studio
 # Pause between a hint and the pull, so that many hints are one.
