@@ -2,29 +2,16 @@ from django.urls import path
 
 from ratings.exports.api import ExportView
 from ratings.items.deletion_api import DeletableProjectView
-from ratings.label_studio import api as connections
 
 from . import annotation_views, history_views, item_views, rater_views, views
 
 PROJECT = "projects/<int:project_id>/"
-CONNECTIONS = f"{PROJECT}connections/"
-CONNECTION = f"{CONNECTIONS}<int:connection_id>/"
 
 urlpatterns = [
     path(PROJECT, DeletableProjectView.as_view(), name="api-project"),
     path(f"{PROJECT}export/", ExportView.as_view(), name="api-export"),
     path(f"{PROJECT}items/", item_views.ItemsView.as_view(), name="api-items"),
     path(f"{PROJECT}items/<path:item_key>/", item_views.ItemView.as_view(), name="api-item"),
-    path(CONNECTIONS, connections.ConnectionListView.as_view(), name="api-connections"),
-    path(CONNECTION, connections.ConnectionDetailView.as_view(), name="api-connection"),
-    path(
-        f"{CONNECTION}pull/", connections.ConnectionPullView.as_view(), name="api-connection-pull"
-    ),
-    path(
-        f"{CONNECTION}restart/",
-        connections.ConnectionRestartView.as_view(),
-        name="api-connection-restart",
-    ),
     path(f"{PROJECT}media/", item_views.MediaView.as_view(), name="api-media"),
     path(f"{PROJECT}raters/", rater_views.RatersView.as_view(), name="api-raters"),
     path(f"{PROJECT}raters/<path:rater_key>/", rater_views.RaterView.as_view(), name="api-rater"),
