@@ -304,6 +304,9 @@ def _format_headline(file_headline: ReportDict) -> list[str]:
         f"read first: {estimate['name']} ({REASON_TEXTS[estimate['why']]})",
         f"  {file_statistics.format_value_with_interval(estimate)}",
     ]
+    if estimate["unweighted"] is not None:
+        value = file_statistics.format_value_with_interval(estimate["unweighted"])
+        lines.append(f"  without weights {value}")
     if estimate["observed"] is not None and estimate["expected"] is not None:
         lines.append(
             f"  observed agreement {estimate['observed']:.3f}, by chance {estimate['expected']:.3f}"

@@ -200,6 +200,7 @@ def test_headline_comes_first_and_models_are_separate(write_file, capsys):
     assert answer["models"]["reason"] == "needs_two_raters"
     text = run_command(capsys, path, *ordered, "--models", "gpt")
     assert "read first: cohen_kappa_quadratic (two raters)" in text
+    assert "  without weights 1.000" in text
     with pytest.raises(CommandError, match="no rater 'gtp' in the file"):
         run_command(capsys, path, "--models", "gtp")
 
