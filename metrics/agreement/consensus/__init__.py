@@ -18,6 +18,7 @@ from .labels import (
     posterior_medians,
     posterior_modes,
     raise_to_power,
+    select_labels,
 )
 from .model import compute_posterior_from_fit, fit_dawid_skene, fit_dawid_skene_ml
 from .voting import MajorityVote, majority_vote, weighted_majority_vote
@@ -44,5 +45,6 @@ __all__ = [
     "posterior_medians",
     "posterior_modes",
     "raise_to_power",
+    "select_labels",
     "weighted_majority_vote",
 ]
