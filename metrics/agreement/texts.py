@@ -16,8 +16,9 @@ The scale of a question and its raters determine which coefficient pages and API
 {table}
 
 *Complete* means that every item with a rating was rated by all raters. On ordinal scales,
-Krippendorff's alpha is shown next to the headline. A project lead can choose another coefficient
-and state the reason (`chosen`).
+Krippendorff's alpha is shown next to the headline. Where the headline is weighted, its value
+without weights is shown with it, and the lead is asked once to confirm quadratic weights that
+nobody chose. A project lead can choose another coefficient and state the reason (`chosen`).
 
 **Trends.** For two raters, Cohen's kappa and the ICC are exact in each period. They use the table
 of the first rater against the second, by the later of the days of both ratings. The ICC of three or

@@ -165,8 +165,8 @@ class GoldCalibration:
         """Return the certainties (N,) of labels with these probabilities (N,)."""
         p = np.asarray(probability, float)
         below = np.concatenate(([0.0], self.levels[:-1]))
-        shown = np.minimum(self.levels, self.limits)
-        reached = np.maximum.accumulate(np.where(shown > below, shown, 0.0))
+        bounded = np.minimum(self.levels, self.limits)
+        reached = np.maximum.accumulate(np.where(bounded > below, bounded, 0.0))
         reached_below = np.concatenate(([0.0], reached))
         # The gold items that are as probable are those from this level on; above the last, none.
         position = np.searchsorted(self.levels, p)

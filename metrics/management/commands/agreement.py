@@ -14,11 +14,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics.agreement import Coefficient
+from metrics.agreement.coefficients.intraclass.incomplete import INCOMPLETE_ICC_NAMES
 from metrics.agreement.counts import tally
 from metrics.agreement.explain.bands import SCHEMES, find_band, is_designed_for, is_inconclusive
 from metrics.agreement.explain.diagnosis import is_band_withheld
 from metrics.agreement.explain.missing_ratings import MissingDataPolicy
-from metrics.agreement.registry import MEAN_PAIRWISE, iter_coefficients
+from metrics.agreement.registry import COEFFICIENTS, MEAN_PAIRWISE, iter_coefficients
 from metrics.agreement.report import ReportDict, build_report
 from metrics.agreement.scales import SCALES
 from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS
@@ -287,6 +288,12 @@ def _format_report(
     for name, entry in iter_coefficients(scale=options["scale"], custom=custom):
         if _is_listed(name, report):
             lines.append(_format_coefficient(name, entry, report, scheme))
+    is_complete = report["n_ratings"] == report["n_items"] * report["n_raters"]
+    if SCALES[options["scale"]].numeric and not is_complete:
+        lines += [
+            _format_coefficient(name, COEFFICIENTS["icc2"], report, None)
+            for name in INCOMPLETE_ICC_NAMES
+        ]
     if withheld:
         lines.append("no bands: the definitions differ, or a category is too rare")
     if any(line.endswith(" *") for line in lines):

@@ -71,6 +71,8 @@ def test_labels_are_sorted_and_numbers_by_size(write_file, capsys):
     ("nominal", "fleiss_kappa", "fleiss_kappa_linear"),
     ("ordinal", "krippendorff_alpha_ordinal", "krippendorff_alpha_interval"),
     ("interval", "icc2", None),
+    ("interval", "iccqk_incomplete", None),
+    ("ordinal", "krippendorff_alpha_ordinal", "iccqk_incomplete"),
 ])  # fmt: skip
 def test_scale_decides_which_coefficients_are_printed(
     write_file, capsys, scale, included, excluded
