@@ -466,7 +466,8 @@ def test_certain_labels_are_as_often_right_as_promised():
 
     On a tenth of the draws that is allowed. Without the limit by gold it is so on most.
     """
-    n_gold, outcomes = 100, {"bounded": [], "unbounded": []}
+    n_gold = 100
+    outcomes: dict[str, list[bool]] = {"bounded": [], "unbounded": []}
     for seed in range(20):
         rng = np.random.default_rng(seed)
         rows, truth = simulate_misleading_items(400, rng)
@@ -476,13 +477,14 @@ def test_certain_labels_are_as_often_right_as_promised():
             order = rng.permutation(400)
             gold = order[:n_gold], truth[order[:n_gold]]
             calibration = consensus.calibrate_on_gold(*split_columns(rows), 3, gold=gold)
+            assert calibration is not None
             probability = calibration.apply(posterior[order[n_gold:]]).max(axis=1)
             for name, certainty in (
                 ("bounded", calibration.bound(probability)), ("unbounded", probability),
             ):  # fmt: skip
                 certain = certainty >= 0.95
                 n_wrong = (~is_right[order[n_gold:]][certain]).sum()
-                outcomes[name].append(n_wrong > 0.05 * certain.sum())
+                outcomes[name].append(bool(n_wrong > 0.05 * certain.sum()))
     assert np.mean(outcomes["bounded"]) <= 0.1
     assert np.mean(outcomes["unbounded"]) > 0.3
 
