@@ -12,11 +12,11 @@ from metrics.views.common.selection import Selection
 from metrics.views.dashboard.overview_context import OverviewRaters, RaterLine
 from metrics.views.dashboard.recommendation import (
     MAX_NAMED_RATERS,
-    REVIEW_ROLES,
     ActionKind,
     NextAction,
 )
 from projects.models import Question
+from projects.permissions import Capability, may
 from quality.alerts.kinds import KINDS
 from quality.inbox.selectors import count_uncertain_items
 from quality.models import Alert, AlertState
@@ -92,7 +92,7 @@ def _suggest_raters(
 
 
 def _suggest_items(selection: Selection) -> list[NextAction]:
-    if getattr(selection.project, "role", "") not in REVIEW_ROLES:
+    if not may(getattr(selection.project, "role", None), Capability.REVIEW):
         return []
     n_items = count_uncertain_items(
         selection.project, MAX_COUNTED_ITEMS, question=selection.question

@@ -7,7 +7,7 @@ from django import template
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
 from projects.services.members import usernames
-from quality.rater_status import comparison, comparison_texts
+from quality.rater_status import comparison, texts
 from quality.rater_status.status import is_outlier
 from ratings.models import RaterMessage
 
@@ -26,14 +26,10 @@ def describe_rater(question: Question, rater: Rater) -> str:
     rater_comparison = comparison.get_comparison(question)
     has_outlier_alert = rater_comparison.computed_at is not None and is_outlier(question, rater)
     result = rater_comparison.raters.get(rater.pk)
-    sentences = [
-        comparison_texts.describe_agreement(
-            rater_comparison, rater.pk, is_outlier=has_outlier_alert
-        )
-    ]
+    sentences = [texts.describe_agreement(rater_comparison, rater.pk, is_outlier=has_outlier_alert)]
     if result is not None and result.is_biased:
         labels = QuestionScale.for_question(question).labels
-        sentences.insert(0, comparison_texts.describe_bias(result, labels))
+        sentences.insert(0, texts.describe_bias(result, labels))
     return " ".join(sentences)
 
 
