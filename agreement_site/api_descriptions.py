@@ -34,7 +34,7 @@ _WEBHOOK = {"url": "https://example.org/concord", "kinds": ["alert.opened", "gat
 _RULES = [{"measure": "headline", "at_least": 0.6}, {"measure": "coverage", "at_least": 1}]
 
 # Name of the operation -> a body that it accepts.
-EXAMPLES: dict[str, dict[str, Any]] = {
+EXAMPLES: dict[str, object] = {
     "changeProject": {"overlap": 2, "guidelines": "# Severity"},
     "archiveProject": {"archived": True},
     "addQuestion": _QUESTION,

@@ -13,7 +13,7 @@ import logging
 import smtplib
 import time
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypedDict
 
 from django.core.mail import get_connection
 from django.db import transaction
@@ -172,11 +172,19 @@ def _is_permanent(error: Exception) -> bool:
     return isinstance(error, ValueError)  # an address that is none
 
 
-def summarize_queue(now: datetime.datetime) -> dict[str, Any]:
-    """Return the numbers of waiting mails and of those that failed lately, for the system status.
+class MailQueueState(TypedDict):
+    """Numbers of waiting mails, and of those that failed lately.
 
     ``late_seconds``: how long the oldest due mail waits for the mail server, 0 without one.
     """
+
+    waiting: int
+    late_seconds: float
+    failed: int
+
+
+def summarize_queue(now: datetime.datetime) -> MailQueueState:
+    """Return the state of the queue for the system status."""
     pending = QueuedMail.objects.filter(state=State.PENDING)
     due = pending.filter(build_unclaimed_filter(), next_at__lte=now)
     oldest = due.order_by("next_at").values_list("next_at", flat=True).first()

@@ -127,7 +127,7 @@ def list_problems(status: dict[str, Any]) -> list[str]:
     return sentences
 
 
-def _list_mail_problems(mails: dict[str, Any] | None) -> list[str]:
+def _list_mail_problems(mails: outbox.MailQueueState | None) -> list[str]:
     """Return the problems of queued mails; None where the site sends none."""
     if mails is None:
         return []

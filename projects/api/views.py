@@ -85,7 +85,7 @@ class ProjectListView(ApiView):
             archived = get_choice(query, "archived", ("true", "false"), default="")
             visible = visible.filter(archived_at__isnull=archived == "false")
 
-        def serialize(rows: list[Project]) -> list[dict[str, Any]]:
+        def serialize(rows: list[Project]) -> list[Any]:
             members = Member.objects.filter(project__in=rows, user=user)
             roles = dict(members.values_list("project", "role"))
             if user.is_superuser:

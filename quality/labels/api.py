@@ -134,7 +134,7 @@ class LabelListView(FileView, ApiView):
             question, Consensus.objects.filter(question=question).first()
         )
 
-        def serialize(rows: list[ItemLabel]) -> Iterator[dict[str, Any]]:
+        def serialize(rows: list[ItemLabel]) -> Iterator[Any]:
             page = labels.filter(item__in=[row.item_id for row in rows])
             by_item = dict(selectors.iter_label_rows(page, label_names))
             return (by_item[row.item_id] for row in rows if row.item_id in by_item)

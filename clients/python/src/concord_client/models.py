@@ -767,6 +767,8 @@ class Headline:
     population: str
     # Why the lead chose it
     note: str
+    # The same coefficient without weights; null where weights change nothing
+    unweighted: Value | None
     # null: it is based on all ratings; else on those drawn at random
     sample: RandomSample | None
     # Of all ratings, where the headline is not based on them
