@@ -15,7 +15,6 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics.agreement import Coefficient
 from metrics.agreement.all_statistics import ReportDict, build_report
-from metrics.agreement.counts import tally
 from metrics.agreement.explain.bands import SCHEMES, find_band, is_designed_for, is_inconclusive
 from metrics.agreement.explain.diagnosis import is_band_withheld
 from metrics.agreement.explain.missing_ratings import MissingDataPolicy
@@ -283,7 +282,7 @@ def _format_report(
             f"{ratings.repeats} earlier ratings of the same item by the same rater are left out"
         )
     lines += ["", *_format_headline(file_headline), ""]
-    patterns = tally.count_patterns(ratings.item, ratings.code, len(ratings.categories))
+    patterns = ratings.patterns
     withheld = ratings.item.size > 0 and is_band_withheld(patterns.counts, patterns.n_items)
     scheme = None if withheld else options["scheme"]
     for name, entry in iter_coefficients(scale=options["scale"], custom=custom):

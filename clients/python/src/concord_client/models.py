@@ -37,6 +37,12 @@ CodeEnum = Literal[
 ]
 
 
+ConnectionOutStateEnum = Literal["reading", "mapping", "active", "paused"]
+
+
+ConnectionOutWriteBackEnum = Literal["off", "predictions", "ground_truth"]
+
+
 DeliveryOutStateEnum = Literal["pending", "delivered", "failed"]
 
 
@@ -394,6 +400,31 @@ class Column:
     # The role in words
     meaning: str
     why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    id: int
+    address: str
+    remote_project: int
+    title: str | None
+    # reading: for the first time; mapping: until a lead confirms at `confirm_url`  * `reading` -
+    # reading * `mapping` - mapping * `active` - active * `paused` - paused
+    state: ConnectionOutStateEnum
+    write_back: ConnectionOutWriteBackEnum
+    # Why the last attempt failed; null after a success
+    error: str | None
+    failures: int | None
+    # Ratings `created`, `changed` and `withdrawn`; tasks with `written` labels
+    counts: dict[str, int]
+    pulled_at: datetime.datetime | None
+    compared_at: datetime.datetime | None
+    next_at: datetime.datetime
+    # Page on which a lead confirms what was understood; null in other states
+    confirm_url: str | None
+    # Address for a webhook of the project there; whoever knows it may call it
+    hint_url: str
+    created_at: datetime.datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
