@@ -88,7 +88,7 @@ class ColumnsForm(FileForm):
         gettext_lazy("Attributes"),
         gettext_lazy("For filters. Hidden from raters."),
     )
-    gold = _build_column_field(gettext_lazy("Gold answer"), gettext_lazy("The known right answer."))
+    gold = _build_column_field(gettext_lazy("Gold answer"))
     rater = _build_column_field(gettext_lazy("Rater"))
     label = _build_column_field(gettext_lazy("Label"))
     label_columns = _build_columns_field(
@@ -122,17 +122,10 @@ class ColumnsForm(FileForm):
     )
     comment = _build_column_field(gettext_lazy("Comment"))
     seconds = _build_column_field(gettext_lazy("Seconds spent"))
-    guidelines = _build_column_field(
-        gettext_lazy("Guidelines version"),
-        gettext_lazy("In Concord exports."),
-    )
-    question = _build_column_field(
-        gettext_lazy("Question ID"),
-        gettext_lazy("For files with several questions."),
-    )
+    guidelines = _build_column_field(gettext_lazy("Guidelines version"))
+    question = _build_column_field(gettext_lazy("Question ID"))
     model = _build_column_field(
-        gettext_lazy("Model name"),
-        gettext_lazy("If filled in, the rater is a model. In Concord exports."),
+        gettext_lazy("Model name"), gettext_lazy("If filled in, the rater is a model.")
     )
     prompt_version = _build_column_field(gettext_lazy("Prompt version"))
     count = _build_column_field(gettext_lazy("Number of identical items"))
@@ -174,6 +167,18 @@ class ColumnsForm(FileForm):
             (EVERY_QUESTION, _("the questions in the file")),
         ]
         self.fields["target"].choices = [*existing_choices, *other_choices]  # type: ignore[attr-defined]
+
+    @property
+    def more_item_fields(self) -> list[forms.BoundField]:
+        """Fields about items that few files need; the page folds them."""
+        names = "key_columns", *CONTENT_ROLES[1:], "gold", "content_columns", "attribute_columns"
+        return [self[name] for name in names]
+
+    @property
+    def more_rating_fields(self) -> list[forms.BoundField]:
+        """Fields about ratings that few files need; the page folds them."""
+        names = ("label_columns", "comment", "seconds", "guidelines", "question", "model")
+        return [self[name] for name in (*names, "prompt_version")]
 
     def clean(self) -> dict[str, Any]:
         cleaned_data = super().clean() or {}
