@@ -128,7 +128,7 @@ def build_spec(*, title: str) -> vega_lite.Spec:
         "type": "quantitative",
         "title": title,
         "scale": {"domainMax": 1, "zero": False, "nice": True},
-        "axis": {"format": ".1f"},
+        "axis": {"format": ".1f", "tickMinStep": 0.1},
     }
     raters = {"field": "raters", "type": "quantitative", "title": _("raters")}
     tooltip = [
