@@ -71,7 +71,7 @@ _rater_kind = partial(
     causes=RATER_CAUSES,
     hint=_("While open, this rater gets no other alert."),
     sections=frozenset({DEVIATING_RATINGS}),
-    chart=_("Dots: days (larger: more items). Line: mean."),
+    chart=_("Larger dots: more items. Line: mean."),
     about=ABOUT_RATER,
     from_start=True,
 )
@@ -83,8 +83,7 @@ _level_change_kind = partial(
     causes=OTHER_CAUSES,
     hint=_CLOSED_HINT,
     chart=_(
-        "Dots: weekly means (larger: more items). Lines: before and since. Shaded: "
-        "when it began (95% interval)."
+        "Larger dots: more items. Lines: before and since. Shaded: when it began (95% interval)."
     ),
     about=ABOUT_QUESTION,
 )
@@ -98,14 +97,11 @@ KINDS: dict[str, AlertKindDefinition] = {
         link=links.get_rater_link,
         error_rate=false_alert_rates.describe_rater_error_rate,
         causes=RATER_CAUSES,
-        hint=_(
-            "Confirm: this is the new level; later ratings aren’t used to compare "
-            "others. Dismiss: they are."
-        ),
+        hint=_("Once confirmed, later ratings aren’t used to compare others."),
         sections=frozenset({DEVIATING_RATINGS, CATEGORY_USE}),
         chart=_(
-            "Dots: daily mean score, adjusted for the others’ levels (larger: more "
-            "items). Lines: before and since. Shaded: when it began (95% interval)."
+            "Larger dots: more items. Lines: before and since. Shaded: when it began "
+            "(95% interval)."
         ),
         about=ABOUT_RATER,
     ),
@@ -143,7 +139,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         error_rate=false_alert_rates.describe_copies_error_rate,
         causes=OTHER_CAUSES,
         hint=_CLOSED_HINT,
-        chart=_("Dots: daily agreement above expectation (larger: more items). Line: mean."),
+        chart=_("Larger dots: more items. Line: mean."),
         about=ABOUT_PAIR,
         from_start=True,
     ),
@@ -174,7 +170,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         link=links.get_gold_link,
         error_rate=false_alert_rates.describe_gold_error_rate,
         causes=OTHER_CAUSES,
-        hint=_("A suspected answer isn’t scored until you keep or retire it."),
+        hint=_("Suspected answers aren’t scored until you decide."),
     ),
 }
 

@@ -32,7 +32,7 @@ class LabelRulesForm(forms.Form):
     )
     max_ratings = forms.IntegerField(
         label=_lazy("Maximum ratings per item"),
-        help_text=_lazy("With planned ones. Then the item goes to review."),
+        help_text=_lazy("Then the item goes to review."),
     )
     budget = forms.IntegerField(
         label=_lazy("Maximum extra ratings in total"),

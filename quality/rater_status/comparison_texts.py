@@ -29,13 +29,12 @@ def describe_agreement(
     }
     if is_outlier:
         template = _(
-            "Agrees clearly less with the others than they do with each other: %(value)s"
-            " (median %(middle)s). Rank %(place)s by impact."
+            "Agrees far less than the others: %(value)s (median %(middle)s). Rank "
+            "%(place)s by impact."
         )
     elif rater in comparison.outlying:
         template = _(
-            "Agrees less with the others than they do with each other, on the same items: %(value)s"
-            " (median %(middle)s)."
+            "Agrees less than the others on the same items: %(value)s (median %(middle)s)."
         )
     elif result.value is not None and result.value < comparison.middle:
         template = _("Below the team’s median: %(value)s (median %(middle)s).")

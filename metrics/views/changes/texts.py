@@ -56,10 +56,7 @@ def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation
         lines.append(_describe_no_clear_change(comparison))
     elif not explanation.is_clear:
         lines.append(
-            _(
-                "Random assignment of the items changes agreement this much in more than 5 "
-                "of 100 cases: this may be chance."
-            )
+            _("This may be chance: random assignment does as much in over 5 of 100 cases.")
         )
     else:
         lines += [
@@ -123,13 +120,7 @@ def _describe_opposing(part: Contribution) -> str:
         "before": format_number(part.values["before"]),
         "after": format_number(part.values["after"]),
     }
-    return (
-        _(
-            "%(name)s had the opposite effect: without this rater, it would have gone "
-            "from %(before)s to %(after)s."
-        )
-        % values
-    )
+    return _("Without %(name)s, it would have gone from %(before)s to %(after)s.") % values
 
 
 def _describe_contribution(part: Contribution) -> str:

@@ -93,18 +93,15 @@ class ColumnsForm(FileForm):
     label = _build_column_field(gettext_lazy("Label"))
     label_columns = _build_columns_field(
         gettext_lazy("Several label columns"),
-        gettext_lazy("Each is a separate question."),
     )
     rated_at = _build_column_field(
         gettext_lazy("Rating time"),
-        gettext_lazy("If none, all ratings count from the import, so the trend has one point."),
     )
     zone = forms.CharField(
         label=gettext_lazy("Zone of times without one"),
         max_length=64,
         required=False,
         widget=forms.TextInput({"list": "time-zones", "autocomplete": "off"}),
-        help_text=gettext_lazy("Leave blank for the project's time zone."),
     )
     date_order = forms.ChoiceField(
         label=gettext_lazy("Dates like 03/04/2026"),
@@ -118,7 +115,6 @@ class ColumnsForm(FileForm):
     rows_are_items = forms.BooleanField(
         label=gettext_lazy("Each row is an item"),
         required=False,
-        help_text=gettext_lazy("For tables without item IDs or content. Rows are numbered."),
     )
     comment = _build_column_field(gettext_lazy("Comment"))
     seconds = _build_column_field(gettext_lazy("Seconds spent"))
@@ -186,7 +182,7 @@ class ColumnsForm(FileForm):
         zone = normalize_time_zone(cleaned_data.get("zone") or "")
         cleaned_data["zone"] = zone
         if zone and zone not in list_time_zones():
-            self.add_error("zone", _("Choose a time zone from the list."))
+            self.add_error("zone", _("Choose a listed time zone, such as Europe/Berlin."))
         if cleaned_data.get("target") == NEW_QUESTION and cleaned_data.get("layout") != "items":
             self._check_new_question(cleaned_data)
         has_questions = len(cleaned_data.get("label_columns") or ()) > 1 or any(
@@ -255,7 +251,7 @@ class ColumnsForm(FileForm):
         if not question_validation.KEY_PATTERN.fullmatch(key):
             self.add_error(
                 "question_key",
-                _("Use letters, digits, '_', '.' and '-', starting with a letter or digit."),
+                _("Use at most 64 letters, digits, “_”, “.” or “-”; start with a letter or digit."),
             )
         elif self.project and self.project.questions.filter(key=key).exists():
             self.add_error(
