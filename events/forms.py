@@ -39,7 +39,7 @@ class WebhookForm(forms.Form):
         required=False,
         choices=[(kind, kind) for kind in KINDS],
         widget=forms.SelectMultiple({"size": 8, "class": "mono", "translate": "no"}),
-        help_text=_("Empty: all events; for chats, those that people should read."),
+        help_text=_("Leave blank for all events, or for a chat those that people should read."),
     )
     with_items = forms.BooleanField(label=_("Include item content, not only IDs"), required=False)
 

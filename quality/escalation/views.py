@@ -26,7 +26,7 @@ class LabelRulesForm(forms.Form):
         label=_lazy("Request extra ratings for uncertain items"), required=False
     )
     certain_from = forms.FloatField(
-        label=_lazy("Certainty threshold"),
+        label=_lazy("Confidence threshold"),
         help_text=_lazy("The label's probability, or its share of votes."),
         widget=forms.NumberInput({"step": "any"}),
     )

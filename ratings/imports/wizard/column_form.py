@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Any
 
 from django import forms
@@ -32,6 +33,8 @@ VALUE_LAYOUTS = (
 KEYLESS_LAYOUTS = ("crossed", "combinations", "raters")  # no column has the IDs of items
 NEW_QUESTION = "new"  # choice: a new question
 EVERY_QUESTION = "every"  # choice: the questions named in the file
+# Names of label columns that are no question.
+GENERIC_COLUMN_NAMES = {"annotation", "answer", "category", "class", "label", "labels", "rating"}
 # Roles that columns of a layout can have, and those that it requires.
 ROLES_BY_LAYOUT = {
     "long": ROLES,
@@ -50,7 +53,7 @@ def _build_column_field(label: Any, help_text: Any = "") -> forms.TypedChoiceFie
     )
 
 
-def _build_columns_field(label: Any, help_text: Any) -> forms.TypedMultipleChoiceField:
+def _build_columns_field(label: Any, help_text: Any = "") -> forms.TypedMultipleChoiceField:
     return forms.TypedMultipleChoiceField(
         label=label, coerce=int, required=False, help_text=help_text
     )
@@ -121,7 +124,7 @@ class ColumnsForm(FileForm):
     guidelines = _build_column_field(gettext_lazy("Guidelines version"))
     question = _build_column_field(gettext_lazy("Question ID"))
     model = _build_column_field(
-        gettext_lazy("Model name"), gettext_lazy("If filled in, the rater is a model.")
+        gettext_lazy("Model name"), gettext_lazy("Marks the rater as a model.")
     )
     prompt_version = _build_column_field(gettext_lazy("Prompt version"))
     count = _build_column_field(gettext_lazy("Number of identical items"))
@@ -344,6 +347,13 @@ def _build_initial(run: ImportRun, mapping: ImportMapping, head: TableHead) -> d
         "zone": mapping.zone,
         "date_order": mapping.date_order,
         "target": str(target),
-        "question_text": mapping.question_text or name or key,
+        "question_text": mapping.question_text or _suggest_question(run, name or key),
         "question_key": key[:64],
     }
+
+
+def _suggest_question(run: ImportRun, column_name: str) -> str:
+    """Return the column's name, or the file's for a new project where the former says nothing."""
+    if run.project is None and column_name.casefold() in GENERIC_COLUMN_NAMES:
+        return PurePath(run.file_name).name.split(".")[0]
+    return column_name

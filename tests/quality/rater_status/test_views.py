@@ -261,8 +261,8 @@ def test_funnel_chart_groups_many_raters(
     chart = client.get(f"{base_url}funnel.json").json()
     rater_rows = [row for row in chart["rows"] if row["kind"] == "rater"]
     points = {row["url"].split("/")[-2]: row for row in rater_rows}
-    assert points["gus"]["outside"] and points["gus"]["same"]
-    assert not points["ann"]["outside"]
+    assert points["gus"]["check"] and points["gus"]["same"]
+    assert not points["ann"]["check"]
     assert points["gus"]["url"] == f"{base_url}raters/gus/?question=severity"
     monkeypatch.setattr(funnel_plot, "MAX_POINTS", 2)
     rows = client.get(f"{base_url}funnel.json").json()["rows"]

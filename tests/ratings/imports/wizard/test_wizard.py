@@ -710,7 +710,7 @@ def test_old_files_are_deleted(wizard: WizardClient, utc: Any) -> None:
 
 def test_file_without_times_gets_a_hint(wizard: WizardClient, question: Any) -> None:
     """The trend of such a file is a single point, and the page says why."""
-    no_times_hint = "The file has no times, so the trend has one point, on the import day."
+    no_times_hint = "No times in the file: the trend has one point, on the import day."
     some_times_hint = "form one point of the trend"
     assert wizard.upload_and_validate(LONG_FILE).summary["n_without_time"] == 3
     assert no_times_hint in get_page_text(wizard.get_page())
