@@ -138,7 +138,7 @@ class Sweeper(bootsteps.StartStopStep):
         return releases.describe_schema_mismatch()
 
     def stop_worker(self, reason: str) -> None:
-        """End this worker in order; its supervisor then starts the installed release."""
+        """Shut this worker down cleanly; its supervisor then starts the installed release."""
         logger.error("%s This worker ends.", reason)
         os.kill(os.getpid(), signal.SIGTERM)
 

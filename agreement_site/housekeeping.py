@@ -7,22 +7,140 @@ repeated requests.
 
 from __future__ import annotations
 
+import datetime
 import logging
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
+from allauth.socialaccount.models import SocialAccount
+from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib.sessions.models import Session
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from agreement_site import retention
+from agreement_site.models import AuditLogEntry
 from agreement_site.monitoring import stale_results
 from agreement_site.notifications import outbox as mail_outbox
 from events.webhooks import outbox
+from projects import authentication, legal_hold
 from projects.api import idempotency
+from projects.models import ApiToken, Deletion, Project
+from projects.services.members import role_offers
 from ratings.files import data_folders
+from ratings.items import purge
 
 logger = logging.getLogger(__name__)
+
+Moment = datetime.datetime
+MAX_PROJECTS_PER_RUN = 10
+
+
+class RetentionRule(NamedTuple):
+    """A setting in days, the function that removes older data, and a description of the data."""
+
+    setting: str
+    remove: Callable[[Moment], int]  # removes data before the moment and returns how many
+    description: str
+
+
+def delete_old_audit_log_entries(before: Moment) -> int:
+    entries = AuditLogEntry.objects.filter(created_at__lt=before)
+    return _exclude_held(entries).delete()[0]
+
+
+def clear_old_audit_log_addresses(before: Moment) -> int:
+    """Clear the addresses of old entries; the entries stay."""
+    entries = AuditLogEntry.objects.filter(created_at__lt=before).exclude(address="")
+    return _exclude_held(entries).update(address="")
+
+
+def delete_dead_tokens(before: Moment) -> int:
+    """Delete tokens revoked or expired before ``before``.
+
+    They open nothing, but tell who had them and when they were used.
+    """
+    dead = Q(revoked_at__lt=before) | Q(expires_at__lt=before)
+    return _exclude_held(ApiToken.objects.filter(dead)).delete()[0]
+
+
+def start_project_deletions(before: Moment) -> int:
+    """Start the deletion of projects archived before ``before``, a few at a time.
+
+    Like a lead's deletion, it leaves a record, and workers carry it out.
+    """
+    running = Deletion.objects.filter(kind=Deletion.Kind.PROJECT, finished_at=None)
+    projects = Project.objects.filter(archived_at__lt=before).exclude(
+        pk__in=running.values("target")
+    )
+    due_projects = _exclude_held(projects, project_column="pk").order_by("archived_at")
+    started = [
+        purge.start_deletion(kind=Deletion.Kind.PROJECT, target=project, by=None)
+        for project in due_projects[:MAX_PROJECTS_PER_RUN]
+    ]
+    return len(started)
+
+
+def _exclude_held(rows: QuerySet[Any], *, project_column: str = "project_id") -> QuerySet[Any]:
+    """Return the rows without those of projects under legal hold."""
+    if legal_hold.is_site_held():
+        return rows.none()
+    is_held = Q(**{f"{project_column}__in": legal_hold.list_held_projects()})
+    # Not by exclude(), which would leave out rows of no project, too.
+    return rows.filter(Q(**{project_column: None}) | ~is_held)
+
+
+RULES = [
+    RetentionRule("KEEP_AUDIT_LOG_DAYS", delete_old_audit_log_entries, "audit log entries"),
+    RetentionRule(
+        "KEEP_ADDRESSES_DAYS", clear_old_audit_log_addresses, "addresses in the audit log"
+    ),
+    RetentionRule("KEEP_TOKENS_DAYS", delete_dead_tokens, "tokens that were revoked or ended"),
+    RetentionRule("KEEP_ARCHIVED_PROJECTS_DAYS", start_project_deletions, "archived projects"),
+]
+
+
+def apply_retention_rules() -> None:
+    now = timezone.now()
+    for rule in RULES:
+        days = getattr(settings, rule.setting)
+        if days and (n_removed := rule.remove(now - datetime.timedelta(days=days))):
+            logger.info("Removed %s %s after %s days", n_removed, rule.description, days)
+    remove_ended_user_sessions()
+    revoke_tokens_of_provider_accounts()
+    if n_removed := role_offers.delete_expired_offers():
+        logger.info("Removed %s role offers that nobody accepted", n_removed)
+
+
+def revoke_tokens_of_provider_accounts() -> None:
+    """Revoke tokens whose owner signs in by a provider and has not done so for some time.
+
+    The provider may have disabled the account, which it would not say to a token.
+    """
+    if not settings.PROVIDER_TOKEN_DAYS:
+        return
+    before = timezone.now() - datetime.timedelta(days=settings.PROVIDER_TOKEN_DAYS)
+    owners = SocialAccount.objects.filter(user__last_login__lt=before).values("user")
+    tokens = ApiToken.objects.filter(user__in=owners, created_at__lt=before)
+    if n_revoked := authentication.revoke_tokens(tokens):
+        logger.info("Revoked %s tokens of people who no longer sign in", n_revoked)
+
+
+def remove_ended_user_sessions() -> None:
+    """Remove address and browser of sessions that have ended.
+
+    They are listed only for as long as their owner can end them.
+    """
+    active_sessions = Session.objects.filter(session_key=OuterRef("session_key"))
+    # At sign-in this row is created before the session is saved.
+    cutoff = timezone.now() - datetime.timedelta(minutes=10)
+    ended = UserSession.objects.filter(~Exists(active_sessions), last_seen_at__lt=cutoff)
+    n_removed = ended.delete()[0]
+    if n_removed:
+        logger.info("Removed %s ended sessions from the users' lists", n_removed)
+
 
 CLEANUP_INTERVAL_SECONDS = 60 * 60
 ABANDONED_AFTER_SECONDS = 24 * 60 * 60  # an upload takes minutes
@@ -39,7 +157,7 @@ def run_due_housekeeping() -> None:
         data_folders.record_folders()
         remove_expired_sessions()
         remove_abandoned_uploads(Path(settings.FILE_UPLOAD_TEMP_DIR))
-        retention.apply_retention_rules()
+        apply_retention_rules()
         outbox.delete_old_deliveries()
         mail_outbox.delete_old_mails()
         idempotency.delete_old_responses()

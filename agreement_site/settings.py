@@ -215,11 +215,11 @@ MIDDLEWARE = [
     "agreement_site.middleware.security.ContentSecurityPolicyMiddleware",
     "agreement_site.middleware.security.FetchDestinationMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "agreement_site.accounts.sessions.store.IdleSessionMiddleware",
+    "agreement_site.accounts.sessions.IdleSessionMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     # After the session and its user, who may have chosen a language; before anything that
     # responds with text.
-    "agreement_site.accounts.preferences.language.LanguageMiddleware",
+    "agreement_site.accounts.preferences.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "agreement_site.middleware.request_limits.FormSizeMiddleware",  # after the user, before CSRF
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -527,7 +527,7 @@ LANGUAGE_COOKIE_NAME = f"{_host}django_language"
 THEME_COOKIE_NAME = f"{_host}theme"
 MESSAGE_STORAGE = "agreement_site.middleware.message_storage.MessageStorage"
 # A session ends after this time without use, and after 14 days in any case.
-SESSION_ENGINE = "agreement_site.accounts.sessions.store"
+SESSION_ENGINE = "agreement_site.accounts.sessions"
 SESSION_IDLE_HOURS = env_int("SESSION_IDLE_HOURS", 72)
 if not 1 <= SESSION_IDLE_HOURS <= 14 * 24:
     raise ImproperlyConfigured(f"SESSION_IDLE_HOURS={SESSION_IDLE_HOURS}: 1 to 336")
@@ -598,7 +598,7 @@ SPECTACULAR_SETTINGS = {
         "ExamState": ["open", "passed", "failed", "waived"],
         "GoldInterventionState": ["proposed", "done", "overridden"],
         "RaterKind": ["human", "model"],
-        "WebhookFormat": "events.models.webhook.Webhook.Format",
+        "WebhookFormat": "events.models.Webhook.Format",
     },
 }
 

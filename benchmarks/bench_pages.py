@@ -100,7 +100,7 @@ def list_urls(project: Any) -> list[NamedUrl]:
     from metrics.models import PairTally
     from metrics.results.pairs.pair_results import MAX_LISTED_PAIRS
     from metrics.views.common.freshness import Freshness
-    from metrics.views.raters.views import PAIRS_PER_PAGE
+    from metrics.views.pairs import PAIRS_PER_PAGE
 
     pairs = PairTally.objects.filter(question__project=project).select_related("rater_a", "rater_b")
     largest_pair = pairs.order_by("-n_items", "rater_a", "rater_b")[0]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
@@ -20,9 +22,53 @@ from core.text import parse_id
 from core.web import tables
 from projects.models import Project
 
-from .forms import WebhookForm
+from .kinds import KINDS
 from .models import Delivery, Webhook
 from .webhooks import services
+from .webhooks.addresses import MAX_URL_LENGTH
+from .webhooks.services import MAX_ROBOT_SECRET_LENGTH
+
+
+class WebhookForm(forms.Form):
+    """A new webhook, or changes of one."""
+
+    url = forms.CharField(
+        label=gettext_lazy("Address"),
+        max_length=MAX_URL_LENGTH,
+        widget=forms.URLInput({"placeholder": "https://"}),
+    )
+    format = forms.ChoiceField(
+        label=gettext_lazy("Send as"), choices=Webhook.Format.choices, required=False
+    )
+    language = forms.ChoiceField(
+        label=gettext_lazy("Language of chat messages"),
+        choices=settings.LANGUAGES,
+        required=False,
+        widget=forms.Select({"translate": "no"}),  # each language has its own name
+    )
+    robot_secret = forms.CharField(
+        label=gettext_lazy("Robot secret"),
+        required=False,
+        max_length=MAX_ROBOT_SECRET_LENGTH,
+        widget=forms.TextInput({"autocomplete": "off", "class": "mono"}),
+        help_text=gettext_lazy("Only for DingTalk and Feishu robots that sign."),
+    )
+    kinds = forms.MultipleChoiceField(
+        label=gettext_lazy("Only these events"),
+        required=False,
+        choices=[(kind, kind) for kind in KINDS],
+        widget=forms.SelectMultiple({"size": 8, "class": "mono", "translate": "no"}),
+        help_text=gettext_lazy(
+            "Leave blank for all events, or for a chat those that people should read."
+        ),
+    )
+    with_items = forms.BooleanField(
+        label=gettext_lazy("Include item content, not only IDs"), required=False
+    )
+
+    def clean_format(self) -> str:
+        return self.cleaned_data["format"] or Webhook.Format.CONCORD
+
 
 DELIVERIES_PER_PAGE = 50
 ERROR_TEXTS = {

@@ -5,9 +5,9 @@ class MetricsConfig(AppConfig):
     name = "metrics"
 
     def ready(self) -> None:
+        from metrics import saved_views
         from metrics.jobs import hints
         from metrics.results.headline import weights_preview
-        from metrics.saved_views import services
         from metrics.views.raters import people_list_columns
         from projects import hooks as project_hooks
         from projects.selectors import people_list
@@ -16,4 +16,4 @@ class MetricsConfig(AppConfig):
         people_list.COLUMN_PROVIDERS.register(people_list_columns.build_columns)
         changes.RATINGS_CHANGED.register(hints.send_hint)
         project_hooks.WEIGHTS_PREVIEW.register(weights_preview.preview_weights)
-        project_hooks.RATERS_RENAMED.register(services.rename_raters_in_views)
+        project_hooks.RATERS_RENAMED.register(saved_views.rename_raters_in_views)

@@ -9,7 +9,7 @@ import time
 
 from celery import shared_task
 
-from metrics.attribution import attribution_jobs
+from metrics import attribution
 from metrics.filtered import filtered_jobs
 from metrics.integrity import schedule
 from metrics.jobs import heartbeat, hints, pacing, question_updates, small_question_updates
@@ -51,7 +51,7 @@ def count_question(question_id: int) -> None:
 @shared_task(ignore_result=True)
 def compute_attribution(attribution_id: int) -> None:
     """Compute a requested attribution; one that was computed meanwhile is left alone."""
-    attribution_jobs.ATTRIBUTION_JOB.compute(attribution_id)
+    attribution.ATTRIBUTION_JOB.compute(attribution_id)
 
 
 @shared_task(ignore_result=True)
@@ -69,7 +69,7 @@ def compute_report(report_id: int) -> None:
 def sweep_all() -> int:
     """Update every question with uncounted ratings or stale results; return how many there were."""
     n_pending = question_updates.sweep_questions()
-    attribution_jobs.ATTRIBUTION_JOB.sweep()
+    attribution.ATTRIBUTION_JOB.sweep()
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
     report_jobs.REPORT_JOB.sweep()
     heartbeat.record_sweep()

@@ -1,12 +1,12 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
+from metrics.views import charts, glossary, pairs
 from metrics.views.changes import guideline_effect
 from metrics.views.changes import views as changes_views
-from metrics.views.charts import views as charts_views
 from metrics.views.coefficients import headline_views
+from metrics.views.coefficients import views as coefficients_views
 from metrics.views.dashboard import views
-from metrics.views.glossary import views as glossary_views
 from metrics.views.items import views as items_views
 from metrics.views.project_list import example_views
 from metrics.views.project_list import views as project_list_views
@@ -23,18 +23,18 @@ urlpatterns = [
     path("example/", example_views.load_example, name="load_example"),
     path("example/remove/", example_views.remove_examples, name="remove_examples"),
     path(f"{PROJECT_PATH}tour/close/", example_views.close_tour, name="close_tour"),
-    path("glossary/", glossary_views.glossary_terms, name="glossary"),
-    path("glossary/statistics/", glossary_views.statistics, name="statistics"),
+    path("glossary/", glossary.glossary_terms, name="glossary"),
+    path("glossary/statistics/", glossary.statistics, name="statistics"),
     path(PROJECT_PATH, views.dashboard, name="dashboard"),
     path(f"{PROJECT_PATH}statistics/", views.statistics, name="project_statistics"),
     path(f"{PROJECT_PATH}star/", project_list_views.set_star, name="star"),
-    path(f"{PROJECT_PATH}questions/", project_list_views.questions, name="questions"),
-    path(f"{PROJECT_PATH}charts/<slug:name>.<slug:form>", charts_views.chart, name="chart"),
+    path(f"{PROJECT_PATH}questions/", project_list_views.show_questions, name="questions"),
+    path(f"{PROJECT_PATH}charts/<slug:name>.<slug:form>", charts.chart, name="chart"),
     path(f"{PROJECT_PATH}raters/<path:key>/", raters_views.rater, name="rater"),
-    path(f"{PROJECT_PATH}coefficients/", raters_views.coefficients, name="coefficients"),
+    path(f"{PROJECT_PATH}coefficients/", coefficients_views.coefficients, name="coefficients"),
     path(
         f"{PROJECT_PATH}coefficients/recommendation/",
-        raters_views.coefficient_recommendation,
+        coefficients_views.coefficient_recommendation,
         name="coefficient_recommendation",
     ),
     path(
@@ -42,14 +42,14 @@ urlpatterns = [
         headline_views.headline_settings,
         name="headline_settings",
     ),
-    path(f"{PROJECT_PATH}pairs/", raters_views.pair, name="pair"),
+    path(f"{PROJECT_PATH}pairs/", pairs.pair, name="pair"),
     path(f"{PROJECT_PATH}change/", changes_views.change, name="change"),
     path(
         f"{PROJECT_PATH}guidelines/effect/",
         guideline_effect.show_guideline_effect,
         name="guideline_effect",
     ),
-    path(f"{PROJECT_PATH}views/", saved_views_views.saved_views, name="saved_views"),
+    path(f"{PROJECT_PATH}views/", saved_views_views.show_saved_views, name="saved_views"),
     path(f"{PROJECT_PATH}views/<int:view_id>/", saved_views_views.update_view, name="saved_view"),
     path(
         f"{PROJECT_PATH}views/links/<int:link_id>/",

@@ -2,16 +2,7 @@
 
 from django.urls import path
 
-from projects.views import (
-    approvals,
-    guidelines,
-    invitations,
-    offers,
-    people,
-    project_settings,
-    questions,
-    tokens,
-)
+from projects.views import approvals, invitations, people, project_settings, questions, tokens
 
 SETTINGS_PATH = "projects/<int:project_id>/settings/"
 QUESTION_PATH = SETTINGS_PATH + "questions/<str:key>/"
@@ -20,7 +11,7 @@ PEOPLE_PATH = "projects/<int:project_id>/people/"
 urlpatterns = [
     path("tokens/", tokens.manage_tokens, name="tokens"),
     path("tokens/<int:token_id>/revoke/", tokens.revoke_token, name="revoke_token"),
-    path("offers/<int:offer_id>/", offers.answer_offer, name="offer_answer"),
+    path("offers/<int:offer_id>/", invitations.answer_offer, name="offer_answer"),
     path("projects/new/", project_settings.create_project, name="project_create"),
     path(
         "projects/guidelines-preview/",
@@ -54,10 +45,12 @@ urlpatterns = [
     path(QUESTION_PATH, questions.edit_question, name="question"),
     path(QUESTION_PATH + "weights/", questions.change_weights, name="question_weights"),
     path(QUESTION_PATH + "weights/check/", questions.preview_matrix, name="matrix_preview"),
-    path("projects/<int:project_id>/guidelines/", guidelines.show_guidelines, name="guidelines"),
+    path(
+        "projects/<int:project_id>/guidelines/", project_settings.show_guidelines, name="guidelines"
+    ),
     path(
         "projects/<int:project_id>/guidelines/<int:number>/",
-        guidelines.show_guidelines,
+        project_settings.show_guidelines,
         name="guidelines_version",
     ),
     path(PEOPLE_PATH, people.list_people, name="people"),
@@ -72,7 +65,7 @@ urlpatterns = [
     ),
     path(
         PEOPLE_PATH + "offers/<int:offer_id>/withdraw/",
-        offers.withdraw_offer,
+        invitations.withdraw_offer,
         name="offer_withdraw",
     ),
     path(PEOPLE_PATH + "raters/<int:rater_id>/", invitations.edit_rater, name="rater_edit"),

@@ -7,7 +7,7 @@ class QualityConfig(AppConfig):
     def ready(self) -> None:
         from metrics.integrity import audit_hooks
         from metrics.models import SavedView
-        from metrics.views.charts import views
+        from metrics.views import charts
         from metrics.views.common import question_rows
         from metrics.views.dashboard import overview_context, rater_table
         from metrics.views.project_list import rows as listing_rows
@@ -26,7 +26,7 @@ class QualityConfig(AppConfig):
         from .labels import label_studio
         from .rater_status import overview_raters
         from .rater_status import views as rater_status_views
-        from .review import bulk_actions
+        from .review import send_to_review
 
         project_hooks.RATERS_RENAMED.register(gates.rename_raters_in_gates)
         listing_rows.PROJECT_INBOX.register(rows.ProjectInbox())
@@ -35,10 +35,10 @@ class QualityConfig(AppConfig):
             rater_status_views.render_raters, {"funnel": rater_status_views.render_funnel}
         )
         shared_views.SHARED_PAGES.register(raters, SavedView.Page.RATERS)
-        views.ANNOTATION_SOURCES.register(chart_annotations.list_chart_annotations)
+        charts.ANNOTATION_SOURCES.register(chart_annotations.list_chart_annotations)
         rater_table.ANNOTATION_SOURCES.register(chart_annotations.get_rater_annotations)
         overview_context.OVERVIEW_RATERS.register(overview_raters.select_overview_raters)
-        bulk_views.ACTIONS.register(bulk_actions.assign_selected_items, "decide")
+        bulk_views.ACTIONS.register(send_to_review.assign_selected_items, "decide")
         label_studio_hooks.AFTER_PULL.register(label_studio.write_labels)
         exams.EXAM_POLICY.register(sequential_test.SEQUENTIAL_TEST_POLICY)
         audit_hooks.REGISTERED_AUDITS.register(

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from metrics.integrity.audit_hooks import RegisteredAudit
 from projects.models import Question
+from quality import repeats
 from quality.alerts import sweep
 from quality.alerts.detection import input_version as alerts_input_version
 from quality.alerts.detection import scan, storage
@@ -31,7 +32,6 @@ from quality.models import (
     RepeatState,
 )
 from quality.recomputation import InputVersions
-from quality.repeats import recomputation as repeats
 
 TOLERANCE = 1e-9  # relative and absolute: the order of sums is not defined
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
+from quality import repeats
 from quality.alerts import sweep
 from quality.consensus import recomputation
 from quality.escalation import rating_requests
@@ -12,7 +13,6 @@ from quality.gates import verdict_jobs
 from quality.gold import recomputation as gold
 from quality.planning import planned_queues
 from quality.rater_status import comparison
-from quality.repeats import recomputation as repeats
 
 
 def sweep_labels_and_queues() -> int:

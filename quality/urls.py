@@ -11,7 +11,7 @@ from quality.gold import views as gold_views
 from quality.inbox import views as inbox_views
 from quality.labels import views as labels_views
 from quality.planning import views as planning_views
-from quality.rater_status import export_views, message_views, site_views
+from quality.rater_status import export_views, message_views
 from quality.rater_status import views as rater_status_views
 from quality.review import appeal_views, views
 
@@ -22,7 +22,7 @@ GATE = f"{PROJECT}gates/<str:gate_name>"
 
 urlpatterns = [
     path("inbox/", inbox_views.show_inbox, name="inbox"),
-    path("raters/", site_views.show_all_raters, name="all_raters"),
+    path("raters/", export_views.show_all_raters, name="all_raters"),
     path("inbox/alerts/", inbox_views.act_on_alerts, name="inbox_alerts"),
     path(f"{PROJECT}labels/", labels_views.show_labels, name="labels"),
     path(f"{PROJECT}labels/method/", labels_views.set_method, name="labels_method"),

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from ratings.annotation import list_views, preview_views, skipped_and_flagged_views
+from ratings.annotation import list_views, preview_views
 from ratings.annotation import views as annotation_views
 from ratings.exports import rating_files, views
 from ratings.files import media_views
@@ -61,7 +61,7 @@ urlpatterns = [
     ),
     path(
         f"{PROJECT}skipped/",
-        skipped_and_flagged_views.show_skipped_and_flagged_items,
+        list_views.show_skipped_and_flagged_items,
         name="skipped_and_flagged",
     ),
     path(f"{PROJECT}data/", upload_views.show_data, name="data"),

@@ -24,12 +24,12 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from agreement_site.accounts import sessions
 from core import security_log
 from projects.services.members.usernames import reject_misleading_username
 
 from . import required_actions
 from .landing_page import get_landing_url
-from .sessions import store
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ class AccountAdapter(DefaultAccountAdapter):
     def login(self, request: HttpRequest, user: Any) -> None:
         records = get_authentication_records(request, user)
         super().login(request, user)
-        request.session[store.STARTED_AT_KEY] = int(time.time())
+        request.session[sessions.STARTED_AT_KEY] = int(time.time())
         security_log.log_event(
             "sign_in", user_id=user.pk, methods=[_get_method_name(record) for record in records]
         )

@@ -5,10 +5,10 @@ from allauth.mfa.webauthn import views as webauthn_views
 from allauth.socialaccount import views as social_views
 from django.urls import path, re_path
 
+from agreement_site.accounts import preferences, sessions
+
 from . import password_reset, second_factor, sign_in
 from .identity_providers import backchannel_logout, oidc, saml
-from .preferences import language, theme
-from .sessions import views
 
 urlpatterns = [
     path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
@@ -22,8 +22,8 @@ urlpatterns = [
     path("admin/login/", sign_in.redirect_admin_sign_in),
     path("password/", sign_in.ChangePassword.as_view(), name="change_password"),
     path("invitations/<uidb64>/<token>/", sign_in.AcceptInvitation.as_view(), name="invitation"),
-    path("language/", language.save_language, name="choose_language"),
-    path("theme/", theme.save_theme, name="choose_theme"),
+    path("language/", preferences.save_language, name="choose_language"),
+    path("theme/", preferences.save_theme, name="choose_theme"),
     # reauthentication
     path("account/confirm/", sign_in.ConfirmPassword.as_view(), name="account_reauthenticate"),
     path(
@@ -116,7 +116,7 @@ urlpatterns = [
         name="account_confirm_email",
     ),
     # sessions
-    path("account/sessions/", views.list_sessions, name="usersessions_list"),
-    path("account/sessions/end/", views.end_session, name="end_other_sessions"),
-    path("account/sessions/<int:session_id>/end/", views.end_session, name="end_session"),
+    path("account/sessions/", sessions.list_sessions, name="usersessions_list"),
+    path("account/sessions/end/", sessions.end_session, name="end_other_sessions"),
+    path("account/sessions/<int:session_id>/end/", sessions.end_session, name="end_session"),
 ]

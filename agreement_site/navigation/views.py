@@ -2,21 +2,138 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import BadRequest
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.cache import patch_vary_headers
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from agreement_site.navigation import sidebar
 from core.text import parse_id
+from metrics import saved_views
 from metrics.views.common.getting_started import SetupStep
-from projects.permissions import get_project
+from metrics.views.saved_views import views
+from projects.models import Item, Member, Project, Question, Rater
+from projects.permissions import can_create_projects, get_project
 
-from . import search
+MAX_QUERY_LENGTH = 200  # characters of a query
+RESULTS_PER_KIND = 6
+
+
+@dataclass(frozen=True)
+class PaletteResult:
+    """A result of the search: kind of the object, label, and URL."""
+
+    kind: str | Promise
+    label: str | Promise
+    url: str
+
+
+def search_palette(user: Any, text: str, project: Any = None) -> list[PaletteResult]:
+    """Return pages, actions and objects that match ``text``; without it those available here.
+
+    ``project``: the current project with the user's role.
+    """
+    results = [*_list_pages(user, project), *_list_actions(user, project)]
+    if not text:
+        return results
+    needle = text.casefold()
+    results = [result for result in results if needle in str(result.label).casefold()]
+    if project is not None and project.role in sidebar.RESULT_ROLES:
+        for find_objects in (_find_views, _find_questions, _find_raters, _find_items):
+            results += find_objects(project, text)
+    return [*results, *_find_projects(user, text)]
+
+
+def _list_pages(user: Any, project: Any) -> Iterator[PaletteResult]:
+    project_pages = [] if project is None else sidebar.list_project_pages(project)
+    site_pages = [*sidebar.list_site_links(user, ""), *sidebar.list_user_menu(user, "")]
+    for link in [*project_pages, *site_pages]:
+        yield PaletteResult(_("Page"), link.label, link.url)
+
+
+def _list_actions(user: Any, project: Any) -> Iterator[PaletteResult]:
+    def build_url(name: str) -> str:
+        return reverse(name, args=[] if project is None else [project.pk])
+
+    kind = _("Do")
+    if project is not None and project.role == Member.Role.LEAD:
+        yield PaletteResult(kind, _("Invite people"), build_url("people"))
+        yield PaletteResult(kind, _("Add items"), build_url("item_new"))
+        yield PaletteResult(kind, _("Write the guidelines"), build_url("guidelines_settings"))
+        yield PaletteResult(kind, _("Add a question"), build_url("question_create"))
+    if can_create_projects(user):
+        yield PaletteResult(kind, _("New project"), reverse("project_create"))
+        yield PaletteResult(kind, _("Import a file"), reverse("import_upload_new_project"))
+
+
+def _find_views(project: Any, text: str) -> Iterator[PaletteResult]:
+    needle = text.casefold()
+    for view in saved_views.list_saved_views(project):
+        if needle in view.name.casefold():
+            yield PaletteResult(_("View"), view.name, views.build_view_url(view))
+
+
+def _find_questions(project: Any, text: str) -> Iterator[PaletteResult]:
+    condition = Q(text__icontains=text) | Q(key__icontains=text)
+    for question in Question.objects.filter(condition, project=project)[:RESULTS_PER_KIND]:
+        query = urlencode({"question": question.key})
+        url = reverse("dashboard", args=[project.pk])
+        yield PaletteResult(_("Question"), str(question), f"{url}?{query}")
+
+
+def _find_raters(project: Any, text: str) -> Iterator[PaletteResult]:
+    """Find raters by key or name; for a lead, "pause w1" leads to the page that pauses w1."""
+    command, _space, argument = text.partition(" ")
+    is_pause = (
+        project.role == Member.Role.LEAD
+        and argument
+        and command.casefold() in ("pause", _("pause"))
+    )
+    condition = Q(key__icontains=argument if is_pause else text) | Q(
+        name__icontains=argument if is_pause else text
+    )
+    for rater in Rater.objects.filter(condition, project=project).order_by("key")[
+        :RESULTS_PER_KIND
+    ]:
+        rater_label = rater.key if rater.name in ("", rater.key) else f"{rater.key} · {rater.name}"
+        if is_pause:
+            label = _("Pause %(rater)s") % {"rater": rater_label}
+            yield PaletteResult(_("Do"), label, reverse("rater", args=[project.pk, rater.key]))
+        else:
+            yield PaletteResult(
+                _("Rater"), rater_label, reverse("rater", args=[project.pk, rater.key])
+            )
+
+
+def _find_items(project: Any, text: str) -> Iterator[PaletteResult]:
+    """Yield the project's items whose key starts with the text.
+
+    The index serves it, however many items there are.
+    """
+    items = Item.objects.filter(project=project, key__gte=text).order_by("key")
+    for key in items.values_list("key", flat=True)[:RESULTS_PER_KIND]:
+        if key.startswith(text):
+            yield PaletteResult(_("Item"), key, reverse("item", args=[project.pk, key]))
+
+
+def _find_projects(user: Any, text: str) -> Iterator[PaletteResult]:
+    projects = Project.objects.visible_to(user).filter(name__icontains=text).order_by("-pk")
+    roles = dict(Member.objects.filter(user=user.pk).values_list("project_id", "role"))
+    for project in projects.only("name")[:RESULTS_PER_KIND]:
+        role = Member.Role.LEAD if user.is_superuser else roles[project.pk]
+        yield PaletteResult(_("Project"), project.name, sidebar.get_start_url(project.pk, role))
+
 
 # Example values for the blocks that show numbers.
 STYLE_GUIDE_CONTEXT: dict[str, Any] = {
@@ -42,14 +159,14 @@ def search_page(request: HttpRequest) -> HttpResponse:
     text = request.GET.get("q", "").strip()
     project_text = request.GET.get("project", "")
     project_id = parse_id(project_text)
-    if len(text) > search.MAX_QUERY_LENGTH:
+    if len(text) > MAX_QUERY_LENGTH:
         raise BadRequest(_("Use a shorter search."))
     if project_text and project_id is None:
         raise BadRequest(_("project must be a project number."))
     project = None if project_id is None else get_project(request.user, project_id)
     context: dict[str, Any] = {
         "text": text,
-        "results": search.search_palette(request.user, text, project),
+        "results": search_palette(request.user, text, project),
         "project": project,
     }
     is_palette = request.headers.get("X-Palette") == "1"

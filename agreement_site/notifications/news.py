@@ -24,7 +24,7 @@ from ratings.models import RaterMessage
 
 DRIFT, ALERTS, GATES = "drift", "alerts", "gates"
 BATCH_SIZE = 200  # events in one transaction
-# Older news are told by the digest: a site whose mail was off does not catch up.
+# Older news are in the digest: a site whose mail was off does not catch up.
 MAX_AGE = datetime.timedelta(days=1)
 # A pause that is undone at once is not mailed.
 PAUSE_DELAY = datetime.timedelta(minutes=2)

@@ -138,7 +138,7 @@ def _end(mail: QueuedMail, state: str) -> None:
     )
     mail.state = state
     if ended and mail.kind == Kind.DIGEST and state != State.FAILED:
-        # What a failed digest should have told is in the next one.
+        # The next digest contains what a failed one should have contained.
         NotificationSettings.objects.filter(user=mail.user_id).update(digest_event=mail.until_event)
 
 

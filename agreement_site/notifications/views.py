@@ -2,20 +2,71 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.dates import WEEKDAYS
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from . import preferences, unsubscribe
-from .forms import NotificationForm
+from agreement_site.models import NotificationSettings
+from agreement_site.notifications import preferences, unsubscribe
+from projects.services.project_validation import list_time_zones, normalize_time_zone
+
+from .news import NEWS
+
+
+class NotificationForm(forms.Form):
+    """A person's choice of mail, its times and language."""
+
+    digest = forms.ChoiceField(
+        label=gettext_lazy("Digest"), choices=NotificationSettings.Digest.choices
+    )
+    weekday = forms.TypedChoiceField(
+        label=gettext_lazy("Day of a weekly digest"), coerce=int, choices=list(WEEKDAYS.items())
+    )
+    hour = forms.TypedChoiceField(
+        label=gettext_lazy("Time"),
+        coerce=int,
+        choices=[(hour, f"{datetime.time(hour):%H:%M}") for hour in range(24)],
+    )
+    time_zone = forms.CharField(
+        label=gettext_lazy("Time zone"),
+        max_length=64,
+        widget=forms.TextInput({"list": "time-zones", "autocomplete": "off"}),
+    )
+    at_once = forms.MultipleChoiceField(
+        label=gettext_lazy("At once, in projects whose results you see"),
+        required=False,
+        choices=[(name, news.label) for name, news in NEWS.items()],
+        widget=forms.CheckboxSelectMultiple,
+    )
+    personal = forms.BooleanField(
+        label=gettext_lazy("Messages from leads, pauses and new projects"), required=False
+    )
+    language = forms.ChoiceField(
+        label=gettext_lazy("Language"),
+        choices=[("", gettext_lazy("as on the pages")), *settings.LANGUAGES],
+        required=False,
+        widget=forms.Select({"translate": "no"}),  # each language has its own name
+    )
+
+    def clean_time_zone(self) -> str:
+        zone = normalize_time_zone(self.cleaned_data["time_zone"])
+        if zone not in list_time_zones():
+            raise forms.ValidationError(
+                gettext_lazy("Choose a listed time zone, such as Europe/Berlin.")
+            )
+        return zone
 
 
 @never_cache

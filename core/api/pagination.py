@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from rest_framework.request import Request
 
@@ -40,6 +41,23 @@ def paginate(
         rows = rows[:size]
         next_url = _build_next_url(request, rows[-1][0])
     return {"next": next_url, "results": [result for _, result in rows]}
+
+
+def paginate_rows(
+    request: Request,
+    query: dict[str, str],
+    rows: QuerySet[Any],
+    serializer_class: Callable[..., Any],
+) -> dict[str, Any]:
+    """Return one page of a list of rows, oldest first."""
+
+    def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
+        next_rows = rows.filter(pk__gt=after[0]) if after else rows
+        page = list(next_rows.order_by("pk")[:size])
+        keys = [(row.pk,) for row in page]
+        return list(zip(keys, serializer_class(page, many=True).data, strict=True))
+
+    return paginate(request, query, key_length=1, read=read)
 
 
 def paginate_search(

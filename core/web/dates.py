@@ -69,26 +69,26 @@ def format_relative(value: datetime.datetime) -> str:
     if abs(ahead) >= MAX_RELATIVE_DAYS * DAY:
         return f"{value:%Y-%m-%d}"
     if abs(ahead) >= DAY:
-        return _format_days(int(ahead / DAY))
+        return _format_relative_days(int(ahead / DAY))
     if abs(ahead) >= HOUR:
-        return _format_hours(int(ahead / HOUR))
-    return _format_minutes(int(ahead / MINUTE))
+        return _format_relative_hours(int(ahead / HOUR))
+    return _format_relative_minutes(int(ahead / MINUTE))
 
 
-def _format_days(n: int) -> str:
+def _format_relative_days(n: int) -> str:
     special_cases = {-2: _("2 days ago"), -1: _("yesterday"), 1: _("tomorrow"), 2: _("in 2 days")}
     if n in special_cases:
         return special_cases[n]
     return (_("%(n)s days ago") if n < 0 else _("in %(n)s days")) % {"n": abs(n)}
 
 
-def _format_hours(n: int) -> str:
+def _format_relative_hours(n: int) -> str:
     if n < 0:
         return ngettext("%(n)s hour ago", "%(n)s hours ago", -n) % {"n": -n}
     return ngettext("in %(n)s hour", "in %(n)s hours", n) % {"n": n}
 
 
-def _format_minutes(n: int) -> str:
+def _format_relative_minutes(n: int) -> str:
     if n == 0:
         return _("just now")
     if n < 0:

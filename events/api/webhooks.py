@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api.errors import BadRequest
-from core.api.pagination import PAGE_PARAMETER_NAMES, CursorKey, paginate
+from core.api.pagination import PAGE_PARAMETER_NAMES, CursorKey, paginate, paginate_rows
 from core.api.parameters import parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
@@ -112,11 +112,13 @@ class AttemptOut(serializers.Serializer):
 
 class DeliveryOut(serializers.Serializer):
     id = serializers.IntegerField()
-    event = serializers.IntegerField(allow_null=True, source="number", help_text="null: a test")
+    event = serializers.IntegerField(
+        allow_null=True, source="event.number", help_text="null: a test"
+    )
     message_id = serializers.CharField(help_text="Header `webhook-id`")
     state = serializers.ChoiceField(Delivery.State.values)
-    next_at = serializers.DateTimeField(allow_null=True, help_text="Next attempt")
-    created_at = serializers.DateTimeField()
+    next_at = serializers.DateTimeField(format=None, allow_null=True, help_text="Next attempt")
+    created_at = serializers.DateTimeField(format=None)
     attempts = AttemptOut(many=True, source="log", help_text="Oldest first, the last 50")
 
 
@@ -132,11 +134,8 @@ class WebhookListView(ApiView):
         project = services.get_managed_project(request.user, project_id, token=request.auth)
         query = parse_query_parameters(request, PAGE_PARAMETER_NAMES)
 
-        def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
-            rows = services.list_webhooks(project).filter(pk__gt=after[0] if after else 0)
-            return [((row.pk,), WebhookOut(row).data) for row in rows[:size]]
-
-        return Response(paginate(request, query, key_length=1, read=read))
+        rows = services.list_webhooks(project)
+        return Response(paginate_rows(request, query, rows, WebhookOut))
 
     @describe_write(
         "createWebhook", "A new webhook", body=WebhookIn, response=NewWebhookOut, status=201
@@ -144,8 +143,7 @@ class WebhookListView(ApiView):
     def post(self, request: Request, project_id: int | None = None) -> Response:
         """Create a webhook for events from now on; earlier ones are in the feed."""
         project = services.get_managed_project(request.user, project_id, token=request.auth)
-        parse_query_parameters(request)
-        fields = _validate(WebhookIn, request)
+        fields = self.parse_body(request, WebhookIn)
         try:
             webhook, secret = services.create_webhook(
                 project=project, **{"kinds": [], **fields}, by=request.user
@@ -169,8 +167,7 @@ class WebhookDetailView(ApiView):
     def patch(self, request: Request, webhook_id: int, project_id: int | None = None) -> Response:
         """Change the given fields of a webhook."""
         webhook = _get_webhook(request, project_id, webhook_id)
-        parse_query_parameters(request)
-        fields = _validate(WebhookPatch, request)
+        fields = self.parse_body(request, WebhookPatch)
         try:
             webhook = services.change_webhook(webhook=webhook, by=request.user, **fields)
         except InvalidWebhook as error:
@@ -212,7 +209,7 @@ class WebhookTestView(ApiView):
             delivery = services.send_test(webhook=webhook, by=request.user)
         except InvalidWebhook as error:
             raise BadRequest("No test was sent.", fields=error.fields) from None
-        return Response(_serialize_delivery(delivery), status=202)
+        return Response(DeliveryOut(delivery).data, status=202)
 
 
 class DeliveryListView(ApiView):
@@ -230,7 +227,7 @@ class DeliveryListView(ApiView):
 
         def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
             rows = deliveries.filter(pk__lt=-after[0]) if after else deliveries
-            return [((-row.pk,), _serialize_delivery(row)) for row in rows[:size]]
+            return [((-row.pk,), DeliveryOut(row).data) for row in rows[:size]]
 
         return Response(paginate(request, query, key_length=1, read=read))
 
@@ -254,26 +251,8 @@ class DeliveryRetryView(ApiView):
             delivery = services.resend_delivery(delivery=delivery, by=request.user)
         except InvalidWebhook as error:
             raise BadRequest("It was not sent again.", fields=error.fields) from None
-        return Response(_serialize_delivery(delivery), status=202)
+        return Response(DeliveryOut(delivery).data, status=202)
 
 
 def _get_webhook(request: Request, project_id: int | None, webhook_id: int) -> Webhook:
     return services.get_webhook(request.user, project_id, webhook_id, token=request.auth)
-
-
-def _validate(serializer_class: Any, request: Request) -> dict[str, Any]:
-    serializer = serializer_class(data=request.data)
-    serializer.is_valid(raise_exception=True)
-    return dict(serializer.validated_data)
-
-
-def _serialize_delivery(delivery: Delivery) -> dict[str, Any]:
-    return {
-        "id": delivery.pk,
-        "event": None if delivery.event is None else delivery.event.number,
-        "message_id": delivery.message_id,
-        "state": delivery.state,
-        "next_at": delivery.next_at,
-        "created_at": delivery.created_at,
-        "attempts": delivery.log,
-    }

@@ -67,7 +67,7 @@ class Limits:
         self._arrays = arrays
 
     @property
-    def is_solved(self) -> bool:
+    def is_computed(self) -> bool:
         """Return whether the limits are arrays already."""
         return self._arrays is not None
 

@@ -11,8 +11,8 @@ from rest_framework.response import Response
 from core.api.errors import BadRequest
 from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import QUESTION_PARAMETER, build_parameter, describe_get
+from metrics import attribution
 from metrics.agreement.weights import UNWEIGHTED
-from metrics.attribution import attribution_jobs
 from metrics.models import Attribution, PeriodUnit, Result
 from metrics.results.disagreement import disputed_items
 from metrics.results.disagreement.findings import load_diagnosis
@@ -187,7 +187,7 @@ class ChangeExplanationView(filtered.ResultsView):
                 | {"before": build_uncounted_value(), "after": build_uncounted_value()}
             )
         from_date, to_date = periods
-        row = attribution_jobs.get_or_request_attribution(
+        row = attribution.get_or_request_attribution(
             question,
             period_unit=span,
             earlier_start=from_date,

@@ -25,9 +25,9 @@ from core.api.schema import (
     describe_write,
 )
 from core.api.strict_fields import StrictCharField, StrictChoiceField, StrictSerializer
+from metrics import saved_views
 from metrics.filters import ITEM_PREFIX
 from metrics.models import SavedView
-from metrics.saved_views import services
 from projects.api.base import ApiView, build_location, get_question
 from projects.models import Member, Project
 
@@ -36,7 +36,7 @@ LEAD, VIEWER = Member.Role.LEAD, Member.Role.VIEWER
 
 class SavedViewIn(StrictSerializer):
     page = StrictChoiceField(SavedView.Page.values)
-    name = StrictCharField(max_length=services.MAX_NAME_LENGTH)
+    name = StrictCharField(max_length=saved_views.MAX_NAME_LENGTH)
     query = StrictCharField(
         required=False,
         allow_blank=True,
@@ -49,8 +49,8 @@ class SavedViewOut(serializers.Serializer):
     page = serializers.ChoiceField(SavedView.Page.values)
     name = serializers.CharField()
     query = serializers.CharField()
-    created_by = serializers.CharField(allow_null=True)
-    created_at = serializers.DateTimeField()
+    created_by = serializers.CharField(source="created_by.username", allow_null=True)
+    created_at = serializers.DateTimeField(format=None)
 
 
 class SavedViewListView(ApiView):
@@ -63,11 +63,11 @@ class SavedViewListView(ApiView):
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=VIEWER)
         params = parse_query_parameters(request, pagination.PAGE_PARAMETER_NAMES)
-        views = sorted(services.list_saved_views(project), key=lambda view: view.pk)
+        views = sorted(saved_views.list_saved_views(project), key=lambda view: view.pk)
 
         def read_page(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
             following = [view for view in views if after is None or view.pk > after[0]]
-            return [((view.pk,), _serialize_view(view)) for view in following[:size]]
+            return [((view.pk,), SavedViewOut(view).data) for view in following[:size]]
 
         return Response(paginate(request, params, key_length=1, read=read_page))
 
@@ -80,23 +80,20 @@ class SavedViewListView(ApiView):
     )
     def post(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=LEAD)
-        parse_query_parameters(request)
-        serializer = SavedViewIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        data = serializer.validated_data
+        data = self.parse_body(request, SavedViewIn)
         query = _normalize_query(project, data["page"], data.get("query", ""))
         try:
-            view = services.create_saved_view(
+            view = saved_views.create_saved_view(
                 project=project,
                 page=data["page"],
                 name=data["name"],
                 query=query,
                 by=request.user,
             )
-        except services.InvalidSavedView as error:
+        except saved_views.InvalidSavedView as error:
             raise BadRequest(INVALID_FIELDS, fields=error.fields) from None
         headers = build_location(request, view.pk)
-        return Response(_serialize_view(view), status=201, headers=headers)
+        return Response(SavedViewOut(view).data, status=201, headers=headers)
 
 
 class SavedViewDetailView(ApiView):
@@ -104,20 +101,20 @@ class SavedViewDetailView(ApiView):
     def get(self, request: Request, project_id: int, view_id: int) -> Response:
         project = self.get_project(request, project_id, role=VIEWER)
         parse_query_parameters(request)
-        return Response(_serialize_view(_get_view(project, view_id)))
+        return Response(SavedViewOut(_get_view(project, view_id)).data)
 
     @describe_delete("deleteSavedView", "Delete a view and end its links", DeletedOut)
     def delete(self, request: Request, project_id: int, view_id: int) -> Response:
         project = self.get_project(request, project_id, role=LEAD)
         parse_query_parameters(request)
         view = _get_view(project, view_id)
-        services.delete_saved_view(view=view, by=request.user)
+        saved_views.delete_saved_view(view=view, by=request.user)
         return Response({"deleted": True})
 
 
 def _get_view(project: Project, view_id: int) -> SavedView:
     """Return a view that the caller may open, or raise Http404."""
-    for view in services.list_saved_views(project):
+    for view in saved_views.list_saved_views(project):
         if view.pk == view_id:
             return view
     raise Http404("No such view.")
@@ -128,11 +125,11 @@ def _normalize_query(project: Project, page: str, text: str) -> str:
 
     Raises BadRequest for parameters that a page of this kind does not have.
     """
-    if len(text) > services.MAX_QUERY_LENGTH:
-        message = f"at most {services.MAX_QUERY_LENGTH} signs"
+    if len(text) > saved_views.MAX_QUERY_LENGTH:
+        message = f"at most {saved_views.MAX_QUERY_LENGTH} signs"
         raise BadRequest(INVALID_FIELDS, fields={"query": message})
     parameters = QueryDict(text.removeprefix("?"))
-    allowed = services.QUERY_PARAMETERS[page]
+    allowed = saved_views.QUERY_PARAMETERS[page]
     has_item_filters = page == SavedView.Page.DASHBOARD
     for name in parameters:
         if name not in allowed and not (has_item_filters and name.startswith(ITEM_PREFIX)):
@@ -140,9 +137,4 @@ def _normalize_query(project: Project, page: str, text: str) -> str:
             raise BadRequest(INVALID_FIELDS, fields={"query": message})
     first_question = project.questions.order_by("position", "pk").first()
     key = parameters.get("question") or (first_question.key if first_question else None)
-    return services.build_query(page, parameters, question=get_question(project, key).key)
-
-
-def _serialize_view(view: SavedView) -> dict[str, object]:
-    fields = {name: getattr(view, name) for name in ("id", "page", "name", "query", "created_at")}
-    return fields | {"created_by": view.created_by.get_username() if view.created_by else None}
+    return saved_views.build_query(page, parameters, question=get_question(project, key).key)

@@ -85,7 +85,7 @@ class ResultBody:
         return {name: _to_json(part) for name, part in vars(self).items()}
 
     def widen(self, name: str, value: Value) -> Value:
-        """Return the Value of a coefficient with the interval of clusters."""
+        """Return the Value of a coefficient with its interval widened for clusters."""
         widened: Value = self.clusters.widen(name, value) if self.clusters else value
         return widened
 

@@ -20,7 +20,7 @@ from metrics.scale import QuestionScale, get_weighted_name
 GROUPS = ("headline", "people", "models", "people_models")
 
 
-def compute_clusters(
+def compute_cluster_effects(
     ratings: RatingFile, scale: QuestionScale, column: str, *, models: Sequence[str]
 ) -> QuestionClusters:
     """Compute the design effects of a file, of the people where models rated, too."""
@@ -33,7 +33,7 @@ def compute_clusters(
 
 
 def widen_report(report: ReportDict, clusters: QuestionClusters) -> ReportDict:
-    """Return the report with the intervals shown (NAME.low, NAME.high) of clusters.
+    """Return the report with the intervals shown (NAME.low, NAME.high) widened for clusters.
 
     The published intervals (NAME.ci_low, NAME.ci_high) stay as other programs print them. Those of
     intraclass correlations, which have no others, are widened.
@@ -52,7 +52,7 @@ def widen_report(report: ReportDict, clusters: QuestionClusters) -> ReportDict:
 
 
 def widen_headline(file_headline: ReportDict, clusters: QuestionClusters) -> ReportDict:
-    """Return the headline and the values of people and models with the intervals of clusters."""
+    """Return the headline and the values of people and models, widened for clusters."""
     name = file_headline["headline"]["name"]
     return file_headline | {key: clusters.widen(name, file_headline[key]) for key in GROUPS}
 

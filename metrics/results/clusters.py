@@ -115,7 +115,11 @@ class QuestionClusters:
         return self.n_clusters >= MIN_CLUSTERS
 
     def get_effect(self, name: str) -> float:
-        """Return the design effect of a coefficient; 1 where none was computed."""
+        """Return the design effect of a coefficient.
+
+        Without one of its own it is that of Fleiss' kappa with the same weights, else without
+        weights; 1 where none is stored.
+        """
         weighting = next((part for part in WEIGHTINGS if name.endswith(f"_{part}")), "none")
         if name in ICCS:
             weighting = "quadratic"
@@ -124,7 +128,7 @@ class QuestionClusters:
         return effects[0]
 
     def widen(self, name: str, value: Any) -> Any:
-        """Return a Value with the interval of clusters; unchanged where it already has it."""
+        """Return a Value with its interval widened for clusters; unchanged where it is already."""
         if not value or "design_effect" in value:
             return value
         return self._widen(value, self.get_effect(name), is_difference=name in MEAN_DIFFERENCES)
@@ -141,11 +145,11 @@ class QuestionClusters:
         return {key: number for key, number in widened.items() if key in names}
 
     def widen_all(self, values: Mapping[str, Value]) -> Values:
-        """Return name -> Value with the intervals of clusters."""
+        """Return name -> Value with intervals widened for clusters."""
         return {name: self.widen(name, value) for name, value in values.items()}
 
     def widen_headline(self, headline: HeadlineResult) -> HeadlineResult:
-        """Return a headline (Result.headline) with the intervals of clusters."""
+        """Return a headline (Result.headline) with intervals widened for clusters."""
         if "name" not in headline:
             return headline
         widened = headline.copy()
@@ -163,7 +167,7 @@ class QuestionClusters:
         return widened
 
     def widen_details(self, details: ResultDetails) -> ResultDetails:
-        """Return details (Result.details) with the intervals of the categories' kappas."""
+        """Return details (Result.details) with the categories' intervals widened for clusters."""
         if not details.get("categories"):
             return details
         widened = details.copy()
@@ -171,7 +175,7 @@ class QuestionClusters:
         return widened
 
     def widen_categories(self, categories: list[CategoryAgreement]) -> list[CategoryAgreement]:
-        """Return the categories with the intervals of clusters."""
+        """Return the categories with intervals widened for clusters."""
         effects = self.effects.get(CATEGORIES) or [1.0] * len(categories)
         if len(effects) != len(categories) or "design_effect" in categories[0]["agreement"]:
             return categories  # of another scale, or already widened
@@ -184,7 +188,7 @@ class QuestionClusters:
 def describe_clusters(
     project: Project, clusters: QuestionClusters | None, name: str
 ) -> ClusterDescription | None:
-    """Return the clusters of the API: attribute, numbers, and the effect of a coefficient.
+    """Return what the API says about the project's clusters and their effect on a coefficient.
 
     None where the project has no clusters; the numbers are None until a worker has computed them.
     """

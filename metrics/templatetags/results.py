@@ -167,7 +167,7 @@ def safe_band(estimate: Estimate | None, scheme: str) -> str:
     value, low = estimate["value"], estimate["low"]
     if bands.is_inconclusive(estimate.get("n_items"), low, estimate.get("high"), scheme):
         return ""  # the page says that there is not enough data
-    band = bands.find_safe_band(value, (value - low) / bands.NORMAL_QUANTILE, scheme)
+    band = bands.find_benchmark_band(value, (value - low) / bands.NORMAL_QUANTILE, scheme)
     return "" if band == bands.get_bands(scheme)[0] else str(display_names.get_band_name(band))
 
 

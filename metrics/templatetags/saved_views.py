@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import template
 
-from metrics.saved_views import services
+from metrics import saved_views
 from metrics.views.saved_views import views
 from projects.models import Member
 
@@ -16,7 +16,7 @@ def saved_views_menu(context: template.Context, page: str) -> dict[str, object]:
     """Render the saved views of this page, and for leads the form that saves the current one."""
     project = context["project"]
     parameters, question = context["request"].GET, context["selection"].question.key
-    query = services.build_query(page, parameters, question=question)
+    query = saved_views.build_query(page, parameters, question=question)
     return {
         "project": project,
         "page": page,

@@ -11,6 +11,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.cache import get_conditional_response
 from rest_framework.request import Request
+from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
 from core.api.errors import BadRequest
@@ -66,6 +67,13 @@ class ApiView(APIView):
 
     def get_project(self, request: Request, project_id: int, *, role: str = ANY_ROLE) -> Project:
         return get_project(request.user, project_id, role=role, token=request.auth)
+
+    def parse_body(self, request: Request, serializer_class: type[Serializer[Any]]) -> Any:
+        """Return the validated body of a request that takes no query parameters."""
+        parse_query_parameters(request)
+        serializer = serializer_class(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        return serializer.validated_data
 
 
 @contextlib.contextmanager

@@ -6,7 +6,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api.errors import INVALID_FIELDS, BadRequest
-from core.api.parameters import parse_query_parameters
 from core.api.schema import describe_write
 from projects.models import Member
 from projects.services.members import invitation_links, membership
@@ -27,10 +26,7 @@ class InvitationListView(ApiView):
     def post(self, request: Request, project_id: int) -> Response:
         """As on *Raters, Members*: the owner of an account unknown to the caller is asked."""
         project = self.get_project(request, project_id, role=Member.Role.LEAD)
-        parse_query_parameters(request)
-        serializer = InvitationIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        data = serializer.validated_data
+        data = self.parse_body(request, InvitationIn)
         is_new = data["account"] == "new"
         values = {"username": data["username"], "role": data["role"], "by": request.user}
         try:

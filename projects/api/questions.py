@@ -53,13 +53,9 @@ class QuestionListView(ApiView):
     )
     def post(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=LEAD)
-        parse_query_parameters(request)
-        serializer = QuestionIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
+        data = self.parse_body(request, QuestionIn)
         try:
-            question = questions.add_question(
-                project=project, question=serializer.validated_data, by=request.user
-            )
+            question = questions.add_question(project=project, question=data, by=request.user)
         except InvalidQuestions as error:
             raise BadRequest(INVALID_FIELDS, fields=error.problems["0"]) from None
         except InvalidProjectChange as error:
@@ -88,11 +84,8 @@ class QuestionDetailView(ApiView):
     def patch(self, request: Request, project_id: int, question_key: str) -> Response:
         """A category keeps its ratings under another label where `renames` has the earlier one."""
         project = self.get_project(request, project_id, role=LEAD)
-        parse_query_parameters(request)
         question = _get_question_or_404(project, question_key)
-        serializer = QuestionPatch(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        data = serializer.validated_data
+        data = self.parse_body(request, QuestionPatch)
         try:
             with transaction.atomic():
                 if "text" in data:

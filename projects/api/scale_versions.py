@@ -94,10 +94,7 @@ class WeightsView(ApiView):
     def post(self, request: Request, project_id: int) -> Response:
         """The scale gets a new version, and results are computed again."""
         project = self.get_project(request, project_id, role=Member.Role.LEAD)
-        parse_query_parameters(request)
-        serializer = WeightsIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        fields = serializer.validated_data
+        fields = self.parse_body(request, WeightsIn)
         question = get_question(project, fields.get("question"))
         try:
             changed = scales.change_weights(

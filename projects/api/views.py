@@ -111,14 +111,12 @@ class ProjectListView(ApiView):
         examples={"One question": PROJECT_EXAMPLE},
     )
     def post(self, request: Request) -> Response:
-        parse_query_parameters(request)
         if get_token_project_id(request) is not None:
             raise PermissionDenied(_("This token is limited to one project."))
         require_can_create_projects(request.user)
-        serializer = ProjectIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
+        data = self.parse_body(request, ProjectIn)
         try:
-            project = projects.create_project(by=request.user, **serializer.validated_data)
+            project = projects.create_project(by=request.user, **data)
         except InvalidQuestions as error:
             raise BadRequest(INVALID_FIELDS, fields={"questions": error.problems}) from None
         except InvalidProjectChange as error:
@@ -144,14 +142,10 @@ class ProjectDetailView(ApiView):
     )
     def patch(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=LEAD)
-        parse_query_parameters(request)
-        serializer = ProjectPatch(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        if serializer.validated_data:
+        data = self.parse_body(request, ProjectPatch)
+        if data:
             try:
-                projects.change_project(
-                    project=project, by=request.user, **serializer.validated_data
-                )
+                projects.change_project(project=project, by=request.user, **data)
             except InvalidProjectChange as error:
                 raise BadRequest(INVALID_FIELDS, fields=error.fields) from None
         return Response(_serialize_project(project, LEAD))
@@ -167,11 +161,7 @@ class ArchiveView(ApiView):
     def post(self, request: Request, project_id: int) -> Response:
         """Nobody rates in an archived project; its ratings and results stay."""
         project = self.get_project(request, project_id, role=LEAD)
-        parse_query_parameters(request)
-        serializer = ArchiveIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        projects.archive_project(
-            project=project, archived=serializer.validated_data["archived"], by=request.user
-        )
+        data = self.parse_body(request, ArchiveIn)
+        projects.archive_project(project=project, archived=data["archived"], by=request.user)
         project.refresh_from_db(fields=["archived_at"])
         return Response(_serialize_project(project, LEAD))

@@ -331,10 +331,10 @@ class WeightsForm(forms.Form):
         cells = self.get_typed_cells()
         if not any(cell for row in cells for cell in row):
             return None
-        return [[parse_number(cell) for cell in row] for row in cells]
+        return [[to_number_or_text(cell) for cell in row] for row in cells]
 
 
-def parse_number(text: str) -> Any:
+def to_number_or_text(text: str) -> Any:
     """Return a float, or the text itself if it is not a number (weight_matrix then reports it)."""
     try:
         return float(text.replace(",", "."))

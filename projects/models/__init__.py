@@ -5,13 +5,10 @@ from .deletion import Deletion
 from .has_content_field import has_content
 from .idempotent_response import IdempotentResponse
 from .item import AVAILABLE, WITHDRAWN, WITHOUT_CONTENT, GoldAnswer, Item, ItemVersion
-from .member import ApiToken, Member
-from .member_offer import MemberOffer
+from .member import ApiToken, Member, MemberOffer
 from .project import BandScheme, GuidelineVersion, Project, QueueOrder
-from .question import Category, Question, Scale, Weights
-from .rater import Rater, RaterKindVersion
-from .rater_identity import RaterIdentity
-from .scale_version import ScaleVersion
+from .question import Category, Question, Scale, ScaleVersion, Weights
+from .rater import Rater, RaterIdentity, RaterKindVersion
 
 __all__ = [
     "AVAILABLE",

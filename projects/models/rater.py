@@ -1,4 +1,4 @@
-"""Raters: people and models."""
+"""Raters, and their identities while names are hidden."""
 
 from __future__ import annotations
 
@@ -123,3 +123,25 @@ class RaterKindVersion(models.Model):
             later_versions.values_list("rater_id", "kind")
         )  # the earliest change after the moment wins
         return {pk for pk, kind in kinds.items() if kind == Rater.Kind.MODEL}
+
+
+class RaterIdentity(models.Model):
+    """The true key and name of a rater, who has a pseudonym as long as this row exists.
+
+    See projects.services.raters.pseudonyms.
+    """
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
+    rater = models.OneToOneField(Rater, models.CASCADE, related_name="identity")
+    key = models.CharField(max_length=150)
+    name = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        verbose_name_plural = "rater identities"
+        constraints = [
+            models.UniqueConstraint(fields=["project", "key"], name="rater_identity_key_unique"),
+            models.CheckConstraint(condition=~Q(key=""), name="rater_identity_key_not_empty"),
+        ]
+
+    def __str__(self) -> str:
+        return f"rater {self.rater_id}"

@@ -6,12 +6,13 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Q
 from django.http import Http404
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api import pagination
 from core.api.errors import BadRequest
-from core.api.pagination import CursorKey, paginate
+from core.api.pagination import paginate_rows
 from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
@@ -20,21 +21,86 @@ from core.api.schema import (
     describe_get,
     describe_write,
 )
+from core.api.strict_fields import StrictCharField, StrictSerializer
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Project
 from quality.alerts import services
-from quality.models import Alert, AlertState, AlertStep
+from quality.models import Alert, AlertCause, AlertKind, AlertMeasure, AlertState, AlertStep
 from ratings.api.query_times import parse_since
 
-from .serializers import AlertDetailOut, AlertOut, AlertStepIn
+
+class AlertOut(serializers.Serializer):
+    id = serializers.IntegerField()
+    question = serializers.CharField(source="question.key")
+    kind = serializers.CharField(help_text=", ".join(AlertKind.values))
+    rater = serializers.CharField(source="rater.key", allow_null=True)
+    other_rater = serializers.CharField(
+        source="other_rater.key",
+        allow_null=True,
+        help_text="The second rater of a pair, or of two possible causes",
+    )
+    category = serializers.CharField(
+        source="facts.category", allow_null=True, help_text="Label of the affected category"
+    )
+    measure = serializers.ChoiceField(AlertMeasure.values)
+    since = serializers.DateField(help_text="Day of the onset, in the project's time zone")
+    since_earliest = serializers.DateField(help_text="First day of the 95% interval of the onset")
+    since_latest = serializers.DateField(help_text="Last day of that interval")
+    detected_on = serializers.DateField(
+        help_text="Day whose ratings reached the evidence threshold"
+    )
+    raised_at = serializers.DateTimeField(
+        source="created_at", format=None, help_text="When the alert was created"
+    )
+    size = serializers.FloatField(
+        help_text="Mean change since the onset, in units of the measure: docs/api.md"
+    )
+    low = serializers.FloatField(help_text="Lower end of its 95% interval")
+    high = serializers.FloatField()
+    n = serializers.IntegerField(help_text="Items it is based on, from the onset to `detected_on`")
+    n_before = serializers.IntegerField(help_text="Items before the onset, in the same segment")
+    evidence = serializers.FloatField(help_text="docs/statistics.md; 0 for counts")
+    facts = serializers.DictField(help_text="Further data behind the alert: docs/api.md")
+    reason = serializers.CharField(allow_null=True, help_text="cannot_tell_who")
+    state = serializers.ChoiceField(AlertState.values)
+    cause = serializers.ChoiceField(AlertCause.values, allow_null=True)
+    muted_until = serializers.DateField(allow_null=True, help_text="Muted until this day")
+    supported = serializers.BooleanField(help_text="Whether current ratings still support it")
+
+    def to_representation(self, instance: Alert) -> Any:
+        blank_as_null = {"reason": instance.reason or None, "cause": instance.cause or None}
+        return super().to_representation(instance) | blank_as_null
+
+
+class AlertStepOut(serializers.Serializer):
+    at = serializers.DateTimeField(format=None)
+    by = serializers.CharField(source="by.username", allow_null=True, help_text="null: the system")
+    state = serializers.ChoiceField(AlertState.values)
+    cause = serializers.ChoiceField(AlertCause.values, allow_null=True)
+    muted_until = serializers.DateField(allow_null=True)
+    reason = serializers.CharField(allow_blank=True)
+
+    def to_representation(self, instance: AlertStep) -> Any:
+        return super().to_representation(instance) | {"cause": instance.cause or None}
+
+
+class AlertDetailOut(AlertOut):
+    steps = AlertStepOut(many=True, help_text="All changes of its state, oldest first")
+
+
+class AlertStepIn(StrictSerializer):
+    state = serializers.ChoiceField(AlertState.values)
+    reason = StrictCharField(required=False, allow_blank=True)
+    cause = serializers.ChoiceField(
+        AlertCause.values, required=False, help_text="Cause of a resolved alert"
+    )
+    muted_until = serializers.DateField(
+        required=False, help_text="A muted alert reopens on this day"
+    )
+
 
 VIEWER = Member.Role.VIEWER
 LEAD = Member.Role.LEAD
-FIELDS = (
-    "id", "kind", "measure", "since", "since_earliest", "since_latest", "detected_on",
-    "size", "low", "high", "n", "n_before", "evidence", "facts", "state", "muted_until",
-    "supported",
-)  # fmt: skip
 
 
 class AlertListView(ApiView):
@@ -65,14 +131,7 @@ class AlertListView(ApiView):
             changed = AlertStep.objects.filter(alert=OuterRef("pk"), at__gte=since)
             alerts = alerts.filter(Q(created_at__gte=since) | Exists(changed))
 
-        def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
-            next_alerts = alerts.filter(pk__gt=after[0]) if after else alerts
-            return [
-                ((alert.pk,), _serialize_alert(alert))
-                for alert in next_alerts.order_by("pk")[:size]
-            ]
-
-        return Response(paginate(request, params, key_length=1, read=read))
+        return Response(paginate_rows(request, params, alerts, AlertOut))
 
 
 class AlertDetailView(ApiView):
@@ -80,7 +139,7 @@ class AlertDetailView(ApiView):
     def get(self, request: Request, project_id: int, alert_id: int) -> Response:
         project = self.get_project(request, project_id, role=VIEWER)
         parse_query_parameters(request)
-        return Response(_serialize_alert_with_history(_get_alert_or_404(project, alert_id)))
+        return Response(AlertDetailOut(_get_alert_or_404(project, alert_id)).data)
 
     @describe_write(
         "updateAlert", "Change the state of an alert", body=AlertStepIn, response=AlertDetailOut
@@ -88,11 +147,8 @@ class AlertDetailView(ApiView):
     def post(self, request: Request, project_id: int, alert_id: int) -> Response:
         """The numbers of an alert never change; every step is stored."""
         project = self.get_project(request, project_id, role=LEAD)
-        parse_query_parameters(request)
         alert = _get_alert_or_404(project, alert_id)
-        serializer = AlertStepIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        data = serializer.validated_data
+        data = self.parse_body(request, AlertStepIn)
         try:
             services.change_alert_state(
                 alert=alert,
@@ -106,7 +162,7 @@ class AlertDetailView(ApiView):
             raise BadRequest(
                 "The alert was not changed.", fields={error.field: error.message}
             ) from None
-        return Response(_serialize_alert_with_history(_get_alert_or_404(project, alert_id)))
+        return Response(AlertDetailOut(_get_alert_or_404(project, alert_id)).data)
 
 
 def _get_project_alerts(project: Project) -> Any:
@@ -119,31 +175,3 @@ def _get_alert_or_404(project: Project, alert_id: int) -> Alert:
     if alert is None:
         raise Http404("No such alert.")
     return alert
-
-
-def _serialize_alert(alert: Alert) -> dict[str, Any]:
-    return {name: getattr(alert, name) for name in FIELDS} | {
-        "question": alert.question.key,
-        "rater": alert.rater.key if alert.rater else None,
-        "other_rater": alert.other_rater.key if alert.other_rater else None,
-        "raised_at": alert.created_at,
-        "category": alert.facts.get("category"),
-        "reason": alert.reason or None,
-        "cause": alert.cause or None,
-    }
-
-
-def _serialize_alert_with_history(alert: Alert) -> dict[str, Any]:
-    steps = AlertStep.objects.filter(alert=alert).select_related("by")
-    return _serialize_alert(alert) | {"steps": [_serialize_step(step) for step in steps]}
-
-
-def _serialize_step(step: AlertStep) -> dict[str, Any]:
-    return {
-        "at": step.at,
-        "by": step.by.username if step.by else None,
-        "state": step.state,
-        "cause": step.cause or None,
-        "muted_until": step.muted_until,
-        "reason": step.reason,
-    }

@@ -9,25 +9,63 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from urllib.parse import urlencode
 
+from django.urls import reverse
 from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from quality.models import Alert, AlertCause, AlertKind
 
-from . import links
 from .texts import copies, counts, drift, false_alert_rates, level_changes, raters
+
+
+def _build_url(alert: Alert, url_name: str, *args: object, **params: str) -> str:
+    """Return the URL of a page of the alert's project, with its question in the query."""
+    path = reverse(url_name, args=[alert.question.project_id, *args])
+    return f"{path}?{urlencode({**params, 'question': alert.question.key})}"
+
+
+def get_rater_link(alert: Alert) -> tuple[str, str]:
+    assert alert.rater is not None
+    return _build_url(alert, "rater", alert.rater.key), _("View rater")
+
+
+def get_pair_link(alert: Alert) -> tuple[str, str]:
+    assert alert.rater is not None and alert.other_rater is not None
+    return _build_url(alert, "pair", a=alert.rater.key, b=alert.other_rater.key), _(
+        "Compare the two raters"
+    )
+
+
+def get_question_link(alert: Alert) -> tuple[str, str]:
+    return _build_url(alert, "dashboard"), _("View question")
+
+
+def get_categories_link(alert: Alert) -> tuple[str, str]:
+    url = reverse("question", args=[alert.question.project_id, alert.question.key])
+    return url, _("Edit categories")
+
+
+def get_members_link(alert: Alert) -> tuple[str, str]:
+    return reverse("people", args=[alert.question.project_id]), _("View people")
+
+
+def get_gold_link(alert: Alert) -> tuple[str, str]:
+    return _build_url(alert, "gold"), _("Review gold answers")
+
 
 # Optional sections of an alert's page.
 DEVIATING_RATINGS, CATEGORY_USE = "deviating_ratings", "category_use"
 ABOUT_RATER, ABOUT_QUESTION, ABOUT_PAIR = "rater", "question", "pair"
 RATER_CAUSES = {
-    AlertCause.REAL: _("Confirm"),
-    AlertCause.NOT_RATER: _("Dismiss"),
+    AlertCause.REAL: gettext_lazy("Confirm"),
+    AlertCause.NOT_RATER: gettext_lazy("Dismiss"),
 }
 OTHER_CAUSES = {
-    AlertCause.REAL: _("Confirm"),
-    AlertCause.EXPLAINED: _("Dismiss"),
+    AlertCause.REAL: gettext_lazy("Confirm"),
+    AlertCause.EXPLAINED: gettext_lazy("Dismiss"),
 }
 
 
@@ -62,16 +100,16 @@ class AlertKindDefinition:
     from_start: bool = False
 
 
-_CLOSED_HINT = _("This cause won’t alert again.")
+_CLOSED_HINT = gettext_lazy("This cause won’t alert again.")
 
 _rater_kind = partial(
     AlertKindDefinition,
-    link=links.get_rater_link,
+    link=get_rater_link,
     error_rate=false_alert_rates.describe_lifetime_error_rate,
     causes=RATER_CAUSES,
-    hint=_("While open, this rater gets no other alert."),
+    hint=gettext_lazy("While open, this rater gets no other alert."),
     sections=frozenset({DEVIATING_RATINGS}),
-    chart=_("Larger dots: more items. Line: mean."),
+    chart=gettext_lazy("Larger dots: more items. Line: mean."),
     about=ABOUT_RATER,
     from_start=True,
 )
@@ -82,7 +120,7 @@ _level_change_kind = partial(
     error_rate=false_alert_rates.describe_question_error_rate,
     causes=OTHER_CAUSES,
     hint=_CLOSED_HINT,
-    chart=_(
+    chart=gettext_lazy(
         "Larger dots: more items. Lines: before and since. Shaded: when it began (95% interval)."
     ),
     about=ABOUT_QUESTION,
@@ -94,12 +132,12 @@ KINDS: dict[str, AlertKindDefinition] = {
         brief=drift.build_brief_text,
         basis=drift.list_basis,
         explanations=drift.list_explanations,
-        link=links.get_rater_link,
+        link=get_rater_link,
         error_rate=false_alert_rates.describe_rater_error_rate,
         causes=RATER_CAUSES,
-        hint=_("Once confirmed, later ratings aren’t used to compare others."),
+        hint=gettext_lazy("Once confirmed, later ratings aren’t used to compare others."),
         sections=frozenset({DEVIATING_RATINGS, CATEGORY_USE}),
-        chart=_(
+        chart=gettext_lazy(
             "Larger dots: more items. Lines: before and since. Shaded: when it began "
             "(95% interval)."
         ),
@@ -135,30 +173,30 @@ KINDS: dict[str, AlertKindDefinition] = {
         brief=copies.build_brief_text,
         basis=copies.list_basis,
         explanations=copies.list_explanations,
-        link=links.get_pair_link,
+        link=get_pair_link,
         error_rate=false_alert_rates.describe_copies_error_rate,
         causes=OTHER_CAUSES,
         hint=_CLOSED_HINT,
-        chart=_("Larger dots: more items. Line: mean."),
+        chart=gettext_lazy("Larger dots: more items. Line: mean."),
         about=ABOUT_PAIR,
         from_start=True,
     ),
     AlertKind.QUESTION_FELL: _level_change_kind(
-        sentence=level_changes.build_question_sentence, link=links.get_question_link
+        sentence=level_changes.build_question_sentence, link=get_question_link
     ),
     AlertKind.PAIR_DIVERGED: _level_change_kind(
         sentence=level_changes.build_pair_sentence,
         brief=level_changes.build_pair_brief_text,
-        link=links.get_pair_link,
+        link=get_pair_link,
     ),
     AlertKind.CATEGORY_COLLAPSED: _level_change_kind(
-        sentence=level_changes.build_category_sentence, link=links.get_categories_link
+        sentence=level_changes.build_category_sentence, link=get_categories_link
     ),
     AlertKind.RATINGS_MISSING: AlertKindDefinition(
         sentence=counts.build_overlap_sentence,
         basis=counts.list_overlap_basis,
         explanations=counts.list_overlap_explanations,
-        link=links.get_members_link,
+        link=get_members_link,
         error_rate=false_alert_rates.describe_false_alerts_of_counts,
         causes=OTHER_CAUSES,
         hint=_CLOSED_HINT,
@@ -167,10 +205,10 @@ KINDS: dict[str, AlertKindDefinition] = {
         sentence=counts.build_gold_sentence,
         basis=counts.list_gold_basis,
         explanations=counts.list_gold_alert_causes,
-        link=links.get_gold_link,
+        link=get_gold_link,
         error_rate=false_alert_rates.describe_gold_error_rate,
         causes=OTHER_CAUSES,
-        hint=_("Suspected answers aren’t scored until you decide."),
+        hint=gettext_lazy("Suspected answers aren’t scored until you decide."),
     ),
 }
 

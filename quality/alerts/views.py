@@ -19,7 +19,7 @@ from metrics.views.common.charts import vega_lite
 from metrics.views.common.selection import get_choice, get_page_number
 from projects.models import Member, Project
 from projects.permissions import get_project
-from quality.alerts import evidence, services
+from quality.alerts import services
 from quality.alerts.kinds import ABOUT_QUESTION, CATEGORY_USE, DEVIATING_RATINGS, KINDS
 from quality.inbox import selectors
 from quality.models import Alert, AlertScan, AlertState, AlertStep, DriftState
@@ -178,10 +178,10 @@ def _render_alert(
         "link": definition.link(alert),
         "rows": chart.list_chart_rows(alert),
         "weekly": definition.about == ABOUT_QUESTION,
-        "category_use": evidence.compute_category_use(alert, scale)
+        "category_use": chart.compute_category_use(alert, scale)
         if CATEGORY_USE in definition.sections
         else None,
-        "deviating_ratings": evidence.list_deviating_ratings(alert, scale)
+        "deviating_ratings": chart.list_deviating_ratings(alert, scale)
         if DEVIATING_RATINGS in definition.sections
         else None,
         "steps": AlertStep.objects.filter(alert=alert).select_related("by"),

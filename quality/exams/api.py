@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api import pagination
 from core.api.errors import BadRequest
-from core.api.pagination import CursorKey, paginate
+from core.api.pagination import paginate_rows
 from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
@@ -19,17 +20,88 @@ from core.api.schema import (
     describe_get,
     describe_write,
 )
+from core.api.strict_fields import (
+    FiniteFloatField,
+    StrictBooleanField,
+    StrictCharField,
+    StrictChoiceField,
+    StrictIntegerField,
+    StrictSerializer,
+)
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Question
 from quality.exams import decisions, settings
+from quality.exams.decisions import MAX_REASON_LENGTH
 from quality.validation import InvalidSettings
 from ratings.annotation.assignments import exams
 from ratings.models import Exam
 
-from .serializers import ExamDecisionIn, ExamOut, ExamRulesIn, ExamRulesOut
+
+class ExamRulesIn(StrictSerializer):
+    """Rules to change; bounds are checked in quality.exams.settings."""
+
+    question = StrictCharField(required=False)
+    # The metaclass removes fields from the class: the serializer's own "required" stays.
+    required = StrictBooleanField(  # type: ignore[assignment]
+        required=False, help_text="Raters pass an exam before their first item"
+    )
+    everybody = StrictBooleanField(
+        required=False, help_text="Include raters who have rated the question before"
+    )
+    p_fail = FiniteFloatField(required=False, help_text="Accuracy that is too low, 0.05 to 0.95")
+    p_pass = FiniteFloatField(required=False, help_text="Accuracy that is good enough, 0.1 to 0.99")
+    alpha = FiniteFloatField(
+        required=False, help_text="Probability to pass when too low, 0.001 to 0.3"
+    )
+    beta = FiniteFloatField(
+        required=False, help_text="Probability to fail when good enough, 0.001 to 0.3"
+    )
+    max_answers = StrictIntegerField(required=False, help_text="Maximum number of items")
+    max_attempts = StrictIntegerField(required=False)
+
+
+class ExamRulesOut(serializers.Serializer):
+    question = serializers.CharField()
+    required = serializers.BooleanField()  # type: ignore[assignment]
+    p_fail = serializers.FloatField()
+    p_pass = serializers.FloatField()
+    alpha = serializers.FloatField()
+    beta = serializers.FloatField()
+    max_answers = serializers.IntegerField()
+    max_attempts = serializers.IntegerField()
+    items = serializers.IntegerField(help_text="Gold items available for an exam")
+    min_items = serializers.IntegerField(help_text="Minimum number of gold items")
+
+
+class ExamOut(serializers.Serializer):
+    id = serializers.IntegerField()
+    question = serializers.CharField(source="question.key")
+    rater = serializers.CharField(source="rater.key")
+    number = serializers.IntegerField(help_text="Number of the attempt")
+    state = serializers.ChoiceField(Exam.State.values)
+    answers = serializers.IntegerField(source="n_scored")
+    right = serializers.IntegerField(help_text="Right answers")
+    error_probability = serializers.FloatField(
+        allow_null=True, help_text="Error probability of the outcome"
+    )
+    started_at = serializers.DateTimeField(format=None)
+    ended_at = serializers.DateTimeField(format=None, allow_null=True)
+    by = serializers.CharField(
+        source="by.username",
+        allow_null=True,
+        help_text="User who granted or waived the attempt",
+    )
+    reason = serializers.CharField(allow_blank=True)
+
+
+class ExamDecisionIn(StrictSerializer):
+    question = StrictCharField(required=False)
+    rater = StrictCharField(help_text="Key of the rater")
+    do = StrictChoiceField(["grant", "waive"], help_text="Grant another attempt, or waive the exam")
+    reason = StrictCharField(max_length=MAX_REASON_LENGTH)
+
 
 LEAD = Member.Role.LEAD
-FIELDS = ("id", "number", "state", "right", "error_probability", "started_at", "ended_at", "reason")
 
 
 class ExamRulesView(ApiView):
@@ -45,10 +117,7 @@ class ExamRulesView(ApiView):
     def patch(self, request: Request, project_id: int) -> Response:
         """Fields left out stay unchanged. Running exams continue unchanged."""
         project = self.get_project(request, project_id, role=LEAD)
-        parse_query_parameters(request)
-        serializer = ExamRulesIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        data = serializer.validated_data
+        data = self.parse_body(request, ExamRulesIn)
         question = get_question(project, data.pop("question", None))
         try:
             settings.set_exam_rules(question=question, by=request.user, **data)
@@ -78,11 +147,7 @@ class ExamListView(ApiView):
         if "state" in params:
             rows = rows.filter(state=get_choice(params, "state", Exam.State.values, default=""))
 
-        def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
-            next_rows = rows.filter(pk__gt=after[0]) if after else rows
-            return [((row.pk,), _serialize_exam(row)) for row in next_rows.order_by("pk")[:size]]
-
-        return Response(paginate(request, params, key_length=1, read=read))
+        return Response(paginate_rows(request, params, rows, ExamOut))
 
     @describe_write(
         "decideExam",
@@ -93,10 +158,7 @@ class ExamListView(ApiView):
     def post(self, request: Request, project_id: int) -> Response:
         """The reason is stored. Rejected for a rater who has passed or needs no exam."""
         project = self.get_project(request, project_id, role=LEAD)
-        parse_query_parameters(request)
-        serializer = ExamDecisionIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        data = serializer.validated_data
+        data = self.parse_body(request, ExamDecisionIn)
         question = get_question(project, data.get("question"))
         question.exam_rules = settings.get_exam_rules(question)
         rater = project.raters.filter(key=data["rater"]).first()
@@ -109,7 +171,7 @@ class ExamListView(ApiView):
             )
         except decisions.InvalidExamDecision as error:
             raise BadRequest(str(error)) from None
-        return Response(_serialize_exam(exam))
+        return Response(ExamOut(exam).data)
 
 
 def _serialize_rules(question: Question) -> dict[str, Any]:
@@ -120,12 +182,3 @@ def _serialize_rules(question: Question) -> dict[str, Any]:
         "min_items": exams.compute_min_correct_answers(question),
     }
     return {"question": question.key, **values, **counts}
-
-
-def _serialize_exam(exam: Exam) -> dict[str, Any]:
-    return {name: getattr(exam, name) for name in FIELDS} | {
-        "question": exam.question.key,
-        "rater": exam.rater.key,
-        "answers": len(exam.scored_answers),
-        "by": exam.by.get_username() if exam.by else None,
-    }

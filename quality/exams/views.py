@@ -23,9 +23,9 @@ from metrics.agreement.rater_quality.gold import exam_pass_probability, expected
 from metrics.views.common.number_formats import format_percent
 from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import Category, GoldAnswer, Item, Member, Question, Rater
-from quality.access import get_own_rater_or_404
 from quality.exams import decisions, settings
 from quality.models import Appeal
+from quality.own_rater import get_own_rater_or_404
 from quality.review import gold_appeals
 from quality.validation import InvalidSettings
 from ratings.annotation.assignments import exams

@@ -157,10 +157,7 @@ class GateListView(ApiView):
     @describe_write("createGate", "A new gate", body=GateInSchema, response=GateOut, status=201)
     def post(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=LEAD)
-        parse_query_parameters(request)
-        serializer = GateIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        data = serializer.validated_data
+        data = self.parse_body(request, GateIn)
         question = get_question(project, data.get("question"))
         try:
             gate = services.create_gate(
@@ -193,12 +190,10 @@ class GateDetailView(ApiView):
     def patch(self, request: Request, project_id: int, gate_name: str) -> Response:
         """Fields left out stay as they are; `rules` replaces all rules."""
         project = self.get_project(request, project_id, role=LEAD)
-        parse_query_parameters(request)
         gate = services.get_gate(project, gate_name)
-        serializer = GatePatch(data=request.data)
-        serializer.is_valid(raise_exception=True)
+        data = self.parse_body(request, GatePatch)
         try:
-            gate = services.change_gate(gate=gate, by=request.user, **serializer.validated_data)
+            gate = services.change_gate(gate=gate, by=request.user, **data)
         except InvalidGate as error:
             raise BadRequest("The gate was not changed.", fields=error.fields) from None
         return Response(_serialize_gate(gate))

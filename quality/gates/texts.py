@@ -44,12 +44,12 @@ class RuleRow:
 
 
 def get_verdict_label(gate: Gate) -> str:
-    """Return the last verdict of a gate in two words."""
+    """Return the last verdict of a gate as a short label."""
     return str(GateDecision(gate.verdict).label) if gate.verdict else _("not decided yet")
 
 
 def describe_verdict(document: Mapping[str, Any]) -> str:
-    """Return one sentence on a verdict as a whole."""
+    """Return one sentence on the verdict of the gate."""
     parameters = {"gate": document["gate"]}
     if document["verdict"] == GateDecision.PASS:
         return _("“%(gate)s” passes: every rule is met.") % parameters
@@ -92,7 +92,7 @@ def build_rows(document: Mapping[str, Any]) -> list[RuleRow]:
 
 
 def describe_rule(rule: Mapping[str, Any]) -> str:
-    """Return a rule in words, such as "Coverage at least 0.9"."""
+    """Return a rule in words, such as "Coverage: at least 0.9"."""
     measure = get_measure(rule["measure"])
     bound = rule[measure.bound]
     template = _("%(measure)s: at least %(bound)s")

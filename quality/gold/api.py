@@ -87,11 +87,8 @@ class GoldDetailView(ApiView):
         Earlier versions are kept.
         """
         project = self.get_project(request, project_id, role=LEAD)
-        parse_query_parameters(request)
         item = _get_item_or_404(project, item_key)
-        serializer = GoldIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        data = serializer.validated_data
+        data = self.parse_body(request, GoldIn)
         question = get_question(project, data.get("question"))
         if data["answer"] is None:
             gold.retire_gold_answer(item=item, question=question, by=request.user)

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from core.api import pagination
 from core.api.errors import BadRequest
-from core.api.pagination import CursorKey, paginate
+from core.api.pagination import paginate_rows
 from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
@@ -27,9 +27,6 @@ from quality.models import GoldIntervention
 from .serializers import GoldInterventionIn, GoldInterventionOut
 
 LEAD = Member.Role.LEAD
-FIELDS = (
-    "id", "step", "state", "evidence", "n_answers", "created_at", "decided_at", "reason",
-)  # fmt: skip
 
 
 class GoldInterventionListView(ApiView):
@@ -58,13 +55,7 @@ class GoldInterventionListView(ApiView):
                 state=get_choice(params, "state", GoldIntervention.State.values, default="")
             )
 
-        def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
-            next_rows = rows.filter(pk__gt=after[0]) if after else rows
-            return [
-                ((row.pk,), _serialize_intervention(row)) for row in next_rows.order_by("pk")[:size]
-            ]
-
-        return Response(paginate(request, params, key_length=1, read=read))
+        return Response(paginate_rows(request, params, rows, GoldInterventionOut))
 
 
 class GoldInterventionDetailView(ApiView):
@@ -72,7 +63,9 @@ class GoldInterventionDetailView(ApiView):
     def get(self, request: Request, project_id: int, intervention_id: int) -> Response:
         project = self.get_project(request, project_id, role=LEAD)
         parse_query_parameters(request)
-        return Response(_serialize_intervention(_get_intervention_or_404(project, intervention_id)))
+        return Response(
+            GoldInterventionOut(_get_intervention_or_404(project, intervention_id)).data
+        )
 
     @describe_write(
         "decideGoldIntervention",
@@ -83,11 +76,8 @@ class GoldInterventionDetailView(ApiView):
     def post(self, request: Request, project_id: int, intervention_id: int) -> Response:
         """An override needs a reason; it ends the intervention, and the evidence starts again."""
         project = self.get_project(request, project_id, role=LEAD)
-        parse_query_parameters(request)
         intervention = _get_intervention_or_404(project, intervention_id)
-        serializer = GoldInterventionIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        data = serializer.validated_data
+        data = self.parse_body(request, GoldInterventionIn)
         try:
             if data["do"] == "carry_out":
                 interventions.carry_out_intervention(intervention=intervention, by=request.user)
@@ -97,7 +87,9 @@ class GoldInterventionDetailView(ApiView):
                 )
         except interventions.InvalidIntervention as error:
             raise BadRequest(str(error)) from None
-        return Response(_serialize_intervention(_get_intervention_or_404(project, intervention_id)))
+        return Response(
+            GoldInterventionOut(_get_intervention_or_404(project, intervention_id)).data
+        )
 
 
 def _get_project_interventions(project: Project) -> Any:
@@ -112,11 +104,3 @@ def _get_intervention_or_404(project: Project, intervention_id: int) -> GoldInte
     if intervention is None:
         raise Http404("No such intervention.")
     return intervention
-
-
-def _serialize_intervention(intervention: GoldIntervention) -> dict[str, Any]:
-    return {name: getattr(intervention, name) for name in FIELDS} | {
-        "question": intervention.question.key,
-        "rater": intervention.rater.key,
-        "by": intervention.by.get_username() if intervention.by else None,
-    }

@@ -69,15 +69,17 @@ class GoldDetailOut(serializers.Serializer):
 
 class GoldInterventionOut(serializers.Serializer):
     id = serializers.IntegerField()
-    question = serializers.CharField()
-    rater = serializers.CharField()
+    question = serializers.CharField(source="question.key")
+    rater = serializers.CharField(source="rater.key")
     step = serializers.ChoiceField(GoldIntervention.Step.values)
     state = serializers.ChoiceField(GoldIntervention.State.values)
     evidence = serializers.FloatField(help_text="Highest evidence when it was created")
     n_answers = serializers.IntegerField(help_text="Number of answers it is based on")
-    created_at = serializers.DateTimeField()
-    by = serializers.CharField(allow_null=True, help_text="null: the project's rule, or undecided")
-    decided_at = serializers.DateTimeField(allow_null=True)
+    created_at = serializers.DateTimeField(format=None)
+    by = serializers.CharField(
+        source="by.username", allow_null=True, help_text="null: the project's rule, or undecided"
+    )
+    decided_at = serializers.DateTimeField(format=None, allow_null=True)
     reason = serializers.CharField(allow_blank=True)
 
 

@@ -2,7 +2,7 @@
 
 One SQL query selects them, most impact first, whatever the number of projects. The impact is the
 expected number of wrong labels that a decision can prevent; where that is unknown, the number of
-people and things that wait for it.
+people and items that the decision is pending for.
 """
 
 from __future__ import annotations

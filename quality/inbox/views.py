@@ -27,7 +27,7 @@ from quality.models import AlertState
 from . import rows, selectors
 
 ROWS_PER_PAGE = 50
-SNOOZE_DAYS = 7
+MUTE_DAYS = 7
 
 
 @login_required
@@ -66,21 +66,21 @@ def _get_project(request: HttpRequest) -> Project | None:
 @login_required
 @require_POST
 def act_on_alerts(request: HttpRequest) -> HttpResponse:
-    """Snooze the selected open alerts, or mark them as investigated by the user (``do``)."""
+    """Mute the selected open alerts, or mark them as investigated by the user (``do``)."""
     action = request.POST.get("do")
     ids = [alert_id for text in request.POST.getlist("alert") if (alert_id := parse_id(text))]
-    if action not in ("snooze", "investigate") or len(ids) > ROWS_PER_PAGE:
+    if action not in ("mute", "investigate") or len(ids) > ROWS_PER_PAGE:
         raise BadRequest(_("Choose an action and at most %(n)s alerts.") % {"n": ROWS_PER_PAGE})
     led = rows.InboxScope.for_user(request.user).led
     open_alerts = selectors.get_open_alerts().filter(question__project__in=led, pk__in=ids)
     alerts = list(open_alerts.order_by("pk").select_related("question"))
     for alert in alerts:
-        if action == "snooze":
+        if action == "mute":
             services.change_alert_state(
                 alert=alert,
                 state=AlertState.MUTED,
-                muted_until=timezone.now().date() + datetime.timedelta(days=SNOOZE_DAYS),
-                reason=_("Snoozed in the inbox"),
+                muted_until=timezone.now().date() + datetime.timedelta(days=MUTE_DAYS),
+                reason=_("Muted in the inbox"),
                 by=request.user,
             )
         else:
@@ -91,10 +91,8 @@ def act_on_alerts(request: HttpRequest) -> HttpResponse:
 
 
 def _describe_action(action: str, number: int) -> str:
-    if action == "snooze":
-        text = ngettext(
-            "%(n)s alert snoozed for a week.", "%(n)s alerts snoozed for a week.", number
-        )
+    if action == "mute":
+        text = ngettext("%(n)s alert muted for a week.", "%(n)s alerts muted for a week.", number)
     else:
         text = ngettext(
             "%(n)s alert is now yours to investigate.",

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from django.http.response import HttpResponseBase
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -20,6 +21,7 @@ from core.api.schema import (
     build_parameter,
     describe_write,
 )
+from core.api.strict_fields import StrictCharField, StrictSerializer
 from projects.api.base import ApiView, get_question
 from projects.models import Item, Member, Project, Question
 from quality.labels import files, selectors
@@ -28,8 +30,57 @@ from quality.review import decisions
 from ratings.api.query_times import parse_since
 from ratings.files import parquet_file
 
-from .serializers import DecisionIn, DecisionOut, LabelOut
 from .views import stream_labels
+
+
+class LabelOut(serializers.Serializer):
+    item = serializers.CharField()
+    question = serializers.CharField()
+    confidence = serializers.FloatField(
+        allow_null=True, help_text="Probability of the label; null where the method has none"
+    )
+    distribution = serializers.DictField(
+        child=serializers.FloatField(), help_text="Probability or share of votes by label"
+    )
+    mean = serializers.FloatField(
+        allow_null=True, help_text="Expected value, on interval and ratio scales"
+    )
+    ratings = serializers.IntegerField(help_text="Number of ratings")
+    reason = serializers.CharField(allow_null=True, help_text="Reason without a label: tied")
+    decided_by = serializers.CharField(allow_null=True)
+    as_of = serializers.DateTimeField()
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        """Add ``label`` and ``source``, which would hide attributes of the serializer class."""
+        return super().get_fields() | {
+            "label": serializers.CharField(allow_null=True, help_text="null: no label"),
+            "source": serializers.ChoiceField(LabelSource.values),
+        }
+
+
+class DecisionIn(StrictSerializer):
+    item = StrictCharField(trim_whitespace=False)
+    question = StrictCharField(required=False)
+    reason = StrictCharField(required=False, allow_blank=True)
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        label = StrictCharField(
+            allow_null=True, trim_whitespace=False, help_text="null withdraws the decision"
+        )
+        return super().get_fields() | {"label": label}
+
+
+class DecisionOut(serializers.Serializer):
+    item = serializers.CharField()
+    question = serializers.CharField()
+    reason = serializers.CharField(allow_blank=True)
+    number = serializers.IntegerField(help_text="Number of the item's decision, from 1")
+    decided_by = serializers.CharField()
+    created_at = serializers.DateTimeField()
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        return super().get_fields() | {"label": serializers.CharField(allow_null=True)}
+
 
 VIEWER = Member.Role.VIEWER
 ADJUDICATOR = Member.Role.ADJUDICATOR
@@ -93,10 +144,7 @@ class LabelListView(FileView, ApiView):
     def post(self, request: Request, project_id: int) -> Response:
         """Ratings and earlier decisions are kept. 409 while somebody else has claimed the item."""
         project = self.get_project(request, project_id, role=ADJUDICATOR)
-        parse_query_parameters(request)
-        serializer = DecisionIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        data = serializer.validated_data
+        data = self.parse_body(request, DecisionIn)
         question = get_question(project, data.get("question"))
         item = _get_item(project, data["item"])
         code = _get_code(question, data["label"])

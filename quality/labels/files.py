@@ -1,4 +1,4 @@
-"""Final labels as streamed files: CSV, JSON Lines, Parquet, or formats of other tools."""
+"""Files of final labels: CSV, JSON Lines, and the formats of labelling tools."""
 
 from __future__ import annotations
 
@@ -8,12 +8,78 @@ from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
-from quality.models import ItemLabel
+from quality.models import ItemLabel, LabelSource
 from ratings.exports.rating_files import format_cell, join_lines
 from ratings.files.parquet_file import iter_parquet
 
-from . import tool_formats
-from .selectors import LabelNames, get_data_split, iter_label_rows
+from .selectors import LabelNames, get_data_split, iter_item_bodies, iter_label_rows
+
+Labels = QuerySet[ItemLabel]
+
+
+def stream_label_studio(labels: Labels, label_names: LabelNames) -> Iterator[bytes]:
+    """Yield a list of tasks with one annotation each, as Label Studio imports them.
+
+    ``from_name`` is the question's key, ``to_name`` is text. Decisions and gold answers are
+    ground truth.
+    """
+    return join_lines(_iter_json_list(labels, label_names, _build_task))
+
+
+def stream_argilla(labels: Labels, label_names: LabelNames) -> Iterator[bytes]:
+    """Yield a list of records with one suggestion each, as Argilla's datasets import them."""
+    return join_lines(_iter_json_list(labels, label_names, _build_record))
+
+
+def _iter_json_list(
+    labels: Labels, label_names: LabelNames, build: Callable[[dict[str, Any], Any], dict[str, Any]]
+) -> Iterator[str]:
+    """Yield the pieces of a JSON list with one element per label."""
+    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+    separator = "["
+    for (_item, row), body in zip(
+        iter_label_rows(labels, label_names), iter_item_bodies(labels), strict=True
+    ):
+        yield separator + encode(build(row, body))
+        separator = ",\n"
+    yield "]\n" if separator != "[" else "[]\n"
+
+
+def _get_content(row: dict[str, Any], body: Any) -> dict[str, Any]:
+    """Return the parts of an item by name, with its key."""
+    parts = body if isinstance(body, dict) else {"text": body}
+    return {"item": row["item"], **parts}
+
+
+def _build_task(row: dict[str, Any], body: Any) -> dict[str, Any]:
+    task: dict[str, Any] = {"data": _get_content(row, body), "annotations": []}
+    if row["label"] is not None:
+        result = {
+            "from_name": row["question"],
+            "to_name": "text",
+            "type": "choices",
+            "value": {"choices": [row["label"]]},
+        }
+        truth = row["source"] != LabelSource.CONSENSUS
+        task["annotations"].append({"result": [result], "ground_truth": truth})
+    task["meta"] = {"source": row["source"], "confidence": row["confidence"]}
+    return task
+
+
+def _build_record(row: dict[str, Any], body: Any) -> dict[str, Any]:
+    fields = {}
+    for name, value in _get_content(row, body).items():
+        fields[name] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    record: dict[str, Any] = {"id": row["item"], "fields": fields, "suggestions": {}}
+    if row["label"] is not None:
+        record["suggestions"][row["question"]] = {
+            "value": row["label"],
+            "score": row["confidence"],
+            "agent": row["source"],
+        }
+    record["metadata"] = {"ratings": row["ratings"]}
+    return record
+
 
 # Columns before those of the categories, which hold the probabilities.
 COLUMNS = (
@@ -29,7 +95,6 @@ COLUMNS = (
     "as_of",
     "split",
 )
-Labels = QuerySet[ItemLabel]
 
 
 def stream_csv(labels: Labels, label_names: LabelNames) -> Iterator[bytes]:
@@ -108,8 +173,6 @@ FORMATS = {
     "csv": LabelFileFormat(stream_csv, "text/csv; charset=utf-8", "csv"),
     "jsonl": LabelFileFormat(stream_jsonl, "application/jsonl", "jsonl"),
     "parquet": LabelFileFormat(stream_parquet, "application/vnd.apache.parquet", "parquet"),
-    "label_studio": LabelFileFormat(
-        tool_formats.stream_label_studio, "application/json", "label-studio.json"
-    ),
-    "argilla": LabelFileFormat(tool_formats.stream_argilla, "application/json", "argilla.json"),
+    "label_studio": LabelFileFormat(stream_label_studio, "application/json", "label-studio.json"),
+    "argilla": LabelFileFormat(stream_argilla, "application/json", "argilla.json"),
 }

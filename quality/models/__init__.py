@@ -12,9 +12,8 @@ from .alert import (
     DriftState,
     Sensitivity,
 )
-from .appeal import Appeal
 from .consensus import Consensus, ConsensusMethod, ItemLabel, LabelSource, RaterConfusion
-from .decision import Decision, NameReveal, ReviewAssignment, ReviewClaim
+from .decision import Appeal, Decision, NameReveal, ReviewAssignment, ReviewClaim, SecondOpinion
 from .escalation import Escalation, LabelRules
 from .gate import (
     MAX_GATE_NAME_LENGTH,
@@ -24,12 +23,9 @@ from .gate import (
     GateVerdict,
     SigningKey,
 )
-from .gold import GoldItem, GoldReview, GoldScore, GoldState
-from .gold_intervention import GoldIntervention
-from .rater_comparison import StoredRaterComparison
-from .recomputed import RecomputedResult
+from .gold import GoldIntervention, GoldItem, GoldReview, GoldScore, GoldState
+from .recomputed import RecomputedResult, StoredRaterComparison
 from .repeats import RepeatScore, RepeatState
-from .second_opinion import SecondOpinion
 
 __all__ = [
     "MAX_GATE_NAME_LENGTH",

@@ -14,6 +14,58 @@ from projects.models import GoldAnswer, Item, Question, Rater
 from .recomputed import RecomputedResult
 
 
+class GoldIntervention(models.Model):
+    """A warning or a pause of a rater, proposed to the lead or carried out.
+
+    An override ends it, and the evidence starts again.
+    """
+
+    class Step(models.TextChoices):
+        WARN = "warn", _("Warning")
+        PAUSE = "pause", _("Pause")
+
+    class State(models.TextChoices):
+        PROPOSED = "proposed", _("proposed")
+        DONE = "done", _("carried out")
+        OVERRIDDEN = "overridden", _("overridden")
+
+    question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
+    rater = models.ForeignKey(Rater, models.CASCADE, related_name="gold_interventions")
+    step = models.CharField(max_length=5, choices=Step.choices)
+    state = models.CharField(max_length=10, choices=State.choices)
+    # Highest evidence when it was created, and the number of answers behind it.
+    evidence = models.FloatField()
+    n_answers = models.PositiveIntegerField()
+    created_at = models.DateTimeField()
+    # User who carried it out or overrode it; null where the project's rule did.
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    decided_at = models.DateTimeField(null=True, blank=True)
+    reason = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["question", "rater", "step"],
+                condition=~Q(state="overridden"),
+                name="gold_intervention_one_current",
+            ),
+            models.CheckConstraint(
+                condition=Q(step__in=["warn", "pause"]), name="gold_intervention_step_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(state="proposed", decided_at__isnull=True)
+                | Q(state__in=["done", "overridden"], decided_at__isnull=False),
+                name="gold_intervention_decided_has_time",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rater_id}: {self.step} {self.state}"
+
+
 class GoldState(RecomputedResult):
     """Settings and totals of a question's gold answers: one row per question that ever had gold.
 
@@ -86,7 +138,7 @@ class GoldScore(models.Model):
     weeks = models.JSONField(default=list)
     # Evidence that the accuracy is below the pass mark, over answers in the order given: the
     # current value, and the highest since the last override (quality.gold.interventions). At most
-    # MAX_EVIDENCE (quality.gold.scores).
+    # MAX_EVIDENCE (quality.gold.recomputation).
     evidence = models.FloatField()
     max_evidence = models.FloatField()
     # Number of answers, and time, when it first reached the threshold of a pause.

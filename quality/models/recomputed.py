@@ -1,4 +1,4 @@
-"""Abstract model of a question's result that is recomputed when its input changes."""
+"""Results of a question that are recomputed when their input changes."""
 
 from __future__ import annotations
 
@@ -19,3 +19,20 @@ class RecomputedResult(Leased):
 
     class Meta:
         abstract = True
+
+
+class StoredRaterComparison(RecomputedResult):
+    """Comparison of every rater with all others: one row per question.
+
+    A single row lets pages of thousands of raters read it at once. The worker that computes it
+    holds its lease.
+    """
+
+    question = models.OneToOneField(
+        Question, models.CASCADE, primary_key=True, related_name="rater_comparison"
+    )
+    # {"middle", "spread", "raters": [[...], ...]} (quality.rater_status.comparison.ComparedRater)
+    body = models.JSONField(default=dict)
+
+    def __str__(self) -> str:
+        return f"question {self.question_id}: {len(self.body.get('raters', []))} raters"

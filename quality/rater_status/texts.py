@@ -1,6 +1,6 @@
 """Texts of rater statuses and of the reasons why a question could not be scanned.
 
-The texts of alerts are in quality.alerts.kinds.
+The texts of alerts are in quality.alerts.texts.
 """
 
 from __future__ import annotations

@@ -6,12 +6,13 @@ from typing import Any
 
 from django.db import transaction
 from django.http import Http404
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api import pagination
 from core.api.errors import BadRequest
-from core.api.pagination import CursorKey, paginate
+from core.api.pagination import paginate_rows
 from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
@@ -21,23 +22,103 @@ from core.api.schema import (
     describe_get,
     describe_write,
 )
+from core.api.strict_fields import (
+    FiniteFloatField,
+    StrictBooleanField,
+    StrictCharField,
+    StrictChoiceField,
+    StrictIntegerField,
+    StrictSerializer,
+)
+from metrics.api.serializers import ValueOut
 from projects.api.base import ApiView, get_question
 from projects.models import Member, Question
 from quality.consensus import settings as consensus_settings
 from quality.escalation import settings
-from quality.models import Appeal, Consensus
+from quality.models import Appeal, Consensus, ConsensusMethod
 from quality.review import appeals, second_opinions
 from quality.validation import InvalidSettings
 from ratings.annotation import rater_work
 
-from .serializers import (
-    AppealAnswerIn,
-    AppealIn,
-    AppealOut,
-    LabelRulesIn,
-    LabelRulesOut,
-    SecondOpinionsOut,
-)
+
+class LabelRulesIn(StrictSerializer):
+    """Rules to change; bounds are checked in quality.escalation.settings."""
+
+    question = StrictCharField(required=False)
+    method = StrictChoiceField(
+        ConsensusMethod.choices, required=False, help_text="How ratings become labels"
+    )
+    with_models = StrictBooleanField(required=False, help_text="Whether models count as raters")
+    request_ratings = StrictBooleanField(
+        required=False, help_text="Request further ratings for uncertain items"
+    )
+    certain_from = FiniteFloatField(
+        required=False, help_text="Confidence of a certain label: 0.5 to 0.999"
+    )
+    max_ratings = StrictIntegerField(
+        required=False, help_text="Maximum ratings per item, planned ones included"
+    )
+    budget = StrictIntegerField(required=False, help_text="Total ratings beyond the planned ones")
+    second_opinion_share = FiniteFloatField(
+        required=False, help_text="Share of decided items for a second adjudicator, 0 to 1"
+    )
+    show_to_raters = StrictBooleanField(
+        required=False, help_text="Raters see decisions on their items"
+    )
+    show_after_days = StrictIntegerField(
+        required=False, help_text="Days until raters see a decision"
+    )
+
+
+class LabelRulesOut(serializers.Serializer):
+    question = serializers.CharField()
+    method = serializers.ChoiceField(ConsensusMethod.values)
+    with_models = serializers.BooleanField()
+    request_ratings = serializers.BooleanField()
+    certain_from = serializers.FloatField()
+    max_ratings = serializers.IntegerField()
+    budget = serializers.IntegerField()
+    n_requested = serializers.IntegerField(help_text="Ratings requested so far, out of the budget")
+    second_opinion_share = serializers.FloatField()
+    show_to_raters = serializers.BooleanField()
+    show_after_days = serializers.IntegerField()
+
+
+class SecondOpinionsOut(serializers.Serializer):
+    question = serializers.CharField()
+    items = serializers.IntegerField(help_text="Items that two adjudicators decided")
+    n_same = serializers.IntegerField(help_text="Items with equal decisions")
+    kappa = ValueOut(allow_null=True, help_text="Fleiss' kappa under the question's weights")
+    differing_items = serializers.ListField(
+        child=serializers.CharField(), help_text="Keys of items decided differently, newest first"
+    )
+
+
+class AppealIn(StrictSerializer):
+    item = StrictCharField(trim_whitespace=False)
+    question = StrictCharField(required=False)
+    text = StrictCharField(help_text="Why the decision is wrong")
+
+
+class AppealAnswerIn(StrictSerializer):
+    state = StrictChoiceField(
+        [state for state in Appeal.State.choices if state[0] != Appeal.State.OPEN]
+    )
+    answer = StrictCharField(required=False, allow_blank=True)
+
+
+class AppealOut(serializers.Serializer):
+    id = serializers.IntegerField()
+    item = serializers.CharField(source="item.key")
+    question = serializers.CharField(source="question.key")
+    about = serializers.ChoiceField(Appeal.About.values)
+    text = serializers.CharField()
+    created_at = serializers.DateTimeField(format=None)
+    state = serializers.ChoiceField(Appeal.State.values)
+    answer = serializers.CharField(allow_blank=True)
+    answered_by = serializers.CharField(source="answered_by.username", allow_null=True)
+    answered_at = serializers.DateTimeField(format=None, allow_null=True)
+
 
 Role = Member.Role
 METHOD_FIELDS = ("method", "with_models")
@@ -61,10 +142,7 @@ class LabelRulesView(ApiView):
     def patch(self, request: Request, project_id: int) -> Response:
         """Fields left out stay unchanged. The next sweep applies the rules."""
         project = self.get_project(request, project_id, role=Role.LEAD)
-        parse_query_parameters(request)
-        serializer = LabelRulesIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        data = serializer.validated_data
+        data = self.parse_body(request, LabelRulesIn)
         question = get_question(project, data.pop("question", None))
         method = {name: data.pop(name) for name in METHOD_FIELDS if name in data}
         try:
@@ -135,11 +213,7 @@ class AppealListView(ApiView):
         if "state" in params:
             rows = rows.filter(state=get_choice(params, "state", Appeal.State.values, default=""))
 
-        def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
-            next_rows = rows.filter(pk__gt=after[0]) if after else rows
-            return [((row.pk,), _serialize_appeal(row)) for row in next_rows.order_by("pk")[:size]]
-
-        return Response(paginate(request, params, key_length=1, read=read))
+        return Response(paginate_rows(request, params, rows, AppealOut))
 
     @describe_write(
         "createAppeal",
@@ -151,10 +225,7 @@ class AppealListView(ApiView):
     def post(self, request: Request, project_id: int) -> Response:
         """Once, and only for a decision that the caller may see; 400 is the same for all others."""
         project = self.get_project(request, project_id, role=Role.ANNOTATOR)
-        parse_query_parameters(request)
-        serializer = AppealIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        data = serializer.validated_data
+        data = self.parse_body(request, AppealIn)
         question = get_question(project, data.get("question"))
         user: Any = request.user
         rater = rater_work.get_rater(project, user)
@@ -167,7 +238,7 @@ class AppealListView(ApiView):
             )
         except appeals.InvalidAppeal as error:
             raise _to_bad_request(error) from None
-        return Response(_serialize_appeal(row), status=201)
+        return Response(AppealOut(row).data, status=201)
 
 
 class AppealDetailView(ApiView):
@@ -177,31 +248,19 @@ class AppealDetailView(ApiView):
     def post(self, request: Request, project_id: int, appeal_id: int) -> Response:
         """The label stays unchanged; where the rater is right, make a new decision."""
         project = self.get_project(request, project_id, role=Role.ADJUDICATOR)
-        parse_query_parameters(request)
         rows = Appeal.objects.filter(question__project=project)
         row = rows.select_related("question", "item").filter(pk=appeal_id).first()
         if row is None:
             raise Http404("No such appeal.")
-        serializer = AppealAnswerIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        data = serializer.validated_data
+        data = self.parse_body(request, AppealAnswerIn)
         try:
             appeal = appeals.answer_appeal(
                 appeal=row, state=data["state"], text=data.get("answer", ""), by=request.user
             )
         except appeals.InvalidAppeal as error:
             raise BadRequest(str(error)) from None
-        return Response(_serialize_appeal(appeal))
+        return Response(AppealOut(appeal).data)
 
 
 def _to_bad_request(error: appeals.InvalidAppeal) -> BadRequest:
     return BadRequest("The appeal was not created.", fields={"item": str(error)})
-
-
-def _serialize_appeal(appeal: Appeal) -> dict[str, Any]:
-    names = ("id", "about", "text", "created_at", "state", "answer", "answered_at")
-    return {name: getattr(appeal, name) for name in names} | {
-        "item": appeal.item.key,
-        "question": appeal.question.key,
-        "answered_by": appeal.answered_by.username if appeal.answered_by else None,
-    }

@@ -16,8 +16,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from projects.models import Category, GoldAnswer, Member, Project, Question
 from projects.permissions import get_project
-from quality.access import get_own_rater_or_404
 from quality.models import Appeal, Decision, ItemLabel, LabelSource
+from quality.own_rater import get_own_rater_or_404
 from quality.review import appeals as appealing
 from quality.review import gold_appeals
 from quality.review.queue_filter import get_open_appeals

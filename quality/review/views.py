@@ -18,16 +18,46 @@ from django.views.decorators.http import require_POST, require_safe
 from core.text import parse_id
 from metrics.filtered import filter_choices
 from metrics.views.common.selection import Selection, get_by_key, get_permitted_selection
-from projects.models import GoldAnswer, Item, Member
+from projects.models import GoldAnswer, Item, Member, Project, Question
+from projects.services import projects
 from projects.services.items.gold import set_gold_answer
 from projects.services.project_validation import InvalidProjectChange
 from quality.escalation.settings import get_label_rules
 from quality.models import Appeal, Decision, Escalation, ItemLabel, LabelSource
 from quality.review import decisions as review_decisions
-from quality.review import examples, second_opinions
+from quality.review import second_opinions
 from quality.review.queue_filter import CONFIDENCE_LIMITS, ReviewFilter
 from ratings.items import content
 from ratings.models import Rating
+
+MAX_ITEM_LENGTH = 1_000  # characters of an item shown in an example
+
+
+def add_example(*, question: Question, item: Item, by: Any) -> Project | None:
+    """Append the item with its decision and reason to the guidelines, as their next version.
+
+    Returns None without a decision. Raises InvalidProjectChange where the guidelines become too
+    long.
+    """
+    decision = Decision.objects.filter(question=question, item=item).order_by("number").last()
+    if decision is None or decision.code is None:
+        return None
+    label = question.categories.get(code=decision.code).label
+    project = Project.objects.get(pk=question.project_id)
+    text = "\n\n".join(
+        part for part in (project.guidelines.rstrip(), _format_example(item, label)) if part
+    )
+    if decision.reason:
+        text += f"\n\n{decision.reason}"
+    return projects.change_project(project=project, by=by, guidelines=f"{text}\n")
+
+
+def _format_example(item: Item, label: str) -> str:
+    texts = [block.value for block in content.build_blocks(item.body) if block.kind == "text"]
+    lines = (texts[0] if texts else item.key)[:MAX_ITEM_LENGTH].splitlines()
+    quoted = "\n".join(f"> {line}" for line in lines)
+    return f"**{label}**\n\n{quoted}"
+
 
 ADJUDICATOR = Member.Role.ADJUDICATOR
 
@@ -240,7 +270,7 @@ def create_example(request: HttpRequest, project_id: int, item_id: int) -> HttpR
     selection = get_permitted_selection(request, project_id, role=Member.Role.LEAD, filtered=True)
     item = get_object_or_404(Item, project=selection.project, pk=item_id)
     try:
-        project = examples.add_example(question=selection.question, item=item, by=request.user)
+        project = add_example(question=selection.question, item=item, by=request.user)
     except InvalidProjectChange as error:
         messages.error(request, str(error))
         return _redirect_to_next(request, selection, last=item)

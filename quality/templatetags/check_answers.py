@@ -22,7 +22,7 @@ def day_to_month(day: int) -> str:
 
 
 @register.simple_tag
-def count_hidden_gold(question: Question) -> int:
+def count_hidden_gold_answers(question: Question) -> int:
     """Return the number of answers to hidden gold, which no agreement coefficient includes."""
     counts = GoldState.objects.filter(question=question).values_list("n_check_answers", flat=True)
     return counts.first() or 0
@@ -30,10 +30,7 @@ def count_hidden_gold(question: Question) -> int:
 
 @register.simple_tag
 def count_check_answers(question: Question, rater: Rater) -> int:
-    """Return the number of the rater's check answers: hidden gold and repeats.
-
-    to hidden gold and repeated items, no exams.
-    """
+    """Return how many answers the rater gave to hidden gold and repeats, without exams."""
     rows = CheckAnswer.objects.filter(question=question, rater=rater).current()
     return rows.exclude(kind=Assignment.Kind.EXAM).count()
 

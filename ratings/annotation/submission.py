@@ -15,8 +15,8 @@ from projects.models import Item, Project, Question, Rater
 from projects.services.raters import pseudonyms
 from ratings.models import Assignment, Exam, RaterQueue, Rating, Revision
 from ratings.services import permissions, slots
-from ratings.services.check_answers import record_own_answers
 from ratings.services.judgement import Judgement
+from ratings.services.own_answers import record_own_answers
 from ratings.services.permissions import ANSWERABLE_STATES, ItemNotAssigned, RatingNotAllowed
 
 from . import rater_work

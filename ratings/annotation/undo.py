@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from projects.models import Item, Question, Rater
 from ratings.models import NO_CODE, Assignment, Revision
-from ratings.services.check_answers import record_own_answers
 from ratings.services.judgement import Judgement
+from ratings.services.own_answers import record_own_answers
 from ratings.services.permissions import (
     CorrectionsClosed,
     ExamAnswersFinal,

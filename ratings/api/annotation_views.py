@@ -208,7 +208,7 @@ def _format_exam(
         "question": exam.question.key,
         "state": exam_status.availability if exam_status is not None and is_blocked else exam.state,
         "attempt": exam.number or 0,
-        "answers": len(exam.scored_answers),
+        "answers": exam.n_scored,
         "right": exam.right if exam.ended_at is not None else None,
         "max_answers": exam.max_answers,
     }

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from core.api import pagination
 from core.api.errors import INVALID_PARAMETERS, BadRequest
 from core.api.parameters import get_attribute_parameters, parse_query_parameters, parse_rows
+from core.api.parsers import UploadParser
 from core.api.schema import (
     DRY_RUN_PARAMETER,
     PAGE_PARAMETERS,
@@ -23,15 +24,55 @@ from core.api.schema import (
     describe_get,
     describe_write,
 )
+from core.api.strict_fields import StrictSerializer
 from core.text import has_nul
 from projects.api.base import ApiView, store_unless_dry_run
 from projects.api.serializers import ItemIn, UpsertCounts
+from projects.authentication import TokenAuthentication
 from projects.models import Item, Member, Project
 from projects.services.items import gold_rows
 from projects.services.items.upsert import upsert_items
+from projects.services.project_validation import InvalidProjectChange
+from ratings.files import media
 from ratings.items import item_search, withdrawal
 
 from .query_times import parse_since
+
+MAX_FILES = 100  # as many as Django reads of a form
+
+
+class MediaIn(StrictSerializer):
+    files = serializers.ListField(
+        child=serializers.FileField(),
+        max_length=MAX_FILES,
+        help_text="Each becomes, or is added to, the item with the name of the file",
+    )
+
+
+class MediaView(ApiView):
+    # As at imports: a session's CSRF check would read the form before its size is known.
+    authentication_classes = [TokenAuthentication]
+    parser_classes = [UploadParser]
+
+    @describe_write(
+        "uploadMedia",
+        "Upload images, audio and video as items",
+        body={"multipart/form-data": MediaIn},
+        response=UpsertCounts,
+    )
+    def post(self, request: Request, project_id: int) -> Response:
+        """All files or none. The type of a file is read from its content."""
+        project = self.get_project(request, project_id, role=Member.Role.LEAD)
+        parse_query_parameters(request)
+        serializer = MediaIn(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        files: Any = serializer.validated_data["files"]
+        try:
+            counts = media.add_media_items(project=project, files=files, by=request.user)
+        except InvalidProjectChange as error:
+            raise BadRequest("No file was stored.", fields=error.fields) from None
+        return Response(counts)
+
 
 FILTERS = ("since", "min_ratings", "max_ratings", "search", "state")
 ATTRIBUTE_PREFIX = "attribute."

@@ -3,7 +3,7 @@ from django.urls import path
 from ratings.exports.api import ExportView
 from ratings.items.deletion_api import DeletableProjectView
 
-from . import annotation_views, history_views, item_views, media_views, rater_views, views
+from . import annotation_views, history_views, item_views, rater_views, views
 
 PROJECT = "projects/<int:project_id>/"
 
@@ -12,7 +12,7 @@ urlpatterns = [
     path(f"{PROJECT}export/", ExportView.as_view(), name="api-export"),
     path(f"{PROJECT}items/", item_views.ItemsView.as_view(), name="api-items"),
     path(f"{PROJECT}items/<path:item_key>/", item_views.ItemView.as_view(), name="api-item"),
-    path(f"{PROJECT}media/", media_views.MediaView.as_view(), name="api-media"),
+    path(f"{PROJECT}media/", item_views.MediaView.as_view(), name="api-media"),
     path(f"{PROJECT}raters/", rater_views.RatersView.as_view(), name="api-raters"),
     path(f"{PROJECT}raters/<path:rater_key>/", rater_views.RaterView.as_view(), name="api-rater"),
     path(f"{PROJECT}ratings/", views.RatingsView.as_view(), name="api-ratings"),

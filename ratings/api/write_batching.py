@@ -21,8 +21,8 @@ from django.db import IntegrityError, connection, transaction
 
 from core.api.errors import BadRequest
 from ratings.models import Revision
-from ratings.services.check_answers import lock_check_kinds, record_own_answers
 from ratings.services.judgement import RecordOutcome, UnknownCode
+from ratings.services.own_answers import lock_check_kinds, record_own_answers
 from ratings.services.permissions import RatingNotAllowed
 from ratings.services.record import JudgementBatch, record_batches
 

@@ -38,7 +38,7 @@ WARNINGS = {
 }
 
 
-def get_token(kind: str) -> str:
+def get_or_create_folder_token(kind: str) -> str:
     """Return the token of this host's folder; creates both if they do not exist."""
     folder = Path(settings.DATA_DIR) / kind
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -56,7 +56,10 @@ def record_folders() -> None:
     now = timezone.now()
     for kind in DataFolder.Kind.values:
         DataFolder.objects.update_or_create(
-            kind=kind, host=socket.gethostname(), token=get_token(kind), defaults={"seen_at": now}
+            kind=kind,
+            host=socket.gethostname(),
+            token=get_or_create_folder_token(kind),
+            defaults={"seen_at": now},
         )
     DataFolder.objects.filter(seen_at__lt=now - IN_USE).delete()
 
@@ -64,7 +67,7 @@ def record_folders() -> None:
 def get_separate_folders(kind: str) -> QuerySet[DataFolder]:
     """Return the folders of this kind that other hosts use, and this host does not."""
     recent = DataFolder.objects.filter(kind=kind, seen_at__gte=timezone.now() - IN_USE)
-    return recent.exclude(token=get_token(kind)).exclude(host=socket.gethostname())
+    return recent.exclude(token=get_or_create_folder_token(kind)).exclude(host=socket.gethostname())
 
 
 def list_separate_hosts(kind: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -232,9 +233,7 @@ def _build_group(
 
 def quote_argument(text: str) -> str:
     """Return a text as it can be typed in a shell."""
-    if text and not set(text) & set(" \"'\\$`()[]{}<>|&;*?!#"):
-        return text
-    return "'" + text.replace("'", "'\"'\"'") + "'"
+    return text if text.isalnum() else shlex.quote(text)  # it quotes all letters but those of ASCII
 
 
 class ProblemList:

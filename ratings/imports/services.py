@@ -83,7 +83,7 @@ def _save_run(**columns: Any) -> ImportRun:
     """Create a run; its file goes into the database, too, where other hosts need it from there."""
     run = ImportRun.objects.create(
         **columns,
-        folder=data_folders.get_token(data_folders.IMPORTS),
+        folder=data_folders.get_or_create_folder_token(data_folders.IMPORTS),
         in_database=shared_files.needs_database_copy(columns["path"]),
     )
     if run.in_database:

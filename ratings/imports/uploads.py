@@ -72,7 +72,7 @@ def store_upload(upload: IO[bytes]) -> StoredFile:
             )
             size, encoding, encoding_error = _copy_chunks(chunks, copy)
         if _is_archive(target):
-            with zip_archives.extract_manifest(target) as manifest, target.open("xb") as copy:
+            with zip_archives.open_manifest(target) as manifest, target.open("xb") as copy:
                 size, encoding, encoding_error = _copy_chunks(
                     zip_archives.iter_chunks(manifest), copy
                 )

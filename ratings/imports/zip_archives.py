@@ -60,7 +60,7 @@ def has_media_archive(path: Path) -> bool:
     return path.with_name(path.name + ARCHIVE_SUFFIX).exists()
 
 
-def extract_manifest(path: Path) -> IO[bytes]:
+def open_manifest(path: Path) -> IO[bytes]:
     """Move an uploaded ZIP archive aside, and return its manifest opened for reading.
 
     Raises UnreadableFileError without having changed anything. Reading the manifest with
@@ -84,7 +84,7 @@ def iter_chunks(file: IO[bytes]) -> Iterator[bytes]:
     try:
         while chunk := file.read(CHUNK_BYTES):
             yield chunk
-    except Exception:  # as in extract_manifest
+    except Exception:  # as in open_manifest
         raise UnreadableFileError("zip_broken", value=truncate_text(file.name)) from None
 
 

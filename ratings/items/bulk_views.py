@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import BadRequest
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
@@ -15,14 +16,39 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
+from core import security_log
 from core.hooks import Hook
 from core.text import parse_id
 from projects.models import Item, Member, Project
 from projects.permissions import get_project
 from projects.services.items import gold
+from ratings.items import withdrawal
+from ratings.services import slots
 
-from . import rating_requests, withdrawal
 from .views import redirect_back
+
+
+@transaction.atomic
+def request_ratings(*, project: Project, item_ids: Sequence[int], by: Any) -> int:
+    """Request one more rating of each item than it has or will get; return the number of items.
+
+    Withdrawn items and items without content are left out.
+    """
+    items = Item.objects.filter(project=project, pk__in=item_ids)
+    n_requested = 0
+    for item_id in sorted(items.values_list("pk", flat=True)):  # locks are taken in one order
+        demand = slots.lock_and_get_demand(item_id, overlap=project.overlap)
+        if demand is None:
+            continue
+        n_slots = max(demand.requested, demand.taken) + 1
+        slots.set_requested_slots(item_id, n_slots, overlap=project.overlap)
+        n_requested += 1
+    if n_requested:
+        security_log.log_event(
+            "ratings_requested", project_id=project.pk, by=by.pk, items=n_requested
+        )
+    return n_requested
+
 
 MAX_ITEMS_PER_REQUEST = 1_000
 
@@ -71,7 +97,7 @@ def _restore(request: HttpRequest, project: Project, ids: list[int]) -> None:
 
 
 def _request_ratings(request: HttpRequest, project: Project, ids: list[int]) -> None:
-    number = rating_requests.request_ratings(project=project, item_ids=ids, by=request.user)
+    number = request_ratings(project=project, item_ids=ids, by=request.user)
     message = ngettext(
         "Requested one more rating for %(n)s item.",
         "Requested one more rating for each of %(n)s items.",

@@ -40,7 +40,10 @@ MODELS: dict[str, Any] = {Kind.ITEM: Item, Kind.RATER: Rater, Kind.PROJECT: Proj
 
 
 def count_affected_rows(kind: str, target: Any) -> dict[str, int]:
-    """Return the number of rows of each kind that are deleted with the target."""
+    """Return what is deleted with the target, as the confirmation page names it.
+
+    ``ratings`` and ``check_answers`` are the current ones; ``versions`` include the current text.
+    """
     ratings = _get_ratings(kind, target.pk)
     assignments = Assignment.objects.filter(**{_get_path(kind, "item__"): target.pk})
     counts = {"ratings": ratings.current().count()}
@@ -62,12 +65,16 @@ def count_affected_rows(kind: str, target: Any) -> dict[str, int]:
 
 
 def count_rows_of_items(items: Sequence[Item]) -> dict[str, int]:
-    """Return the number of rows of each kind that are deleted with these items."""
+    """Return what is deleted with these items, as the confirmation page names it.
+
+    ``ratings`` and ``check_answers`` are the current ones; ``versions`` include the current text.
+    """
     ids = [item.pk for item in items]
     return {
         "items": len(ids),
         "ratings": Rating.objects.current().filter(item__in=ids).count(),
         "history": Revision.objects.filter(rating__item__in=ids).count(),
+        "check_answers": CheckAnswer.objects.filter(item__in=ids).current().count(),
         "assignments": Assignment.objects.filter(item__in=ids).count(),
         "gold": GoldAnswer.objects.filter(item__in=ids).count(),
         "versions": sum(item.version for item in items),

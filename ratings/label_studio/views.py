@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -12,18 +13,67 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
+from events.webhooks.addresses import MAX_URL_LENGTH
 from projects.models import Member
 from projects.permissions import get_project
+from ratings.label_studio import remote_tasks, services
 from ratings.models import LabelStudioConnection
 
-from . import remote_tasks, services
 from .errors import format_error
-from .forms import ChangeForm, ConnectForm
+
+MAX_TOKEN_LENGTH = 2_000
+
+
+def _build_token_field(*, required: bool, help_text: Any) -> forms.CharField:
+    return forms.CharField(
+        label=gettext_lazy("Token"),
+        required=required,
+        max_length=MAX_TOKEN_LENGTH,
+        help_text=help_text,
+        widget=forms.PasswordInput({"autocomplete": "off"}),
+    )
+
+
+class ConnectForm(forms.Form):
+    """A new connection."""
+
+    address = forms.CharField(
+        label=gettext_lazy("Address"),
+        max_length=MAX_URL_LENGTH,
+        help_text=gettext_lazy("Label Studio’s or the project’s."),
+        widget=forms.URLInput({"placeholder": "https://labels.example.org/projects/12"}),
+    )
+    remote_project = forms.IntegerField(
+        label=gettext_lazy("Project number"),
+        required=False,
+        min_value=1,
+        help_text=gettext_lazy("Leave empty if the address has it."),
+    )
+    token = _build_token_field(
+        required=True,
+        help_text=gettext_lazy(
+            "Personal or legacy token: Account & Settings in Label Studio. Stored encrypted."
+        ),
+    )
+
+
+class ChangeForm(forms.Form):
+    """Changes of a connection."""
+
+    write_back = forms.ChoiceField(
+        label=gettext_lazy("Final labels"),
+        choices=LabelStudioConnection.WriteBack.choices,
+        help_text=gettext_lazy("What Concord writes is never read back."),
+    )
+    token = _build_token_field(
+        required=False, help_text=gettext_lazy("Empty: keep the current token.")
+    )
 
 
 @never_cache

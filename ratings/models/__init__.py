@@ -2,14 +2,11 @@
 
 from .assignment import Assignment, RaterQueue
 from .check_answer import CheckAnswer
-from .data_folder import DataFolder, ImportFilePart
 from .exam import Exam, ExamRules
-from .import_run import ImportRun
-from .judgement_base import JudgementBase
+from .import_run import DataFolder, ImportFilePart, ImportRun, TimezoneBackfill
 from .label_studio import LabelStudioConnection, LabelStudioObject
 from .rater_message import RaterMessage
-from .rating import NO_CODE, Rating, Revision, UncountedItem
-from .timezone_backfill import TimezoneBackfill
+from .rating import NO_CODE, JudgementBase, Rating, Revision, UncountedItem
 
 __all__ = [
     "NO_CODE",

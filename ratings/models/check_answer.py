@@ -10,8 +10,7 @@ from projects.models import Item, Question, Rater
 from ratings.querysets import CheckAnswerQuerySet
 
 from .assignment import Assignment
-from .judgement_base import JudgementBase
-from .rating import NO_CODE, Revision
+from .rating import NO_CODE, JudgementBase, Revision
 
 
 class CheckAnswer(JudgementBase):

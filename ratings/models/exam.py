@@ -117,6 +117,10 @@ class Exam(models.Model):
         return f"{self.rater_id}, {self.question_id}: {self.number} {self.state}"
 
     @property
+    def n_scored(self) -> int:
+        return len(self.scored_answers)
+
+    @property
     def scored_answers(self) -> list[bool]:
         """Correctness of the scored answers, in the order of answering."""
         return [right for _item, _code, right, _gold in self.answers if right is not None]

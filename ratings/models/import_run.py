@@ -87,3 +87,60 @@ class ImportRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.file_name} ({self.state})"
+
+
+class TimezoneBackfill(models.Model):
+    """A project whose time zone changed and whose ratings are not all on their new days yet.
+
+    Ratings up to and including (question, item, rater), in this order, are done
+    (ratings.services.timezone_backfill).
+    """
+
+    project = models.OneToOneField(Project, models.CASCADE, primary_key=True, related_name="+")
+    last_question_id = models.BigIntegerField(default=0)
+    last_item_id = models.BigIntegerField(default=0)
+    last_rater_id = models.BigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        position = f"{self.last_question_id}, {self.last_item_id}, {self.last_rater_id}"
+        return f"{self.project_id} up to {position}"
+
+
+class DataFolder(models.Model):
+    """A folder of DATA_DIR, and a host that uses it (ratings.files.data_folders)."""
+
+    class Kind(models.TextChoices):
+        IMPORTS = "imports"
+        MEDIA = "media"
+
+    kind = models.CharField(max_length=7, choices=Kind.choices)
+    token = models.CharField(max_length=32)  # random, of the folder
+    host = models.CharField(max_length=255)
+    seen_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "host", "token"], name="data_folder_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.host}"
+
+
+class ImportFilePart(models.Model):
+    """A part of a file of an import, compressed, for hosts without its folder."""
+
+    run = models.ForeignKey(ImportRun, models.CASCADE, related_name="file_parts", db_index=False)
+    suffix = models.CharField(max_length=10, blank=True)  # empty: the file as uploaded
+    number = models.PositiveIntegerField()
+    data = models.BinaryField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "suffix", "number"], name="import_file_part_unique"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"part {self.number} of import {self.run_id}"

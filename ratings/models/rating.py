@@ -13,7 +13,24 @@ from django.utils.translation import gettext_lazy as _
 from projects.models import Item, Question, Rater
 from ratings.querysets import UNCOUNTED, RatingQuerySet
 
-from .judgement_base import JudgementBase
+
+class JudgementBase(models.Model):
+    """A category's code (-1: withdrawn), with the texts and versions that belong to it.
+
+    The texts are those of ``STORED_TEXTS`` in ratings.services.judgement.
+    """
+
+    code = models.SmallIntegerField()
+    comment = models.TextField(blank=True)
+    # Version number of the guidelines the answer was given under; empty if unknown
+    # (ratings.services.current_ratings).
+    guidelines = models.PositiveSmallIntegerField(null=True, blank=True)
+    # Version of the item's content that was rated; empty if unknown.
+    item_version = models.PositiveIntegerField(null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
 
 NO_CODE = -1  # code of a withdrawn rating, or of one that was never counted
 

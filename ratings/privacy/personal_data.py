@@ -118,7 +118,7 @@ def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[byte
                 "state": exam.state,
                 "started_at": exam.started_at,
                 "ended_at": exam.ended_at,
-                "answers": len(exam.scored_answers),
+                "answers": exam.n_scored,
                 "right": exam.right,
                 "reason": exam.reason,
             }

@@ -28,7 +28,7 @@ class JudgementBatch(NamedTuple):
     # Items that the rater is done with and may not correct; None where corrections are open
     closed_item_ids: Collection[int] | None = None
     # Items of the rater that are checks: their answers are no ratings (see record_own_answers of
-    # ratings.services.check_answers), so record_batches must not get them.
+    # ratings.services.own_answers), so record_batches must not get them.
     check_item_ids: Collection[int] = ()
 
 

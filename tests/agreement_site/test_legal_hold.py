@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from agreement_site import retention
+from agreement_site import housekeeping
 from agreement_site.models import AuditLogEntry
 from metrics.jobs.deletions import process_pending_deletions
 from projects.models import Deletion, Item, Project, Rater
@@ -71,7 +71,7 @@ def test_retention_keeps_entries_of_held_projects(held_project: Project, setting
     for project_id in (held_project.pk, None):
         entry = AuditLogEntry.objects.create(action="x", project_id=project_id, address="192.0.2.1")
         AuditLogEntry.objects.filter(pk=entry.pk).update(created_at=get_days_ago(40))
-    retention.apply_retention_rules()
+    housekeeping.apply_retention_rules()
     remaining = set(AuditLogEntry.objects.values_list("project_id", "address"))
     expected: set[tuple[int | None, str]] = {(held_project.pk, "192.0.2.1")}
     if settings.LEGAL_HOLD == ["all"]:

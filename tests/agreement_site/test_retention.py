@@ -10,7 +10,7 @@ from allauth.usersessions.models import UserSession
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from agreement_site import housekeeping, retention
+from agreement_site import housekeeping
 from agreement_site.models import AuditLogEntry
 from metrics.jobs import deletions
 from projects.models import ApiToken, Deletion, Project
@@ -37,19 +37,19 @@ def list_entries() -> dict[str, str]:
 
 def test_audit_log_is_kept_forever_by_default(settings: Any, audit_log_entries: None) -> None:
     settings.KEEP_ADDRESSES_DAYS = 0
-    retention.apply_retention_rules()
+    housekeeping.apply_retention_rules()
     assert list_entries() == dict.fromkeys(("40", "20", "0"), "192.0.2.1")
 
 
 def test_old_audit_log_entries_are_deleted(settings: Any, audit_log_entries: None) -> None:
     settings.KEEP_AUDIT_LOG_DAYS = 30
-    retention.apply_retention_rules()
+    housekeeping.apply_retention_rules()
     assert set(list_entries()) == {"20", "0"}
 
 
 def test_old_addresses_are_removed_from_entries(settings: Any, audit_log_entries: None) -> None:
     settings.KEEP_ADDRESSES_DAYS = 30
-    retention.apply_retention_rules()
+    housekeeping.apply_retention_rules()
     assert list_entries() == {"40": "", "20": "192.0.2.1", "0": "192.0.2.1"}
 
 
@@ -57,19 +57,19 @@ def test_projects_archived_long_ago_are_deleted(settings: Any, project: Project)
     lately, active, held = (Project.objects.create(name=name) for name in ("b", "c", "d"))
     for row, days in ((project, 40), (lately, 20), (held, 50)):
         Project.objects.filter(pk=row.pk).update(archived_at=get_days_ago(days))
-    retention.apply_retention_rules()
+    housekeeping.apply_retention_rules()
     assert not Deletion.objects.exists()  # by default they stay
     settings.KEEP_ARCHIVED_PROJECTS_DAYS, settings.LEGAL_HOLD = 30, [str(held.pk)]
     settings.SECOND_PERSON = "lead"  # the operator's setting needs no approval
-    retention.apply_retention_rules()
-    retention.apply_retention_rules()
+    housekeeping.apply_retention_rules()
+    housekeeping.apply_retention_rules()
     assert Deletion.objects.get().target == project.pk
     while deletions.process_pending_deletions():
         pass
     assert set(Project.objects.all()) == {lately, active, held}
     settings.LEGAL_HOLD = ["all"]
     Project.objects.filter(pk=lately.pk).update(archived_at=get_days_ago(60))
-    retention.apply_retention_rules()
+    housekeeping.apply_retention_rules()
     assert Deletion.objects.count() == 1
 
 
@@ -84,7 +84,7 @@ def test_old_invalid_tokens_are_deleted(settings: Any, lead: Any) -> None:
     }.items():
         token = ApiToken.objects.create(user=lead, digest=name, prefix="concord")
         ApiToken.objects.filter(pk=token.pk).update(created_at=get_days_ago(50), **dates)
-    retention.apply_retention_rules()
+    housekeeping.apply_retention_rules()
     remaining = set(ApiToken.objects.values_list("digest", flat=True))
     assert remaining == {"revoked lately", "ends later", "living"}
 
@@ -97,7 +97,7 @@ def test_ended_sessions_are_not_listed(lead: Any) -> None:
             user=lead, ip="192.0.2.1", session_key=key, last_seen_at=get_days_ago(days)
         )
     housekeeping.remove_expired_sessions()
-    retention.apply_retention_rules()
+    housekeeping.apply_retention_rules()
     assert set(UserSession.objects.values_list("session_key", flat=True)) == {
         "living",
         "just beginning",

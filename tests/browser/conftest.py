@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -74,6 +75,16 @@ def wait_for_charts(page: Page) -> None:
         expect(chart).to_have_attribute("data-state", "drawn")
 
 
+def check_accessibility(page: Page, selector: str | None = None) -> None:
+    """Check with axe that the page, or its part with this selector, has no violations.
+
+    A click that leads to another page returns before that page is there: wait for it.
+    """
+    page.wait_for_load_state()
+    results = Axe().run(page, context=selector)
+    assert results.violations_count == 0, f"{page.url}\n{results.generate_report()}"
+
+
 # Layout shifts without user input, recorded by the page itself: how far, and which elements.
 LAYOUT_SHIFT_SCRIPT = """
     window.moved = [];
@@ -96,7 +107,7 @@ def open_page(
     contexts, complaints = [], []
 
     def open_address(address: str, **options: Any) -> Page:
-        context = browser.new_context(**options)
+        context = browser.new_context(**{"reduced_motion": "reduce", **options})
         contexts.append(context)
         cookie = client_for(lead).cookies["sessionid"]
         context.add_cookies([{"name": "sessionid", "value": cookie.value, "url": live_server.url}])

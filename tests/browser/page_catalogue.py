@@ -26,10 +26,10 @@ from agreement_site.accounts import password_reset
 from agreement_site.notifications import unsubscribe
 from events.models import Webhook
 from events.webhooks import services as webhooks
+from metrics import saved_views
 from metrics import tasks as counting
 from metrics.example import loader
 from metrics.models import Report, SavedView
-from metrics.saved_views import services
 from projects import authentication
 from projects.models import GoldAnswer, Item, Member, Project, Question, Rater
 from projects.services import approvals
@@ -326,11 +326,11 @@ def _add_annotation_data(world: SampleWorld, _question: Question, lead: User) ->
 def _add_view_data(world: SampleWorld, question: Question, lead: User) -> None:
     """Add a saved view with a link, a report, and the results that pages request from a worker."""
     lead_client, address = world.clients["lead"], f"/projects/{world.project.pk}/"
-    view = services.create_saved_view(
+    view = saved_views.create_saved_view(
         project=world.project, page="dashboard", name="By day", query="period=day", by=lead
     )
     until = timezone.now().date() + datetime.timedelta(days=7)
-    world.values["secret"] = services.create_share_link(view=view, until=until, by=lead)
+    world.values["secret"] = saved_views.create_share_link(view=view, until=until, by=lead)
     lead_client.post(f"{address}reports/?question={question.key}")
     lead_client.get(f"{address}change/?question={question.key}")
     counting.sweep_all()

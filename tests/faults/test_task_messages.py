@@ -9,8 +9,8 @@ import pytest
 from django.utils import timezone
 
 from agreement_site.celery import Sweeper, app
+from metrics import attribution
 from metrics import tasks as counting_tasks
-from metrics.attribution import attribution_jobs
 from metrics.filtered import filtered_jobs
 from metrics.filters import RatingFilter
 from metrics.models import (
@@ -154,7 +154,7 @@ def test_an_attribution_delivered_three_times_changes_nothing(
         )
     counting_tasks.sweep_all()
     weeks = {"earlier_start": datetime.date(2026, 3, 2), "later_start": datetime.date(2026, 3, 9)}
-    row = attribution_jobs.get_or_request_attribution(
+    row = attribution.get_or_request_attribution(
         question, period_unit="week", weights="none", **weeks
     )
     counting_tasks.compute_attribution(row.pk)
@@ -162,14 +162,14 @@ def test_an_attribution_delivered_three_times_changes_nothing(
     assert not before[0]["pending"]
     for _time in range(2):
         counting_tasks.compute_attribution(row.pk)
-    attribution_jobs.ATTRIBUTION_JOB.sweep()
+    attribution.ATTRIBUTION_JOB.sweep()
     assert list(Attribution.objects.values()) == before
 
 
 def test_attribution_with_a_lost_message_is_done_by_the_sweep(question: Any, rate: Any) -> None:
     rate(question, "item", "rater", "minor")
     weeks = {"earlier_start": datetime.date(2026, 3, 2), "later_start": datetime.date(2026, 3, 9)}
-    row = attribution_jobs.get_or_request_attribution(
+    row = attribution.get_or_request_attribution(
         question, period_unit="week", weights="none", **weeks
     )
     counting_tasks.sweep_all()

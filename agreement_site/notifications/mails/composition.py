@@ -24,7 +24,7 @@ from agreement_site.models import NotificationSettings, QueuedMail
 from agreement_site.notifications import preferences, unsubscribe
 from core.web.site_address import build_absolute_url
 
-from . import digest, invitations, news, raters
+from . import digest, invitations, raters
 from .content import MailContent
 
 MAX_SUBJECT_LENGTH = 150
@@ -43,7 +43,7 @@ class Composer:
 
 COMPOSERS: dict[str, Composer] = {
     Kind.DIGEST: Composer(digest.compose_digest, unsubscribe.DIGEST),
-    Kind.NEWS: Composer(news.compose_news, unsubscribe.NEWS),
+    Kind.NEWS: Composer(digest.compose_news, unsubscribe.NEWS),
     Kind.JOINED: Composer(invitations.compose_invitation),
     Kind.OFFERED: Composer(invitations.compose_offer),
     Kind.MESSAGE: Composer(raters.compose_message),

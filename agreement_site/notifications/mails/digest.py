@@ -1,5 +1,6 @@
-"""The digest: what to do first, what changed since the last one, and raters to check.
+"""The digest, and mails of events at once.
 
+The digest says what to do first, what changed since the last one, and which raters to check.
 Decisions are the rows of the page Inbox, in its order and with its number; raters those of the page
 Raters. So mail and pages never disagree.
 """
@@ -14,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agreement_site.models import NotificationSettings, QueuedMail
+from agreement_site.notifications.news import NEWS_EVENTS, list_wanted_events
 from core.web.site_address import build_absolute_url
 from events import feed
 from metrics.views.common.number_formats import format_count
@@ -21,8 +23,40 @@ from quality.inbox import rows
 from quality.rater_status import site_raters
 from quality.rater_status.status import RaterStatus
 
-from . import changes
+from ..mails import changes
 from .content import Line, MailContent, Section
+
+MAX_NEWS_LINES = 20
+
+
+def compose_news(mail: QueuedMail, row: NotificationSettings) -> MailContent | None:
+    """Return the mail about the wanted events that the person may see; None without any."""
+    project: Any = mail.project
+    if project.archived_at is not None:
+        return None
+    kinds = list_wanted_events(row.at_once, "lead") & set(NEWS_EVENTS)
+    events = feed.get_user_feed(mail.user, project_id=project.pk).filter(
+        number__gt=mail.after_event, number__lte=mail.until_event, kind__in=kinds
+    )
+    lines = changes.describe_changes(list(events), only_open=True)
+    if not lines:
+        return None
+    n = len(lines)
+    subject = _("%(project)s: %(text)s") % {"project": project.name, "text": lines[0].text}
+    if n > 1:
+        subject = ngettext(
+            "%(project)s: %(n)s new alert or failed gate",
+            "%(project)s: %(n)s new alerts or failed gates",
+            n,
+        ) % {"project": project.name, "n": format_count(n)}
+    return MailContent(
+        subject,
+        sections=(Section(project.name, tuple(lines[:MAX_NEWS_LINES])),),
+        action=Line(
+            _("Open inbox"), build_absolute_url(f"{changes.INBOX_PATH}?project={project.pk}")
+        ),
+    )
+
 
 MAX_DECISIONS = 10
 MAX_PROJECTS = 20

@@ -79,7 +79,7 @@ class ScoreLimits(Limits):
 
 def solve_together(limits: Sequence[Limits]) -> None:
     """Solve the score intervals of several estimates of one shape in one computation."""
-    problems = [part for part in limits if isinstance(part, ScoreLimits) and not part.is_solved]
+    problems = [part for part in limits if isinstance(part, ScoreLimits) and not part.is_computed]
     if len(problems) < 2:
         return
     numbers = np.stack([problem.numbers for problem in problems], axis=1)

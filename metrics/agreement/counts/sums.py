@@ -152,14 +152,14 @@ class PatternSums:
 
         pooled: each rating counts once in the margins; otherwise each item.
         """
-        return self._pair_weights_pooled if pooled else self._pair_weights_by_item
+        return self._pair_weights_pooled if pooled else self._pair_weights_items_equal
 
     @cached_property
     def _pair_weights_pooled(self) -> Floats:
         return weigh_pairs_within(self.sizes, self.n_items, self.pairable.astype(float), self.sizes)
 
     @cached_property
-    def _pair_weights_by_item(self) -> Floats:
+    def _pair_weights_items_equal(self) -> Floats:
         return weigh_pairs_within(
             self.sizes, self.n_items, self.pairable.astype(float), np.ones_like(self.sizes)
         )

@@ -161,7 +161,7 @@ def band_probabilities(
     return {band.name: float(share) for band, share in zip(scheme_bands, shares, strict=True)}
 
 
-def find_safe_band(
+def find_benchmark_band(
     value: float | None,
     se: float | None,
     scheme: str = "landis_koch",

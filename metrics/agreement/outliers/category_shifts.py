@@ -44,7 +44,7 @@ class _CategoryUse:
         drift: DriftResult,
         code: int,
     ) -> _CategoryUse:
-        """Build the use; day of the item, is_same (C,): of comparisons with such a rating."""
+        """Build the use; day of the item, is_same (C,): of comparisons with the category."""
         ratings = drift.data.ratings
         series = fall.series
         first, onset, end = series.day[0], series.day[fall.onset], series.day[fall.t] + WEEK_DAYS

@@ -220,7 +220,9 @@ def _compute_results(options: Mapping[str, Any]) -> _FileResults:
     )
     if not options["cluster"]:
         return results
-    clusters = file_clusters.compute_clusters(ratings, scale, options["cluster"], models=models)
+    clusters = file_clusters.compute_cluster_effects(
+        ratings, scale, options["cluster"], models=models
+    )
     return replace(
         results,
         report=file_clusters.widen_report(report, clusters),

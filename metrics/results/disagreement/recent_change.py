@@ -40,8 +40,8 @@ Patterns = tuple[np.ndarray, np.ndarray]
 def find_recent_change(all_time: AllTimePatterns) -> list[Mapping[str, Any]]:
     """Return a finding with the change between the last two periods under each weighting, or none.
 
-    Of people, where models are separate and not pooled. Figures: span, first days, and weighting ->
-    [value before, value after, whether the change is more than chance].
+    It compares people only, unless models are pooled or are the only raters. Figures: span, first
+    days, and weighting -> [value before, value after, whether the change is more than chance].
     """
     population = Population.PEOPLE if all_time.is_people_only else Population.ALL
     column = "headline__people" if all_time.is_people_only else "coefficients"

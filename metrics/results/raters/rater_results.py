@@ -48,7 +48,7 @@ class RaterAgreement:
     def from_row(
         cls, row: RaterResult, clusters: QuestionClusters | None, *, with_table: bool = False
     ) -> Self:
-        """Return the stored agreement, with the intervals of clusters."""
+        """Return the stored agreement with its intervals widened for clusters."""
         table = row.details.get("table", []) if with_table else []
         agreement = cls(row.rater, row.n_ratings, row.coefficients, row.seconds, table)
         return agreement.widen(clusters)

@@ -2,19 +2,158 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from core.web import tables
-from metrics.attribution import attribution_jobs
-from metrics.views.common import live_updates
+from metrics.attribution import get_or_request_attribution
+from metrics.views.common import display_names, live_updates
 from metrics.views.common.freshness import Freshness
+from metrics.views.common.number_formats import (
+    format_count,
+    format_interval,
+    format_number,
+    format_signed,
+)
 from metrics.views.common.selection import get_permitted_selection
 from metrics.views.common.trends import period_comparison
+from metrics.views.common.trends.period_comparison import LAST_TWO, PeriodComparison
 
-from . import bar_chart, contributions, texts
+from ..changes import bar_chart, contributions
+from .contributions import ChangeExplanation, Contribution
+
+
+def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation) -> list[str]:
+    """Return sentences on the change, whether it is more than chance, and what explains it."""
+    before, after, move = (
+        explanation.result["before"],
+        explanation.result["after"],
+        explanation.result["change"],
+    )
+    names = {
+        "from": comparison.before.label if comparison.before else "",
+        "to": comparison.after.label if comparison.after else "",
+    }
+    if move is None:
+        undefined = "from" if before["value"] is None else "to"
+        side = before if undefined == "from" else after
+        name = names[undefined]
+        why = display_names.get_undefined_reason(side["reason"])
+        return [
+            _("No change to explain: agreement in %(period)s is undefined, %(why)s.")
+            % {"period": name, "why": why}
+        ]
+    numbers = {
+        name: f"{format_number(estimate['value'])} {format_interval(estimate)}".strip()
+        for name, estimate in (("before", before), ("after", after))
+    }
+    if abs(move) < 0.005:
+        template = _("Agreement hardly changed: %(before)s in %(from)s and %(after)s in %(to)s.")
+    elif not explanation.is_clear:
+        template = _("Agreement was %(before)s in %(from)s and %(after)s in %(to)s.")
+    elif move < 0:
+        template = _("Agreement fell from %(before)s to %(after)s between %(from)s and %(to)s.")
+    else:
+        template = _("Agreement rose from %(before)s to %(after)s between %(from)s and %(to)s.")
+    lines = [template % (numbers | names)]
+    if comparison.default_kind == LAST_TWO and not explanation.is_clear:
+        lines.append(_describe_no_clear_change(comparison))
+    elif not explanation.is_clear:
+        lines.append(
+            _("This may be chance: random assignment does as much in over 5 of 100 cases.")
+        )
+    else:
+        lines += [
+            _describe_contribution(part) for part in _list_main_contributions(explanation, move)
+        ]
+        lines += [_describe_opposing(part) for part in _list_opposing_raters(explanation, move)]
+    return lines + [_describe_shift(shift) for shift in explanation.shifts[:1]]
+
+
+def _describe_no_clear_change(comparison: PeriodComparison) -> str:
+    """Return that the last two periods are shown because there is no clear change."""
+    if comparison.n_changes == 0:
+        return _("One period has few items: this may be chance.")
+    if comparison.n_changes == 1:
+        return _("The only change between periods with enough items: it may be chance.")
+    template = _("None of the last %(n)s changes is beyond chance. Shown: the latest.")
+    return template % {"n": format_count(comparison.n_changes)}
+
+
+def _describe_shift(shift: Mapping[str, Any]) -> str:
+    params = {
+        "a": str(shift["a"]),
+        "b": str(shift["b"]),
+        "before": format_signed(shift["bias"][0]),
+        "after": format_signed(shift["bias"][1]),
+    }
+    return (
+        _("The mean difference between %(a)s and %(b)s changed from %(before)s to %(after)s.")
+        % params
+    )
+
+
+def _list_main_contributions(explanation: ChangeExplanation, move: float) -> list[Contribution]:
+    """Return the largest contribution of each kind to the change that sets its name apart."""
+    strongest = []
+    for parts in (
+        explanation.raters,
+        explanation.categories,
+        *(parts for _name, parts in explanation.attributes),
+    ):
+        shares = [(part.values["contribution"] / move, part) for part in parts if part.is_distinct]
+        share, part = max(shares, key=lambda pair: pair[0], default=(0.0, None))
+        if part is not None and share > 0:
+            strongest.append(part)
+    return strongest
+
+
+def _list_opposing_raters(explanation: ChangeExplanation, move: float) -> list[Contribution]:
+    """Return the rater with the largest opposite contribution that sets the rater apart."""
+    shares = [
+        (part.values["contribution"] / move, part)
+        for part in explanation.raters
+        if part.is_distinct
+    ]
+    return [part for share, part in sorted(shares, key=lambda pair: pair[0])[:1] if share < 0]
+
+
+def _describe_opposing(part: Contribution) -> str:
+    values = {
+        "name": part.name,
+        "before": format_number(part.values["before"]),
+        "after": format_number(part.values["after"]),
+    }
+    return _("Without %(name)s, it would have gone from %(before)s to %(after)s.") % values
+
+
+def _describe_contribution(part: Contribution) -> str:
+    values = {
+        "name": part.name,
+        "before": format_number(part.values["before"]),
+        "after": format_number(part.values["after"]),
+    }
+    if part.rater:
+        return _("Without %(name)s, it would have gone from %(before)s to %(after)s.") % values
+    if not part.of_items:
+        return (
+            _("Without the ratings “%(name)s”, it would have gone from %(before)s to %(after)s.")
+            % values
+        )
+    values["kind"] = part.kind
+    return (
+        _(
+            "Without the items with %(kind)s “%(name)s”, it would have gone from "
+            "%(before)s to %(after)s."
+        )
+        % values
+    )
 
 
 @login_required
@@ -31,7 +170,7 @@ def change(request: HttpRequest, project_id: int) -> HttpResponse:
         )
     attribution = None
     if comparison.attribution_fields:
-        attribution = attribution_jobs.get_or_request_attribution(
+        attribution = get_or_request_attribution(
             selection.question, weights=selection.weights, **comparison.attribution_fields
         )
     explanation = contributions.build_explanation(attribution) if attribution else None
@@ -46,7 +185,7 @@ def change(request: HttpRequest, project_id: int) -> HttpResponse:
         "found": explanation,
         "bars": n_bars,
         "bars_size": bar_chart.get_height(n_bars)[0],
-        "sentences": texts.build_sentences(comparison, explanation) if explanation else [],
+        "sentences": build_sentences(comparison, explanation) if explanation else [],
         "clear": is_clear,
         "pale": None if is_clear else 1,
         "folds": explanation is not None

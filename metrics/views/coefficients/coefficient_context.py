@@ -56,7 +56,9 @@ class CoefficientRow:
 
     @classmethod
     def from_estimate(cls, name: str, estimate: Value, scheme: str) -> CoefficientRow:
-        band_name, has_band_mismatch = display_names.classify_value(name, estimate["value"], scheme)
+        band_name, has_band_mismatch = display_names.get_band_and_mismatch(
+            name, estimate["value"], scheme
+        )
         is_uncertain = bool(band_name) and bands.is_inconclusive(
             estimate.get("n_items"), estimate.get("low"), estimate.get("high"), scheme
         )

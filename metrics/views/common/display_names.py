@@ -165,7 +165,9 @@ def strip_weights(name: str) -> str:
     return base if weights in WEIGHTING_NAMES else name
 
 
-def classify_value(name: str, value: float | None, scheme: str) -> tuple[str | Promise, bool]:
+def get_band_and_mismatch(
+    name: str, value: float | None, scheme: str
+) -> tuple[str | Promise, bool]:
     """Return (band name, whether the scheme was made for another coefficient).
 
     The name is empty for an undefined value and for a coefficient without chance correction.

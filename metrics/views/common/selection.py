@@ -84,6 +84,11 @@ class Selection:
         )
         return name
 
+    @property
+    def table_class(self) -> str:
+        """CSS class of a chart of a table with so many categories."""
+        return f"k{min(self.scale.k, 9)}"
+
     def select_ratings(self, rating_filter: RatingFilter) -> Selection:
         """Return the selection of these ratings of the question, without the options of the URL."""
         return Selection(

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 
 from core.web.tables import get_page_size, is_exporting
 from metrics.example import loader
+from metrics.views import questions
 from metrics.views.common import live_updates
 from metrics.views.common.filter_bar import FilterBar, describe_empty_selection
 from metrics.views.common.selection import Selection, find_selection, get_choice, get_page_number
@@ -22,7 +23,6 @@ from metrics.views.common.sources import get_sources
 from metrics.views.common.sources.base import ProjectSource
 from metrics.views.project_list import example_views, listing
 from metrics.views.project_list.rows import ProjectGroup
-from metrics.views.questions import overview
 from projects.models import Member, Project
 from projects.permissions import can_create_projects, get_project
 from ratings.annotation.progress import project_states
@@ -110,9 +110,9 @@ def dashboard(request: HttpRequest, project_id: int) -> HttpResponse:
     if (
         selection is not None
         and len(selection.questions) > 1
-        and overview.is_overview_requested(request)
+        and questions.is_overview_requested(request)
     ):
-        return overview.render_overview(request, project, selection.questions)
+        return questions.render_overview(request, project, selection.questions)
 
     def build_context(selection: Selection, source: ProjectSource) -> dict[str, object]:
         context = overview_context.build_overview_context(selection, source)

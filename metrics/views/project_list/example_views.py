@@ -51,7 +51,10 @@ def remove_examples(request: HttpRequest) -> HttpResponse:
 
 
 def is_tour_shown(request: HttpRequest, project: Any) -> bool:
-    """Return whether the session shows the tour of a sample project; ``project``: with role."""
+    """Return whether a lead sees the tour of a sample project, not closed in this session.
+
+    ``project`` has its ``role``, as `get_project` sets it.
+    """
     if project.role != Member.Role.LEAD or not loader.is_sample_project(project):
         return False
     return project.pk not in request.session.get(CLOSED_TOURS, [])

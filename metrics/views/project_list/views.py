@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from metrics.views.questions import overview
+from metrics.views import questions
 from projects.models import Member
 from projects.permissions import get_project
 from projects.services.members import membership
@@ -22,13 +22,13 @@ LIST_PARAMETERS = ("group", "search", "sort", "page")  # parameters of the list 
 
 @login_required
 @require_safe
-def questions(request: HttpRequest, project_id: int) -> HttpResponse:
+def show_questions(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show all questions of a project side by side."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     project_questions = list(project.questions.all())
     if not project_questions:
         return render(request, "metrics/common/no_question.html", {"project": project})
-    return overview.render_overview(request, project, project_questions, heading=_("Questions"))
+    return questions.render_overview(request, project, project_questions, heading=_("Questions"))
 
 
 @login_required

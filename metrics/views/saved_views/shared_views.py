@@ -19,9 +19,9 @@ from django.views.decorators.http import require_safe
 
 from core.hooks import Hook
 from core.web.links import without_links
+from metrics import saved_views
 from metrics.models import SavedView, ShareLink
-from metrics.saved_views import services
-from metrics.views.charts import views as charts_views
+from metrics.views import charts
 from metrics.views.common import live_updates
 from metrics.views.dashboard import views
 from projects.hidden_names import hide_names
@@ -39,9 +39,7 @@ class SharedPage:
 
 
 def _build_chart_view(name: str) -> ProjectPageView:
-    return lambda request, project: charts_views.build_chart_response(
-        request, project, name, "json"
-    )
+    return lambda request, project: charts.build_chart_response(request, project, name, "json")
 
 
 # Packages above register their pages at startup.
@@ -65,7 +63,7 @@ def shared(request: HttpRequest, secret: str) -> HttpResponse:
             render(request, "metrics/saved_views/link_ended.html", {"link": link}, status=status)
         )
     if not live_updates.is_live_request(request):
-        services.record_link_opened(link)
+        saved_views.record_link_opened(link)
     with without_links(), _hide_names(link):
         response = SHARED_PAGES[link.view.page].page(
             _restrict_request(request, link), _get_project(link)
@@ -87,7 +85,7 @@ def shared_chart(request: HttpRequest, secret: str, name: str) -> HttpResponse:
 
 
 def _find_link(secret: str) -> ShareLink | None:
-    link = services.find_share_link(secret)
+    link = saved_views.find_share_link(secret)
     return link if link is not None and link.view.page in SHARED_PAGES else None
 
 

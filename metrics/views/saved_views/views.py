@@ -21,9 +21,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST
 
+from metrics import saved_views
 from metrics.filters import ITEM_PREFIX
 from metrics.models import SavedView, ShareLink
-from metrics.saved_views import services
 from projects.models import Member, Project
 from projects.permissions import get_project
 
@@ -69,7 +69,7 @@ class SavedViewRow:
 
     @property
     def may_link(self) -> bool:
-        return bool(settings.SHARE_LINKS) and self.view.page in services.SHAREABLE_PAGES
+        return bool(settings.SHARE_LINKS) and self.view.page in saved_views.SHAREABLE_PAGES
 
 
 def build_view_url(view: SavedView) -> str:
@@ -79,7 +79,7 @@ def build_view_url(view: SavedView) -> str:
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def saved_views(request: HttpRequest, project_id: int) -> HttpResponse:
+def show_saved_views(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show the saved views. POST by a lead saves the view given by ``page`` and ``query``."""
     role = Member.Role.LEAD if request.method == "POST" else Member.Role.VIEWER
     project = get_project(request.user, project_id, role=role)
@@ -88,10 +88,10 @@ def saved_views(request: HttpRequest, project_id: int) -> HttpResponse:
     page, query = request.POST.get("page", ""), request.POST.get("query", "")
     name = request.POST.get("name", "")
     try:
-        view = services.create_saved_view(
+        view = saved_views.create_saved_view(
             project=project, page=page, name=name, query=query, by=request.user
         )
-    except services.InvalidSavedView as error:
+    except saved_views.InvalidSavedView as error:
         form_values = {"page": page, "query": query, "name": name}
         return _render_list(request, project, new=form_values, errors=error.fields)
     messages.success(request, _("View “%(name)s” saved.") % {"name": view.name})
@@ -109,12 +109,12 @@ def update_view(request: HttpRequest, project_id: int, view_id: int) -> HttpResp
     action = request.POST.get("do", "")
     try:
         if action == "rename":
-            services.rename_saved_view(
+            saved_views.rename_saved_view(
                 view=view, name=request.POST.get("name", ""), by=request.user
             )
             messages.success(request, _("View renamed to “%(name)s”.") % {"name": view.name})
         elif action == "share":
-            secret = services.create_share_link(
+            secret = saved_views.create_share_link(
                 view=view,
                 until=_parse_expiry_date(request),
                 by=request.user,
@@ -129,11 +129,11 @@ def update_view(request: HttpRequest, project_id: int, view_id: int) -> HttpResp
                 shows_names="shows_names" in request.POST,
             )
         elif action == "delete":
-            services.delete_saved_view(view=view, by=request.user)
+            saved_views.delete_saved_view(view=view, by=request.user)
             messages.success(request, _("View and its links deleted."))
         else:
             raise BadRequest(_("Choose an action."))
-    except services.InvalidSavedView as error:
+    except saved_views.InvalidSavedView as error:
         return _render_list(request, project, changed_view=view, errors=error.fields)
     return redirect("saved_views", project.pk)
 
@@ -144,7 +144,7 @@ def revoke_link(request: HttpRequest, project_id: int, link_id: int) -> HttpResp
     """Revoke a share link before it expires."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     links = ShareLink.objects.filter(view__project=project).select_related("view")
-    services.revoke_share_link(link=get_object_or_404(links, pk=link_id), by=request.user)
+    saved_views.revoke_share_link(link=get_object_or_404(links, pk=link_id), by=request.user)
     messages.success(request, _("Link revoked."))
     return redirect("saved_views", project.pk)
 
@@ -153,7 +153,7 @@ def _parse_expiry_date(request: HttpRequest) -> datetime.date:
     try:
         return datetime.date.fromisoformat(request.POST.get("until", ""))
     except ValueError:
-        raise services.InvalidSavedView(until=_("Enter a date such as 2026-11-23.")) from None
+        raise saved_views.InvalidSavedView(until=_("Enter a date such as 2026-11-23.")) from None
 
 
 def _render_list(
@@ -172,7 +172,7 @@ def _render_list(
     ``shows_names``; ``errors``: {field: error}.
     """
     permitted_project: Any = project
-    views = services.list_saved_views(permitted_project)
+    views = saved_views.list_saved_views(permitted_project)
     links: dict[int, list[ShareLink]] = {view.pk: [] for view in views}
     if permitted_project.role == Member.Role.LEAD:
         all_links = ShareLink.objects.filter(view__in=list(links))
@@ -193,7 +193,7 @@ def _render_list(
         "errors": errors or {},
         "until": (today + datetime.timedelta(days=DEFAULT_LINK_DAYS)).isoformat(),
         "first_day": today.isoformat(),
-        "last_day": (today + datetime.timedelta(days=services.MAX_LINK_DAYS)).isoformat(),
+        "last_day": (today + datetime.timedelta(days=saved_views.MAX_LINK_DAYS)).isoformat(),
     }
     return render(
         request, "metrics/saved_views/saved_views.html", context, status=400 if errors else 200
@@ -217,5 +217,5 @@ def _get_parameter_name(name: str) -> str:
 
 def list_views_of_page(project: Any, page: str, query: str) -> list[tuple[SavedView, str, bool]]:
     """Return (view, URL, whether it is the current page) of the saved views of a page."""
-    views = [view for view in services.list_saved_views(project) if view.page == page]
+    views = [view for view in saved_views.list_saved_views(project) if view.page == page]
     return [(view, build_view_url(view), view.query == query) for view in views]

@@ -84,9 +84,10 @@ def _parse_undo(project: Project, token: str, by: Any) -> tuple[str, list[Any]] 
 
 @transaction.atomic
 def undo_action(*, project: Project, token: str, by: Any) -> None:
-    """Undo the action that a token signs, for people who are still members or raters.
+    """Undo the action that a token signs.
 
-    Raises InvalidProjectChange if it cannot be undone.
+    Pauses and roles change for those who are still there; removed members join again. Raises
+    InvalidProjectChange if it cannot be undone.
     """
     parsed = _parse_undo(project, token, by)
     if parsed is None:

@@ -3,25 +3,123 @@
 from __future__ import annotations
 
 import datetime
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import numpy.typing as npt
 from django.db.models.functions import Coalesce
 
 from metrics.agreement import drift, outliers
 from metrics.results.headline.random_sample import build_targeted_mask
 from metrics.scale import QuestionScale
-from projects.models import GuidelineVersion, Question, Rater
+from projects.models import GuidelineVersion, Item, Question, Rater
+from projects.models.item import AVAILABLE
 from quality.alerts import sensitivity
 from quality.models import Alert, AlertCause, AlertKind
 from ratings.models import Rating
 from ratings.services.rating_times import EPOCH, day_number
 
-from . import item_attributes, missing_ratings
-from .candidates import AlertCandidate, build_drift_candidate, build_outlier_candidate
+from .candidates import (
+    AlertCandidate,
+    build_count_candidate,
+    build_drift_candidate,
+    build_outlier_candidate,
+)
 
+GRACE_DAYS = 14  # days after its first rating within which an item should get all of them
+WINDOW_DAYS = 60  # only items whose first rating is newer are counted
+MIN_OVERDUE_ITEMS = 20
+MIN_OVERDUE_SHARE = 0.1
+
+
+def list_missing_rating_candidates(
+    question: Question, ratings: np.ndarray, today: datetime.date
+) -> list[AlertCandidate]:
+    """Return one candidate if many items of the queue lack ratings, else an empty list.
+
+    Counts items whose first rating is between GRACE_DAYS and WINDOW_DAYS old and that have
+    fewer ratings than the project's overlap: at least MIN_OVERDUE_ITEMS, and a tenth of all items
+    begun in these days. ``ratings``: all current ratings of people, an array of scan.RATING_DTYPE.
+    """
+    now = (today - EPOCH).days
+    item_ids, item_index = np.unique(ratings["item"], return_inverse=True)
+    first_day = np.full(item_ids.size, np.iinfo(np.int64).max)
+    np.minimum.at(first_day, item_index, ratings["day"])
+    begun_in_window = (first_day <= now - GRACE_DAYS) & (first_day > now - WINDOW_DAYS)
+    overlap_target = question.project.overlap
+    incomplete = begun_in_window & (
+        np.bincount(item_index, minlength=item_ids.size) < overlap_target
+    )
+    if incomplete.sum() < MIN_OVERDUE_ITEMS:
+        return []
+    queued_items = Item.objects.filter(
+        AVAILABLE, project=question.project_id, slots_taken__lt=overlap_target
+    )
+    open_item_ids = set(queued_items.filter(slots_taken__gt=0).values_list("pk", flat=True))
+    overdue = incomplete & np.isin(
+        item_ids, np.fromiter(open_item_ids, np.int64, len(open_item_ids))
+    )
+    n_overdue, n_begun = int(overdue.sum()), int(begun_in_window.sum())
+    if n_overdue < MIN_OVERDUE_ITEMS or n_overdue < MIN_OVERDUE_SHARE * n_begun:
+        return []
+    since = int(first_day[overdue].min())
+    facts = {"wanted": overlap_target, "share": n_overdue / n_begun}
+    return [
+        build_count_candidate(
+            AlertKind.RATINGS_MISSING, n_overdue, since=since, now=now, facts=facts
+        )
+    ]
+
+
+MAX_ATTRIBUTES = 5  # those that most items have
+MAX_ATTRIBUTE_VALUES = 50
 CHUNK_SIZE = 20_000
+_NO_VALUE = 0  # the number of items without the attribute
+
+
+def list_attribute_columns(
+    question: Question, item_ids: npt.NDArray[np.int64]
+) -> list[npt.NDArray[np.int64]]:
+    """Return a column (M,) for each usable attribute: the number of its value for each item id.
+
+    Usable are attributes with 2 to MAX_ATTRIBUTE_VALUES values: texts, numbers, truth values.
+    """
+    rows = Item.objects.filter(project=question.project_id).exclude(attributes={})
+    values_by_name: dict[str, dict[int, str]] = defaultdict(dict)
+    for item_id, attributes in rows.values_list("pk", "attributes").iterator(chunk_size=CHUNK_SIZE):
+        for name, value in _list_scalars(attributes):
+            values_by_name[name][item_id] = value
+    unique_ids, index = np.unique(item_ids, return_inverse=True)
+    columns: list[npt.NDArray[np.int64]] = []
+    by_coverage = sorted(values_by_name, key=lambda name: (-len(values_by_name[name]), name))
+    for name in by_coverage:
+        values = values_by_name[name]
+        numbers = {value: number for number, value in enumerate(sorted(set(values.values())), 1)}
+        if len(numbers) > MAX_ATTRIBUTE_VALUES or len(columns) == MAX_ATTRIBUTES:
+            continue
+        column = np.array(
+            [numbers.get(values.get(item_id, ""), _NO_VALUE) for item_id in unique_ids.tolist()],
+            np.int64,
+        )
+        if np.unique(column).size > 1:
+            columns.append(column[index])
+    return columns
+
+
+def _list_scalars(attributes: Any) -> list[tuple[str, str]]:
+    """Return the names and values of an item's attributes that are neither lists nor objects."""
+    if not isinstance(attributes, dict):
+        return []
+    return [
+        (name, str(value))
+        for name, value in attributes.items()
+        if isinstance(value, (str, int, float, bool)) and str(value)
+    ]
+
+
 # Ordered pairs of ratings of the same item, over all items; the computation needs some 100 bytes
 # for each.
 MAX_RATING_PAIRS = 5_000_000
@@ -74,7 +172,7 @@ def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
         alert_level=level, watch_level=min(level, drift.DriftSettings().watch_level)
     )
     known_changes = replace(
-        known_changes, attributes=item_attributes.list_attribute_columns(question, ratings["item"])
+        known_changes, attributes=list_attribute_columns(question, ratings["item"])
     )
     columns = ratings["item"], ratings["rater"], ratings["code"], ratings["day"]
     drift_result = drift.detect_drift(
@@ -96,7 +194,7 @@ def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
         level,
         [build_drift_candidate(alert, level) for alert in drift_alerts]
         + [build_outlier_candidate(outlier, scale, level) for outlier in outlier_result.findings]
-        + missing_ratings.list_candidates(question, ratings, today),
+        + list_missing_rating_candidates(question, ratings, today),
         sensitivity.compute_rating_volume(drift_result),
     )
 

@@ -325,7 +325,7 @@ def _end_exhausted_exam(exam: Exam) -> Exam | None:
         exam.delete()
         return None
     result = _get_exam_policy().evaluate(
-        exam.scored_answers, {**exam.rules, "max_answers": len(exam.scored_answers)}
+        exam.scored_answers, {**exam.rules, "max_answers": exam.n_scored}
     )
     if result is not None:
         _end_exam(exam, result.outcome, result.error_probability)
@@ -358,7 +358,7 @@ def _record_event(exam: Exam, kind: str, *, by: Any) -> None:
             "question": exam.question.key,
             "rater": exam.rater.key,
             "attempt": exam.number,
-            "answers": len(exam.scored_answers),
+            "answers": exam.n_scored,
             "right": exam.right,
         },
         by=by,

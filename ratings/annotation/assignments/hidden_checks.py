@@ -1,7 +1,7 @@
 """Hidden checks: gold items and blind repeats among the items that a rater is assigned.
 
 They look like all other items: same addresses, pages, states and figures. Their answers are check
-answers (ratings.services.check_answers), and they take no slot of their item. Which of a rater's
+answers (ratings.services.own_answers), and they take no slot of their item. Which of a rater's
 items are checks is pseudo-random with a key that only this site knows, and the same each time it is
 computed. A rater gets a gold item at most once, those shown least often first. A rater gets a
 repeat of an item at most once, after as many of their own items and days as the project says, never

@@ -181,12 +181,12 @@ def is_score_name(name: str) -> bool:
 
 
 def is_author_name(name: str) -> bool:
-    """Return whether a column of this name has raters, or whoever wrote the item: author."""
+    """Return whether the name, such as author, may mean the rater or the writer of the item."""
     return compact_name(name) in ("author", "creator", "createdby")
 
 
 def is_subject_name(name: str) -> bool:
-    """Return whether a column of this name has raters, or people who are rated: participant."""
+    """Return whether the name, such as participant, may mean the rater or the person rated."""
     stem = compact_name(name).removesuffix("id")
     return is_author_name(name) or stem in ("user", "username", "participant", "respondent")
 

@@ -149,14 +149,16 @@ def _build_crossed_columns(
     )
 
 
-def _are_question_or_item_names(firsts: Collection[str], seconds: Collection[str]) -> bool:
+def _are_question_or_item_names(
+    first_parts: Collection[str], second_parts: Collection[str]
+) -> bool:
     """Return whether the names number questions or items: Q1_1, Q1_2."""
-    numbers = [split_numbered_name(first) for first in firsts]
+    numbers = [split_numbered_name(first) for first in first_parts]
     stems = {
         number[0] if number else compact_name(first)
-        for number, first in zip(numbers, firsts, strict=True)
+        for number, first in zip(numbers, first_parts, strict=True)
     }
-    is_one_series = len(firsts) == 1 and all(second.isdigit() for second in seconds)
+    is_one_series = len(first_parts) == 1 and all(second.isdigit() for second in second_parts)
     return stems <= OTHER_STEMS or is_one_series
 
 

@@ -245,7 +245,7 @@ class StagedRows:
             attributes = [json.loads(text or "{}") for _line, _body, text, _rowid in rows]
             yield ConflictingItem(key, lines, bodies, attributes)
 
-    def count_duplicates(self) -> int:
+    def count_items_with_repeated_content(self) -> int:
         """Return the number of items whose content occurs under an earlier key, too."""
         return self.db.execute(_COUNT_DUPLICATES_SQL).fetchone()[0]
 

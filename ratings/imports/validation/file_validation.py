@@ -286,7 +286,7 @@ def _add_statistics(
     report.contents = staged_rows.count("content")
     report.gold_answers = staged_rows.count("gold")
     report.guidelines = staged_rows.get_newest_guidelines()
-    report.n_duplicates = staged_rows.count_duplicates()
+    report.n_duplicates = staged_rows.count_items_with_repeated_content()
     report.duplicate_examples = staged_rows.list_duplicates(MAX_EXAMPLES)
     report.n_without_time = staged_rows.count("without_time")
     report.repeats = staged_rows.count_repeats()

@@ -27,8 +27,8 @@ from ratings.imports.staging.timestamps import to_datetime
 from ratings.imports.zip_archives import MediaArchive
 from ratings.models import ImportRun, Rating, Revision
 from ratings.services import permissions
-from ratings.services.check_answers import record_repeats
 from ratings.services.judgement import Judgement, UnknownCode
+from ratings.services.own_answers import record_repeats
 from ratings.services.record import record_ratings
 
 from .items import ImportStopped, ItemWriter, SkipWriter

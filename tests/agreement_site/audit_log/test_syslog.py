@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agreement_site.audit_log import syslog
+from agreement_site.audit_log import recorder
 from agreement_site.models import AuditLogEntry
 from tests.cast import PASSWORD
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(syslog, "_paused_until", 0.0)
+    monkeypatch.setattr(recorder, "_paused_until", 0.0)
 
 
 @pytest.fixture

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from projects.models import Category, Item, Question
 from projects.services.projects import change_project
 from ratings.annotation import rater_messages
 from ratings.models import RaterMessage, Rating
-from tests.browser.conftest import LAYOUT_SHIFT_SCRIPT, wait_for_value
+from tests.browser.conftest import LAYOUT_SHIFT_SCRIPT, check_accessibility, wait_for_value
 from tests.browser.journeys.conftest import PHONE, add_second_question, expect_item
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -176,7 +175,7 @@ def test_message_covers_nothing_and_is_read_by_key(
     assert item_box["y"] == item_top
     assert item_box["y"] + item_box["height"] <= message_box["y"]
     assert message_box["y"] + message_box["height"] <= answers_box["y"]
-    assert Axe().run(page).violations_count == 0
+    check_accessibility(page)
     page.keyboard.press("2")
     page.keyboard.press("Enter")
     expect_item(page, 1)
@@ -266,7 +265,7 @@ def test_several_questions_are_accessible(open_annotation, annotator, items, pro
     tap_answer(page)
     for details in page.locator("details").all():
         details.evaluate("element => { element.open = true; }")
-    assert Axe().run(page).response["violations"] == []
+    check_accessibility(page)
 
 
 def test_all_questions_are_shown_without_javascript(open_annotation, annotator, items, project):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from ratings import tasks
+from tests.browser.conftest import check_accessibility
 from tests.ratings.imports.wizard_client import get_labels
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -27,11 +27,6 @@ def upload(page: Page, content: str) -> None:
 
 def run_worker() -> None:
     tasks.resume_stalled()
-
-
-def check_accessibility(page: Page) -> None:
-    results = Axe().run(page)
-    assert results.violations_count == 0, results.generate_report()
 
 
 def test_page_advances_by_itself(open_page: Any, project: Any, question: Any) -> None:

@@ -6,16 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from tests.browser.conftest import check_accessibility
+
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-
-def check_accessibility(page: Any, selector: str | None = None) -> None:
-    """Check the page, or only its part with this selector, with axe."""
-    results = Axe().run(page, context=selector)
-    assert results.violations_count == 0, results.generate_report()
 
 
 @pytest.fixture

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Response, expect
 
 from metrics.filtered import filtered_jobs
 from metrics.jobs.question_updates import update_question
 from projects.models import Item, Rater
-from tests.browser.conftest import wait_for_charts
+from tests.browser.conftest import check_accessibility, wait_for_charts
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -53,8 +52,7 @@ def test_filter_is_selected_and_its_numbers_appear(
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
     expect(page.locator("#headline .stat__value--big")).to_be_visible()
     wait_for_charts(page)
-    results = Axe().run(page)
-    assert results.violations_count == 0, results.generate_report()
+    check_accessibility(page)
     page.get_by_role("link", name="language: en").press("Enter")
     page.wait_for_url(lambda address: "item.language" not in address)
     expect(page.locator(".chip")).to_have_count(0)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
+
+from tests.browser.conftest import check_accessibility
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -29,7 +30,7 @@ def test_items_are_navigated_by_keyboard(project: Any, open_page: Any, rated_que
     page.keyboard.press("k")
     expect(title).to_have_text(names[1])
     assert "item=" in page.url  # it can be shared
-    assert Axe().run(page).violations_count == 0, Axe().run(page).generate_report()
+    check_accessibility(page)
     page.keyboard.press("x")
     expect(page.locator("#n-ticked")).to_have_text("1")
     page.set_viewport_size({"width": 390, "height": 800})

@@ -6,13 +6,12 @@ import re
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from metrics.jobs.question_updates import update_question
 from projects.models import Member
 from quality import tasks
-from tests.browser.conftest import wait_for_charts
+from tests.browser.conftest import check_accessibility, wait_for_charts
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -132,8 +131,7 @@ def test_raters_page_shows_names_and_intervals_at_any_width(
     first_row = table.locator("tbody tr").first.inner_text()
     assert first_row.split()[0].startswith("r")
     assert "[" in first_row, "the interval of kappa"
-    results = Axe().run(page)
-    assert results.violations_count == 0, results.generate_report()
+    check_accessibility(page)
 
 
 def test_wide_table_in_an_open_fold_scrolls_in_its_frame(
@@ -196,7 +194,7 @@ def test_selected_member_is_removed_and_restored(
     box.check()
     expect(page.get_by_text("1 selected:")).to_be_visible()
     box.scroll_into_view_if_needed()
-    assert Axe().run(page).violations_count == 0
+    check_accessibility(page)
     remove.click()
     expect(page.get_by_text("Removed: mia.")).to_be_visible()
     expect(box).to_have_count(0)
@@ -213,5 +211,4 @@ def test_people_are_accessible(
 ) -> None:
     page = open_page(f"/projects/{project.pk}/people/", viewport=DESKTOP, color_scheme=scheme)
     check_head_stays(page, ".table--people")
-    results = Axe().run(page)
-    assert results.violations_count == 0, results.generate_report()
+    check_accessibility(page)

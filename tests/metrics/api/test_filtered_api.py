@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
+from metrics import attribution
 from metrics.agreement import report
-from metrics.attribution import attribution_jobs
 from metrics.filtered import filtered_jobs
 from metrics.jobs.question_updates import update_question
 from projects.models import Item, Project, Question, Rater
@@ -55,7 +55,7 @@ def get(api: APIClient, address: Address) -> Callable[..., Any]:
             assert response.json() == {"computed_at": None}
             assert response["Retry-After"] == "1"
             filtered_jobs.FILTERED_RESULT_JOB.sweep()
-            attribution_jobs.ATTRIBUTION_JOB.sweep()
+            attribution.ATTRIBUTION_JOB.sweep()
             response = api.get(address(f"agreement/{tail}"))
         assert response.status_code == 200, response.content
         return response.json()

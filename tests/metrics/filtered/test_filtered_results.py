@@ -582,14 +582,14 @@ def test_failed_result_stays_pending_and_others_are_computed(
 ) -> None:
     for kind in ("human", "model"):
         client_for(lead).get(f"/projects/{rated_question.project_id}/?kind={kind}")
-    original = filtered_jobs.bodies.compute_body
+    original = filtered_jobs.compute_body
 
     def fail_for_people(row: FilteredResult) -> Any:
         if row.spec.get("kind") == "human":
             raise RuntimeError("no")
         return original(row)
 
-    monkeypatch.setattr(filtered_jobs.bodies, "compute_body", fail_for_people)
+    monkeypatch.setattr(filtered_jobs, "compute_body", fail_for_people)
     filtered_jobs.FILTERED_RESULT_JOB.sweep()
     assert [row.spec for row in FilteredResult.objects.filter(pending=True)] == [{"kind": "human"}]
     monkeypatch.undo()

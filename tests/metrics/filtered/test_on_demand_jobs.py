@@ -15,7 +15,7 @@ import pytest
 from django.utils import timezone
 
 from core.jobs.on_demand import CLAIM_TIMEOUT, OnDemandResult
-from metrics.attribution import attribution_jobs
+from metrics import attribution
 from metrics.filtered import filtered_jobs
 from metrics.filters import RatingFilter
 from metrics.jobs.question_updates import update_question
@@ -53,15 +53,15 @@ def case(request: pytest.FixtureRequest, question: Any, rate: Any, utc: Any) -> 
             lambda: filtered_jobs.get_or_request_filtered_result(
                 question, filtered_request, version=question.count_state.version
             ),
-            (filtered_jobs.bodies, "compute_body"),
+            (filtered_jobs, "compute_body"),
         )
     weeks = {"earlier_start": datetime.date(2026, 5, 4), "later_start": datetime.date(2026, 5, 11)}
     return JobCase(
-        attribution_jobs.ATTRIBUTION_JOB,
-        lambda: attribution_jobs.get_or_request_attribution(
+        attribution.ATTRIBUTION_JOB,
+        lambda: attribution.get_or_request_attribution(
             question, period_unit="week", weights="none", **weeks
         ),
-        (attribution_jobs, "compute_attribution"),
+        (attribution, "compute_attribution"),
     )
 
 

@@ -18,7 +18,7 @@ from metrics.filtered import filtered_jobs
 from metrics.jobs.question_updates import update_question, update_question_for_seconds
 from metrics.models import CountState
 from metrics.results import deferred_results
-from metrics.views.charts import views
+from metrics.views import charts
 from projects.services.projects import change_project
 from tests import cast
 from tests.cast import Cast
@@ -599,10 +599,10 @@ def test_pair_page_with_swapped_raters_is_transposed(
 
 def test_confusion_shades_cells_by_share_of_disagreement() -> None:
     """Cells off the diagonal are shaded by their share of all disagreement; the table has its sums."""
-    rows = views.build_confusion_rows([[90, 6], [2, 0]], ["x", "y"])
+    rows = charts.build_confusion_rows([[90, 6], [2, 0]], ["x", "y"])
     assert [row["disagreement_share"] for row in rows] == [0.0, 0.75, 0.25, 0.0]
     assert [row["share"] for row in rows] == [90 / 96, 6 / 96, 1.0, 0.0]
-    diagonal_rows = views.build_confusion_rows([[3, 0], [0, 1]], ["x", "y"])
+    diagonal_rows = charts.build_confusion_rows([[3, 0], [0, 1]], ["x", "y"])
     assert [row["disagreement_share"] for row in diagonal_rows] == [0.0, 0.0, 0.0, 0.0]
     table = {"confusion": [("x", [90, 6]), ("y", [2, 0])], "column_sums": [92, 6]}
     text = render_to_string("metrics/common/_confusion_table.html", table)

@@ -15,8 +15,8 @@ from events.models import Event
 from metrics.jobs import question_updates as counting
 from projects.models import Category, GoldAnswer, Item, Question, Rater
 from quality import tasks
-from quality.alerts import services
-from quality.alerts.detection import gold_alerts, item_attributes, missing_ratings, scan, storage
+from quality.alerts import services, sweep
+from quality.alerts.detection import scan, storage
 from quality.alerts.detection.candidates import AlertCandidate
 from quality.alerts.detection.matching import AlertPeriod
 from quality.alerts.kinds import KINDS
@@ -307,14 +307,14 @@ def test_attributes_of_items_become_columns(question: Question) -> None:
         )
     ]
     ids = np.array([items[index].pk for index in (3, 0, 0, 1, 2)])
-    columns = item_attributes.list_attribute_columns(question, ids)
+    columns = scan.list_attribute_columns(question, ids)
     assert [column.tolist() for column in columns] == [[0, 1, 1, 1, 1], [0, 2, 2, 1, 0]]
     many = [
         Item(project=question.project, key=f"m{number}", attributes={"id": f"x{number}"})
-        for number in range(item_attributes.MAX_VALUES + 1)
+        for number in range(scan.MAX_ATTRIBUTE_VALUES + 1)
     ]
     Item.objects.bulk_create(many)
-    again = item_attributes.list_attribute_columns(question, ids)
+    again = scan.list_attribute_columns(question, ids)
     assert [column.tolist() for column in again] == [column.tolist() for column in columns]
 
 
@@ -386,28 +386,30 @@ def test_items_behind_their_overlap_give_an_alert(question: Question) -> None:
     ratings_array = np.zeros(40, scan.RATING_DTYPE)
     ratings_array["item"] = [item.pk for item in items]
     ratings_array["day"] = scan.to_day_number(today) - 20
-    (candidate,) = missing_ratings.list_candidates(question, ratings_array, today)
+    (candidate,) = scan.list_missing_rating_candidates(question, ratings_array, today)
     assert (candidate.kind, candidate.fields["n"]) == ("ratings_missing", 40)
     assert candidate.fields["facts"] == {"wanted": project.overlap, "share": 1.0}
     assert (
-        missing_ratings.list_candidates(question, ratings_array, today - datetime.timedelta(days=7))
+        scan.list_missing_rating_candidates(
+            question, ratings_array, today - datetime.timedelta(days=7)
+        )
         == []
     )
     assert (
-        missing_ratings.list_candidates(
+        scan.list_missing_rating_candidates(
             question, ratings_array, today + datetime.timedelta(days=90)
         )
         == []
     )
     assert (
-        missing_ratings.list_candidates(
-            question, ratings_array[: missing_ratings.MIN_OVERDUE_ITEMS - 1], today
+        scan.list_missing_rating_candidates(
+            question, ratings_array[: scan.MIN_OVERDUE_ITEMS - 1], today
         )
         == []
     )
     # Withdrawn items need no more ratings.
     Item.objects.filter(project=project).update(withdrawn_at=timezone.now())
-    assert missing_ratings.list_candidates(question, ratings_array, today) == []
+    assert scan.list_missing_rating_candidates(question, ratings_array, today) == []
 
 
 def test_suspected_gold_gives_one_alert_until_more_is_suspected(
@@ -428,20 +430,20 @@ def test_suspected_gold_gives_one_alert_until_more_is_suspected(
             suspected=True,
         )
 
-    assert gold_alerts.update_gold_alerts() == 0
+    assert sweep.update_gold_alerts() == 0
     first = suspect_gold(1)
-    assert gold_alerts.update_gold_alerts() == 1
-    assert gold_alerts.update_gold_alerts() == 0
+    assert sweep.update_gold_alerts() == 1
+    assert sweep.update_gold_alerts() == 0
     second = suspect_gold(2)
-    assert gold_alerts.update_gold_alerts() == 0, "it is open"
+    assert sweep.update_gold_alerts() == 0, "it is open"
     alert = Alert.objects.get()
     assert (alert.n, alert.facts) == (1, {"people": 5})
     services.change_alert_state(alert=alert, state="resolved", reason="x", cause="real", by=lead)
-    assert gold_alerts.update_gold_alerts() == 1
+    assert sweep.update_gold_alerts() == 1
     newest_alert = Alert.objects.order_by("-pk")[0]
     assert newest_alert.n == 2
     GoldItem.objects.filter(pk__in=[first.pk, second.pk]).update(suspected=False)
-    assert gold_alerts.update_gold_alerts() == 0
+    assert sweep.update_gold_alerts() == 0
     newest_alert.refresh_from_db()
     assert not newest_alert.supported
 

@@ -15,7 +15,6 @@ from django.db import transaction
 from django.test import Client
 from rest_framework.test import APIClient
 
-from core import canonical_json
 from projects import hooks
 from projects.models import Project, Question
 from quality.gates import signing
@@ -141,7 +140,7 @@ def verify(body: dict[str, Any]) -> None:
     keys = {key["kid"]: key for key in Client().get("/.well-known/jwks.json").json()["keys"]}
     unsigned = {name: value for name, value in body.items() if name != "signature"}
     public_key = Ed25519PublicKey.from_public_bytes(decode(keys[body["key_id"]]["x"]))
-    public_key.verify(decode(body["signature"]), canonical_json.encode(unsigned))
+    public_key.verify(decode(body["signature"]), signing.encode_canonical_json(unsigned))
 
 
 def test_signature_is_verified_with_the_published_key(

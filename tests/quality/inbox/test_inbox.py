@@ -197,17 +197,17 @@ def test_monday_round_over_four_of_44_projects_takes_eight_clicks(
     assert "Nothing needs a decision" in page.text
 
 
-def test_alerts_are_snoozed_and_investigated_from_the_inbox(
+def test_alerts_are_muted_and_investigated_from_the_inbox(
     site: Any, client_for: Any, lead: User, viewer: User
 ):
     alert = Alert.objects.get(state=AlertState.OPEN)
     post = client_for(lead).post
     Member.objects.create(project=site["Drifting"], user=viewer, role="viewer")
-    client_for(viewer).post("/inbox/alerts/", {"do": "snooze", "alert": [alert.pk]})
+    client_for(viewer).post("/inbox/alerts/", {"do": "mute", "alert": [alert.pk]})
     alert.refresh_from_db()
     assert alert.state == AlertState.OPEN  # a viewer sees the alert, but decides nothing
-    assert "1 alert snoozed for a week." in post(
-        "/inbox/alerts/", {"do": "snooze", "alert": [alert.pk]}, follow=True
+    assert "1 alert muted for a week." in post(
+        "/inbox/alerts/", {"do": "mute", "alert": [alert.pk]}, follow=True
     ).text  # fmt: skip
     alert.refresh_from_db()
     assert alert.state == AlertState.MUTED

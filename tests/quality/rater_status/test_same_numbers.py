@@ -20,10 +20,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from metrics import saved_views
 from metrics import tasks as counting
 from metrics.models import PeriodUnit, Result
 from metrics.reports import report_jobs
-from metrics.saved_views import services
 from metrics.views.common.number_formats import format_number
 from metrics.views.dashboard import overview_context
 from metrics.views.dashboard.recommendation import ActionKind
@@ -199,10 +199,10 @@ def test_random_projects_show_the_same_numbers_on_all_surfaces(
     client = client_for(lead)
     links = {}
     for question in random_questions:
-        view = services.create_saved_view(
+        view = saved_views.create_saved_view(
             project=question.project, page="dashboard", name="All", query="", by=lead
         )
-        secret = services.create_share_link(view=view, until=timezone.localdate(), by=lead)
+        secret = saved_views.create_share_link(view=view, until=timezone.localdate(), by=lead)
         links[question.pk] = f"/shared/{secret}/"
         report_jobs.get_or_request_report(question, as_of=None, by=lead)
     report_jobs.REPORT_JOB.sweep()

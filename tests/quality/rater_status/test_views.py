@@ -13,9 +13,9 @@ from django.test import Client
 from django.utils import timezone
 
 from agreement_site.models import AuditLogEntry
+from metrics import saved_views
 from metrics.filtered import filtered_jobs
 from metrics.jobs.question_updates import update_question
-from metrics.saved_views import services
 from projects.models import Item, Project, Question, Rater
 from projects.services.members import usernames
 from quality import tasks
@@ -88,10 +88,10 @@ def test_raters_are_sorted_by_impact(
     assert alert.kind == "rater_same_answer"
     assert sentence == "almost always answers “none”" and sentence in page.text
     # The shared page shows no alerts, so it gives all reasons as texts.
-    saved_view = services.create_saved_view(
+    saved_view = saved_views.create_saved_view(
         project=question_with_outliers.project, page="raters", name="All", query="", by=lead
     )
-    share_key = services.create_share_link(view=saved_view, until=timezone.localdate(), by=lead)
+    share_key = saved_views.create_share_link(view=saved_view, until=timezone.localdate(), by=lead)
     chinese = Client().get(f"/shared/{share_key}/", headers={"Accept-Language": "zh-hans"})
     assert "有未解决的警报；几乎总是" in chinese.text
     chips = {name: n for name, _words, n in page.context["filter_chips"]}

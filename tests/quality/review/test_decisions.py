@@ -12,7 +12,7 @@ from django.utils import timezone
 from projects.models import Item, Project, Question
 from quality.consensus import recomputation
 from quality.models import Decision, ItemLabel, ReviewAssignment, ReviewClaim
-from quality.review import assignments, decisions
+from quality.review import decisions, send_to_review
 from ratings.models import Rating
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -163,7 +163,7 @@ def test_items_sent_to_review_come_first(
     decisions.create_decision(question=labelled_question, item=certain_label.item, code=1, by=lead)
     assert not ReviewAssignment.objects.exists()
     assert (
-        assignments.assign_for_review(
+        send_to_review.assign_for_review(
             question=labelled_question, item_ids=[certain_label.item_id], by=lead
         )
         == 0

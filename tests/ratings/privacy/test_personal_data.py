@@ -28,8 +28,8 @@ from ratings.models import (
     Rating,
     Revision,
 )
-from ratings.services.check_answers import record_check_answers
 from ratings.services.judgement import Judgement
+from ratings.services.own_answers import record_check_answers
 
 pytestmark = pytest.mark.django_db
 

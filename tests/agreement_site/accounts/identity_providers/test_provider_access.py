@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from agreement_site import retention
+from agreement_site import housekeeping
 from agreement_site.models import AuditLogEntry
 from projects.models import ApiToken, Member, Project
 from tests.agreement_site.accounts.identity_providers.test_oidc import (
@@ -110,10 +110,10 @@ def test_tokens_end_some_days_after_the_last_sign_in(
     old = timezone.now() - datetime.timedelta(days=40)
     User.objects.update(last_login=old)
     ApiToken.objects.update(created_at=old)
-    retention.apply_retention_rules()
+    housekeeping.apply_retention_rules()
     assert not ApiToken.objects.exclude(revoked_at=None).exists()
     settings.PROVIDER_TOKEN_DAYS = 30
-    retention.apply_retention_rules()
+    housekeeping.apply_retention_rules()
     assert tokens[annotator.pk].get("/api/v1/projects/").status_code == 401
     assert tokens[lead.pk].get("/api/v1/projects/").status_code == 200
 

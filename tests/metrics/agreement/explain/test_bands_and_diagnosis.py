@@ -83,7 +83,7 @@ def test_band_probabilities_follow_the_interval():
     shares = bands.band_probabilities(0.64, 0.05)
     assert shares and shares["substantial"] == pytest.approx(0.7875, abs=1e-4)
     for se, name in ((0.05, "moderate"), (0.001, "substantial"), (0.0, "substantial")):
-        band = bands.find_safe_band(0.64, se)
+        band = bands.find_benchmark_band(0.64, se)
         assert band and band.name == name
 
 
@@ -111,7 +111,7 @@ def test_wide_interval_gives_a_lower_safe_band():
 
 def test_missing_value_has_no_band():
     assert bands.find_band(None) is None
-    assert bands.band_probabilities(None, None) is bands.find_safe_band(0.5, None) is None
+    assert bands.band_probabilities(None, None) is bands.find_benchmark_band(0.5, None) is None
 
 
 def test_unknown_scheme_error_lists_the_valid_ones():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metrics.agreement import drift, outliers
-from metrics.agreement.outliers import careless_raters, copies, disagreement, newcomers
+from metrics.agreement.outliers import careless_raters, copies, detection, disagreement
 from metrics.agreement.outliers.finding import MIN_ITEMS_TO_TEST
 from metrics.example import streams
 from metrics.example.streams import SimulatedCheat, SimulatedDrift, StreamPlan
@@ -110,8 +110,8 @@ def test_bad_newcomer_is_below_the_team():
     (finding,) = outliers.detect_outliers(drift_result, plan.k).findings
     assert (finding.kind, finding.raters) == (outliers.NEWCOMER_BELOW_TEAM, (6,))
     assert finding.low < finding.size < finding.facts["bound"] < finding.facts["middle"]
-    assert 30 <= finding.n < newcomers.MAX_ITEMS + 25
-    assert finding.evidence >= newcomers.EVIDENCE_LEVEL
+    assert 30 <= finding.n < detection.MAX_NEWCOMER_ITEMS + 25
+    assert finding.evidence >= detection.EVIDENCE_LEVEL
     # An ordinary newcomer is not named, and whoever was there from the start is no newcomer.
     drift_result = drift.detect_drift(
         item, rater, stream.code[is_present], day, plan.k, plan.ordered
@@ -120,7 +120,7 @@ def test_bad_newcomer_is_below_the_team():
     everybody = drift.detect_drift(
         stream.item, stream.rater, code, stream.date, plan.k, plan.ordered
     )
-    assert newcomers.find_newcomers_below_team(everybody) == []
+    assert detection.find_newcomers_below_team(everybody) == []
 
 
 def test_copies_are_found_and_two_good_raters_are_not():

@@ -17,12 +17,12 @@ from django.test import Client
 from metrics import tasks
 from metrics.jobs.question_updates import update_question
 from metrics.models import Attribution
-from metrics.views.changes import texts
+from metrics.views.changes import views
 from metrics.views.common.trends import period_comparison
 from metrics.views.common.trends.period_comparison import TrendPeriod, compute_clear_change
 from projects.models import Item, Rater
 from tests.cast import rate_many
-from tests.metrics.attribution.test_attribution_jobs import changed_question, module_cast  # noqa: F401 - fixtures
+from tests.metrics.test_attribution import changed_question, module_cast  # noqa: F401 - fixtures
 
 WEEKS = "period=week&from=2026-05-04&to=2026-05-11"
 POLL_HEADERS = {"X-Shown-Version": "pending"}  # polling of an open page
@@ -332,10 +332,10 @@ def test_page_says_that_none_of_many_changes_is_clear(
     make_unclear(Attribution.objects.get())
     context = client.get(address).context
     many_changes = dataclasses.replace(context["change"], n_changes=52)
-    sentences = texts.build_sentences(many_changes, context["found"])
+    sentences = views.build_sentences(many_changes, context["found"])
     assert sentences[1].startswith("None of the last 52 changes is beyond chance.")
     few_changes = dataclasses.replace(context["change"], n_changes=0)
-    assert "One period has few items" in texts.build_sentences(few_changes, context["found"])[1]
+    assert "One period has few items" in views.build_sentences(few_changes, context["found"])[1]
 
 
 @pytest.mark.parametrize(

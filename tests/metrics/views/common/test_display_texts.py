@@ -26,7 +26,7 @@ from metrics.agreement.registry import (
 from metrics.agreement.scales import SCALES
 from metrics.agreement.weights import WEIGHTINGS, get_weighted_name
 from metrics.templatetags import inline_charts, results
-from metrics.views.charts import views as charts
+from metrics.views import charts
 from metrics.views.common import coefficient_advice, display_names, number_formats
 from projects.models import Project, Scale, Weights
 

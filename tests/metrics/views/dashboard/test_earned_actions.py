@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from metrics.attribution.attribution_jobs import ATTRIBUTION_JOB
+from metrics.attribution import ATTRIBUTION_JOB
 from metrics.filtered.filtered_jobs import FILTERED_RESULT_JOB
 from metrics.results.disagreement.findings import Findings
 from metrics.scale import QuestionScale

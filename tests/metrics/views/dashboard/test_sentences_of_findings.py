@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metrics.attribution.attribution_result import _list_bias_shifts
+from metrics.attribution import _list_bias_shifts
 from metrics.scale import QuestionScale
 from tests.metrics.views.dashboard.test_earned_sentences import get_page
 

@@ -14,9 +14,8 @@ from django.test import Client
 from django.utils import timezone
 
 from agreement_site.models import AuditLogEntry
-from metrics import tasks
+from metrics import saved_views, tasks
 from metrics.models import SavedView, ShareLink
-from metrics.saved_views import services
 from metrics.views.saved_views.shared_views import SHARED_PAGES
 from projects.models import Member, Project
 from projects.services.projects import change_project
@@ -113,7 +112,7 @@ def test_saved_view_is_visible_to_viewers(
 def test_annotator_sees_no_saved_view(rated_question: Any, annotator: Any, client_for: Any) -> None:
     client = client_for(annotator)
     assert client.get(f"/projects/{rated_question.project_id}/views/").status_code == 403
-    services.create_saved_view(
+    saved_views.create_saved_view(
         project=rated_question.project, page="items", name="Flagged", query="", by=annotator
     )
     search_page = client.get(
@@ -149,7 +148,7 @@ def test_viewer_cannot_change_saved_views(
 def test_invalid_view_is_refused_with_reason(
     rated_question: Any, lead: Any, client_for: Any, fields: dict[str, str], message: str
 ) -> None:
-    services.create_saved_view(
+    saved_views.create_saved_view(
         project=rated_question.project, page="items", name="Twice", query="", by=lead
     )
     response = save_view(client_for(lead), rated_question.project, **fields)
@@ -161,12 +160,12 @@ def test_invalid_view_is_refused_with_reason(
 def test_project_has_limited_number_of_views(
     rated_question: Any, lead: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(services, "MAX_VIEWS", 1)
-    services.create_saved_view(
+    monkeypatch.setattr(saved_views, "MAX_VIEWS", 1)
+    saved_views.create_saved_view(
         project=rated_question.project, page="items", name="One", query="", by=lead
     )
-    with pytest.raises(services.InvalidSavedView, match="At most 1 of these"):
-        services.create_saved_view(
+    with pytest.raises(saved_views.InvalidSavedView, match="At most 1 of these"):
+        saved_views.create_saved_view(
             project=rated_question.project, page="items", name="Two", query="", by=lead
         )
 
@@ -188,7 +187,7 @@ def test_view_about_gold_is_visible_to_leads_only(
     rated_question: Any, lead: Any, viewer: Any, client_for: Any
 ) -> None:
     query = "question=severity&state=gold"
-    services.create_saved_view(
+    saved_views.create_saved_view(
         project=rated_question.project, page="items", name="Known", query=query, by=lead
     )
     address = f"/projects/{rated_question.project_id}/views/"

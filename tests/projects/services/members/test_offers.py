@@ -20,7 +20,7 @@ from django.test import Client
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from agreement_site import retention
+from agreement_site import housekeeping
 from agreement_site.models import AuditLogEntry
 from projects.models import Member, MemberOffer, Project, Rater
 from projects.services.members import role_offers
@@ -240,7 +240,7 @@ def test_unanswered_offer_expires(
     offer.save()
     assert not role_offers.list_open_offers(stranger).exists()
     assert "stranger" not in get_text(client_for(lead).get(people_path))
-    retention.apply_retention_rules()
+    housekeeping.apply_retention_rules()
     assert not MemberOffer.objects.exists()
     offer_role("stranger")
     assert role_offers.list_open_offers(stranger).exists()

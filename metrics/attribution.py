@@ -1,0 +1,363 @@
+"""On-demand jobs that explain a change of agreement between two periods.
+
+Requested by a page, computed by a worker and stored in a row (core.jobs.on_demand).
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from django.db.models import Q
+from scipy import special
+
+from core.jobs.on_demand import OnDemandJob, delete_least_recently_requested
+from metrics import periods
+from metrics.agreement.coefficients.groups import peers
+from metrics.agreement.counts import tally
+from metrics.agreement.counts.grouping import find_first_days
+from metrics.agreement.estimate import REASONS, Value, to_finite_float
+from metrics.agreement.explain.attribution import (
+    BiasShifts,
+    LeaveOneOutKappas,
+    LeaveOut,
+    TwoPeriods,
+    compute_bias_shifts,
+    find_distinct_contributions,
+)
+from metrics.agreement.headline import FLEISS
+from metrics.models import Attribution, CountState
+from metrics.results.clusters import QuestionClusters
+from metrics.results.disagreement import recent_change
+from metrics.scale import QuestionScale, get_weighted_name
+from projects.models import Item, Question
+from ratings.models import NO_CODE, Rating
+from ratings.services.rating_times import EPOCH
+
+MAX_RATERS = 100  # in a result: those that explain most
+MAX_ATTRIBUTE_VALUES = (
+    30  # an attribute with more distinct values identifies items, not groups of items
+)
+MAX_ATTRIBUTES = 20  # in a result
+MAX_ATTRIBUTES_READ = 50  # attributes that are read
+SHIFT_LEVEL = 0.01  # of a reported shift of the bias between any two raters by chance
+MAX_SHIFTS = 10
+MAX_SHIFT_RATERS = 200  # raters whose pairs are examined: those with the most ratings
+MIN_SHIFT = 0.1  # a smaller shift is not reported, however certain
+
+Entry = dict[str, Any]  # a contribution: that of a rater, a category or the value of an attribute
+
+ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8"), ("day", "i8")])
+
+
+def compute_attribution(
+    row: Attribution, scale: QuestionScale, clusters: QuestionClusters | None = None
+) -> dict[str, object]:
+    """Return both values, the change, and what explains it; ``clusters`` of the items, if any.
+
+    The contributions of raters, of categories and of the values of item attributes.
+    """
+    items = _filter_items_of_periods(row)
+    ratings, period = _load_ratings(row, scale)
+    weights = scale.build_weight_matrices()[row.weights]
+    two_periods = TwoPeriods.from_ratings(
+        ratings["item"],
+        ratings["rater"],
+        ratings["code"],
+        period,
+        k=scale.k,
+        weights=weights,
+    )
+    kappa = two_periods.compute_kappa()
+    change = float(kappa.value[1] - kappa.value[0])
+    name = get_weighted_name(FLEISS, row.weights)
+    effect = 1.0 if clusters is None else clusters.get_effect(name)
+    before_patterns, after_patterns = _count_patterns(ratings, period, scale)
+    is_clear = recent_change.compare_periods(
+        before_patterns, after_patterns, weights, effect=effect
+    )[2]
+
+    def build_entries(leave_out: LeaveOut, names: Iterable[Any] | None = None) -> list[Entry]:
+        """Return the contributions, under these names or their keys."""
+        without = leave_out(two_periods, np.ones(len(period), bool))
+        is_distinct = np.zeros(without.keys.size, bool)
+        if is_clear:  # otherwise no sentence names anybody
+            is_distinct = find_distinct_contributions(
+                two_periods, without, leave_out, variance_factor=effect
+            )
+        return _build_entries(without, change, names or without.keys.tolist(), is_distinct)
+
+    by_rater = sorted(
+        build_entries(lambda part, _rows: part.compute_without_each_rater()), key=_get_sort_key
+    )
+    raters_left_out = len(by_rater[MAX_RATERS:])
+    by_rater = by_rater[:MAX_RATERS]
+    found_shifts = []
+    if scale.type.ordered:
+        biases = _compute_biases(ratings, period, scale)
+        for entry in by_rater:
+            rater = entry["name"]
+            entry["bias"] = [biases.get((rater, 0)), biases.get((rater, 1))]
+        found_shifts = _list_bias_shifts(ratings, period, scale)
+    attributes: list[Entry] = []
+    for attribute, values, group in _group_by_attributes(items, ratings["item"]):
+        entries = build_entries(partial(_leave_out_groups, group), values)
+        attributes.append({"name": attribute, "values": sorted(entries, key=_get_sort_key)})
+    estimates = kappa.to_values()
+    if clusters is not None:
+        estimates = [clusters.widen(name, estimate) for estimate in estimates]
+    return {
+        "before": estimates[0],
+        "after": estimates[1],
+        "change": to_finite_float(change),
+        "se": to_finite_float(np.hypot(*kappa.se) * effect**0.5),
+        "is_clear": is_clear,
+        "raters": by_rater,
+        "raters_left_out": raters_left_out,
+        "categories": build_entries(
+            lambda part, _rows: part.compute_without_each_category(), scale.labels
+        ),
+        "attributes": attributes,
+        "shifts": found_shifts,
+    }
+
+
+def _filter_counted(row: Attribution) -> Any:
+    """Return the ratings as the counts contain them.
+
+    Those of people where models are separate, unless the lead pooled them.
+    """
+    counted = Rating.objects.filter(question_id=row.question_id, counted__gt=NO_CODE)
+    state = CountState.objects.select_related("question").filter(pk=row.question_id).first()
+    if state is None or not state.separates_models or state.question.headline_pooled:
+        return counted
+    return counted.exclude(rater__in=state.model_raters)
+
+
+def _compute_bounds(row: Attribution) -> list[tuple[int, int]]:
+    """Return the first day of both periods, and the first day after each."""
+    bounds = []
+    for start in (row.earlier_start, row.later_start):
+        end = periods.get_end_date(start, row.period_unit)
+        bounds.append(((start - EPOCH).days, (end - EPOCH).days))
+    return bounds
+
+
+def _filter_items_of_periods(row: Attribution) -> Any:
+    """Return ids of the items with a rating in either period; it need not be the second one."""
+    within = Q()
+    for first, end in _compute_bounds(row):
+        within |= Q(counted_day__gte=first, counted_day__lt=end)
+    return _filter_counted(row).filter(within).values("item_id")
+
+
+def _load_ratings(row: Attribution, scale: QuestionScale) -> tuple[np.ndarray, np.ndarray]:
+    """Return all ratings (M,) of the items of both periods, and the period of each (M,).
+
+    Codes are indices in declared order. An item belongs to the day of its second rating, as in the
+    trend. Read by one statement, so that all are of the same moment.
+    """
+    columns = _filter_counted(row).filter(item_id__in=_filter_items_of_periods(row))
+    columns = columns.values_list("item_id", "rater_id", "counted", "counted_day")
+    rows = np.fromiter(columns.iterator(chunk_size=20_000), dtype=ROW)
+    items, index = np.unique(rows["item"], return_inverse=True)
+    _first_day, second_day = find_first_days(index, rows["day"], items.size)
+    period = np.full(items.size, -1)
+    for number, (first, end) in enumerate(_compute_bounds(row)):
+        period[(second_day >= first) & (second_day < end)] = number
+    index_of_code = np.full(scale.width, -1)
+    index_of_code[scale.codes] = np.arange(scale.k)
+    rows["code"] = index_of_code[rows["code"]]
+    included = (period[index] >= 0) & (rows["code"] >= 0)
+    return rows[included], period[index][included]
+
+
+def _count_patterns(
+    ratings: np.ndarray, period: np.ndarray, scale: QuestionScale
+) -> list[recent_change.Patterns]:
+    """Return the patterns and numbers of items of both periods, for ratings (M,)."""
+    patterns = []
+    for number in (0, 1):
+        rows = ratings[period == number]
+        counted = tally.count_patterns(rows["item"], rows["code"], scale.k)
+        patterns.append((counted.counts, counted.n_items))
+    return patterns
+
+
+def _leave_out_groups(group: np.ndarray, part: TwoPeriods, rows: np.ndarray) -> LeaveOneOutKappas:
+    """Return the kappas without each group (M,) of items, of some of the ratings."""
+    return part.compute_without_each_group(group[rows])
+
+
+def _build_entries(
+    without: LeaveOneOutKappas, change: float, names: Iterable[Any], is_distinct: np.ndarray
+) -> list[Entry]:
+    """Return a dict for each name.
+
+    Its keys: name, kappa before and after without it, contribution, whether it sets the name apart,
+    ratings excluded, and why the kappa is undefined.
+    """
+    contributions = without.compute_contributions(change)
+    return [
+        {
+            "name": name,
+            "before": to_finite_float(kappa[0]),
+            "after": to_finite_float(kappa[1]),
+            "contribution": to_finite_float(contribution),
+            "is_distinct": distinct,
+            "n_ratings": n_ratings,
+            "reason": REASONS[int(max(reason))],
+        }
+        for name, kappa, contribution, distinct, n_ratings, reason in zip(
+            names,
+            without.kappa,
+            contributions,
+            is_distinct.tolist(),
+            without.n_ratings.tolist(),
+            without.reason,
+            strict=True,
+        )
+    ]
+
+
+def _get_sort_key(entry: Entry) -> float:
+    """Return a sort key: the largest contribution first, undefined ones last."""
+    return 1.0 if entry["contribution"] is None else -abs(entry["contribution"])
+
+
+def _group_by_attributes(items: Any, item: np.ndarray) -> list[tuple[str, list[Any], np.ndarray]]:
+    """Return name, values and the value index of each rating's item (M,), of grouping attributes.
+
+    None is the value of items without the attribute. Attributes with one value, or with more than
+    MAX_ATTRIBUTE_VALUES, are left out.
+    """
+    ids, index = np.unique(item, return_inverse=True)
+    item_index = {pk: index_in_items for index_in_items, pk in enumerate(ids.tolist())}
+    numbered: dict[str, dict[Any, int]] = {}
+    groups: dict[str, np.ndarray] = {}
+    rows = Item.objects.filter(pk__in=items).values_list("pk", "attributes")
+    for pk, attributes in rows.iterator(chunk_size=5_000):
+        if pk not in item_index or not isinstance(attributes, dict):
+            continue
+        for name, value in attributes.items():
+            if value is None or (name not in numbered and len(numbered) >= MAX_ATTRIBUTES_READ):
+                continue
+            values = numbered.setdefault(name, {})
+            if len(values) > MAX_ATTRIBUTE_VALUES:
+                continue
+            group = groups.setdefault(name, np.full(ids.size, -1))
+            group[item_index[pk]] = values.setdefault(_format_value(value), len(values))
+    groupings = []
+    for name in sorted(numbered):
+        distinct_values = list(numbered[name])
+        if len(distinct_values) > MAX_ATTRIBUTE_VALUES:
+            continue
+        used, group = np.unique(groups[name][index], return_inverse=True)
+        if used.size > 1:
+            values_of_groups = [
+                None if number < 0 else distinct_values[number] for number in used.tolist()
+            ]
+            groupings.append((name, values_of_groups, group))
+    return groupings[:MAX_ATTRIBUTES]
+
+
+def _format_value(value: Any) -> str:
+    """Return an attribute value as text.
+
+    Lists and objects are converted, too; they rarely group items.
+    """
+    return str(value)[:200]
+
+
+def _compute_biases(
+    ratings: np.ndarray, period: np.ndarray, scale: QuestionScale
+) -> dict[tuple[int, int], Value]:
+    """Return (rater, period) -> Value of the bias against the peers on the same items."""
+    peer_tables = tally.count_peer_tables(
+        ratings["item"], ratings["rater"], ratings["code"], scale.k, day=period
+    )
+    if peer_tables.day is None or not len(peer_tables.rater):
+        return {}
+    bias = peers.peer_bias(
+        peer_tables.tables, peer_tables.moments, peer_tables.n_items, values=scale.values
+    )
+    keys = zip(peer_tables.rater.tolist(), peer_tables.day.tolist(), strict=True)
+    return dict(zip(keys, bias.to_values(), strict=True))
+
+
+def _list_bias_shifts(
+    ratings: np.ndarray, period: np.ndarray, scale: QuestionScale
+) -> list[dict[str, object]]:
+    """Return the pairs of raters whose bias against each other changed most clearly."""
+    _raters, index, n_ratings = np.unique(ratings["rater"], return_inverse=True, return_counts=True)
+    busiest = np.argsort(-n_ratings, kind="stable")[:MAX_SHIFT_RATERS]
+    busy = np.isin(index, busiest)
+    tables = []
+    for number in (0, 1):
+        period_ratings = ratings[busy & (period == number)]
+        tables.append(
+            tally.count_pair_tables(
+                period_ratings["item"], period_ratings["rater"], period_ratings["code"], scale.k
+            )
+        )
+    all_shifts = compute_bias_shifts(*tables, values=scale.values)
+    z = np.abs(all_shifts.z_scores)
+    change = np.abs(all_shifts.bias[:, 1] - all_shifts.bias[:, 0])
+    least_df = np.maximum(all_shifts.n_items.min(axis=1) - 1, 1)
+    p = 2 * special.stdtr(least_df, -z) * max(z.size, 1)  # Bonferroni over the pairs
+    clear = np.flatnonzero((p < SHIFT_LEVEL) & (change >= MIN_SHIFT))
+    clearest = clear[np.argsort(-z[clear], kind="stable")][:MAX_SHIFTS]
+    return [_serialize_pair_bias(all_shifts, position) for position in clearest.tolist()]
+
+
+def _serialize_pair_bias(all_shifts: BiasShifts, index: int) -> dict[str, object]:
+    return {
+        "a": int(all_shifts.rater_a[index]),
+        "b": int(all_shifts.rater_b[index]),
+        "bias": all_shifts.bias[index].tolist(),
+        "se": all_shifts.se[index].tolist(),
+        "n_items": all_shifts.n_items[index].tolist(),
+    }
+
+
+MAX_STORED = 100  # for a question
+
+
+def get_or_request_attribution(question: Question, **parameters: Any) -> Attribution:
+    """Return the stored attribution of a change, or request a new one; a stale one is recomputed.
+
+    ``parameters``: period_unit ("week" or "month"), earlier_start, later_start (first days of the
+    periods), weights.
+    """
+    row, is_new = ATTRIBUTION_JOB.get_or_start(question=question, **parameters)
+    if is_new:
+        delete_least_recently_requested(
+            Attribution.objects.filter(question=question), keep=MAX_STORED
+        )
+    else:
+        ATTRIBUTION_JOB.request_refresh(
+            row, is_stale=lambda: row.version != CountState.get_version(question.pk)
+        )
+    return row
+
+
+def _compute_fields(row: Attribution) -> dict[str, object] | None:
+    scale = QuestionScale.for_question(row.question)
+    if row.weights not in scale.list_weightings():
+        return None  # the custom weights were removed
+    # Read before computing: if counting goes on meanwhile, the result is marked stale.
+    version = CountState.get_version(row.question_id)
+    clusters = QuestionClusters.load(row.question_id, row.question.project)
+    return {"result": compute_attribution(row, scale, clusters), "version": version}
+
+
+ATTRIBUTION_JOB = OnDemandJob(
+    rows=Attribution.objects.select_related("question").defer("result"),
+    result_field="result",
+    task_name="metrics.tasks.compute_attribution",
+    compute_result=_compute_fields,
+    min_cooldown=datetime.timedelta(seconds=30),
+)
