@@ -52,7 +52,7 @@ def test_project_is_deleted_after_another_lead_approved(
     client, other_client = client_for(lead), client_for(other_lead)
     delete_address = get_address(project, "delete/")
     page = client.get(delete_address)
-    assert "needs the approval of a second person" in page.text
+    assert "A second person has to approve" in page.text
     confirmation = {"confirmation": project.name}
     assert client.post(delete_address, confirmation).status_code == 403
     assert not Deletion.objects.exists()

@@ -130,7 +130,13 @@ def _describe_opposing(part: Contribution) -> str:
         "before": format_number(part.values["before"]),
         "after": format_number(part.values["after"]),
     }
-    return _("Without %(name)s, it would have gone from %(before)s to %(after)s.") % values
+    return (
+        _(
+            "%(name)s had the opposite effect: without this rater, it would have gone "
+            "from %(before)s to %(after)s."
+        )
+        % values
+    )
 
 
 def _describe_contribution(part: Contribution) -> str:

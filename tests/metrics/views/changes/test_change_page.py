@@ -203,14 +203,14 @@ def test_only_viewers_may_open_the_page(
 
 
 def test_one_month_is_not_enough(address: str, lead: Any, client_for: Any) -> None:
-    assert "Two months need ratings" in get_text(client_for(lead).get(f"{address}?period=month"))
+    assert "Two periods need ratings" in get_text(client_for(lead).get(f"{address}?period=month"))
 
 
 @pytest.mark.fresh
 def test_without_any_rating(project: Any, question: Any, lead: Any, client_for: Any) -> None:
     response = client_for(lead).get(f"/projects/{project.pk}/change/")
     assert response.status_code == 200
-    assert "Two weeks need ratings" in get_text(response)
+    assert "Two periods need ratings" in get_text(response)
 
 
 def test_with_quadratic_weights(address: str, lead: Any, client_for: Any) -> None:

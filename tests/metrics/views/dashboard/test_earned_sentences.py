@@ -68,8 +68,8 @@ def test_a_rater_below_the_others_is_named(
         rows.append([truth if rng.random() < p else "no" for p in (0.9, 0.9, 0.9, 0.4)])
     rate_items(question, rows)
     html = get_page(client, question)
-    assert "agrees less with the others than those do with each other" in html
-    insight = html.split("agrees less with the others than those do")[0][-200:]
+    assert "agrees less than the others" in html
+    insight = html.split("agrees less than the others")[0][-200:]
     assert ">d</a>" in insight
     assert ">a</a>" not in insight
     assert ">Check d</a>" in html  # the overview says the same, and so do the rater's pages
@@ -177,7 +177,6 @@ def test_frequent_categories_are_not_confused_by_chance(
     rate_items(question, rows)
     html = get_page(client, question)
     assert "Clarify " not in html
-    assert "Clarify the difference in the guidelines" not in html
 
 
 def test_few_items_of_a_rare_category_get_no_word(
@@ -211,7 +210,7 @@ def test_the_page_leads_with_definitions_that_differ(
         rows.append(["yes" if rng.random() < share else "no" for _rater in range(size)])
     rate_items(question, rows)
     html = get_page(client, question)
-    assert "The value depends on chance" in html
+    assert "The estimate of chance matters" in html
     assert 'class="band ' not in html.split('id="headline"')[1].split("</section>")[0]
 
 

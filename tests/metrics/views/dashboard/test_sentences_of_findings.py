@@ -138,7 +138,7 @@ def rate_items_alike_by_number(rng: random.Random) -> Rows:
 CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[..., Rows]]] = {
     # name: text, labels, scale, ratings where it is true, ratings where it is false but tempting
     "prevalence paradox": (
-        "so chance explains much of it", YES_NO, "nominal",
+        "Consider both", YES_NO, "nominal",
         rate_rarely_yes, rate_hard_items_often,
     ),
     "single ratings": (
