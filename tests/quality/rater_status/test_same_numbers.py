@@ -141,12 +141,12 @@ def check_numbers_of_raters(question: Question, client: Client) -> None:
     table = csv.DictReader(io.StringIO(client.get(f"{base}raters.csv").text))
     lines = {row["rater"]: row for row in table}
     page = client.get(f"{base}raters/")
-    shown = {row.card.rater.key: row for row in page.context["rows"]}
+    rows = {row.card.rater.key: row for row in page.context["rows"]}
     # Raters of the same rank are in order of their creation there, of their IDs here.
     ranks = [(row["status"], pytest.approx(row["impact"], abs=1e-3)) for row in statuses]
-    assert [(row.card.status.value, row.listed.impact) for row in shown.values()] == ranks
+    assert [(row.card.status.value, row.listed.impact) for row in rows.values()] == ranks
     for status in statuses:
-        key, line, row = status["rater"], lines[status["rater"]], shown[status["rater"]]
+        key, line, row = status["rater"], lines[status["rater"]], rows[status["rater"]]
         assert status["ratings"] == int(line["ratings"]) == row.card.n_ratings
         for number in (float(line["impact"]), row.card.impact, row.listed.impact):
             assert number == pytest.approx(status["impact"]), (key, question)

@@ -157,7 +157,7 @@ def test_categories_are_confused_beyond_their_frequencies(
     rate_items(question, rows)
     html = get_page(client, question)
     assert "Clarify a vs. b" in html
-    assert "differing comparisons" in html
+    assert "comparisons that differ" in html
     assert "their frequencies alone give" in html
 
 

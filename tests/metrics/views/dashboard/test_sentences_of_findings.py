@@ -182,7 +182,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_nearly_the_same, rate_near_misses,
     ),
     "definitions": (
-        "The definition matters", YES_NO, "nominal",
+        "The estimate of chance matters", YES_NO, "nominal",
         rate_rare_items_often, rate_items_alike_by_number,
     ),
     "statistics agree": (
