@@ -230,7 +230,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "agreement_site.accounts.required_actions.OwnPasswordMiddleware",
     "agreement_site.accounts.required_actions.SecondFactorMiddleware",
-    "agreement_site.accounts.rate_limits.RateLimitMiddleware",
+    "agreement_site.accounts.attempt_limits.RateLimitMiddleware",
     "agreement_site.accounts.sign_in.TooManyAttemptsMiddleware",
     "agreement_site.middleware.table_export.TableExportMiddleware",  # in the reader's language
 ]
@@ -568,7 +568,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.api.negotiation.FastContentNegotiation",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.api.parsers.FastContentNegotiation",
     "DEFAULT_PARSER_CLASSES": ["core.api.parsers.StrictJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "core.api.errors.handle_api_error",

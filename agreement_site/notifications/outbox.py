@@ -22,6 +22,7 @@ from django.utils import timezone
 
 from agreement_site.models import NotificationSettings, QueuedMail
 from core.jobs.lease import build_unclaimed_filter, claim_row, get_leased_rows
+from core.jobs.outbox import delete_old_rows, get_retry_time
 
 from .mails import composition
 
@@ -35,7 +36,6 @@ BATCH_SIZE = 100
 # Pauses after an attempt that failed; after the last one there is no further attempt.
 RETRY_DELAYS = tuple(datetime.timedelta(minutes=n) for n in (5, 30, 120, 360, 720, 1440))
 MAX_UNCONFIRMED = 2  # attempts without an outcome
-KEEP_MAILS = datetime.timedelta(days=30)
 PERMANENT = range(500, 600)  # SMTP codes
 # The connection broke: perhaps after the server accepted the mail.
 AMBIGUOUS_ERRORS = (smtplib.SMTPServerDisconnected, TimeoutError, ConnectionError)
@@ -151,12 +151,13 @@ def _store_failure(mail: QueuedMail, error: Exception, *, has_outcome: bool) -> 
         logger.warning("mail %s to user %s failed: %s", mail.pk, mail.user_id, error)
     else:
         logger.exception("mail %s to user %s failed", mail.pk, mail.user_id)
-    if mail.attempts > len(RETRY_DELAYS) or _is_permanent(error):
+    retry_at = get_retry_time(RETRY_DELAYS, mail.attempts, timezone.now())
+    if retry_at is None or _is_permanent(error):
         _end(mail, State.FAILED)
         return
     get_leased_rows(mail).update(
         failures=mail.failures + has_outcome,
-        next_at=timezone.now() + RETRY_DELAYS[mail.attempts - 1],
+        next_at=retry_at,
         leased_until=None,
     )
 
@@ -172,5 +173,4 @@ def _is_permanent(error: Exception) -> bool:
 
 def delete_old_mails() -> int:
     """Delete the rows of mails that are over for a month; return how many."""
-    old = QueuedMail.objects.filter(ended_at__lt=timezone.now() - KEEP_MAILS)
-    return old.delete()[0]
+    return delete_old_rows(QueuedMail.objects.all(), column="ended_at")

@@ -30,7 +30,7 @@ MAX_LISTED_QUESTIONS = 20  # maximum number of late questions that the page list
 
 @login_required
 @require_safe
-def system_status(request: HttpRequest) -> HttpResponse:
+def show_system_status(request: HttpRequest) -> HttpResponse:
     """Show the status of the site to superusers."""
     if not request.user.is_superuser:
         raise PermissionDenied(_("Only administrators can open this."))

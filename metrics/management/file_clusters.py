@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from metrics.agreement.all_statistics import ReportDict
 from metrics.agreement.counts.clusters import MIN_CLUSTERS
 from metrics.agreement.explain.missing_ratings import MissingDataPolicy
 from metrics.agreement.headline import COHEN
-from metrics.agreement.report import ReportDict
 from metrics.management.file_headline import ROW
 from metrics.management.file_statistics import PairStatistics
 from metrics.management.rating_file import RatingFile

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from metrics.agreement.report import ReportDict
+from metrics.agreement.all_statistics import ReportDict
 from metrics.agreement.weights import CUSTOM
 from metrics.management.rating_file import RatingFile
 from metrics.results.headline.headline_computation import (

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import Member
 from quality.escalation import settings
-from quality.escalation.summary import summarize_escalations
+from quality.escalation.settings import summarize_escalations
 from quality.validation import InvalidSettings
 
 

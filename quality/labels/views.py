@@ -29,9 +29,8 @@ from metrics.views.common.selection import (
     get_permitted_selection,
 )
 from projects.models import Item, Member, Project, Question
-from quality.consensus import input_version, settings
-from quality.escalation.settings import get_label_rules
-from quality.escalation.summary import summarize_escalations
+from quality.consensus import recomputation, settings
+from quality.escalation.settings import get_label_rules, summarize_escalations
 from quality.labels import data_card, files, selectors
 from quality.models import Appeal, Consensus, ConsensusMethod, Escalation, LabelSource
 from quality.models.consensus import DOUBT
@@ -62,7 +61,7 @@ def show_labels(request: HttpRequest, project_id: int) -> HttpResponse:
         "selection": selection,
         "consensus": consensus,
         "calibration": [row for row in consensus.calibration if row["n"]] if consensus else [],
-        "is_outdated": consensus is not None and input_version.is_outdated(consensus),
+        "is_outdated": consensus is not None and recomputation.is_outdated(consensus),
         "rows": [
             row | {"escalation": escalations.get(item_id), "content": items.get(item_id)}
             for item_id, row in rows[:page_size]

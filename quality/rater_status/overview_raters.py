@@ -12,11 +12,11 @@ from metrics.views.common.selection import Selection
 from metrics.views.dashboard.overview_context import OverviewRaters, RaterLine
 from metrics.views.dashboard.recommendation import (
     MAX_NAMED_RATERS,
-    REVIEW_ROLES,
     ActionKind,
     NextAction,
 )
 from projects.models import Question
+from projects.permissions import Capability, may
 from quality.alerts.kinds import KINDS
 from quality.inbox.selectors import get_uncertain_labels
 from quality.models import Alert, AlertState
@@ -92,7 +92,7 @@ def _suggest_raters(
 
 
 def _suggest_items(selection: Selection) -> list[NextAction]:
-    if getattr(selection.project, "role", "") not in REVIEW_ROLES:
+    if not may(getattr(selection.project, "role", None), Capability.REVIEW):
         return []
     labels = get_uncertain_labels().filter(question=selection.question).order_by("-doubt")
     doubts = list(labels.values_list("doubt", flat=True)[:MAX_COUNTED_ITEMS])

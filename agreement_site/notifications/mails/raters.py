@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from agreement_site.models import NotificationSettings, QueuedMail
-from core.web.site_address import build_absolute_url
+from core.web.links import build_absolute_url
 from projects.models import Rater
 from ratings.annotation import rater_messages
 from ratings.models import RaterMessage

@@ -14,12 +14,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics.agreement import Coefficient
+from metrics.agreement.all_statistics import ReportDict, build_report
 from metrics.agreement.counts import tally
 from metrics.agreement.explain.bands import SCHEMES, find_band, is_designed_for, is_inconclusive
 from metrics.agreement.explain.diagnosis import is_band_withheld
 from metrics.agreement.explain.missing_ratings import MissingDataPolicy
 from metrics.agreement.registry import MEAN_PAIRWISE, iter_coefficients
-from metrics.agreement.report import ReportDict, build_report
 from metrics.agreement.scales import SCALES
 from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS
 from metrics.management import file_clusters, file_statistics, rating_file

@@ -164,7 +164,7 @@ def _describe_contribution(part: Contribution) -> str:
 
 @login_required
 @require_safe
-def change(request: HttpRequest, project_id: int) -> HttpResponse:
+def show_change(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show two weeks or months, and how much each rater, category and kind of item explains."""
     selection = get_permitted_selection(request, project_id)
     comparison = period_comparison.PeriodComparison.from_request(request, selection)

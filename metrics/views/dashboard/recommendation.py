@@ -25,7 +25,6 @@ from projects.models import Member
 
 MAX_ACTIONS = 3
 MAX_NAMED_RATERS = 3  # in an action
-REVIEW_ROLES = (Member.Role.LEAD, Member.Role.ADJUDICATOR)
 
 
 class ActionKind(IntEnum):

@@ -26,7 +26,7 @@ from quality.consensus import recomputation
 from quality.labels import data_card
 from quality.models import ItemLabel
 from quality.planning import planned_queues
-from quality.planning.overlaps import compute_overlap_plans
+from quality.planning.sample_size import compute_overlap_plans
 from quality.review import decisions
 from ratings.annotation.assignments import candidates, queue
 from ratings.models import Assignment

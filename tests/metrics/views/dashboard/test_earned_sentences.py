@@ -69,7 +69,7 @@ def test_a_rater_below_the_others_is_named(
     rate_items(question, rows)
     html = get_page(client, question)
     assert "agrees less than the others" in html
-    insight = html.split("agrees less than the others")[0][-200:]
+    insight = html.split("agrees less than the others.")[0][-200:]
     assert ">d</a>" in insight
     assert ">a</a>" not in insight
     assert ">Check d</a>" in html  # the overview says the same, and so do the rater's pages

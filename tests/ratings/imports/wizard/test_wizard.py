@@ -186,7 +186,7 @@ def test_scale_of_bare_numbers_is_a_required_choice(new_project_wizard: WizardCl
     new_project_wizard.upload_and_validate("\n".join(["item,rater,label", *rows]).encode())
     response = new_project_wizard.start_import()
     assert response.status_code == 400 and not Project.objects.exists()
-    assert "near misses get partial credit" in get_page_text(response)
+    assert "Are they codes (nominal)" in get_page_text(response)
     assert new_project_wizard.start_import(scale="ordinal").status_code == 302
     assert Project.objects.get().questions.get().scale == "ordinal"
 
@@ -361,7 +361,7 @@ def test_second_row_can_be_stored_as_a_repeat(wizard: WizardClient, question: An
     expected = [("i1", "ann", "repeat", codes["minor"], codes["major"], True)]
     for _attempt in range(2):
         wizard.upload_and_validate(FILE_WITH_REPEATS)
-        assert "they measure consistency" in get_page_text(wizard.get_page())
+        assert "The others go to the history" in get_page_text(wizard.get_page())
         wizard.start_import(duplicate_policy="repeat")
         run = wizard.run_worker()
         assert get_labels(question)["i1", "ann"] == "minor"

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from . import validation
+from metrics.agreement import validation
+
 from .batch import compute_pattern_formula
 from .coefficients import cohen, marginal_tests
 from .coefficients.conger import RatedItems
