@@ -20,7 +20,7 @@ from projects.models import Item, Project, Question, Rater
 from projects.services.members import usernames
 from quality import tasks
 from quality.models import Alert
-from quality.rater_status import comparison, funnel_plot
+from quality.rater_status import comparison, export_views, funnel_plot
 from ratings.services.judgement import Judgement
 from ratings.services.record import record_ratings
 from tests.cast import Cast
@@ -253,6 +253,16 @@ def test_selected_raters_are_exported_or_excluded(
     response = client.post(f"{base_url}rater-actions/", {"do": "without", "rater": gus.pk})
     assert response["Location"] == f"{base_url}raters/?exclude=gus"
     assert client.get(f"{base_url}raters.csv?rater=x").status_code == 400
+
+
+def test_rater_file_has_no_rounding_errors(
+    question_with_outliers: Question, base_url: str, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build_row = export_views._build_row
+    tiny = {"peers": 6.9e-18, "peers_low": -6.9e-18}
+    monkeypatch.setattr(export_views, "_build_row", lambda summary: build_row(summary) | tiny)
+    rows = list(csv.DictReader(io.StringIO(client.get(f"{base_url}raters.csv").text)))
+    assert {(row["peers"], row["peers_low"]) for row in rows} == {("0.0", "0.0")}
 
 
 def test_funnel_chart_groups_many_raters(

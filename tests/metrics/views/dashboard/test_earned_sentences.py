@@ -6,13 +6,17 @@ The cases without a true sentence come with the texts that must not be on the pa
 from __future__ import annotations
 
 import datetime
+import io
 import json
 import random
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 
+from metrics.agreement import report
 from metrics.jobs.question_updates import sweep_questions
 from projects.models import Question, Rater
 from quality import tasks
@@ -257,3 +261,43 @@ def test_findings_are_those_of_people(
         rate(question, f"i{number}", "gpt", rng.choice(("no", "yes")))
     html = get_page(client, question)
     assert ">Check " not in html
+
+
+@pytest.mark.parametrize("n_raters", [2, 3])
+def test_weighted_headline_has_its_value_without_weights_beside_it(
+    n_raters: int, make_question: Any, rate_items: Any, client: Any, admin: Any, api_for: Any
+) -> None:
+    """On overview, statistics and report, in the API and in the file, with names that differ."""
+    labels = ("none", "minor", "major")
+    question = make_question(labels, "ordinal")
+    rng = random.Random(3)
+    rows = [[labels[min(2, n % 3 + rng.randrange(2))] for _ in range(n_raters)] for n in range(40)]
+    rate_items(question, rows)
+    page = unescape(get_page(client, question))
+    name = "Cohen’s kappa" if n_raters == 2 else "Fleiss’ kappa"
+    values = report([[labels.index(label) for label in row] for row in rows], 3)
+    value = values["cohen_kappa" if n_raters == 2 else "fleiss_kappa"]
+    sentence = f"{name} without weights: {value:.2f} ["
+    assert page.count(sentence) == 2
+    assert f"{name}, quadratic weights" in page
+    assert page.count("Confirm weights") == 1
+    address = f"/api/v1/projects/{question.project_id}/agreement/"
+    headline = api_for(admin).get(address).json()["headline"]
+    assert headline["unweighted"]["value"] == pytest.approx(value)
+    assert headline["value"] > headline["unweighted"]["value"] + 0.05
+    text = io.StringIO()
+    call_command("report", str(question.project_id), stdout=text)
+    assert text.getvalue().count(sentence) == 2  # the result, and the methods paragraph
+    csv_text = client.get(f"/projects/{question.project_id}/charts/statistics.csv").text
+    name = "cohen_kappa" if n_raters == 2 else "fleiss_kappa"
+    assert f"\n{name}," in csv_text
+
+
+def test_weights_that_change_nothing_are_not_mentioned(
+    make_question: Any, rate_items: Any, client: Any
+) -> None:
+    question = make_question(("no", "yes"), "ordinal")
+    rate_items(question, [["no", "yes", "no"] if n % 4 else ["yes"] * 3 for n in range(40)])
+    page = get_page(client, question)
+    assert "without weights" not in page
+    assert "Confirm weights" not in page
