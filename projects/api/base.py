@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -68,12 +68,17 @@ class ApiView(APIView):
     def get_project(self, request: Request, project_id: int, *, role: str = ANY_ROLE) -> Project:
         return get_project(request.user, project_id, role=role, token=request.auth)
 
-    def parse_body(self, request: Request, serializer_class: type[Serializer[Any]]) -> Any:
-        """Return the validated body of a request that takes no query parameters."""
-        parse_query_parameters(request)
+    def parse_body(
+        self,
+        request: Request,
+        serializer_class: type[Serializer[Any]],
+        parameters: Sequence[str] = (),
+    ) -> Any:
+        """Return the validated body; ``parameters``: fields that the query may have instead."""
+        query = parse_query_parameters(request, parameters)
         serializer = serializer_class(data=request.data)
         serializer.is_valid(raise_exception=True)
-        return serializer.validated_data
+        return {**query, **serializer.validated_data}
 
 
 @contextlib.contextmanager

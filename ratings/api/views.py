@@ -42,7 +42,7 @@ ERROR_MESSAGES = {
     permissions.ProjectArchived: _("This project is archived and accepts no ratings."),
     permissions.RaterPaused: _("Your lead paused your rating. Your ratings are kept."),
     permissions.RaterPausedForGold: _(
-        "Your rating is paused: too many known answers were wrong. Your lead will decide."
+        "Too many known answers were wrong. Your ratings are kept; your lead will decide."
     ),
     permissions.ExamRequired: _("Pass the exam first, on the rating page or at GET .../next/."),
     permissions.ExamAnswersFinal: _("Exam answers are final."),

@@ -80,7 +80,7 @@ def create_connection(
     """
     address, remote_project = split_address(address, remote_project)
     if remote_project is None or not 0 < remote_project <= MAX_ID:
-        raise InvalidConnection(remote_project=_("Enter the project's number, as in its address."))
+        raise InvalidConnection(remote_project=_("Enter the number in the project's URL."))
     _validate_state(project, address, remote_project)
     title = _test_access(address, remote_project, token)
     with transaction.atomic():
@@ -126,7 +126,7 @@ def _validate_state(project: Project, address: str, remote_project: int) -> None
 def _test_access(address: str, remote_project: int, token: str) -> str:
     """Return the title of the project there. Raises InvalidConnection."""
     if not token.isascii() or not token.isprintable() or not token:
-        raise InvalidConnection(token=_("Enter the token as Label Studio shows it."))
+        raise InvalidConnection(token=_("Copy the token from Label Studio."))
     try:
         client = Client(address, token, seconds=FORM_SECONDS)
         return client.get_project(remote_project).title[:200]

@@ -197,7 +197,7 @@ def _build_coverage(facts: ReportFacts) -> ReportSection:
         (format_count(number), format_count(items)) for number, items in sorted(by_ratings.items())
     ]
     n_not_comparable = by_ratings.get(0, 0) + by_ratings.get(1, 0)
-    coverage_text = _("Each item has two or more ratings.")
+    coverage_text = _("Each item has two or more ratings.") if by_ratings else _("No ratings yet.")
     if n_not_comparable:
         coverage_text = ngettext(
             "%(n)s item has fewer than two ratings and isn't compared.",

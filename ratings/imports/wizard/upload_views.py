@@ -85,7 +85,7 @@ def _process_upload_form(request: HttpRequest, project: Project | None) -> HttpR
             logger.exception("an upload was not stored")
             form.add_error(
                 "file",
-                _("The file couldn't be saved. The server's disk may be full."),
+                _("Not saved. The server's disk may be full."),
             )
         else:
             return redirect(get_run_url(run))
