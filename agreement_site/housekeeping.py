@@ -28,6 +28,7 @@ from events.webhooks import outbox
 from projects import legal_hold
 from projects.api import idempotency
 from projects.models import ApiToken, Deletion, Project
+from projects.services import tokens
 from projects.services.members import role_offers
 from ratings.files import data_folders
 from ratings.items import purge

@@ -207,6 +207,7 @@ MIDDLEWARE = [
     "agreement_site.middleware.security.AllowedMethodsMiddleware",
     "agreement_site.middleware.security.NulCharacterMiddleware",
     "agreement_site.middleware.wake_workers.WakeWorkersMiddleware",
+    "agreement_site.middleware.security.TokenRedirectMiddleware",  # before redirects to https
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "agreement_site.middleware.static_bundles.StaticBundleMiddleware",
@@ -230,7 +231,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "agreement_site.accounts.required_actions.OwnPasswordMiddleware",
     "agreement_site.accounts.required_actions.SecondFactorMiddleware",
-    "agreement_site.accounts.rate_limits.RateLimitMiddleware",
+    "agreement_site.accounts.attempt_limits.RateLimitMiddleware",
     "agreement_site.accounts.sign_in.TooManyAttemptsMiddleware",
     "agreement_site.middleware.table_export.TableExportMiddleware",  # in the reader's language
 ]
@@ -568,7 +569,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.api.negotiation.FastContentNegotiation",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.api.parsers.FastContentNegotiation",
     "DEFAULT_PARSER_CLASSES": ["core.api.parsers.StrictJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "core.api.errors.handle_api_error",
@@ -587,9 +588,11 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "core.api.schema.describe_areas",
+        "agreement_site.api_descriptions.describe_api",
     ],
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
+    "COMPONENT_SPLIT_PATCH": False,  # the fields of our changes are optional already
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SCHEMA_PATH_PREFIX": r"/api/v1",
     "ENUM_NAME_OVERRIDES": {

@@ -25,19 +25,21 @@ urlpatterns = [
     path("account/notifications/", notification_views.edit_notifications, name="notifications"),
     path("unsubscribe/<str:token>/", notification_views.unsubscribe_by_link, name="unsubscribe"),
     path("search/", navigation_views.search_page, name="search"),
-    path("style-guide/", navigation_views.style_guide, name="style_guide"),
-    path("system-status/", status_views.system_status, name="system_status"),
-    path("audit-log/", audit_log_views.audit_log, name="audit_log"),
+    path("style-guide/", navigation_views.show_style_guide, name="style_guide"),
+    path("system-status/", status_views.show_system_status, name="system_status"),
+    path("audit-log/", audit_log_views.show_audit_log, name="audit_log"),
     path("audit-log.csv", audit_log_views.download_audit_log, name="audit_log_file"),
     path(
-        "projects/<int:project_id>/audit-log/", audit_log_views.audit_log, name="project_audit_log"
+        "projects/<int:project_id>/audit-log/",
+        audit_log_views.show_audit_log,
+        name="project_audit_log",
     ),
     path(
         "projects/<int:project_id>/audit-log.csv",
         audit_log_views.download_audit_log,
         name="project_audit_log_file",
     ),
-    path("access-review/", access_review_views.access_review, name="access_review"),
+    path("access-review/", access_review_views.show_access_review, name="access_review"),
     path(
         "access-review.csv",
         access_review_views.download_access_review,

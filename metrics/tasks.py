@@ -12,7 +12,7 @@ from celery import shared_task
 from metrics import attribution
 from metrics.filtered import filtered_jobs
 from metrics.integrity import schedule
-from metrics.jobs import heartbeat, hints, pacing, question_updates, small_question_updates
+from metrics.jobs import heartbeat, hints, question_updates, small_question_updates
 from metrics.reports import report_jobs
 from metrics.results import refresh
 from ratings.imports import leases
@@ -21,7 +21,7 @@ from ratings.imports import leases
 @shared_task(ignore_result=True)
 def count_question(question_id: int) -> None:
     """Count what is uncounted in a question and refresh its results, after its pause (pacing)."""
-    pacing.wait_for_turn(question_id)
+    hints.wait_for_turn(question_id)
     # After the pause: ratings that arrived meanwhile need no hint of their own.
     hints.clear_hint(question_id)
     started = time.monotonic()
@@ -31,7 +31,7 @@ def count_question(question_id: int) -> None:
     # Other small pending questions cost little more in the same batch; their hints do nothing then.
     small_question_updates.update_small_questions(excluded=importing)
     if not question_updates.has_pending_work(question_id):
-        pacing.record_run(question_id, started)
+        hints.record_run(question_id, started)
         return
     n_items, remaining = question_updates.update_question_for_seconds(
         question_id, seconds=question_updates.TURN_SECONDS
@@ -45,7 +45,7 @@ def count_question(question_id: int) -> None:
     ):
         hints.send_hint(question_id)  # after the other pending questions
     else:
-        pacing.record_run(question_id, started)
+        hints.record_run(question_id, started)
 
 
 @shared_task(ignore_result=True)

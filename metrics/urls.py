@@ -18,31 +18,32 @@ from metrics.views.saved_views import views as saved_views_views
 PROJECT_PATH = "projects/<int:project_id>/"
 
 urlpatterns = [
-    path("", views.projects, name="projects"),
+    path("", views.show_projects, name="projects"),
     path("projects/", RedirectView.as_view(pattern_name="projects"), name="projects_redirect"),
     path("example/", example_views.load_example, name="load_example"),
+    path("example/remove/", example_views.remove_examples, name="remove_examples"),
     path(f"{PROJECT_PATH}tour/close/", example_views.close_tour, name="close_tour"),
-    path("glossary/", glossary.glossary_terms, name="glossary"),
-    path("glossary/statistics/", glossary.statistics, name="statistics"),
-    path(PROJECT_PATH, views.dashboard, name="dashboard"),
-    path(f"{PROJECT_PATH}statistics/", views.statistics, name="project_statistics"),
+    path("glossary/", glossary.show_glossary, name="glossary"),
+    path("glossary/statistics/", glossary.show_statistics_handbook, name="statistics"),
+    path(PROJECT_PATH, views.show_dashboard, name="dashboard"),
+    path(f"{PROJECT_PATH}statistics/", views.show_statistics, name="project_statistics"),
     path(f"{PROJECT_PATH}star/", project_list_views.set_star, name="star"),
     path(f"{PROJECT_PATH}questions/", project_list_views.show_questions, name="questions"),
-    path(f"{PROJECT_PATH}charts/<slug:name>.<slug:form>", charts.chart, name="chart"),
-    path(f"{PROJECT_PATH}raters/<path:key>/", raters_views.rater, name="rater"),
-    path(f"{PROJECT_PATH}coefficients/", coefficients_views.coefficients, name="coefficients"),
+    path(f"{PROJECT_PATH}charts/<slug:name>.<slug:form>", charts.show_chart, name="chart"),
+    path(f"{PROJECT_PATH}raters/<path:key>/", raters_views.show_rater, name="rater"),
+    path(f"{PROJECT_PATH}coefficients/", coefficients_views.show_coefficients, name="coefficients"),
     path(
         f"{PROJECT_PATH}coefficients/recommendation/",
-        coefficients_views.coefficient_recommendation,
+        coefficients_views.show_recommendation,
         name="coefficient_recommendation",
     ),
     path(
         f"{PROJECT_PATH}coefficients/headline/",
-        headline_views.headline_settings,
+        headline_views.edit_headline,
         name="headline_settings",
     ),
-    path(f"{PROJECT_PATH}pairs/", pairs.pair, name="pair"),
-    path(f"{PROJECT_PATH}change/", changes_views.change, name="change"),
+    path(f"{PROJECT_PATH}pairs/", pairs.show_pair, name="pair"),
+    path(f"{PROJECT_PATH}change/", changes_views.show_change, name="change"),
     path(
         f"{PROJECT_PATH}guidelines/effect/",
         guideline_effect.show_guideline_effect,
@@ -55,8 +56,10 @@ urlpatterns = [
         saved_views_views.revoke_link,
         name="share_link",
     ),
-    path("shared/<str:secret>/", shared_views.shared, name="shared"),
-    path("shared/<str:secret>/<slug:name>.json", shared_views.shared_chart, name="shared_chart"),
+    path("shared/<str:secret>/", shared_views.show_shared_page, name="shared"),
+    path(
+        "shared/<str:secret>/<slug:name>.json", shared_views.show_shared_chart, name="shared_chart"
+    ),
     path(f"{PROJECT_PATH}reports/", reports_views.reports, name="reports"),
     path(f"{PROJECT_PATH}reports/<int:number>/", reports_views.report, name="report"),
     path(
@@ -64,7 +67,7 @@ urlpatterns = [
         reports_views.report_file,
         name="report_file",
     ),
-    path(f"{PROJECT_PATH}items/", items_views.items, name="items"),
-    path(f"{PROJECT_PATH}items.csv", items_views.items_csv, name="items_csv"),
-    path(f"{PROJECT_PATH}items/<path:key>/", items_views.item, name="item"),
+    path(f"{PROJECT_PATH}items/", items_views.show_items, name="items"),
+    path(f"{PROJECT_PATH}items.csv", items_views.export_items, name="items_csv"),
+    path(f"{PROJECT_PATH}items/<path:key>/", items_views.show_item, name="item"),
 ]

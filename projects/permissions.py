@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from typing import Any
 
 from django.conf import settings
@@ -16,14 +17,46 @@ from core.db.row_mapper import RowMapper
 
 from .models import Member, Project
 
-# Required role -> roles that satisfy it.
-ROLES_ALLOWED = {
-    Member.Role.VIEWER: {Member.Role.LEAD, Member.Role.VIEWER, Member.Role.ADJUDICATOR},
-    Member.Role.ADJUDICATOR: {Member.Role.LEAD, Member.Role.ADJUDICATOR},
-    Member.Role.LEAD: {Member.Role.LEAD},
-    Member.Role.ANNOTATOR: {Member.Role.LEAD, Member.Role.ANNOTATOR},
+
+class Capability(Enum):
+    """Something that a member may do in a project."""
+
+    RATE = auto()
+    SEE_OWN_RATINGS = auto()  # on a page of one's own
+    SEE_RESULTS = auto()
+    REVIEW = auto()
+    MANAGE = auto()
+
+
+# A new role is a row here, its label in Member.Role and a migration of the constraint.
+CAPABILITIES = {
+    Member.Role.LEAD.value: {
+        Capability.RATE,
+        Capability.SEE_RESULTS,
+        Capability.REVIEW,
+        Capability.MANAGE,
+    },
+    Member.Role.ANNOTATOR.value: {Capability.RATE, Capability.SEE_OWN_RATINGS},
+    Member.Role.VIEWER.value: {Capability.SEE_RESULTS},
+    Member.Role.ADJUDICATOR.value: {Capability.SEE_RESULTS, Capability.REVIEW},
+}
+# What a page needs that names a role.
+_NEEDED = {
+    Member.Role.LEAD: Capability.MANAGE,
+    Member.Role.ANNOTATOR: Capability.RATE,
+    Member.Role.VIEWER: Capability.SEE_RESULTS,
+    Member.Role.ADJUDICATOR: Capability.REVIEW,
 }
 ANY_ROLE = "any"
+
+
+def may(role: str | None, capability: Capability) -> bool:
+    """Return whether a role has a capability; a stranger (None) has none."""
+    return capability in CAPABILITIES.get(role or "", ())
+
+
+def list_roles_with(capability: Capability) -> list[str]:
+    return [role for role in CAPABILITIES if may(role, capability)]
 
 
 def get_role(project: Project, user: Any) -> str | None:
@@ -87,8 +120,8 @@ def get_project(user: Any, project_id: int, *, role: str = ANY_ROLE, token: Any 
         or (token is not None and token.project_id not in (None, project.pk))
     ):
         raise Http404(_("Project not found."))
-    if role != ANY_ROLE and user_role not in ROLES_ALLOWED[Member.Role(role)]:
-        role_label = Member.Role(user_role).label
+    if role != ANY_ROLE and not may(user_role, _NEEDED[Member.Role(role)]):
+        role_label = Member(role=user_role).get_role_display()
         raise PermissionDenied(
             _("Your role in this project (%(role)s) doesn't allow this.") % {"role": role_label}
         )

@@ -17,9 +17,7 @@ from metrics.integrity.audit_hooks import RegisteredAudit
 from projects.models import Question
 from quality import repeats
 from quality.alerts import sweep
-from quality.alerts.detection import input_version as alerts_input_version
 from quality.alerts.detection import scan, storage
-from quality.gold import input_version as gold_input_version
 from quality.gold import recomputation as gold
 from quality.models import (
     AlertScan,
@@ -37,9 +35,7 @@ TOLERANCE = 1e-9  # relative and absolute: the order of sums is not defined
 
 
 def list_gold_differences(question_id: int) -> list[str]:
-    row = _get_current_row(
-        GoldState, question_id, gold_input_version.get_input_versions(question_id)
-    )
+    row = _get_current_row(GoldState, question_id, gold.get_input_versions(question_id))
     if row is None:
         return []
     gold_scores, items, totals = gold.compute_gold_results(
@@ -65,12 +61,7 @@ def list_repeat_differences(question_id: int) -> list[str]:
 
 
 def list_drift_differences(question_id: int) -> list[str]:
-    if (
-        _get_current_row(
-            AlertScan, question_id, alerts_input_version.get_input_versions(question_id)
-        )
-        is None
-    ):
+    if _get_current_row(AlertScan, question_id, storage.get_input_versions(question_id)) is None:
         return []
     question = _get_question(question_id)
     result = scan.scan_question(question, today=timezone.now().date())

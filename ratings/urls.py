@@ -20,8 +20,8 @@ urlpatterns = [
     path(f"{PROJECT}rate/undo/", annotation_views.rate_undo, name="rate_undo"),
     path(f"{PROJECT}rate/<int:item_id>/", annotation_views.rate_item, name="rate_item"),
     path(f"{PROJECT}rate/<int:item_id>/skip/", annotation_views.rate_skip, name="rate_skip"),
-    path(f"{PROJECT}new-item/", item_views.item_new, name="item_new"),
-    path(f"{PROJECT}new-item/preview/", item_views.item_preview, name="item_preview"),
+    path(f"{PROJECT}new-item/", item_views.create_item, name="item_new"),
+    path(f"{PROJECT}new-item/preview/", item_views.preview_item, name="item_preview"),
     path(f"{PROJECT}selected-items/", bulk_views.run_bulk_action, name="items_bulk"),
     path(f"{PROJECT}selected-items/delete/", deletion_views.delete_items, name="items_delete"),
     path(
@@ -31,7 +31,7 @@ urlpatterns = [
     ),
     path(
         f"{PROJECT}people/pseudonyms/",
-        rater_pseudonym_views.pseudonym_settings,
+        rater_pseudonym_views.edit_pseudonyms,
         name="rater_pseudonyms",
     ),
     path(
@@ -51,9 +51,11 @@ urlpatterns = [
         deletion_views.delete_rater,
         name="rater_delete",
     ),
-    path(f"{PROJECT}item/<int:item_id>/edit/", item_views.item_edit, name="item_edit"),
-    path(f"{PROJECT}item/<int:item_id>/gold/<str:key>/", item_views.item_gold, name="item_gold"),
-    path(f"{PROJECT}my-ratings/", list_views.my_ratings, name="my_ratings"),
+    path(f"{PROJECT}item/<int:item_id>/edit/", item_views.edit_item, name="item_edit"),
+    path(
+        f"{PROJECT}item/<int:item_id>/gold/<str:key>/", item_views.set_item_gold, name="item_gold"
+    ),
+    path(f"{PROJECT}my-ratings/", list_views.show_own_ratings, name="my_ratings"),
     path(
         f"{PROJECT}messages/<int:message_id>/read/",
         list_views.mark_message_read,
@@ -65,8 +67,8 @@ urlpatterns = [
         name="skipped_and_flagged",
     ),
     path(f"{PROJECT}data/", upload_views.show_data, name="data"),
-    path(f"{PROJECT}data/media/", media_views.media_new, name="media_new"),
-    path(f"{PROJECT}media/<str:name>", media_views.media_file, name="media"),
+    path(f"{PROJECT}data/media/", media_views.upload_media, name="media_new"),
+    path(f"{PROJECT}media/<str:name>", media_views.serve_media, name="media"),
     *(
         path(
             f"{PROJECT}data/export.{kind}",

@@ -24,12 +24,12 @@ MAX_VAGUE_LOCALS = 0.0  # share of local names
 MAX_REPEATED_CLASS_NAMES = 10
 MAX_QUESTION_DOCSTRINGS = 0.0  # share of docstrings
 MAX_MODULES_PER_PACKAGE = 14
-MAX_UNTYPED_DICTS = 306  # `dict[str, Any]`
+MAX_UNTYPED_DICTS = 294  # `dict[str, Any]`
 MAX_HTML_PARSERS = 0  # modules
 
 VERBS = frozenset(
     """
-    accept acquire adapt add adjust advance announce answer append apply archive are as assign attribute
+    accept acquire act adapt add adjust advance announce answer append apply archive are as assign attribute
     audit authenticate average backdate begin bootstrap build calibrate call can cancel carry center change
     check choose claim classify clean clear clip close collect compact compare compute concatenate configure
     confirm construct continue convert copy correct count create cumulate cut decline declare decode decorate
@@ -45,7 +45,7 @@ VERBS = frozenset(
     retire reuse revoke rewrite run sample save scan score search select send serialize serve set should show
     sign signal simulate skip sleep sort split spool stack star start stop store stream strip submit subtract
     stage suggest sum summarize sweep take tally thin tie to trace transform transition trim truncate try
-    undo unescape unpack update upload upsert use validate wait waive wake warn weigh widen withdraw work wrap
+    undo unescape unpack unsubscribe update upload upsert use validate wait waive wake warn weigh widen withdraw work wrap
     write
     """.split()
 )
@@ -107,12 +107,6 @@ def has_decorator(function: ast.FunctionDef, *words: str) -> bool:
     return any(word in decorator for decorator in decorators for word in words)
 
 
-def is_page(path: Path, function: ast.FunctionDef) -> bool:
-    """Return True for views: a page is called what it shows."""
-    arguments = function.args.args
-    return bool(arguments) and arguments[0].arg == "request" and path.name.endswith("views.py")
-
-
 def list_queryset_methods(path: Path) -> set[ast.AST]:
     """Return the methods that narrow a queryset, as in `Rating.objects.current()`."""
     return {
@@ -134,7 +128,7 @@ def list_functions_without_verb() -> tuple[list[str], int]:
                 continue
             if has_decorator(node, "property", "setter", "register") or node.name in HOOKS:
                 continue
-            if is_page(path, node) or node in queryset_methods:
+            if node in queryset_methods:
                 continue
             total += 1
             if node.name.strip("_").split("_")[0] not in VERBS:

@@ -53,7 +53,7 @@ def _get_filters(request: HttpRequest) -> dict[str, str]:
 
 @login_required
 @require_safe
-def access_review(request: HttpRequest) -> HttpResponse:
+def show_access_review(request: HttpRequest) -> HttpResponse:
     """Show the access review, filtered by account and kind of access."""
     _require_superuser(request)
     filters = _get_filters(request)

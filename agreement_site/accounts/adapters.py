@@ -29,7 +29,7 @@ from core import security_log
 from projects.services.members.usernames import reject_misleading_username
 
 from . import required_actions
-from .landing_page import get_landing_url
+from .sign_in import get_landing_url
 
 logger = logging.getLogger(__name__)
 

@@ -16,8 +16,12 @@ from typing import Any
 
 from allauth.core.internal.cryptokit import normalize_user_code
 from django.db import transaction
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from agreement_site.error_pages import render_error
+from agreement_site.middleware.base import BaseMiddleware
 from agreement_site.models import AttemptCounter
 from core import security_log
 
@@ -152,3 +156,38 @@ def _get_network(address: str) -> str:
 
 def _hash_key(*parts: str) -> str:
     return hashlib.sha256("\x00".join(parts).encode("utf-8", "replace")).hexdigest()
+
+
+# Maximum number of POST requests per account and hour, by URL name.
+POSTS_PER_HOUR = {
+    "label_studio_connections": 30,  # each calls an address of the user's choice
+    "member_create": 60,
+    "members_invite": 10,  # up to 100 at a time
+    "member_link": 120,
+    "project_create": 60,
+    "tokens": 30,
+}
+
+
+class RateLimitMiddleware(BaseMiddleware):
+    """Answer with 429 when an account exceeds the limit of a route."""
+
+    def process_view(
+        self, request: HttpRequest, view: Any, view_args: Any, view_kwargs: Any
+    ) -> HttpResponse | None:
+        match = request.resolver_match
+        name = match.url_name or "" if match is not None else ""
+        if (
+            request.method != "POST"
+            or name not in POSTS_PER_HOUR
+            or not request.user.is_authenticated
+        ):
+            return None
+        wait_seconds = count_action(request.user.pk, name, POSTS_PER_HOUR[name])
+        if not wait_seconds:
+            return None
+        security_log.log_event("too_many_requests", action=name)
+        message = _("Too many attempts. Try again in %(minutes)s minutes.")
+        response = render_error(request, 429, message % {"minutes": -(-wait_seconds // 60)})
+        response["Retry-After"] = str(wait_seconds)
+        return response

@@ -28,17 +28,32 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from agreement_site.accounts import attempt_limits
 from agreement_site.middleware.base import BaseMiddleware
 from agreement_site.models import PasswordChangeRequired
 from core import security_log
-from projects.models import ApiToken
+from projects.models import ApiToken, Member
+from projects.permissions import Capability, may
 from projects.services import tokens
-from projects.services.members import invitation_links
+from projects.services.members import invitation_links, role_offers
 
-from . import attempt_limits
 from .identity_providers import oidc
-from .landing_page import get_landing_url
 from .mixins import InvalidFormStatusMixin
+
+
+def get_landing_url(user: Any) -> str:
+    """Return the URL to which the user is redirected after signing in.
+
+    It is the annotation page for users who only rate, in one project, and have no open offer to
+    join another one; otherwise the list of projects.
+    """
+    memberships = list(Member.objects.filter(user=user.pk).values_list("project_id", "role")[:2])
+    if user.is_staff or len(memberships) != 1 or role_offers.list_open_offers(user).exists():
+        return reverse("projects")
+    [(project_id, role)] = memberships
+    if may(role, Capability.SEE_RESULTS):
+        return reverse("projects")
+    return reverse("rate", args=[project_id])
 
 
 class SignIn(InvalidFormStatusMixin, views.LoginView):

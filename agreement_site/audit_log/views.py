@@ -46,7 +46,7 @@ def get_audited_project(user: Any, project_id: int | None, *, token: Any = None)
 
 @login_required
 @require_safe
-def audit_log(request: HttpRequest, project_id: int | None = None) -> HttpResponse:
+def show_audit_log(request: HttpRequest, project_id: int | None = None) -> HttpResponse:
     """Show entries, filtered by account, action and days, one page at a time."""
     project = get_audited_project(request.user, project_id)
     before = get_after_id(request.GET)

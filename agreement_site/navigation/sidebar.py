@@ -16,22 +16,18 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from projects.models import Member, Project
+from projects.permissions import Capability, may
 from quality.inbox import selectors
 from ratings.models import Assignment
 
 Role = Member.Role
-ALL_ROLES = frozenset(Role.values)
-RESULT_ROLES = ALL_ROLES - {Role.ANNOTATOR}
-RATING_ROLES = frozenset({Role.LEAD, Role.ANNOTATOR})
-REVIEW_ROLES = frozenset({Role.LEAD, Role.ADJUDICATOR})
-LEAD_ROLES = frozenset({Role.LEAD})
 MAX_COUNT = 100  # highest count; above it the page shows "99+"
 MAX_SWITCHER_PROJECTS = 8  # maximum number of projects in the project switcher
 
 
 @dataclass(frozen=True)
 class NavigationTab:
-    """A page of an entry: URL name, label, and the roles that may open it.
+    """A page of an entry: URL name, label, and the capability that opens it (None: any).
 
     ``paths``: paths below the project of the pages that belong to the tab; the longest path that
     a page's address begins with is its tab.
@@ -39,7 +35,7 @@ class NavigationTab:
 
     url_name: str
     label: Promise
-    roles: frozenset[str]
+    capability: Capability | None
     paths: tuple[str, ...]
 
 
@@ -58,7 +54,10 @@ PROJECT_ENTRIES = (
         "d",
         (
             NavigationTab(
-                "dashboard", _("Overview"), RESULT_ROLES, ("", "statistics", "questions", "pairs")
+                "dashboard",
+                _("Overview"),
+                Capability.SEE_RESULTS,
+                ("", "statistics", "questions", "pairs"),
             ),
         ),
     ),
@@ -66,11 +65,11 @@ PROJECT_ENTRIES = (
         _("Review"),
         "e",
         (
-            NavigationTab("review", _("Uncertain items"), REVIEW_ROLES, ("review",)),
-            NavigationTab("alerts", _("Alerts"), RESULT_ROLES, ("alerts",)),
-            NavigationTab("appeals", _("Appeals"), REVIEW_ROLES, ("appeals",)),
+            NavigationTab("review", _("Uncertain items"), Capability.REVIEW, ("review",)),
+            NavigationTab("alerts", _("Alerts"), Capability.SEE_RESULTS, ("alerts",)),
+            NavigationTab("appeals", _("Appeals"), Capability.REVIEW, ("appeals",)),
             NavigationTab(
-                "skipped_and_flagged", _("Skipped and flagged"), LEAD_ROLES, ("skipped",)
+                "skipped_and_flagged", _("Skipped and flagged"), Capability.MANAGE, ("skipped",)
             ),
         ),
     ),
@@ -79,20 +78,25 @@ PROJECT_ENTRIES = (
         "i",
         (
             NavigationTab(
-                "items", _("Items"), RESULT_ROLES, ("items", "item", "new-item", "selected-items")
+                "items",
+                _("Items"),
+                Capability.SEE_RESULTS,
+                ("items", "item", "new-item", "selected-items"),
             ),
-            NavigationTab("labels", _("Labels"), RESULT_ROLES, ("labels",)),
-            NavigationTab("data", _("Import and export"), RESULT_ROLES, ("data",)),
+            NavigationTab("labels", _("Labels"), Capability.SEE_RESULTS, ("labels",)),
+            NavigationTab("data", _("Import and export"), Capability.SEE_RESULTS, ("data",)),
         ),
     ),
     NavigationEntry(
         _("Raters"),
         "r",
         (
-            NavigationTab("raters", _("Agreement"), RESULT_ROLES, ("raters", "rater-messages")),
-            NavigationTab("people", _("Members"), LEAD_ROLES, ("people",)),
-            NavigationTab("gold", _("Gold answers"), LEAD_ROLES, ("gold",)),
-            NavigationTab("exam_settings", _("Exam"), LEAD_ROLES, ("exams",)),
+            NavigationTab(
+                "raters", _("Agreement"), Capability.SEE_RESULTS, ("raters", "rater-messages")
+            ),
+            NavigationTab("people", _("Members"), Capability.MANAGE, ("people",)),
+            NavigationTab("gold", _("Gold answers"), Capability.MANAGE, ("gold",)),
+            NavigationTab("exam_settings", _("Exam"), Capability.MANAGE, ("exams",)),
         ),
     ),
     NavigationEntry(
@@ -102,7 +106,7 @@ PROJECT_ENTRIES = (
             NavigationTab(
                 "my_ratings",
                 _("My ratings"),
-                frozenset({Role.ANNOTATOR}),
+                Capability.SEE_OWN_RATINGS,
                 ("my-ratings", "decisions", "exam", "gold-appeals"),
             ),
         ),
@@ -111,51 +115,59 @@ PROJECT_ENTRIES = (
         _("Guidelines"),
         "u",
         (
-            NavigationTab("guidelines", _("Guidelines"), ALL_ROLES, ("guidelines",)),
-            NavigationTab("guideline_effect", _("Effect"), RESULT_ROLES, ("guidelines/effect",)),
+            NavigationTab("guidelines", _("Guidelines"), None, ("guidelines",)),
+            NavigationTab(
+                "guideline_effect", _("Effect"), Capability.SEE_RESULTS, ("guidelines/effect",)
+            ),
         ),
     ),
     NavigationEntry(
         _("Reports"),
         "o",
         (
-            NavigationTab("reports", _("Reports"), RESULT_ROLES, ("reports",)),
-            NavigationTab("gates", _("Gates"), RESULT_ROLES, ("gates",)),
-            NavigationTab("saved_views", _("Saved views and links"), RESULT_ROLES, ("views",)),
-            NavigationTab("coefficients", _("Coefficients"), RESULT_ROLES, ("coefficients",)),
-            NavigationTab("change", _("What changed"), RESULT_ROLES, ("change",)),
-            NavigationTab("plan", _("Plan"), RESULT_ROLES, ("plan",)),
+            NavigationTab("reports", _("Reports"), Capability.SEE_RESULTS, ("reports",)),
+            NavigationTab("gates", _("Gates"), Capability.SEE_RESULTS, ("gates",)),
+            NavigationTab(
+                "saved_views", _("Saved views and links"), Capability.SEE_RESULTS, ("views",)
+            ),
+            NavigationTab(
+                "coefficients", _("Coefficients"), Capability.SEE_RESULTS, ("coefficients",)
+            ),
+            NavigationTab("change", _("What changed"), Capability.SEE_RESULTS, ("change",)),
+            NavigationTab("plan", _("Plan"), Capability.SEE_RESULTS, ("plan",)),
         ),
     ),
     NavigationEntry(
         _("Settings"),
         "s",
         (
-            NavigationTab("project_settings", _("General"), LEAD_ROLES, ("settings",)),
+            NavigationTab("project_settings", _("General"), Capability.MANAGE, ("settings",)),
             NavigationTab(
                 "questions_settings",
                 _("Questions"),
-                LEAD_ROLES,
+                Capability.MANAGE,
                 ("settings/questions", "settings/new-question"),
             ),
             NavigationTab(
-                "guidelines_settings", _("Guidelines"), LEAD_ROLES, ("settings/guidelines",)
+                "guidelines_settings", _("Guidelines"), Capability.MANAGE, ("settings/guidelines",)
             ),
-            NavigationTab("quality_checks", _("Quality checks"), LEAD_ROLES, ("settings/checks",)),
-            NavigationTab("label_rules", _("Label rules"), LEAD_ROLES, ("labels/rules",)),
-            NavigationTab("alert_settings", _("Alerts"), LEAD_ROLES, ("alerts/settings",)),
-            NavigationTab("webhooks", _("Webhooks"), LEAD_ROLES, ("settings/webhooks",)),
+            NavigationTab(
+                "quality_checks", _("Quality checks"), Capability.MANAGE, ("settings/checks",)
+            ),
+            NavigationTab("label_rules", _("Label rules"), Capability.MANAGE, ("labels/rules",)),
+            NavigationTab("alert_settings", _("Alerts"), Capability.MANAGE, ("alerts/settings",)),
+            NavigationTab("webhooks", _("Webhooks"), Capability.MANAGE, ("settings/webhooks",)),
             NavigationTab(
                 "label_studio_connections",
                 _("Connections"),
-                LEAD_ROLES,
+                Capability.MANAGE,
                 ("settings/connections",),
             ),
-            NavigationTab("project_audit_log", _("Audit log"), LEAD_ROLES, ("audit-log",)),
+            NavigationTab("project_audit_log", _("Audit log"), Capability.MANAGE, ("audit-log",)),
             NavigationTab(
                 "project_archive",
                 _("Archive and delete"),
-                LEAD_ROLES,
+                Capability.MANAGE,
                 ("archive", "delete", "settings/approvals"),
             ),
         ),
@@ -236,7 +248,7 @@ class ProjectNavigation(NamedTuple):
 def list_permitted_entries(role: str) -> Iterator[tuple[NavigationEntry, list[NavigationTab]]]:
     """Yield the entries of the sidebar for a role, each with the tabs that the role may open."""
     for entry in PROJECT_ENTRIES:
-        tabs = [tab for tab in entry.tabs if role in tab.roles]
+        tabs = [tab for tab in entry.tabs if tab.capability is None or may(role, tab.capability)]
         if tabs:
             yield entry, tabs
 
@@ -263,7 +275,7 @@ def build_project_navigation(project: Any, path: str, question: str = "") -> Pro
                 for tab, url in zip(tabs, urls, strict=True)
             ]
     rate_link = None
-    if project.role in RATING_ROLES:
+    if may(project.role, Capability.RATE):
         url = reverse("rate", args=[project.pk])
         rate_link = NavigationLink(_("Rate"), url, path.startswith(url), shortcut=RATE_SHORTCUT)
     return ProjectNavigation(entries, current_tabs, rate_link, inbox)
@@ -276,7 +288,7 @@ def list_project_pages(project: Any) -> list[NavigationLink]:
         for tab in tabs:
             label = entry.label if tab is tabs[0] and len(tabs) == 1 else tab.label
             links.append(NavigationLink(label, reverse(tab.url_name, args=[project.pk])))
-    if project.role in RATING_ROLES:
+    if may(project.role, Capability.RATE):
         links.append(NavigationLink(_("Rate"), reverse("rate", args=[project.pk])))
     return links
 
@@ -301,9 +313,9 @@ def _count_by_page(project: Any, inbox: list[selectors.InboxEntry]) -> dict[str,
     counts: dict[str, int] = {}
     for entry in inbox:
         counts[entry.kind] = counts.get(entry.kind, 0) + entry.number
-    if project.role in REVIEW_ROLES:
+    if may(project.role, Capability.REVIEW):
         counts[selectors.UNCERTAIN_ITEMS] = selectors.count_uncertain_items(project, MAX_COUNT)
-    if project.role == Role.LEAD:
+    if may(project.role, Capability.MANAGE):
         counts["skipped_and_flagged"] = count_skipped_items(project)
     return counts
 
@@ -348,7 +360,7 @@ def count_skipped_items(project: Project) -> int:
 
 def list_inbox_entries(project: Any) -> list[selectors.InboxEntry]:
     """Return the inbox of the project for its leads; empty for other roles."""
-    if project.role != Role.LEAD:
+    if not may(project.role, Capability.MANAGE):
         return []
     return selectors.get_entries_by_project({project.pk: project.role}).get(project.pk, [])
 
@@ -363,4 +375,4 @@ def list_other_projects(user: Any, project: Any) -> list[tuple[str, str]]:
 
 def get_start_url(project_id: int, role: str) -> str:
     """Return the URL where a user with this role starts in a project."""
-    return reverse("rate" if role == Role.ANNOTATOR else "dashboard", args=[project_id])
+    return reverse("dashboard" if may(role, Capability.SEE_RESULTS) else "rate", args=[project_id])

@@ -24,7 +24,7 @@ from metrics import saved_views
 from metrics.views.common.getting_started import SetupStep
 from metrics.views.saved_views import views
 from projects.models import Item, Member, Project, Question, Rater
-from projects.permissions import can_create_projects, get_project
+from projects.permissions import Capability, can_create_projects, get_project, may
 
 MAX_QUERY_LENGTH = 200  # characters of a query
 RESULTS_PER_KIND = 6
@@ -49,7 +49,7 @@ def search_palette(user: Any, text: str, project: Any = None) -> list[PaletteRes
         return results
     needle = text.casefold()
     results = [result for result in results if needle in str(result.label).casefold()]
-    if project is not None and project.role in sidebar.RESULT_ROLES:
+    if project is not None and may(project.role, Capability.SEE_RESULTS):
         for find_objects in (_find_views, _find_questions, _find_raters, _find_items):
             results += find_objects(project, text)
     return [*results, *_find_projects(user, text)]
@@ -177,7 +177,7 @@ def search_page(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_safe
-def style_guide(request: HttpRequest) -> HttpResponse:
+def show_style_guide(request: HttpRequest) -> HttpResponse:
     """Show every building block of the pages in its states, to staff who write pages."""
     if not request.user.is_staff:
         raise Http404

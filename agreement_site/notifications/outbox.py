@@ -13,7 +13,7 @@ import logging
 import smtplib
 import time
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypedDict
 
 from django.core.mail import get_connection
 from django.db import transaction
@@ -22,6 +22,7 @@ from django.utils import timezone
 
 from agreement_site.models import NotificationSettings, QueuedMail
 from core.jobs.lease import build_unclaimed_filter, claim_row, get_leased_rows
+from core.jobs.outbox import delete_old_rows, get_retry_time
 
 from .mails import composition
 
@@ -35,7 +36,7 @@ BATCH_SIZE = 100
 # Pauses after an attempt that failed; after the last one there is no further attempt.
 RETRY_DELAYS = tuple(datetime.timedelta(minutes=n) for n in (5, 30, 120, 360, 720, 1440))
 MAX_UNCONFIRMED = 2  # attempts without an outcome
-KEEP_MAILS = datetime.timedelta(days=30)
+REPORT_FAILURES = datetime.timedelta(days=1)  # for which the system status tells of a failed mail
 PERMANENT = range(500, 600)  # SMTP codes
 # The connection broke: perhaps after the server accepted the mail.
 AMBIGUOUS_ERRORS = (smtplib.SMTPServerDisconnected, TimeoutError, ConnectionError)
@@ -151,12 +152,13 @@ def _store_failure(mail: QueuedMail, error: Exception, *, has_outcome: bool) -> 
         logger.warning("mail %s to user %s failed: %s", mail.pk, mail.user_id, error)
     else:
         logger.exception("mail %s to user %s failed", mail.pk, mail.user_id)
-    if mail.attempts > len(RETRY_DELAYS) or _is_permanent(error):
+    retry_at = get_retry_time(RETRY_DELAYS, mail.attempts, timezone.now())
+    if retry_at is None or _is_permanent(error):
         _end(mail, State.FAILED)
         return
     get_leased_rows(mail).update(
         failures=mail.failures + has_outcome,
-        next_at=timezone.now() + RETRY_DELAYS[mail.attempts - 1],
+        next_at=retry_at,
         leased_until=None,
     )
 
@@ -170,7 +172,30 @@ def _is_permanent(error: Exception) -> bool:
     return isinstance(error, ValueError)  # an address that is none
 
 
+class MailQueueState(TypedDict):
+    """Numbers of waiting mails, and of those that failed lately.
+
+    ``late_seconds``: how long the oldest due mail waits for the mail server, 0 without one.
+    """
+
+    waiting: int
+    late_seconds: float
+    failed: int
+
+
+def summarize_queue(now: datetime.datetime) -> MailQueueState:
+    """Return the state of the queue for the system status."""
+    pending = QueuedMail.objects.filter(state=State.PENDING)
+    due = pending.filter(build_unclaimed_filter(), next_at__lte=now)
+    oldest = due.order_by("next_at").values_list("next_at", flat=True).first()
+    failed = QueuedMail.objects.filter(state=State.FAILED, ended_at__gt=now - REPORT_FAILURES)
+    return {
+        "waiting": pending.count(),
+        "late_seconds": 0 if oldest is None else (now - oldest).total_seconds(),
+        "failed": failed.count(),
+    }
+
+
 def delete_old_mails() -> int:
     """Delete the rows of mails that are over for a month; return how many."""
-    old = QueuedMail.objects.filter(ended_at__lt=timezone.now() - KEEP_MAILS)
-    return old.delete()[0]
+    return delete_old_rows(QueuedMail.objects.all(), column="ended_at")

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from agreement_site.models import NotificationSettings
-from core.web.site_address import build_absolute_url
+from core.web.links import build_absolute_url
 
 from . import preferences
 

@@ -30,7 +30,7 @@ MAX_LISTED_QUESTIONS = 20  # maximum number of late questions that the page list
 
 @login_required
 @require_safe
-def system_status(request: HttpRequest) -> HttpResponse:
+def show_system_status(request: HttpRequest) -> HttpResponse:
     """Show the status of the site to superusers."""
     if not request.user.is_superuser:
         raise PermissionDenied(_("Only administrators can open this."))
@@ -56,6 +56,8 @@ def _iter_rows(status: Mapping[str, Any], now: datetime.datetime) -> Iterator[tu
         counted = {name: format_count(progress[name]) for name in ("done", "total")}
         label = f"{_('Backlog')}: {question.project.name}, {question.text}"
         yield label, _("%(done)s of %(total)s ratings counted") % counted
+    if status["mails"]:
+        yield _("Queued mails"), format_count(status["mails"]["waiting"])
     yield _("Running imports"), format_count(status["running_imports"])
     yield _("Count audit"), _describe_audit(status["audit"], now)
     broker = {

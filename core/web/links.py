@@ -10,11 +10,18 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 
 from django import template
+from django.conf import settings
 from django.utils.html import conditional_escape, format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
 from .tables import is_exporting
+
+
+def build_absolute_url(path: str) -> str:
+    """Return the URL of a path of this site by SITE_URL, which no request can change."""
+    return f"{settings.SITE_URL}{path}"
+
 
 register = template.Library()
 

@@ -12,7 +12,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from core.web.site_address import build_absolute_url
+from core.web.links import build_absolute_url
 from events.models import Event
 
 MAX_NAME_LENGTH = 60  # characters of a name; a message stays below 2,048 bytes (WeCom)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime
 import json
 import logging
-import random
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -21,6 +20,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from core.jobs.lease import LeaseLost, claim_row, get_leased_rows, release_lease
+from core.jobs.outbox import delete_old_rows, get_retry_time
 from events.models import Delivery, Event, Webhook
 from projects.models import Item
 
@@ -35,7 +35,6 @@ RETRY_DELAYS = tuple(
     datetime.timedelta(seconds=seconds)
     for seconds in (5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 14 * 3600)
 )
-MAX_JITTER = 0.1  # share of a delay that is added at random, so that not all come back at once
 FAILING_LIMIT = datetime.timedelta(days=5)
 GONE = 410
 # A worker sends to a webhook for this long, then others have their turn. The lease is longer by
@@ -44,7 +43,6 @@ RUN_SECONDS = 20.0
 LEASE = datetime.timedelta(seconds=60)
 MAX_ANSWER_CHARACTERS = 2_000  # stored of each answer
 MAX_LOG_LENGTH = 50  # attempts in the log of a delivery
-KEEP_DELIVERIES = datetime.timedelta(days=30)
 
 
 def create_deliveries(events: Sequence[Event]) -> None:
@@ -142,13 +140,6 @@ def build_body(webhook: Webhook, delivery: Delivery) -> dict[str, Any]:
     return {"type": event.kind, "timestamp": event.at, "data": data}
 
 
-def get_retry_time(attempts: int, now: datetime.datetime) -> datetime.datetime | None:
-    """Return the time of the next attempt after this number of failed ones, or None for no more."""
-    if attempts > len(RETRY_DELAYS):
-        return None
-    return now + RETRY_DELAYS[attempts - 1] * random.uniform(1, 1 + MAX_JITTER)  # noqa: S311
-
-
 @transaction.atomic
 def _store_answer(webhook: Webhook, delivery: Delivery, answer: Answer) -> Webhook:
     """Store an answer and the resulting states, and return the webhook as it is now stored.
@@ -171,7 +162,8 @@ def _store_answer(webhook: Webhook, delivery: Delivery, answer: Answer) -> Webho
     if answer.is_success:
         delivery.state, delivery.next_at = State.DELIVERED, None
     else:
-        delivery.next_at = None if answer.status == GONE else get_retry_time(delivery.attempts, now)
+        retry_at = get_retry_time(RETRY_DELAYS, delivery.attempts, now)
+        delivery.next_at = None if answer.status == GONE else retry_at
         delivery.state = State.FAILED if delivery.next_at is None else State.PENDING
     delivery.save(update_fields=["attempts", "log", "state", "next_at"])
     _update_failing_state(locked, answer, now)
@@ -194,6 +186,5 @@ def _update_failing_state(webhook: Webhook, answer: Answer, now: datetime.dateti
 
 def delete_old_deliveries() -> int:
     """Delete deliveries that are over for a month; return how many."""
-    old = Delivery.objects.filter(created_at__lt=timezone.now() - KEEP_DELIVERIES)
-    n_deleted, _models = old.exclude(state=State.PENDING).delete()
-    return n_deleted
+    ended = Delivery.objects.exclude(state=State.PENDING)
+    return delete_old_rows(ended, column="created_at")

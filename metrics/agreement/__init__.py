@@ -29,12 +29,12 @@ source and declaration; registry.py lists them all. consensus/, drift/, outliers
 rater_quality/ build on them; explain/ says why statistics differ.
 """
 
+from .all_statistics import report
 from .batch import estimate_coefficient, pattern_coefficients, table_coefficients
 from .coefficients.declaration import Coefficient
 from .estimate import REASONS, Estimate, Value
 from .outliers import name_raters
 from .registry import COEFFICIENTS
-from .report import report
 
 __all__ = [
     "COEFFICIENTS",

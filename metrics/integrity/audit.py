@@ -18,8 +18,8 @@ from metrics.agreement.counts.tally import PairTables
 from metrics.counting import store
 from metrics.counting.rater_kinds import RaterKinds
 from metrics.models import ALL_DAYS, CountState, Diagnosis, PairTally, PatternTally, PeerTally
-from metrics.results.all_time_patterns import AllTimePatterns
 from metrics.results.disagreement import disputed_items, findings
+from metrics.results.period_patterns import AllTimePatterns
 from metrics.results.values import Values
 from metrics.scale import QuestionScale
 from projects.models import Question

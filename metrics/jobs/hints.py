@@ -1,20 +1,37 @@
-"""Hints: queue messages that tell workers that a question has uncounted ratings.
-
-A hint may be lost, late or duplicated; it must never delay a rater. One hint a question is enough:
-while one is pending (a key in the broker's database says so), no other is sent. The worker deletes
-the key *before* it reads the ratings. So a rating committed after the deletion sends its own hint,
-and one committed before it is read. The key expires by itself, and the sweep needs no hints.
-"""
+"""Hints: messages that tell workers to look at a question now, and their pace."""
 
 from __future__ import annotations
 
 import logging
+import time
 
 import redis
 from django.conf import settings
 
 from core.jobs import dispatch
 from core.jobs.dispatch import start_task
+
+PAUSE_FACTOR = 9
+LONGEST_PAUSE_SECONDS = 1.0
+
+# Question -> (end of its last counting, seconds that it took), by this process's monotonic clock.
+# Each worker paces itself. That is enough, because only one hint a question is pending.
+_last_runs: dict[int, tuple[float, float]] = {}
+
+
+def wait_for_turn(question_id: int) -> None:
+    """Sleep until the question's pause is over."""
+    ended, duration = _last_runs.get(question_id, (0.0, 0.0))
+    pause = min(LONGEST_PAUSE_SECONDS, PAUSE_FACTOR * duration) - (time.monotonic() - ended)
+    if pause > 0:
+        time.sleep(pause)
+
+
+def record_run(question_id: int, started: float) -> None:
+    """Record a counting run that began at ``started`` (time.monotonic) and ends now."""
+    ended = time.monotonic()
+    _last_runs[question_id] = (ended, ended - started)
+
 
 logger = logging.getLogger(__name__)
 

@@ -16,9 +16,17 @@ from .counts import (
     Population,
 )
 from .on_demand import Attribution, FilteredResult, Report
-from .results import ALL_START, Diagnosis, PeriodUnit, RaterResult, Result, build_number_expression
+from .results import (
+    ALL_START,
+    AuditResult,
+    Diagnosis,
+    PeriodUnit,
+    RaterResult,
+    Result,
+    build_number_expression,
+)
 from .saved_views import SavedView, ShareLink
-from .workers import AuditResult, Worker
+from .workers import Worker
 
 __all__ = [
     "ALL_DAYS",

@@ -110,3 +110,20 @@ class Diagnosis(models.Model):
 
     def __str__(self) -> str:
         return f"question {self.question_id}: {len(self.findings)} findings"
+
+
+class AuditResult(models.Model):
+    """The result of the last automatic audit of a question (metrics.integrity.schedule).
+
+    Shown to administrators.
+    """
+
+    question = models.OneToOneField(Question, models.CASCADE, primary_key=True, related_name="+")
+    audited_at = models.DateTimeField()
+    # Ratings that were recounted: all of the question, or those of a sample.
+    n_ratings = models.PositiveBigIntegerField()
+    n_differences = models.PositiveIntegerField()
+    first_differences = models.JSONField(default=list, blank=True)  # the first differences
+
+    def __str__(self) -> str:
+        return f"question {self.question_id}: {self.n_differences} differences"

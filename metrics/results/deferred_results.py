@@ -25,11 +25,11 @@ from metrics.scale import QuestionScale
 from ratings.services import uncounted
 
 from . import bootstrap
-from .all_time_patterns import AllTimePatterns
 from .clusters import QuestionClusters
 from .disagreement import findings
 from .headline import random_sample, sample_headline
 from .pairs import mean_kappas
+from .period_patterns import AllTimePatterns
 
 logger = logging.getLogger(__name__)
 

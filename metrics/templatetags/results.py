@@ -28,9 +28,9 @@ from metrics.views.common import (
 )
 from metrics.views.common.getting_started import SetupStep
 from metrics.views.reports.document import EstimateCell
-from projects.models import Item, Project
+from projects.models import Item, Project, Rater
 from ratings.items import content
-from ratings.models import ImportRun
+from ratings.models import ImportRun, Revision
 
 register = template.Library()
 
@@ -63,7 +63,7 @@ def undefined_reason(estimate: Estimate | None) -> str | Promise:
 
 @register.filter("estimate")
 @register.simple_tag(name="estimate")
-@export_as(number_formats.export_estimate)
+@export_as(number_formats.build_estimate_interval)
 def render_estimate(value: Estimate | None, signed: bool = False) -> SafeString:
     """Render an estimate: value and interval, or a dash with the reason as its title."""
     if not value or value.get("value") is None:
@@ -83,7 +83,7 @@ def render_estimate(value: Estimate | None, signed: bool = False) -> SafeString:
 
 
 @register.filter
-@export_as(number_formats.export_estimate)
+@export_as(number_formats.build_estimate_interval)
 def estimate_or_reason(value: Estimate) -> SafeString:
     """Render an estimate, or why it has no value."""
     if value.get("value") is None:
@@ -92,27 +92,31 @@ def estimate_or_reason(value: Estimate) -> SafeString:
 
 
 @register.filter
-@export_as(number_formats.export_estimate_if_any)
+@export_as(number_formats.build_optional_estimate_interval)
 def estimate_or_dash(value: Estimate | None, signed: bool = False) -> SafeString:
     """Render an estimate, or a dash."""
     return render_estimate(value, signed) if value else SafeString("–")
 
 
 @register.filter
-@export_as(number_formats.export_bounds)
+@export_as(number_formats.build_bounds_interval)
 def bounds(value: Any) -> str:
     """Format an interval that has both ends, like [0.38, 0.48]."""
-    interval = number_formats.export_bounds(value)
+    interval = number_formats.build_bounds_interval(value)
     return number_formats.format_interval({"low": interval.low, "high": interval.high})
 
 
-def export_report_cell(cell: str | EstimateCell) -> str | Interval:
+def build_report_interval(cell: str | EstimateCell) -> str | Interval:
     """Return a cell of a report's table; an estimate with its interval."""
-    return number_formats.export_estimate(cell.estimate) if isinstance(cell, EstimateCell) else cell
+    return (
+        number_formats.build_estimate_interval(cell.estimate)
+        if isinstance(cell, EstimateCell)
+        else cell
+    )
 
 
 @register.filter
-@export_as(export_report_cell)
+@export_as(build_report_interval)
 def report_cell(cell: str | EstimateCell) -> str:
     """Return a cell of a report's table as text."""
     return str(cell)
@@ -257,10 +261,18 @@ def _matches_formula(own: Estimate) -> bool:
 
 
 @register.simple_tag
-def has_untimed_imports(project: Project) -> bool:
-    """Return True if a file brought ratings without times: they have the time of the import."""
+def has_untimed_imports(project: Project, rater: Rater | None = None) -> bool:
+    """Return True if a file brought ratings without times: they have the time of the import.
+
+    With a rater, only if the rater has imported ratings.
+    """
     runs = ImportRun.objects.filter(project=project, state=ImportRun.State.DONE)
-    return runs.filter(summary__n_without_time__gt=0).exists()
+    if not runs.filter(summary__n_without_time__gt=0).exists():
+        return False
+    if not rater:
+        return True
+    imported = Revision.objects.filter(source=Revision.Source.IMPORT, rating__rater=rater)
+    return imported.exists()
 
 
 @register.filter
@@ -322,7 +334,7 @@ def get_item(mapping: Mapping[str, Any] | None, key: str) -> Any:
 
 @register.filter
 @register.simple_tag
-@export_as(number_formats.export_category_counts)
+@export_as(number_formats.format_category_counts)
 def category_counts(counts: Sequence[tuple[str, int]]) -> SafeString:
     """Render counts by category: "minor 3, major 1"."""
     return format_html_join(

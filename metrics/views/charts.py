@@ -46,7 +46,7 @@ ANNOTATION_SOURCES: Hook[Callable[[Question, Rater | None], Annotations]] = Hook
 
 @login_required
 @require_safe
-def chart(request: HttpRequest, project_id: int, name: str, form: str) -> HttpResponse:
+def show_chart(request: HttpRequest, project_id: int, name: str, form: str) -> HttpResponse:
     """Return one chart of a project.
 
     ``form``: json (specification, rows and locale) or csv (rows). Tables (TABLES) have only csv.

@@ -43,7 +43,7 @@ class DocumentSection:
 
 
 @require_safe
-def glossary_terms(request: HttpRequest) -> HttpResponse:
+def show_glossary(request: HttpRequest) -> HttpResponse:
     """Show the explanation of every coefficient, column and term. Help buttons link here."""
     schemes = dict(BandScheme.choices)
     context = {
@@ -65,7 +65,7 @@ def glossary_terms(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def statistics(request: HttpRequest) -> HttpResponse:
+def show_statistics_handbook(request: HttpRequest) -> HttpResponse:
     """Show the document on statistics: each formula with its source and an example."""
     in_chinese = (get_language() or "").startswith("zh")
     title, sections = _load_document(

@@ -18,7 +18,7 @@ from quality.alerts import services
 from quality.models import Alert, AlertKind, AlertScan, AlertState, GoldItem
 from quality.recomputation import Recomputation
 
-from .detection import input_version, scan, storage
+from .detection import scan, storage
 from .detection.candidates import build_count_candidate
 from .detection.scan import scan_question
 from .detection.storage import store_scan
@@ -74,7 +74,7 @@ def _scan_and_store(run: AlertScan) -> None:
     """Scan the run's question, store the alerts and release the lease with the run's results."""
     started = time.monotonic()
     # Read the input version first: later changes must make the result outdated again.
-    current_version = input_version.get_input_versions(run.question_id).get(run.question_id, {})
+    current_version = storage.get_input_versions(run.question_id).get(run.question_id, {})
     questions = Question.objects.select_related("project").prefetch_related("categories")
     question = questions.get(pk=run.question_id)
     result = scan_question(question, today=timezone.now().date())
@@ -95,7 +95,7 @@ RECOMPUTATION = Recomputation(
     "alerts",
     AlertScan,
     _scan_and_store,
-    input_version.list_outdated_questions,
+    storage.list_outdated_questions,
     pause_factor=20.0,
     max_pause=MAX_PAUSE,
     lease=datetime.timedelta(minutes=30),

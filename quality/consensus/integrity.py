@@ -6,7 +6,7 @@ from metrics.scale import QuestionScale
 from projects.models import Item, Question
 from quality.models import Consensus
 
-from . import input_version, recomputation, storage, votes
+from . import recomputation, storage, votes
 from .fit import fit_labels
 
 
@@ -16,7 +16,7 @@ def list_differences(question_id: int) -> list[str]:
     Empty while the labels are outdated.
     """
     consensus = Consensus.objects.filter(question=question_id).first()
-    if consensus is None or consensus.computed_at is None or input_version.is_outdated(consensus):
+    if consensus is None or consensus.computed_at is None or recomputation.is_outdated(consensus):
         return []
     question = Question.objects.prefetch_related("categories").get(pk=question_id)
     scale = QuestionScale.for_question(question)

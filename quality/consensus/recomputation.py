@@ -9,16 +9,47 @@ import datetime
 import time
 
 from django.db import transaction
+from django.db.models import Max
 from django.utils import timezone
 
 from core.jobs.lease import get_leased_rows, update_leased_row
 from metrics.scale import QuestionScale
 from projects.models import Question
-from quality.models import Consensus
+from quality import recomputation
+from quality.consensus import storage, votes
+from quality.models import Consensus, Decision
 from quality.recomputation import Recomputation
 
-from . import input_version, label_events, storage, votes
 from .fit import fit_labels
+
+
+def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
+    """Return {question id: input version of its labels}, of all counted questions or of one."""
+    decisions = (
+        Decision.objects.filter(**recomputation.build_question_filter(only))
+        .values_list("question_id")
+        .order_by()
+    )
+    last_decisions = dict(decisions.annotate(Max("pk")))
+    gold_versions = recomputation.get_gold_versions(only)
+    versions = recomputation.get_count_versions(
+        only, method="consensus__method", models="consensus__with_models"
+    )
+    for question_id, version in versions.items():
+        version["decision"] = last_decisions.get(question_id, 0)
+        version["gold"] = gold_versions.get(question_id, [0, 0])
+    return versions
+
+
+def is_outdated(row: Consensus) -> bool:
+    """Return whether the input of the question's labels has changed since they were computed."""
+    return get_input_versions(row.question_id).get(row.question_id) != row.input_version
+
+
+def list_outdated_questions() -> list[int]:
+    """Return ids of the questions whose labels are outdated or missing, oldest first."""
+    return recomputation.list_outdated(Consensus, get_input_versions())
+
 
 MAX_PAUSE = datetime.timedelta(minutes=10)
 
@@ -29,7 +60,7 @@ def _compute_and_store_labels(consensus: Consensus) -> None:
     questions = Question.objects.select_related("project").prefetch_related("categories")
     question = questions.get(pk=consensus.question_id)
     # Read the input version first: later changes must make the labels outdated again.
-    current_version = input_version.get_input_versions(question.pk).get(question.pk, {})
+    current_version = get_input_versions(question.pk).get(question.pk, {})
     with transaction.atomic():
         scale = QuestionScale.for_question(question)
         fixed = votes.get_fixed_codes(question)
@@ -55,14 +86,14 @@ def _compute_and_store_labels(consensus: Consensus) -> None:
             duration_seconds=time.monotonic() - started,
             computed_at=timezone.now(),
         )
-        label_events.record_completion(consensus, question)
+        storage.record_completion(consensus, question)
 
 
 RECOMPUTATION = Recomputation(
     "labels",
     Consensus,
     _compute_and_store_labels,
-    input_version.list_outdated_questions,
+    list_outdated_questions,
     pause_factor=1.0,
     max_pause=MAX_PAUSE,
     lease=datetime.timedelta(minutes=10),

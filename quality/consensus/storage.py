@@ -3,22 +3,75 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from django.db import connection, transaction
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from core.db import bulk
 from core.jobs.lease import LeaseLost
+from events.models import Event
+from events.services import MAX_ITEMS, add_to_batch, record_event
 from metrics.scale import QuestionScale
+from projects.models import AVAILABLE, Item, Question
 from quality.models import Consensus, ItemLabel, LabelSource, RaterConfusion
 
-from . import label_events
 from .fit import TIED, ConsensusLabels
 from .votes import FixedCodes, get_items_decided_since
+
+
+def record_label_changes(question_id: int, items: Sequence[int]) -> None:
+    """Add the items (ids) to the next event of changed labels, in the caller's transaction."""
+    if not items:
+        return
+    question = Question.objects.get(pk=question_id)
+    rows = Item.objects.filter(pk__in=items[:MAX_ITEMS])
+    key_of_item = dict(rows.values_list("pk", "key"))
+    add_to_batch(
+        project_id=question.project_id,
+        kind="label.changed",
+        subject=f"question/{question.pk}",
+        question=question.key,
+        items=[key_of_item[item] for item in items[:MAX_ITEMS] if item in key_of_item],
+        changes=len(items),
+    )
+
+
+def record_completion(consensus: Consensus, question: Question) -> None:
+    """Record an event when every item has its ratings, once for each number of items.
+
+    Call it in the transaction that stores the question's labels. An item has its ratings when its
+    label is a decision or is made of as many ratings as the project wants for an item.
+    """
+    project = question.project
+    has_label = ItemLabel.objects.filter(question=question, item=OuterRef("pk")).filter(
+        Q(n_ratings__gte=project.overlap) | Q(source=LabelSource.DECISION)
+    )
+    items = Item.objects.filter(AVAILABLE, project=project)
+    if not items.exists() or items.exclude(Exists(has_label)).exists():
+        return
+    kind, subject = "question.complete", f"question/{question.pk}"
+    previous = Event.objects.filter(project=project, kind=kind, subject=subject).last()
+    n_items = items.count()
+    if previous is not None and previous.data["items"] == n_items:
+        return
+    record_event(
+        project_id=project.pk,
+        kind=kind,
+        subject=subject,
+        data={
+            "question": question.key,
+            "items": n_items,
+            "ratings": consensus.n_ratings,
+            "overlap": project.overlap,
+            "expected_errors": consensus.expected_errors,
+        },
+    )
+
 
 BATCH_SIZE = 2_000  # rows per transaction, so that raters do not wait long for the database
 # Smaller changes of a probability are not written: they are below the precision of the estimate.
@@ -190,7 +243,7 @@ class _LeasedQuestion:
         decided_items = self._lock_and_find_new_decisions()
         new_rows = [row for row in rows if row[1] not in decided_items]
         write_rows(new_rows)
-        label_events.record_label_changes(
+        record_label_changes(
             self.consensus.question_id,
             [row[1] for row in new_rows if self.stored_codes.get(row[1]) != row[2]],
         )
@@ -201,7 +254,7 @@ class _LeasedQuestion:
         item_ids = [item for item in items if item not in decided_items]
         question_id = self.consensus.question_id
         ItemLabel.objects.filter(question_id=question_id, item__in=item_ids).delete()
-        label_events.record_label_changes(question_id, item_ids)
+        record_label_changes(question_id, item_ids)
 
     def _lock_and_find_new_decisions(self) -> set[int]:
         """Lock the question and return the items decided since the labels were read.

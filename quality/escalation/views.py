@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import Member
 from quality.escalation import settings
-from quality.escalation.summary import summarize_escalations
+from quality.escalation.settings import summarize_escalations
 from quality.validation import InvalidSettings
 
 
@@ -26,13 +26,13 @@ class LabelRulesForm(forms.Form):
         label=_lazy("Request extra ratings for uncertain items"), required=False
     )
     certain_from = forms.FloatField(
-        label=_lazy("Certainty threshold"),
+        label=_lazy("Confidence threshold"),
         help_text=_lazy("The label's probability, or its share of votes."),
         widget=forms.NumberInput({"step": "any"}),
     )
     max_ratings = forms.IntegerField(
         label=_lazy("Maximum ratings per item"),
-        help_text=_lazy("With planned ones. Then the item goes to review."),
+        help_text=_lazy("Then the item goes to review."),
     )
     budget = forms.IntegerField(
         label=_lazy("Maximum extra ratings in total"),

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from django.db import transaction
+from django.db.models import Count, Max
 from django.utils import timezone
 
 from core.jobs.lease import LeaseLost, get_leased_rows
@@ -21,11 +22,56 @@ from metrics.agreement.rater_quality import gold as formulas
 from metrics.periods import compute_start_days
 from metrics.scale import QuestionScale
 from projects.models import Question
-from quality.gold import answers, input_version, interventions, suspected_answers
-from quality.models import GoldItem, GoldScore, GoldState
+from quality import recomputation
+from quality.gold import answers, interventions, suspected_answers
+from quality.models import GoldIntervention, GoldItem, GoldReview, GoldScore, GoldState
 from quality.recomputation import Recomputation
+from ratings.models import Assignment
 
 from .answers import CurrentGold, GoldResponse
+
+
+def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
+    """Return {question id: input version of its scores}.
+
+    Of all counted questions that ever had gold, or of one.
+    """
+    gold_versions = recomputation.get_gold_versions(only)
+    reviews = GoldReview.objects.filter(gold__question__in=list(gold_versions))
+    last_reviews = dict(reviews.values_list("gold__question_id").order_by().annotate(Max("pk")))
+    count_versions = recomputation.get_count_versions(
+        only,
+        pass_mark="gold_state__pass_mark",  # noqa: S106
+        rule="gold_state__rule",
+        tolerance="gold_tolerance",
+    )
+    overrides = GoldIntervention.objects.filter(
+        question__in=list(gold_versions), state=GoldIntervention.State.OVERRIDDEN
+    )
+    override_counts = dict(overrides.values_list("question").order_by().annotate(Count("pk")))
+    versions = {}
+    for question_id in gold_versions.keys() & count_versions.keys():
+        review = last_reviews.get(question_id, 0)
+        extra = {"gold": gold_versions[question_id], "review": review}
+        extra["overridden"] = override_counts.get(question_id, 0)
+        versions[question_id] = {**count_versions[question_id], **extra}
+    for name, kind in (("apart", Assignment.Kind.GOLD), ("exam", Assignment.Kind.EXAM)):
+        for question_id, newest in recomputation.get_check_answer_versions(versions, kind).items():
+            versions[question_id][name] = newest
+    return versions
+
+
+def is_outdated(question_id: int) -> bool:
+    """Return whether the input of the question's scores has changed since they were computed."""
+    row = GoldState.objects.filter(question_id=question_id).first()
+    version = get_input_versions(question_id).get(question_id)
+    return version is not None and (row is None or row.input_version != version)
+
+
+def list_outdated_questions() -> list[int]:
+    """Return ids of the questions whose scores are outdated or missing, oldest first."""
+    return recomputation.list_outdated(GoldState, get_input_versions())
+
 
 # Upper limit of the stored evidence; larger numbers make no difference.
 MAX_EVIDENCE = 1e300
@@ -154,7 +200,7 @@ def _compute_and_store_scores(state: GoldState) -> None:
     question = Question.objects.prefetch_related("categories").get(pk=state.question_id)
     interventions.override_resumed_pauses(question.pk)
     # Read the input version first: later changes must make the scores outdated again.
-    current_version = input_version.get_input_versions(question.pk).get(question.pk, {})
+    current_version = get_input_versions(question.pk).get(question.pk, {})
     gold_scores, items, summary = compute_gold_results(question, state.pass_mark)
     state.input_version = current_version
     state.duration_seconds = time.monotonic() - started
@@ -232,7 +278,7 @@ RECOMPUTATION = Recomputation(
     "scores on gold",
     GoldState,
     _compute_and_store_scores,
-    input_version.list_outdated_questions,
+    list_outdated_questions,
     pause_factor=1.5,
     max_pause=datetime.timedelta(minutes=10),
     lease=datetime.timedelta(minutes=10),

@@ -19,7 +19,7 @@ from core.web.tables import Interval, get_page_size
 from metrics.agreement.rater_quality.gold import MIN_ANSWERS, PAUSE_EVIDENCE
 from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import GoldAnswer, Item, Member, Question, Rater, Scale
-from quality.gold import input_version, interventions, settings, suspected_answers
+from quality.gold import interventions, recomputation, settings, suspected_answers
 from quality.models import GoldIntervention, GoldItem, GoldReview, GoldScore, GoldState
 from ratings.services.rating_times import date_from_day
 
@@ -74,7 +74,7 @@ def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
         "selection": selection,
         "state": GoldState.objects.filter(question=question).first(),
         "has_gold": GoldAnswer.objects.in_force().filter(question=question).exists(),
-        "is_outdated": input_version.is_outdated(question.pk),
+        "is_outdated": recomputation.is_outdated(question.pk),
         "raters": raters,
         "score_rows": [_build_score_row(score) for score in raters],
         "suspected": [

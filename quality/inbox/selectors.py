@@ -17,6 +17,7 @@ from django.utils.translation import ngettext
 from events.models import Webhook
 from metrics.views.common import number_formats
 from projects.models import Approval, Member, Question
+from projects.permissions import Capability, may
 from projects.services import approvals
 from quality.models import (
     Alert,
@@ -42,7 +43,6 @@ SKIPPED = "skipped_and_flagged"
 WEBHOOKS = "webhooks"
 APPROVALS = "approvals"
 LEAD = Member.Role.LEAD
-REVIEW_ROLES = (LEAD, Member.Role.ADJUDICATOR)
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def get_entries_by_project(roles: Mapping[int, str]) -> dict[int, list[InboxEntr
     Projects without entries are left out. ``roles``: {project id: role}.
     """
     project_ids = list(roles)
-    led_ids = [project for project, role in roles.items() if role == LEAD]
+    led_ids = [project for project, role in roles.items() if may(role, Capability.MANAGE)]
     rows = _count_by_project(ALERTS, get_open_alerts(), project_ids).union(
         _count_by_project(
             INTERVENTIONS,
@@ -130,7 +130,8 @@ def get_entries_by_question(
     """
     visible_ids, role = [project.pk], project.role
     led_ids, review_ids = (
-        [project.pk] if role in allowed_roles else [] for allowed_roles in ((LEAD,), REVIEW_ROLES)
+        [project.pk] if may(role, capability) else []
+        for capability in (Capability.MANAGE, Capability.REVIEW)
     )
     rows = _count_by_project(ALERTS, get_open_alerts(), visible_ids, per_question=True).union(
         _count_by_project(

@@ -24,10 +24,10 @@ from metrics.agreement import consensus
 from projects.models import Item, Project, Question, QueueOrder
 from projects.models.item import AVAILABLE
 from quality.models import Consensus, ItemLabel, LabelSource
-from ratings.annotation.assignments import planned_order
+from ratings.annotation.assignments.candidates import MAX_PLANNED_ITEMS, set_planned_order
 from ratings.models import Assignment
 
-from .overlaps import compute_overlap_plans
+from .sample_size import compute_overlap_plans
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ def plan_queue(project: Project) -> list[int]:
         item_ids = _list_most_informative(project)
     else:
         item_ids = _list_nearly_complete(project)
-    planned_order.set_planned_order(project.pk, item_ids)
+    set_planned_order(project.pk, item_ids)
     return item_ids
 
 
@@ -105,10 +105,10 @@ def _list_most_informative(project: Project) -> list[int]:
     unrated_items = (
         _get_assignable_items(project).filter(slots_taken=0, extra_slots=0).order_by("pk")
     )
-    for item_id in unrated_items.values_list("pk", flat=True)[: planned_order.MAX_PLANNED_ITEMS]:
+    for item_id in unrated_items.values_list("pk", flat=True)[:MAX_PLANNED_ITEMS]:
         gains[item_id] = max(gains[item_id], unrated_gain)
     item_ids = sorted(gains, key=lambda item_id: (-gains[item_id], item_id))
-    return item_ids[: planned_order.MAX_PLANNED_ITEMS]
+    return item_ids[:MAX_PLANNED_ITEMS]
 
 
 def _iter_gains(
@@ -138,9 +138,7 @@ def _list_nearly_complete(project: Project) -> list[int]:
         level = _get_assignable_items(project).filter(slots_taken=n_ratings)
         # Spread over the whole project: items with adjacent ids are often similar.
         shuffled = level.order_by(F("pk") * 2654435761 % 4294967296)
-        item_ids += shuffled.values_list("pk", flat=True)[
-            : planned_order.MAX_PLANNED_ITEMS - len(item_ids)
-        ]
+        item_ids += shuffled.values_list("pk", flat=True)[: MAX_PLANNED_ITEMS - len(item_ids)]
     return item_ids
 
 

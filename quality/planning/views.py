@@ -17,7 +17,7 @@ from metrics.agreement import sample_size
 from metrics.views.common.selection import get_permitted_selection
 from projects.models import Member
 from quality.planning import sample_size as planning_sample_size
-from quality.planning.overlaps import compute_overlap_plans
+from quality.planning.sample_size import compute_overlap_plans
 
 
 class StudyForm(forms.Form):

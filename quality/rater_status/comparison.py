@@ -220,8 +220,14 @@ def _build_body(question: Question, scale: QuestionScale) -> dict[str, Any]:
         answer_sd,
     )
     if is_biased.any():
-        effect = clusters.get_effect("vs_peers_bias") if clusters else 1.0
-        is_biased &= _has_own_level(question.pk, rows, is_biased, answer_sd, scale, effect)
+        distinct_raters = rating_level.find_distinct_levels(
+            load_tables_among(question.pk, _list_raters_by_level(rows, is_biased), scale),
+            answer_sd,
+            values=scale.values,
+            variance_factor=clusters.get_effect("vs_peers_bias") if clusters else 1.0,
+        )
+        # Those who differ by themselves, not by those they share items with.
+        is_biased &= np.array([row[0] in distinct_raters for row in rows], bool)
     contrast = _find_contrasts(own_counts, other_counts)
     contrast_shares = [
         _compute_shares(counts, contrast).tolist() for counts in (own_counts, other_counts)
@@ -278,24 +284,10 @@ def _list_biases(
     return biases
 
 
-def _has_own_level(  # noqa: PLR0917
-    question_id: int,
-    rows: Sequence[Sequence[Any]],
-    is_biased: np.ndarray,
-    answer_sd: float,
-    scale: QuestionScale,
-    effect: float,
-) -> np.ndarray:
-    """Return a mask (R,) of the raters who differ by themselves, not by those they share with."""
+def _list_raters_by_level(rows: Sequence[Sequence[Any]], is_biased: np.ndarray) -> list[int]:
+    """Return at most MAX_LEVEL_RATERS raters, biased ones first, then by their ratings."""
     order = sorted(range(len(rows)), key=lambda index: (not is_biased[index], -rows[index][1]))
-    raters = [rows[index][0] for index in order[:MAX_LEVEL_RATERS]]
-    distinct = rating_level.find_distinct_levels(
-        load_tables_among(question_id, raters, scale),
-        answer_sd,
-        values=scale.values,
-        variance_factor=effect,
-    )
-    return np.array([row[0] in distinct for row in rows], bool)
+    return [rows[index][0] for index in order[:MAX_LEVEL_RATERS]]
 
 
 def _compute_answer_sd(counts: np.ndarray, scale: QuestionScale) -> float:

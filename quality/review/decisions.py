@@ -14,7 +14,7 @@ from events.services import record_event
 from metrics.scale import QuestionScale
 from projects.models import Item, Project, Question
 from quality import validation
-from quality.consensus import label_events, storage
+from quality.consensus import storage
 from quality.models import (
     Decision,
     Escalation,
@@ -146,7 +146,7 @@ def _store_label(question: Question, item: Item, index: int | None, scale: Quest
     stored = ItemLabel.objects.filter(question=question, item=item)
     code = None if index is None else int(scale.codes[index])
     if stored.values_list("code", flat=True).first() != code:
-        label_events.record_label_changes(question.pk, [item.pk])
+        storage.record_label_changes(question.pk, [item.pk])
     if index is None:  # the next sweep computes it from the ratings
         stored.delete()
         return

@@ -64,7 +64,7 @@ LIST_FILTERS = {  # labels of rater_work.LIST_FILTERS and SKIPPED
 @login_required
 @never_cache
 @require_GET
-def my_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
+def show_own_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show the rater's own answers by item, the latest first."""
     project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
     rater = rater_work.get_rater(project, request.user)

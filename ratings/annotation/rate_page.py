@@ -15,7 +15,7 @@ from . import rater_work
 from .assignments import exams
 from .forms import AnswerForm, SkipForm, get_field_name, get_questions
 from .progress import rater_progress, remaining
-from .progress.next_project import get_next_project
+from .progress.rater_progress import get_next_project
 
 
 def is_sheet_request(request: HttpRequest) -> bool:

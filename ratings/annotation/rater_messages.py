@@ -14,7 +14,7 @@ from core import security_log
 from core.text import describe_length, has_nul
 from events.services import record_event
 from projects.models import Member, Rater
-from projects.permissions import ROLES_ALLOWED
+from projects.permissions import Capability, list_roles_with
 from ratings.models import RaterMessage
 
 MAX_LENGTH = 2_000
@@ -29,7 +29,7 @@ def list_readers(raters: Iterable[Rater]) -> list[Rater]:
     member = Member.objects.filter(
         project=OuterRef("project"),
         user=OuterRef("user"),
-        role__in=ROLES_ALLOWED[Member.Role.ANNOTATOR],
+        role__in=list_roles_with(Capability.RATE),
     )
     rows = Rater.objects.filter(pk__in=[rater.pk for rater in raters], kind=Rater.Kind.HUMAN)
     rows = rows.filter(Exists(member) | Q(user__is_superuser=True), user__is_active=True)

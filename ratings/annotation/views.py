@@ -32,7 +32,7 @@ from . import rate_page, rater_work, submission
 from .assignments import prefetching, queue
 from .forms import AnswerForm, SkipForm, get_questions
 from .progress import rater_progress
-from .progress.next_project import get_next_project
+from .progress.rater_progress import get_next_project
 from .undo import undo_submission
 
 MAX_SHOWN_ITEMS = 20  # ids that a request may name as shown

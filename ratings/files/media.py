@@ -29,7 +29,7 @@ from projects.services.items import upsert
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.row_validation import find_key_problem
 
-from .upload_names import clean_upload_name
+from .upload_limits import clean_upload_name
 
 FOLDER = "media"  # below DATA_DIR
 CHUNK_BYTES = 1 << 18

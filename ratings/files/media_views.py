@@ -31,7 +31,7 @@ RANGE_PATTERN = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
 @login_required
 @limit_upload("MEDIA_MAX_BYTES")
 @require_http_methods(["GET", "HEAD", "POST"])
-def media_new(request: HttpRequest, project_id: int) -> HttpResponse:
+def upload_media(request: HttpRequest, project_id: int) -> HttpResponse:
     """Upload files that become items."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     errors: dict[str, str] = {}
@@ -43,7 +43,7 @@ def media_new(request: HttpRequest, project_id: int) -> HttpResponse:
             errors = error.fields
         except OSError:
             logger.exception("an upload could not be stored")
-            errors = {"": _("The files couldn't be saved. The server's disk may be full.")}
+            errors = {"": _("Not saved. The server's disk may be full.")}
         else:
             if files:
                 number = counts["created"] + counts["changed"]
@@ -64,7 +64,7 @@ def media_new(request: HttpRequest, project_id: int) -> HttpResponse:
 
 @login_required
 @require_safe
-def media_file(request: HttpRequest, project_id: int, name: str) -> HttpResponseBase:
+def serve_media(request: HttpRequest, project_id: int, name: str) -> HttpResponseBase:
     """Deliver a file, or the range that a player requests.
 
     The name is a digest of the content, so a file never changes.

@@ -6,6 +6,7 @@ import functools
 import logging
 import shutil
 from collections.abc import Callable
+from pathlib import PurePath
 from typing import Any
 
 from django.conf import settings
@@ -17,6 +18,18 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from projects.models import Member
 from projects.permissions import get_project, require_can_create_projects
+
+
+def clean_upload_name(name: str) -> str:
+    """Return an upload's name for display: no folders, no control or direction characters.
+
+    Never used as a path.
+    """
+    file_name = PurePath(name.replace("\\", "/")).name
+    return (
+        "".join(character for character in file_name if character.isprintable())[:200] or "file.csv"
+    )
+
 
 logger = logging.getLogger(__name__)
 
@@ -84,7 +97,7 @@ def _read_body(request: HttpRequest) -> bool:
 
 
 def _get_disk_full_message() -> str:
-    return _("The file couldn't be saved. The server's disk may be full.")
+    return _("Not saved. The server's disk may be full.")
 
 
 def _render_error(request: HttpRequest, status: int, text: str) -> HttpResponse:

@@ -18,7 +18,7 @@ from projects.services.projects import continue_guideline_numbering, create_proj
 from projects.services.question_validation import NewCategory, NewQuestion
 from projects.services.questions import add_question
 from projects.services.raters import fields
-from ratings.files import data_folders, upload_names
+from ratings.files import data_folders, upload_limits
 from ratings.label_normalization import parse_number
 from ratings.models import ImportRun
 
@@ -65,7 +65,7 @@ def create_run(
         return _save_run(
             project=project,
             by=by,
-            file_name=upload_names.clean_upload_name(name),
+            file_name=upload_limits.clean_upload_name(name),
             path=stored.path,
             bytes_total=stored.size,
             mapping=mapping.to_json(),
@@ -106,7 +106,7 @@ def _build_rater_key(file_name: str) -> str:
 
     Tools name the file of a person after them, so the key is the file's name.
     """
-    stem = PurePath(upload_names.clean_upload_name(file_name)).name.split(".")[0].strip()
+    stem = PurePath(upload_limits.clean_upload_name(file_name)).name.split(".")[0].strip()
     return stem[: fields.MAX_KEY_LENGTH].strip() or "file"
 
 

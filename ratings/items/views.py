@@ -28,14 +28,14 @@ LEAD = Member.Role.LEAD
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def item_new(request: HttpRequest, project_id: int) -> HttpResponse:
+def create_item(request: HttpRequest, project_id: int) -> HttpResponse:
     project = get_project(request.user, project_id, role=LEAD)
     return _edit_item(request, project, None)
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def item_edit(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
+def edit_item(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
     """Edit an item; changed content is a new version, and the page shows its number of ratings."""
     project = get_project(request.user, project_id, role=LEAD)
     return _edit_item(request, project, _get_item_or_404(project, item_id))
@@ -43,7 +43,7 @@ def item_edit(request: HttpRequest, project_id: int, item_id: int) -> HttpRespon
 
 @login_required
 @require_POST
-def item_preview(request: HttpRequest, project_id: int) -> HttpResponse:
+def preview_item(request: HttpRequest, project_id: int) -> HttpResponse:
     """Render the submitted content as raters will see it, beside the form."""
     project = get_project(request.user, project_id, role=LEAD)
     item = None
@@ -58,7 +58,7 @@ def item_preview(request: HttpRequest, project_id: int) -> HttpResponse:
 
 @login_required
 @require_POST
-def item_gold(request: HttpRequest, project_id: int, item_id: int, key: str) -> HttpResponse:
+def set_item_gold(request: HttpRequest, project_id: int, item_id: int, key: str) -> HttpResponse:
     """Set or retire an item's gold answer to a question."""
     project = get_project(request.user, project_id, role=LEAD)
     item = _get_item_or_404(project, item_id)

@@ -38,7 +38,7 @@ class DisclosureForm(forms.Form):
 @never_cache
 @login_required
 @require_safe
-def pseudonym_settings(request: HttpRequest, project_id: int) -> HttpResponse:
+def edit_pseudonyms(request: HttpRequest, project_id: int) -> HttpResponse:
     return _render_page(request, get_project(request.user, project_id, role=Member.Role.LEAD))
 
 

@@ -17,7 +17,7 @@ from rest_framework.test import APIClient
 
 from projects.models import ApiToken, Member, Project
 from projects.services import tokens
-from tests.api.conftest import SITE_WEBHOOK_ID, VIEW_ID, WEBHOOK_ID
+from tests.api.conftest import CONNECTION_ID, SITE_WEBHOOK_ID, VIEW_ID, WEBHOOK_ID
 
 CALLERS = (
     "anon", "annotator", "viewer", "adjudicator", "lead", "stranger", "admin",
@@ -67,6 +67,9 @@ BODIES: dict[tuple[str, str], Any] = {
     ("api-webhook", "PATCH"): {"kinds": ["alert.opened"]},
     ("api-site-webhooks", "POST"): {"url": "https://example.org/hook"},
     ("api-site-webhook", "PATCH"): {"kinds": ["alert.opened"]},
+    ("api-item", "PATCH"): {"attributes": {"lang": "en"}},
+    ("api-rater", "PATCH"): {"group": "A"},
+    ("api-connection", "PATCH"): {"write_back": "predictions"},
     ("api-gates", "POST"): {
         "name": "nightly",
         "rules": [{"measure": "coverage", "at_least": 0.5}],
@@ -201,6 +204,7 @@ def build_path(route: str, project_id: int) -> str:
         {"project_id": project_id, "webhook_id": WEBHOOK_ID},
         {"project_id": project_id, "delivery_id": WEBHOOK_ID},
         {"project_id": project_id, "gate_name": "release"},
+        {"project_id": project_id, "connection_id": CONNECTION_ID},
         {"webhook_id": SITE_WEBHOOK_ID},
         {"delivery_id": SITE_WEBHOOK_ID},
     ):

@@ -22,7 +22,7 @@ from django.utils import timezone, translation
 
 from agreement_site.models import NotificationSettings, QueuedMail
 from agreement_site.notifications import preferences, unsubscribe
-from core.web.site_address import build_absolute_url
+from core.web.links import build_absolute_url
 
 from . import digest, invitations, raters
 from .content import MailContent

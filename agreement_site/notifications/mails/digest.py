@@ -7,24 +7,90 @@ Raters. So mail and pages never disagree.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from django.urls import reverse
+from django.urls import reverse, reverse_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agreement_site.models import NotificationSettings, QueuedMail
 from agreement_site.notifications.news import NEWS_EVENTS, list_wanted_events
-from core.web.site_address import build_absolute_url
+from core.web.links import build_absolute_url
 from events import feed
+from events.models import Event
 from metrics.views.common.number_formats import format_count
+from projects.models import Rater
+from quality.alerts.kinds import KINDS
+from quality.gates import texts
 from quality.inbox import rows
+from quality.models import Alert, AlertState, GateDecision
 from quality.rater_status import site_raters
 from quality.rater_status.status import RaterStatus
 
-from ..mails import changes
 from .content import Line, MailContent, Section
+
+INBOX_PATH = reverse_lazy("inbox")
+ALERT_KINDS = ("alert.opened", "alert.resolved", "rater.drifted", "question.fell")
+GATE_VERDICTS = {
+    "gate.passed": GateDecision.PASS,
+    "gate.failed": GateDecision.FAIL,
+    "gate.not_enough": GateDecision.NOT_ENOUGH,
+}
+RATER_KINDS = ("rater.paused", "rater.resumed")
+CHANGE_KINDS = (*ALERT_KINDS, *GATE_VERDICTS, *RATER_KINDS)
+
+
+def describe_changes(events: Sequence[Event], *, only_open: bool = False) -> list[Line]:
+    """Return a line for each thing that changed, by its last event; the oldest first.
+
+    ``only_open``: alerts that somebody has answered meanwhile are left out.
+    """
+    last: dict[str, Event] = {event.subject: event for event in events}
+    alerts = (
+        Alert.objects.defer("chart")
+        .select_related("question__project", "rater", "other_rater")
+        .in_bulk([event.data["alert"] for event in last.values() if event.kind in ALERT_KINDS])
+    )
+    lines = []
+    for event in last.values():
+        if event.kind in ALERT_KINDS:
+            alert = alerts.get(event.data["alert"])
+            if alert is not None and not (only_open and alert.state != AlertState.OPEN):
+                lines.append(_describe_alert(alert, marks_new=not only_open))
+        elif event.kind in GATE_VERDICTS:
+            lines.append(_describe_gate(event))
+        elif (line := _describe_rater(event)) is not None:
+            lines.append(line)
+    return lines
+
+
+def _describe_alert(alert: Alert, *, marks_new: bool) -> Line:
+    sentence = str(KINDS[alert.kind].sentence(alert))
+    if alert.state == AlertState.RESOLVED:
+        sentence = _("Resolved: %(alert)s") % {"alert": sentence}
+    elif marks_new:
+        sentence = _("New: %(alert)s") % {"alert": sentence}
+    url = reverse("alert", args=[alert.question.project_id, alert.pk])
+    return Line(sentence, build_absolute_url(url), str(alert.question))
+
+
+def _describe_gate(event: Event) -> Line:
+    document = {**event.data, "verdict": GATE_VERDICTS[event.kind].value}
+    url = build_absolute_url(reverse("gates", args=[event.project_id]))
+    return Line(texts.describe_verdict(document), url)
+
+
+def _describe_rater(event: Event) -> Line | None:
+    raters = Rater.objects.filter(project=event.project_id, key=event.data["rater"])
+    rater = raters.first()
+    if rater is None:  # renamed or deleted since
+        return None
+    template = _("%(rater)s is paused") if rater.paused else _("%(rater)s is active again")
+    url = reverse("rater", args=[event.project_id, rater.key])
+    return Line(template % {"rater": rater}, build_absolute_url(url))
+
 
 MAX_NEWS_LINES = 20
 
@@ -38,7 +104,7 @@ def compose_news(mail: QueuedMail, row: NotificationSettings) -> MailContent | N
     events = feed.get_user_feed(mail.user, project_id=project.pk).filter(
         number__gt=mail.after_event, number__lte=mail.until_event, kind__in=kinds
     )
-    lines = changes.describe_changes(list(events), only_open=True)
+    lines = describe_changes(list(events), only_open=True)
     if not lines:
         return None
     n = len(lines)
@@ -52,9 +118,7 @@ def compose_news(mail: QueuedMail, row: NotificationSettings) -> MailContent | N
     return MailContent(
         subject,
         sections=(Section(project.name, tuple(lines[:MAX_NEWS_LINES])),),
-        action=Line(
-            _("Open inbox"), build_absolute_url(f"{changes.INBOX_PATH}?project={project.pk}")
-        ),
+        action=Line(_("Open inbox"), build_absolute_url(f"{INBOX_PATH}?project={project.pk}")),
     )
 
 
@@ -85,7 +149,7 @@ def compose_digest(mail: QueuedMail, _row: NotificationSettings) -> MailContent 
     return MailContent(
         subject,
         sections=tuple(sections),
-        action=Line(_("Open inbox"), build_absolute_url(str(changes.INBOX_PATH))),
+        action=Line(_("Open inbox"), build_absolute_url(str(INBOX_PATH))),
     )
 
 
@@ -96,7 +160,7 @@ def _list_decisions(scope: rows.InboxScope, size: rows.InboxSize) -> list[Sectio
         for row in rows.describe_rows(stored)
     ]
     if size.n_rows > len(lines):
-        lines.append(_build_more(size.n_rows - len(lines), str(changes.INBOX_PATH)))
+        lines.append(_build_more(size.n_rows - len(lines), str(INBOX_PATH)))
     return [Section(_("What to do first"), tuple(lines))] if lines else []
 
 
@@ -126,14 +190,15 @@ def _list_changes(user: Any, after: int, until: int) -> list[Section]:
     events = feed.get_user_feed(user).filter(
         number__gt=after,
         number__lte=until,
-        kind__in=changes.CHANGE_KINDS,
+        kind__in=CHANGE_KINDS,
         project__archived_at=None,
+        project__is_example=False,
     )
     newest = list(events.select_related("project").order_by("-number")[:MAX_EVENTS])
     newest.sort(key=lambda event: (event.project.name, event.project_id, event.number))
     sections: list[Section] = []
     for project, own in groupby(newest, key=lambda event: event.project):
-        lines = changes.describe_changes(list(own))
+        lines = describe_changes(list(own))
         if not lines or len(sections) == MAX_PROJECTS:
             continue
         own_lines = lines[-MAX_CHANGES:]

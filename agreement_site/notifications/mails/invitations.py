@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from agreement_site.models import NotificationSettings, QueuedMail
-from core.web.site_address import build_absolute_url
+from core.web.links import build_absolute_url
 from projects.models import Member, Project
 from projects.services.members import invitation_links, membership, role_offers
 

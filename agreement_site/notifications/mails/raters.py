@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from agreement_site.models import NotificationSettings, QueuedMail
-from core.web.site_address import build_absolute_url
+from core.web.links import build_absolute_url
 from projects.models import Rater
 from ratings.annotation import rater_messages
 from ratings.models import RaterMessage
@@ -43,11 +43,10 @@ def compose_pause(mail: QueuedMail, _row: NotificationSettings) -> MailContent |
     if rater is None or not _can_read(rater) or later.exists():
         return None
     project: Any = mail.project
-    reason = _("You get no more items for now. Your ratings are kept.")
+    reason = _("Your lead paused your rating. Your ratings are kept.")
     if rater.gold_notice == Rater.GoldNotice.PAUSED:
         reason = _(
-            "You get no more items for now: too many known answers were wrong. Your "
-            "ratings are kept."
+            "Too many known answers were wrong. Your ratings are kept; your lead will decide."
         )
     return MailContent(
         _("You're paused in “%(project)s”") % {"project": project.name},

@@ -11,16 +11,19 @@ from .calibration import (
 from .fitted_model import DawidSkene, StartingValues
 from .labels import (
     TIED,
+    MajorityVote,
     credible_label_sets,
     expected_certainty,
     expected_information,
+    majority_vote,
     posterior_means,
     posterior_medians,
     posterior_modes,
     raise_to_power,
+    select_labels,
+    weighted_majority_vote,
 )
 from .model import compute_posterior_from_fit, fit_dawid_skene, fit_dawid_skene_ml
-from .voting import MajorityVote, majority_vote, weighted_majority_vote
 
 __all__ = [
     "MIN_GOLD_ITEMS",
@@ -44,5 +47,6 @@ __all__ = [
     "posterior_medians",
     "posterior_modes",
     "raise_to_power",
+    "select_labels",
     "weighted_majority_vote",
 ]

@@ -35,28 +35,6 @@ class _CategoryUse:
     agreement: tuple[float, float]
     share: tuple[float, float]
 
-    @classmethod
-    def from_fall(  # noqa: PLR0917
-        cls,
-        fall: LevelFall,
-        day: Ints,
-        is_same: npt.NDArray[np.bool_],
-        drift: DriftResult,
-        code: int,
-    ) -> _CategoryUse:
-        """Build the use; day of the item, is_same (C,): of comparisons with the category."""
-        ratings = drift.data.ratings
-        series = fall.series
-        first, onset, end = series.day[0], series.day[fall.onset], series.day[fall.t] + WEEK_DAYS
-        agreements, shares = [], []
-        for low, high in ((first, onset), (onset, end)):
-            is_compared = (day >= low) & (day < high)
-            agreements.append(int(is_same[is_compared].sum()) / max(int(is_compared.sum()), 1))
-            in_period = (ratings.day >= low) & (ratings.day < high)
-            n_own = int((in_period & (ratings.code == code)).sum())
-            shares.append(n_own / max(int(in_period.sum()), 1))
-        return cls((agreements[0], agreements[1]), (shares[0], shares[1]))
-
     @property
     def has_collapsed(self) -> bool:
         """Return whether the agreement, and that beyond chance, lost COLLAPSED_SHARE."""
@@ -67,6 +45,31 @@ class _CategoryUse:
         )
         remaining = 1 - COLLAPSED_SHARE
         return since < remaining * before and kappa_since < remaining * kappa_before
+
+
+@dataclass(frozen=True)
+class _CategoryComparisons:
+    """Comparisons with a rating of one category.
+
+    day (C,): of the item; is_same (C,): whether the other rating is of the category, too.
+    """
+
+    code: int
+    day: Ints
+    is_same: npt.NDArray[np.bool_]
+
+    def compute_use(self, fall: LevelFall, drift: DriftResult) -> _CategoryUse:
+        ratings = drift.data.ratings
+        series = fall.series
+        first, onset, end = series.day[0], series.day[fall.onset], series.day[fall.t] + WEEK_DAYS
+        agreements, shares = [], []
+        for low, high in ((first, onset), (onset, end)):
+            is_compared = (self.day >= low) & (self.day < high)
+            agreements.append(int(self.is_same[is_compared].sum()) / max(int(is_compared.sum()), 1))
+            in_period = (ratings.day >= low) & (ratings.day < high)
+            n_own = int((in_period & (ratings.code == self.code)).sum())
+            shares.append(n_own / max(int(in_period.sum()), 1))
+        return _CategoryUse((agreements[0], agreements[1]), (shares[0], shares[1]))
 
 
 def find_category_falls(
@@ -89,18 +92,17 @@ def find_category_falls(
         if not category_rows.size:
             continue
         item, item_index = index_distinct(ratings.item[drift.data.comparisons.own[category_rows]])
-        score = np.bincount(
-            item_index, weights=other_codes[own_codes == code] == code
-        ) / np.bincount(item_index)
+        is_same = other_codes[own_codes == code] == code
+        score = np.bincount(item_index, weights=is_same) / np.bincount(item_index)
         day = get_last_days(drift, category_rows, item_index)
         scored = GroupScores(np.zeros(item.size, np.int64), day, score)
         prior = settings.priors[AGREEMENT]
         falls = find_falls(
             scored, 1, prior=prior, settings=settings, segment_starts=segment_starts, multiple=2 * k
         )
-        is_same = other_codes[own_codes == code] == code
+        comparisons = _CategoryComparisons(code, day[item_index], is_same)
         for fall in falls:
-            use = _CategoryUse.from_fall(fall, day[item_index], is_same, drift, code)
+            use = comparisons.compute_use(fall, drift)
             if use.has_collapsed:
                 finding = build_finding(CATEGORY_COLLAPSED, AGREEMENT, (), fall, code=code)
                 facts = {"was": use.agreement[0], "is": use.agreement[1]}

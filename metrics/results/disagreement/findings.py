@@ -24,9 +24,9 @@ from metrics.agreement.headline import COHEN, FLEISS
 from metrics.agreement.registry import MEAN_BY_ITEMS
 from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
 from metrics.models import Diagnosis, PeriodUnit, Result
-from metrics.results.all_time_patterns import AllTimePatterns
 from metrics.results.headline import sample_headline
 from metrics.results.pairs import pair_results
+from metrics.results.period_patterns import AllTimePatterns
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.values import Values, get_number
 from metrics.scale import QuestionScale

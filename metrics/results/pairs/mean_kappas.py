@@ -13,7 +13,7 @@ from metrics.agreement.coefficients.light import PairKappas, mean_kappa_by_items
 from metrics.agreement.registry import MEAN_BY_ITEMS
 from metrics.agreement.weights import get_weighted_name
 from metrics.models import PairTally
-from metrics.results.all_time_patterns import AllTimePatterns
+from metrics.results.period_patterns import AllTimePatterns
 from metrics.results.values import Values
 from metrics.scale import QuestionScale
 

@@ -66,10 +66,7 @@ def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation
         lines.append(_describe_no_clear_change(comparison))
     elif not explanation.is_clear:
         lines.append(
-            _(
-                "Random assignment of the items changes agreement this much in more than 5 "
-                "of 100 cases: this may be chance."
-            )
+            _("This may be chance: random assignment does as much in over 5 of 100 cases.")
         )
     else:
         lines += [
@@ -167,7 +164,7 @@ def _describe_contribution(part: Contribution) -> str:
 
 @login_required
 @require_safe
-def change(request: HttpRequest, project_id: int) -> HttpResponse:
+def show_change(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show two weeks or months, and how much each rater, category and kind of item explains."""
     selection = get_permitted_selection(request, project_id)
     comparison = period_comparison.PeriodComparison.from_request(request, selection)

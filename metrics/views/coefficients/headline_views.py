@@ -62,7 +62,7 @@ class HeadlineForm(forms.Form):
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def headline_settings(request: HttpRequest, project_id: int) -> HttpResponse:
+def edit_headline(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show and save the headline settings of a question. For leads."""
     selection = get_permitted_selection(request, project_id, role=Member.Role.LEAD)
     project, question = selection.project, selection.question

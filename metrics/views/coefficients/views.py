@@ -18,7 +18,7 @@ from . import coefficient_context, recommendation
 
 @login_required
 @require_safe
-def coefficients(request: HttpRequest, project_id: int) -> HttpResponse:
+def show_coefficients(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show every coefficient of a question, also under each policy for missing ratings."""
     selection = get_permitted_selection(request, project_id, filtered=True)
     scores = coefficient_context.ScoreSource.from_query(request.GET)
@@ -45,7 +45,7 @@ def coefficients(request: HttpRequest, project_id: int) -> HttpResponse:
 
 @login_required
 @require_safe
-def coefficient_recommendation(request: HttpRequest, project_id: int) -> HttpResponse:
+def show_recommendation(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show which coefficient suits the question: by scale, raters, missing ratings and purpose."""
     selection = get_permitted_selection(request, project_id)
     result = get_sources(selection).for_project().agreement

@@ -78,12 +78,12 @@ def format_percent(value: float | None, decimals: int = 0) -> str:
     return f"{format_number(100 * value, decimals)}%"
 
 
-def export_interval(estimate: Estimate | None) -> Interval | None:
+def build_interval(estimate: Estimate | None) -> Interval | None:
     """Return the interval of an estimate without the estimate."""
     return Interval(None, estimate.get("low"), estimate.get("high")) if estimate else None
 
 
-@export_as(export_interval)
+@export_as(build_interval)
 def format_interval(estimate: Estimate | None) -> str:
     """Format the interval of an estimate, like [0.38, 0.48]; empty when there is none."""
     return format_interval_in(estimate, get_language()) if estimate else ""
@@ -99,7 +99,7 @@ def format_interval_in(estimate: Estimate, language: str | None) -> str:
     )
 
 
-def export_estimate(value: Estimate | None, _signed: bool = False) -> Interval:
+def build_estimate_interval(value: Estimate | None, _signed: bool = False) -> Interval:
     """Return an estimate with its interval, or why it has no value."""
     if not value or value.get("value") is None:
         return Interval(
@@ -108,12 +108,14 @@ def export_estimate(value: Estimate | None, _signed: bool = False) -> Interval:
     return Interval(value["value"], value.get("low"), value.get("high"))
 
 
-def export_estimate_if_any(value: Estimate | None, _signed: bool = False) -> Interval | None:
+def build_optional_estimate_interval(
+    value: Estimate | None, _signed: bool = False
+) -> Interval | None:
     """Return an estimate with its interval, if there is one."""
-    return export_estimate(value) if value else None
+    return build_estimate_interval(value) if value else None
 
 
-def export_bounds(value: Any) -> Interval:
+def build_bounds_interval(value: Any) -> Interval:
     """Return an interval without its value."""
     low, high = (
         (value["low"], value["high"]) if isinstance(value, Mapping) else (value.low, value.high)
@@ -121,6 +123,6 @@ def export_bounds(value: Any) -> Interval:
     return Interval(None, low, high)
 
 
-def export_category_counts(counts: Sequence[tuple[str, int]]) -> str:
+def format_category_counts(counts: Sequence[tuple[str, int]]) -> str:
     """Return counts by category: "minor 3, major 1"."""
     return ", ".join(f"{label} {n}" for label, n in counts)

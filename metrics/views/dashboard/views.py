@@ -34,7 +34,7 @@ SEARCH_MIN_PROJECTS = 12  # an annotator's list with more projects has a search 
 
 
 @require_safe
-def projects(request: HttpRequest) -> HttpResponse:
+def show_projects(request: HttpRequest) -> HttpResponse:
     """Show the user's projects, most urgent first; redirect anonymous users to the sign-in page."""
     if not request.user.is_authenticated:
         return redirect("sign_in")
@@ -92,19 +92,15 @@ def _build_empty_context(selection: Selection, source: ProjectSource) -> dict[st
 
 
 def _get_available_examples(project_list_page: listing.ProjectListPage) -> tuple[bool, bool]:
-    """Return whether the example, and the worked examples, can be loaded.
-
-    False for those already in the list.
-    """
-    if project_list_page.search or project_list_page.group:
+    """Return whether the example, and the worked examples, can be loaded: those not loaded yet."""
+    if project_list_page.search or project_list_page.group not in ("", ProjectGroup.EXAMPLES):
         return False, False
-    led_names = {row.project.name for row in project_list_page.rows if row.role == Member.Role.LEAD}
-    return loader.get_missing_examples(led_names)
+    return loader.get_missing_examples(project_list_page.example_names)
 
 
 @login_required
 @require_safe
-def dashboard(request: HttpRequest, project_id: int) -> HttpResponse:
+def show_dashboard(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show how far raters agree on a question, or an overview of all questions.
 
     The overview is shown for several questions when the URL names none.
@@ -127,7 +123,7 @@ def dashboard(request: HttpRequest, project_id: int) -> HttpResponse:
 
 @login_required
 @require_safe
-def statistics(request: HttpRequest, project_id: int) -> HttpResponse:
+def show_statistics(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show all statistics of a question, below the headline."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     selection = find_selection(request, project, filtered=True)

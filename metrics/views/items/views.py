@@ -50,7 +50,7 @@ FILTERS = ("search", "state", "answers", *FOLDED_FILTERS)
 
 @login_required
 @require_safe
-def items(request: HttpRequest, project_id: int) -> HttpResponse:
+def show_items(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show the items of a project with their ratings, filtered and sorted.
 
     ``?item=`` opens one beside the list; items.js requests only that (header ``HX-Target``).
@@ -250,7 +250,7 @@ def _build_list_url(request: HttpRequest) -> str:
 
 @login_required
 @require_safe
-def items_csv(request: HttpRequest, project_id: int) -> HttpResponseBase:
+def export_items(request: HttpRequest, project_id: int) -> HttpResponseBase:
     """Return all matching items as CSV, whatever page of the list is shown."""
     selection = get_permitted_selection(request, project_id)
     item_filters = _parse_item_filters(request.GET, selection)
@@ -272,7 +272,7 @@ def items_csv(request: HttpRequest, project_id: int) -> HttpResponseBase:
 
 @login_required
 @require_safe
-def item(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
+def show_item(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
     """Show one item: every rating with history and comment, and the raters that it differs from."""
     selection = get_permitted_selection(request, project_id)
     shown_item = get_by_key(Item, selection.project, key)

@@ -19,7 +19,7 @@ from . import model_versions, rater_context
 
 @login_required
 @require_safe
-def rater(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
+def show_rater(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
     """Show one rater against the others: trend, confusion, bias, pairs, recent differences."""
     selection = get_permitted_selection(request, project_id, filtered=True)
     selected_rater = get_by_key(Rater, selection.project, key)

@@ -54,7 +54,7 @@ SHARED_PAGES.register(
 
 @require_safe
 @sensitive_variables("secret")
-def shared(request: HttpRequest, secret: str) -> HttpResponse:
+def show_shared_page(request: HttpRequest, secret: str) -> HttpResponse:
     """Show the view of a link, or that the link has ended."""
     link = _find_link(secret)
     if link is None or not link.is_active:
@@ -73,7 +73,7 @@ def shared(request: HttpRequest, secret: str) -> HttpResponse:
 
 @require_safe
 @sensitive_variables("secret")
-def shared_chart(request: HttpRequest, secret: str, name: str) -> HttpResponse:
+def show_shared_chart(request: HttpRequest, secret: str, name: str) -> HttpResponse:
     """Return a chart of the shared page."""
     link = _find_link(secret)
     charts = SHARED_PAGES[link.view.page].charts if link is not None and link.is_active else {}

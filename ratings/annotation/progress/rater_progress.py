@@ -18,12 +18,29 @@ from django.db import connection
 from django.utils import timezone
 
 from core.db import bulk
-from projects.models import Rater
+from projects.models import Member, Project, Rater
 from projects.selectors.item_counts import get_item_counts
 from ratings.models import Assignment, CheckAnswer, RaterQueue, Rating
 from ratings.services.rating_times import ensure_aware
 
-from . import remaining
+from ..progress import remaining
+
+MAX_PROJECTS_CHECKED = 20  # projects, the newest first
+
+
+def get_next_project(user: Any, *, exclude_project_id: int) -> Project | None:
+    """Return another project in which the user is an annotator and has items left, or None."""
+    member = Member.objects.filter(user=user, role=Member.Role.ANNOTATOR)
+    projects = (
+        Project.objects.filter(pk__in=member.values("project"), archived_at=None)
+        .exclude(pk=exclude_project_id)
+        .order_by("-pk")[:MAX_PROJECTS_CHECKED]
+    )
+    raters = Rater.objects.filter(user=user, paused=False, project__in=list(projects))
+    own_raters = list(raters.select_related("project").order_by("-project"))
+    remaining_by_rater = remaining.count_remaining_by_rater(own_raters)
+    return next((rater.project for rater in own_raters if remaining_by_rater[rater.pk]), None)
+
 
 CACHE_SECONDS = 600
 MIN_MINUTES_FOR_HOURS = 100  # minutes from which the remaining time is shown in hours

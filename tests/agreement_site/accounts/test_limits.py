@@ -19,7 +19,7 @@ from django.test import Client
 from django.urls import URLPattern, get_resolver
 from rest_framework.test import APIClient
 
-from agreement_site.accounts import rate_limits
+from agreement_site.accounts import attempt_limits
 from agreement_site.models import AuditLogEntry
 from projects import authentication
 from projects.models import Project
@@ -59,7 +59,7 @@ def test_trace_is_not_allowed(path: str, client_for: Callable[..., Client], admi
 def test_invitations_are_rate_limited(
     project: Project, client_for: Callable[..., Client], lead: User, monkeypatch: Any
 ) -> None:
-    monkeypatch.setitem(rate_limits.POSTS_PER_HOUR, "member_create", 2)
+    monkeypatch.setitem(attempt_limits.POSTS_PER_HOUR, "member_create", 2)
     client = client_for(lead)
     page = f"/projects/{project.pk}/people/"
     statuses = []
@@ -80,7 +80,7 @@ def test_rate_limits_name_existing_routes() -> None:
         "member_link": 120,
         "project_create": 60,
     }
-    assert {**expected_limits, "tokens": 30} == rate_limits.POSTS_PER_HOUR
+    assert {**expected_limits, "tokens": 30} == attempt_limits.POSTS_PER_HOUR
     names = {
         pattern.name for pattern in get_resolver().url_patterns if isinstance(pattern, URLPattern)
     }
@@ -90,7 +90,7 @@ def test_rate_limits_name_existing_routes() -> None:
             for pattern in getattr(resolver, "url_patterns", ())
             if hasattr(pattern, "name")
         }
-    assert set(rate_limits.POSTS_PER_HOUR) <= names
+    assert set(attempt_limits.POSTS_PER_HOUR) <= names
 
 
 @pytest.mark.django_db

@@ -19,7 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agreement_site.models import NotificationSettings, Preference, QueuedMail
-from agreement_site.notifications import outbox, preferences, schedule, sweep
+from agreement_site.notifications import outbox, preferences, sweep
+from core.jobs.outbox import MAX_JITTER
 from events import feed
 from events.services import record_event
 from projects.models import Member, Question
@@ -162,7 +163,7 @@ def test_digest_contains_what_the_roles_may_see_when_it_is_sent(
             open_alert(row, "ann")
         set_rater_paused(rater=question.project.raters.get(key="ann"), paused=True, by=lead)
         feed.publish_events()
-        schedule.queue_due_digests()
+        sweep.queue_due_digests()
         Member.objects.filter(user=viewer, project=left.project).delete()
     message = send_digest()
     assert message.to == ["viewer@example.org"], "nothing for the annotator, nothing for the lead"
@@ -210,7 +211,7 @@ def test_many_people_are_queued_in_batches(
     lead: User, project: Any, django_assert_max_num_queries: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(preferences, "BATCH_SIZE", 40)
-    monkeypatch.setattr(schedule, "BATCH_SIZE", 40)
+    monkeypatch.setattr(sweep, "BATCH_SIZE", 40)
     users = User.objects.bulk_create(
         User(username=f"u{n}", email=f"u{n}@example.org") for n in range(100)
     )
@@ -218,8 +219,8 @@ def test_many_people_are_queued_in_batches(
     assert preferences.create_missing_settings() == 100
     with time_machine.travel(timezone.now() + datetime.timedelta(days=8)):
         with django_assert_max_num_queries(45):
-            assert schedule.queue_due_digests() == 101
-        assert schedule.queue_due_digests() == 0
+            assert sweep.queue_due_digests() == 101
+        assert sweep.queue_due_digests() == 0
     assert QueuedMail.objects.filter(kind="digest").count() == 101
 
 
@@ -250,7 +251,7 @@ def test_digest_that_failed_is_told_by_the_next_one(
         patch.setattr(outbox.composition, "compose_message", fail)
         for delay in (*outbox.RETRY_DELAYS, datetime.timedelta()):
             sweep.sweep_mail()
-            clock.shift(delay)
+            clock.shift(delay * (1 + MAX_JITTER))
         row = QueuedMail.objects.get(kind="digest")
         assert (row.state, row.attempts) == ("failed", 7)
     with time_machine.travel(MONDAY + datetime.timedelta(days=7, hours=1)):

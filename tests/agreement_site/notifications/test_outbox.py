@@ -20,6 +20,7 @@ from django.utils import timezone
 
 from agreement_site.models import NotificationSettings, QueuedMail
 from agreement_site.notifications import outbox
+from core.jobs.outbox import KEEP_ENDED, MAX_JITTER
 from projects.models import Question
 from quality.models import Alert
 from tests.agreement_site.notifications.smtp_servers import SmtpServer
@@ -72,7 +73,7 @@ def test_refusal_by_the_server(
     smtp_server.respond = lambda _message: answer
     outbox.send_due_mails()
     smtp_server.respond = lambda _message: "250 OK"
-    with time_machine.travel(timezone.now() + outbox.RETRY_DELAYS[0]):
+    with time_machine.travel(timezone.now() + outbox.RETRY_DELAYS[0] * (1 + MAX_JITTER)):
         outbox.send_due_mails()
     row.refresh_from_db()
     assert (row.state, len(smtp_server.messages)) == (state, n_mails)
@@ -189,7 +190,7 @@ def test_old_rows_are_deleted(lead: User, project: Any) -> None:
     row = queue_news(lead, project)
     outbox._end(row, "sent")
     assert outbox.delete_old_mails() == 0
-    with time_machine.travel(timezone.now() + outbox.KEEP_MAILS + datetime.timedelta(days=1)):
+    with time_machine.travel(timezone.now() + KEEP_ENDED + datetime.timedelta(days=1)):
         assert outbox.delete_old_mails() == 1
 
 

@@ -22,6 +22,7 @@ from standardwebhooks import Webhook as Verifier
 from standardwebhooks.webhooks import WebhookVerificationError
 
 from agreement_site.models import AuditLogEntry
+from core.jobs.outbox import get_retry_time
 from events import feed, tasks
 from events.models import Delivery, Event, Webhook
 from events.services import record_event
@@ -166,10 +167,10 @@ def test_failures_are_tried_again_by_the_schedule(
 
 @given(attempts=st.integers(1, 20))
 def test_retry_times_grow_and_end(attempts: int) -> None:
-    time = outbox.get_retry_time(attempts, NOW)
+    time = get_retry_time(outbox.RETRY_DELAYS, attempts, NOW)
     assert (time is None) == (attempts > 7)
     if time is not None and attempts > 1:
-        previous = outbox.get_retry_time(attempts - 1, NOW)
+        previous = get_retry_time(outbox.RETRY_DELAYS, attempts - 1, NOW)
         assert previous is not None
         assert NOW < previous < time <= NOW + datetime.timedelta(hours=15.4)
 

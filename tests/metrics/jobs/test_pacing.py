@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metrics.jobs import pacing
+from metrics.jobs import hints
 
 
 class FakeClock:
@@ -25,16 +25,16 @@ class FakeClock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     fake_clock = FakeClock()
-    monkeypatch.setattr(pacing, "time", fake_clock)
-    monkeypatch.setattr(pacing, "_last_runs", {})
+    monkeypatch.setattr(hints, "time", fake_clock)
+    monkeypatch.setattr(hints, "_last_runs", {})
     return fake_clock
 
 
 def count_question(clock: FakeClock, question: int, *, seconds: float) -> None:
-    pacing.wait_for_turn(question)
+    hints.wait_for_turn(question)
     started = clock.now
     clock.now += seconds
-    pacing.record_run(question, started)
+    hints.record_run(question, started)
 
 
 def test_first_counting_does_not_wait(clock: FakeClock) -> None:

@@ -10,7 +10,7 @@ import pytest
 from projects.models import Question, Rater
 from quality import tasks
 from quality.alerts import chart_annotations, sensitivity
-from quality.alerts.detection import input_version
+from quality.alerts.detection import storage
 from quality.models import Alert, AlertScan, AlertSettings
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -33,7 +33,7 @@ def test_lead_chooses_the_sensitivity(
     assert not AlertSettings.objects.exists()
     assert client.post(page, {"sensitivity": "high"}).status_code == 302
     assert client.post(page, {"sensitivity": "high"}).status_code == 302
-    assert input_version.list_outdated_questions() == [question.pk]
+    assert storage.list_outdated_questions() == [question.pk]
     assert (
         "changed alert sensitivity"
         in client.get(f"/projects/{question.project_id}/audit-log/").text

@@ -14,7 +14,7 @@ from metrics.jobs import question_updates as counting
 from projects.models import GuidelineVersion, Item, Question, Rater
 from quality import tasks
 from quality.alerts import services, sweep
-from quality.alerts.detection import input_version, scan
+from quality.alerts.detection import scan, storage
 from quality.models import Alert, AlertScan, AlertStep, DriftState
 from ratings.models import ImportRun, Rating
 from ratings.services.judgement import Judgement
@@ -90,7 +90,7 @@ def test_alert_is_created_once_and_keeps_its_numbers(make_stream: Callable[..., 
     assert tasks.sweep_alerts() == 0, "nothing changed"
     make_stream(moves={"dan": 30}, days=20, first=50)
     AlertScan.objects.update(computed_at=None)
-    assert input_version.list_outdated_questions() == [question.pk]
+    assert storage.list_outdated_questions() == [question.pk]
     assert tasks.sweep_alerts() == 1
     assert list_alert_values() == before
     assert Event.objects.count() == 2
@@ -153,7 +153,7 @@ def test_an_excused_rater_is_a_peer_again(
     services.change_alert_state(
         alert=alert, state="resolved", reason="New kind of texts", cause="not_rater", by=lead
     )
-    assert input_version.list_outdated_questions() == [question.pk]
+    assert storage.list_outdated_questions() == [question.pk]
     recompute(question)
     assert Alert.objects.count() == 1, "it does not ring again"
     with_dan = DriftState.objects.get(rater__key="ann").evidence

@@ -15,7 +15,7 @@ from metrics.jobs import question_updates
 from projects.models import Item, Question, Rater
 from projects.services.items.gold import retire_gold_answer, set_gold_answer
 from quality import tasks
-from quality.consensus import input_version, recomputation, settings
+from quality.consensus import recomputation, settings
 from quality.models import Consensus, ConsensusMethod, ItemLabel, RaterConfusion
 from quality.review.decisions import create_decision
 from ratings.models import Rating
@@ -93,7 +93,7 @@ def test_recomputation_waits_for_the_rest_time(
     Consensus.objects.update(duration_seconds=1000)
     rate(rated_question, "i00", "ann", None)
     question_updates.update_question(rated_question.pk)
-    assert input_version.list_outdated_questions() == [rated_question.pk]
+    assert recomputation.list_outdated_questions() == [rated_question.pk]
     assert tasks.sweep_labels_and_queues() == 0
     Consensus.objects.update(computed_at=timezone.now() - recomputation.MAX_PAUSE)
     assert tasks.sweep_labels_and_queues() == 1
@@ -116,7 +116,7 @@ def test_models_are_excluded_unless_the_lead_includes_them(rated_question: Quest
         "cleo",
     }
     Consensus.objects.update(with_models=True)
-    assert input_version.list_outdated_questions() == [rated_question.pk]
+    assert recomputation.list_outdated_questions() == [rated_question.pk]
     recomputation.recompute_question(rated_question.pk, at_once=True)
     assert RaterConfusion.objects.filter(rater__key="dan").exists()
 
@@ -209,7 +209,7 @@ def test_gold_overrides_ratings_and_decision_overrides_gold(
         "decision",
     )
     retire_gold_answer(item=unrated, question=rated_question, by=lead)
-    assert input_version.list_outdated_questions() == [rated_question.pk]
+    assert recomputation.list_outdated_questions() == [rated_question.pk]
     recomputation.recompute_question(rated_question.pk, at_once=True)
     assert not ItemLabel.objects.filter(item=unrated).exists()
 
@@ -229,7 +229,7 @@ def test_settings_changed_during_computation_are_kept(
     recomputation.recompute_question(rated_question.pk)
     state = Consensus.objects.get()
     assert (state.method, state.with_models) == (ConsensusMethod.MAJORITY, True)
-    assert input_version.list_outdated_questions() == [rated_question.pk]
+    assert recomputation.list_outdated_questions() == [rated_question.pk]
 
 
 def test_worker_without_lease_writes_nothing(
@@ -262,7 +262,7 @@ def test_decision_made_during_computation_is_kept(
     recomputation.recompute_question(rated_question.pk)
     label = get_label(rated_question, "i05")
     assert (label.code, label.source, label.confidence) == (3, "decision", 1.0)
-    assert input_version.list_outdated_questions() == [rated_question.pk], (
+    assert recomputation.list_outdated_questions() == [rated_question.pk], (
         "the others do not know of it yet"
     )
 

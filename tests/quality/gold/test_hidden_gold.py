@@ -14,7 +14,7 @@ from metrics.models import CountState, Result
 from projects.models import Item, Question, Rater
 from projects.services.items.gold import set_gold_answer
 from quality import tasks
-from quality.gold import input_version, recomputation
+from quality.gold import recomputation
 from quality.models import GoldItem, GoldScore, GoldState
 from ratings.models import Assignment, CheckAnswer
 from tests.ratings.annotation.test_rate import submit
@@ -57,9 +57,9 @@ def test_hidden_gold_answers_are_scored_but_not_in_results(
         assert submit(desk, project, item, rated_question, code).status_code == 302
     question_updates.update_question(rated_question.pk)
     assert list_results() == before
-    assert rated_question.pk in input_version.list_outdated_questions()
+    assert rated_question.pk in recomputation.list_outdated_questions()
     recomputation.recompute_question(rated_question.pk, at_once=True)
-    assert rated_question.pk not in input_version.list_outdated_questions()
+    assert rated_question.pk not in recomputation.list_outdated_questions()
     score = GoldScore.objects.get()
     assert (score.rater.key, score.n, score.right) == ("ann", 5, 4)
     assert score.table[1][1] == 4 and score.table[2][1] == 1

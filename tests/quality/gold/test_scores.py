@@ -18,7 +18,7 @@ from projects.services.items.gold import (
     set_gold_answer,
 )
 from quality import tasks
-from quality.gold import input_version, recomputation, settings, suspected_answers
+from quality.gold import recomputation, settings, suspected_answers
 from quality.models import GoldItem, GoldReview, GoldScore, GoldState
 from ratings.annotation.assignments import exams
 from ratings.models import Rating
@@ -90,7 +90,7 @@ def test_scores_match_the_formulas_and_follow_the_ratings(
     assert_scores_match_formulas(question_with_gold)
     assert GoldScore.objects.get(rater__key="ann").right == before.right - 1
     set_gold_answer(item=item, question=question_with_gold, answer=[(gold + 1) % 4], by=None)
-    assert question_with_gold.pk in input_version.list_outdated_questions()
+    assert question_with_gold.pk in recomputation.list_outdated_questions()
     recomputation.recompute_question(question_with_gold.pk, at_once=True)
     assert_scores_match_formulas(question_with_gold)
     assert GoldScore.objects.get(rater__key="ann").right >= before.right - 1
@@ -162,7 +162,7 @@ def test_gold_missed_by_good_raters_is_suspected_until_decided(
     assert invalid.status_code == 400 and not GoldReview.objects.exists()
     response = client_for(lead).post(address, {"verdict": "keep", "reason": "I wrote it"})
     assert response.status_code == 302
-    assert question_with_gold.pk in input_version.list_outdated_questions()
+    assert question_with_gold.pk in recomputation.list_outdated_questions()
     recomputation.recompute_question(question_with_gold.pk, at_once=True)
     assert not GoldItem.objects.get(item=item).suspected
     assert GoldScore.objects.get(rater__key="ann").n == n + 1
@@ -228,7 +228,7 @@ def test_answers_within_the_tolerance_are_right(
         assert response.status_code == 400
         assert "below 3" in response.text
     assert client.post(address, {"pass_mark": "0.7", "tolerance": "1"}).status_code == 302
-    assert question.pk in input_version.list_outdated_questions()
+    assert question.pk in recomputation.list_outdated_questions()
     recomputation.recompute_question(question.pk, at_once=True)
     score = GoldScore.objects.get(rater__key="dan")
     answers = list_answers(question, "dan")
@@ -269,7 +269,7 @@ def test_changed_threshold_recomputes_the_evidence(
     assert client_for(lead).post(address, {"pass_mark": "1"}).status_code == 400
     assert client_for(lead).post(address, {"pass_mark": "nan"}).status_code == 400
     assert client_for(lead).post(address, {"pass_mark": "0.95"}).status_code == 302
-    assert question_with_gold.pk in input_version.list_outdated_questions()
+    assert question_with_gold.pk in recomputation.list_outdated_questions()
     recomputation.recompute_question(question_with_gold.pk, at_once=True)
     assert GoldScore.objects.get(rater__key="dan").max_evidence > before
     with pytest.raises(ValueError, match="must be between"):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from quality.rater_status import comparison_texts
+from quality.rater_status import texts
 from quality.rater_status.comparison import ComparedRater, RaterComparison
 
 LABELS = ("no", "yes")
@@ -41,14 +41,14 @@ def make_comparison(middle: float | None = 0.7, **changes: Any) -> RaterComparis
 @pytest.mark.parametrize(
     ("comparison", "is_outlier", "expected"),
     [
-        (make_comparison(), True, "Agrees clearly less with the others than they do"),
+        (make_comparison(), True, "Agrees far less than the others"),
         # The value is the same, but no alert says that it is more than chance.
         (make_comparison(), False, "Below the team’s median: 0.50 (median 0.70)."),
         (make_comparison(value=0.7), False, "Not below the team’s median: 0.70 (median 0.70)."),
         (
             make_comparison()._replace(outlying={1: (-0.2, 80)}),
             False,
-            "Agrees less with the others than they do with each other, on the same items: 0.50",
+            "Agrees less than the others on the same items: 0.50",
         ),
         (make_comparison(n_items=29), True, "Not enough data yet: 29 shared items."),
         # 80 items are enough data: two raters have no median, and one category has no kappa.
@@ -59,10 +59,10 @@ def make_comparison(middle: float | None = 0.7, **changes: Any) -> RaterComparis
 def test_agreement_is_called_low_only_with_an_alert(
     comparison: RaterComparison, is_outlier: bool, expected: str
 ) -> None:
-    sentence = comparison_texts.describe_agreement(comparison, 1, is_outlier=is_outlier)
+    sentence = texts.describe_agreement(comparison, 1, is_outlier=is_outlier)
     assert sentence.startswith(expected)
     assert "clearly" not in sentence or expected.startswith("Agrees clearly")
-    assert comparison_texts.describe_agreement(comparison, 2, is_outlier=is_outlier) == ""
+    assert texts.describe_agreement(comparison, 2, is_outlier=is_outlier) == ""
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_agreement_is_called_low_only_with_an_alert(
     ],
 )
 def test_bias_states_its_interval_and_items(changes: dict[str, Any], expected: str) -> None:
-    sentence = comparison_texts.describe_bias(make_rater(**changes), LABELS)
+    sentence = texts.describe_bias(make_rater(**changes), LABELS)
     assert sentence.startswith(expected)
     assert "“yes” for 75% of these 80 items, the others for 50%." in sentence
-    assert comparison_texts.describe_bias(make_rater(**changes), ("no",)) == expected
+    assert texts.describe_bias(make_rater(**changes), ("no",)) == expected

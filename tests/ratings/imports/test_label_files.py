@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
-from metrics.agreement.report import report
+from metrics.agreement.all_statistics import report
 from projects.models import Project
 from ratings.models import ImportRun, Rating
 

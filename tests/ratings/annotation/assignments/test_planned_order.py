@@ -9,7 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from projects.models import Item, Project, QueueOrder, Rater
-from ratings.annotation.assignments import candidates, planned_order, queue
+from ratings.annotation.assignments import candidates, queue
 from ratings.models import Assignment
 from ratings.services import slots
 
@@ -47,7 +47,7 @@ def test_planned_items_come_first_and_then_the_others(
     project: Project, rater: Rater, items: list[Item]
 ) -> None:
     planned = [items[20], items[3], items[11]]
-    assert planned_order.set_planned_order(project.pk, [item.pk for item in planned]) == 3
+    assert candidates.set_planned_order(project.pk, [item.pk for item in planned]) == 3
     assigned = assign_next_items(rater, 30)
     assert assigned[:3] == planned
     assert sorted(item.pk for item in assigned) == [item.pk for item in items]
@@ -57,17 +57,17 @@ def test_new_plan_writes_only_moved_items(
     project: Project, rater: Rater, items: list[Item]
 ) -> None:
     ids = [item.pk for item in items]
-    planned_order.set_planned_order(project.pk, ids[:10])
-    assert planned_order.set_planned_order(project.pk, [ids[20], *ids[1:9]]) == 3
+    candidates.set_planned_order(project.pk, ids[:10])
+    assert candidates.set_planned_order(project.pk, [ids[20], *ids[1:9]]) == 3
     assert assign_next_items(rater, 2) == [items[20], items[1]]
     with pytest.raises(ValueError, match="500"):
-        planned_order.set_planned_order(project.pk, [1] * 501)
+        candidates.set_planned_order(project.pk, [1] * 501)
 
 
 def test_planned_item_that_is_full_or_withdrawn_is_passed_over(
     project: Project, rater: Rater, items: list[Item]
 ) -> None:
-    planned_order.set_planned_order(project.pk, [item.pk for item in items[:3]])
+    candidates.set_planned_order(project.pk, [item.pk for item in items[:3]])
     Item.objects.filter(pk=items[0].pk).update(slots_taken=project.overlap)
     Item.objects.filter(pk=items[1].pk).update(withdrawn_at=timezone.now())
     assert assign_next_items(rater, 1) == [items[2]]
@@ -76,7 +76,7 @@ def test_planned_item_that_is_full_or_withdrawn_is_passed_over(
 def test_project_in_another_order_ignores_the_plan(
     project: Project, rater: Rater, items: list[Item]
 ) -> None:
-    planned_order.set_planned_order(project.pk, [items[9].pk])
+    candidates.set_planned_order(project.pk, [items[9].pk])
     rater.project.queue_order = QueueOrder.FIXED
     assert assign_next_items(rater, 1) == [items[0]]
 
@@ -95,7 +95,7 @@ def test_one_item_of_ten_is_chosen_at_random(project: Project) -> None:
 def test_planned_search_uses_its_index(
     project: Project, rater: Rater, items: list[Item], explain_query: Callable[[str, list], str]
 ) -> None:
-    planned_order.set_planned_order(project.pk, [item.pk for item in items[:5]])
+    candidates.set_planned_order(project.pk, [item.pk for item in items[:5]])
     search_sql = candidates.get_planned_search_sql(3, 16, "")
     assert "item_by_plan" in explain_query(search_sql, [project.pk, 0, 0, rater.pk])
 
