@@ -15,8 +15,8 @@ from django.test import Client
 from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
 from rest_framework.test import APIClient
 
-from projects import authentication
 from projects.models import ApiToken, Member, Project
+from projects.services import tokens
 from tests.api.conftest import CONNECTION_ID, SITE_WEBHOOK_ID, VIEW_ID, WEBHOOK_ID
 
 CALLERS = (
@@ -140,26 +140,24 @@ def clients(
     Member.objects.create(project=project, user=users["adjudicator"], role=adjudicator_role)
     clients_by_caller = {"anon": APIClient()}
     for name in ("annotator", "viewer", "adjudicator", "lead", "stranger", "admin"):
-        clients_by_caller[name] = create_client(authentication.create_token(user=users[name]))
+        clients_by_caller[name] = create_client(tokens.create_token(user=users[name]))
     clients_by_caller["read_token"] = create_client(
-        authentication.create_token(user=users["lead"], scope=ApiToken.Scope.READ)
+        tokens.create_token(user=users["lead"], scope=ApiToken.Scope.READ)
     )
     clients_by_caller["bound_token"] = create_client(
-        authentication.create_token(user=users["lead"], project=project)
+        tokens.create_token(user=users["lead"], project=project)
     )
     clients_by_caller["foreign_token"] = create_client(
-        authentication.create_token(user=users["lead"], project=other_project)
+        tokens.create_token(user=users["lead"], project=other_project)
     )
-    revoked_token = authentication.create_token(user=users["lead"])
-    ApiToken.objects.filter(digest=authentication.compute_digest(revoked_token)).update(
+    revoked_token = tokens.create_token(user=users["lead"])
+    ApiToken.objects.filter(digest=tokens.compute_digest(revoked_token)).update(
         revoked_at="2026-01-01T00:00:00Z"
     )
     clients_by_caller["revoked_token"] = create_client(revoked_token)
     deactivated_user = users["gone"]
     Member.objects.create(project=project, user=deactivated_user, role=Member.Role.LEAD)
-    clients_by_caller["deactivated"] = create_client(
-        authentication.create_token(user=deactivated_user)
-    )
+    clients_by_caller["deactivated"] = create_client(tokens.create_token(user=deactivated_user))
     User.objects.filter(pk=deactivated_user.pk).update(is_active=False)
     return clients_by_caller
 

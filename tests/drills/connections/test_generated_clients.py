@@ -20,8 +20,8 @@ import pytest
 from django.test import Client
 
 from metrics.jobs.question_updates import update_question
-from projects import authentication
 from projects.models import Question
+from projects.services import tokens
 from quality.consensus import recomputation
 from ratings.models import Rating
 
@@ -116,7 +116,7 @@ def test_openapi_python_client_writes_and_reads(
     options = ("--path", "schema.json", "--output-path", "client", "--meta", "none")
     output = run(tmp_path, str(programs / "openapi-python-client"), "generate", *options)
     assert "WARNING" not in output, output
-    arguments = (live_server.url, authentication.create_token(user=lead))
+    arguments = (live_server.url, tokens.create_token(user=lead))
 
     def use(script: str) -> Any:
         python = str(programs / "python")
