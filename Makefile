@@ -27,7 +27,7 @@ EACH := database and not browser and not services and not drill
 ONCE := (not database or browser or services) and not drill
 
 .PHONY: help run setup setup-dev test test-sqlite test-postgres test-once test-full test-lowest check check-lint check-format check-types \
-	check-imports check-templates check-migrations check-deployment format messages bench example drill drill-upgrade drill-label-studio \
+	check-imports check-templates check-migrations check-deployment format messages bench example drill drill-upgrade drill-label-studio drill-connections \
 	screenshots pages lock constraints sbom audit-dependencies clean
 
 help: ## list the targets
@@ -113,6 +113,9 @@ example: setup ## load the example projects
 
 drill: setup-dev ## kill and freeze services while ratings arrive, and count losses (takes long)
 	$(SERVICES) $(PYTEST) tests/drills -m drill
+
+drill-connections: setup-dev ## kill web servers and workers in 200 places, and compare webhooks, mails, events and exports
+	$(SERVICES) $(PYTEST) tests/drills/connections/test_killed_processes.py -m drill -n 0 -s
 
 drill-label-studio: setup-dev ## read 1,000 tasks of a real Label Studio while it and the workers are killed; LABEL_STUDIO=program
 	$(SERVICES) env LABEL_STUDIO="$(LABEL_STUDIO)" $(PYTEST) tests/drills/connections/test_label_studio.py -m drill -n 0 -s

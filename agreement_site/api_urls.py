@@ -7,6 +7,10 @@ from drf_spectacular.views import SpectacularJSONAPIView
 
 from agreement_site.audit_log import api
 from ratings.imports.api.views import ImportsView
+from ratings.label_studio import api as connections
+
+CONNECTIONS = "projects/<int:project_id>/connections/"
+CONNECTION = f"{CONNECTIONS}<int:connection_id>/"
 
 
 @require_safe
@@ -33,6 +37,16 @@ urlpatterns = [
     path("", include("quality.api_urls")),  # before ratings: raters/status/ is no rater's key
     path("", include("ratings.api.urls")),
     path("projects/<int:project_id>/imports/", ImportsView.as_view(), name="api-imports"),
+    path(CONNECTIONS, connections.ConnectionListView.as_view(), name="api-connections"),
+    path(CONNECTION, connections.ConnectionDetailView.as_view(), name="api-connection"),
+    path(
+        f"{CONNECTION}pull/", connections.ConnectionPullView.as_view(), name="api-connection-pull"
+    ),
+    path(
+        f"{CONNECTION}restart/",
+        connections.ConnectionRestartView.as_view(),
+        name="api-connection-restart",
+    ),
     path("schema/", schema, name="api-schema"),
     path("audit-log/", api.SiteAuditLog.as_view(), name="api-site-audit-log"),
     path(

@@ -20,6 +20,9 @@ from celery import Celery, bootsteps, signals
 from celery.platforms import SecurityWarning
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agreement_site.settings")
+# Django's checks load all URLs, and with them the pages and the API, which a worker does not need.
+# `manage.py check` runs them (docs/operations.md).
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 # Celery's warning about root concerns pickled messages, which are not accepted here. The
 # supervisor prints a warning of its own.

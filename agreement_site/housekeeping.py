@@ -25,9 +25,10 @@ from agreement_site.models import AuditLogEntry
 from agreement_site.monitoring import stale_results
 from agreement_site.notifications import outbox as mail_outbox
 from events.webhooks import outbox
-from projects import authentication, legal_hold
+from projects import legal_hold
 from projects.api import idempotency
 from projects.models import ApiToken, Deletion, Project
+from projects.services import tokens
 from projects.services.members import role_offers
 from ratings.files import data_folders
 from ratings.items import purge
@@ -123,8 +124,8 @@ def revoke_tokens_of_provider_accounts() -> None:
         return
     before = timezone.now() - datetime.timedelta(days=settings.PROVIDER_TOKEN_DAYS)
     owners = SocialAccount.objects.filter(user__last_login__lt=before).values("user")
-    tokens = ApiToken.objects.filter(user__in=owners, created_at__lt=before)
-    if n_revoked := authentication.revoke_tokens(tokens):
+    owned_tokens = ApiToken.objects.filter(user__in=owners, created_at__lt=before)
+    if n_revoked := tokens.revoke_tokens(owned_tokens):
         logger.info("Revoked %s tokens of people who no longer sign in", n_revoked)
 
 

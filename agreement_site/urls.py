@@ -12,6 +12,8 @@ from agreement_site.notifications import views as notification_views
 from agreement_site.system_status import views as status_views
 from core.api.errors import api_not_found
 
+admin.autodiscover()
+
 urlpatterns = [
     path("api/v1/", include("agreement_site.api_urls")),  # first: requested most often
     re_path(r"^api/.*$", api_not_found),

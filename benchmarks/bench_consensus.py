@@ -40,7 +40,7 @@ else:
 ROUNDS = 8
 CERTAIN = 0.95
 GOLD_SIZES = (40, 100)  # gold items drawn at random, whose answers calibrate the rest
-DRAWS = 20
+DRAWS = 40
 SIZES = (  # items, raters, ratings an item, categories
     (22_500, 300, 4, 4),
     (200_000, 1_000, 5, 5),
@@ -241,7 +241,7 @@ def format_calibration_row(gold_set: GoldSet) -> str:
     cells += [f"{100 * is_certain.mean():.0f}%", f"{100 * (~is_wrong[is_certain]).mean():.1f}%"]
     for n_gold in GOLD_SIZES:
         rng = np.random.default_rng(1)
-        expected, n_others, n_certain, n_right = [], 0, 0, 0
+        expected, n_others, n_certain, n_right, n_false = [], 0, 0, 0, 0
         for _ in range(DRAWS):
             order = rng.permutation(rows.size)
             sampled, remaining = order[:n_gold], order[n_gold:]
@@ -250,13 +250,15 @@ def format_calibration_row(gold_set: GoldSet) -> str:
             )
             if calibration is None:  # some of the gold items have a single rating
                 continue
-            certainty = calibration.apply(posterior[remaining]).max(axis=1)
+            certainty = calibration.bound(calibration.apply(posterior[remaining]).max(axis=1))
             expected.append((1 - certainty).mean())
             n_others += remaining.size
-            n_certain += int((certainty >= CERTAIN).sum())
-            n_right += int((~is_wrong[remaining][certainty >= CERTAIN]).sum())
+            is_right = ~is_wrong[remaining][certainty >= CERTAIN]
+            n_certain, n_right = n_certain + is_right.size, n_right + int(is_right.sum())
+            n_false += is_right.sum() < CERTAIN * is_right.size
         cells += [f"{100 * np.mean(expected):.1f}", f"{100 * n_certain / max(n_others, 1):.0f}%"]
         cells += [">= 95%", f"{100 * n_right / n_certain:.1f}%" if n_certain else "none certain"]
+        cells += ["<= 10%", f"{100 * n_false / DRAWS:.1f}%"]
     return f"| {' | '.join(cells)} |"
 
 
@@ -266,7 +268,8 @@ def bench_calibration(folder: Path | None) -> None:
     print(f"\n## Labels that are certain to {CERTAIN}, calibrated on gold answers\n")
     columns = ["set", "items", "wrong, %", "expected", "certain", "right of these"]
     for n_gold in GOLD_SIZES:
-        columns += [f"{n_gold} gold: expected", "certain", "goal", "measured"]
+        columns += [f"{n_gold} gold: expected", "certain", "goal", "right of these"]
+        columns += ["goal", "draws with fewer right"]
     print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
     for load_sets in (load_toolkit_sets, load_adult_set, load_ducks_set):
         for gold_set in load_sets(folder):

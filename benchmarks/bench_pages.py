@@ -86,14 +86,12 @@ def create_clients(project: Any) -> tuple[Any, Any]:
     """Return a client signed in as the project's lead, and one with an API token."""
     from django.test import Client
 
-    from projects import authentication
+    from projects.services import tokens
 
     lead = project.members.get(role="lead").user
     session = Client()
     session.force_login(lead)
-    return session, Client(
-        headers={"Authorization": f"Bearer {authentication.create_token(user=lead)}"}
-    )
+    return session, Client(headers={"Authorization": f"Bearer {tokens.create_token(user=lead)}"})
 
 
 def list_urls(project: Any) -> list[NamedUrl]:

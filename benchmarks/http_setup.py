@@ -26,7 +26,7 @@ def sign_in() -> None:
     from django.contrib.auth.models import User
     from django.contrib.sessions.backends.db import SessionStore
 
-    from projects import authentication
+    from projects.services import tokens
 
     user, _created = User.objects.get_or_create(username="bench", is_superuser=True)
     session = SessionStore()
@@ -34,7 +34,7 @@ def sign_in() -> None:
     session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
     session[HASH_SESSION_KEY] = user.get_session_auth_hash()
     session.create()
-    print(authentication.create_token(user=user), session.session_key)
+    print(tokens.create_token(user=user), session.session_key)
 
 
 def fill_queue(project_id: str, count: str) -> None:

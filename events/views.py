@@ -58,7 +58,9 @@ class WebhookForm(forms.Form):
         required=False,
         choices=[(kind, kind) for kind in KINDS],
         widget=forms.SelectMultiple({"size": 8, "class": "mono", "translate": "no"}),
-        help_text=gettext_lazy("Empty: all events; for chats, those that people should read."),
+        help_text=gettext_lazy(
+            "Leave blank for all events, or for a chat those that people should read."
+        ),
     )
     with_items = forms.BooleanField(
         label=gettext_lazy("Include item content, not only IDs"), required=False

@@ -20,9 +20,9 @@ from core import security_log
 from core.text import has_control_character
 from metrics.filters import ITEM_PREFIX, RatingFilter
 from metrics.models import SavedView, ShareLink
-from projects.authentication import compute_digest
 from projects.models import Approval, Member, Project
 from projects.services import approvals
+from projects.services.tokens import compute_digest
 
 ViewPage = SavedView.Page
 MAX_VIEWS = 200  # in a project

@@ -21,6 +21,7 @@ urlpatterns = [
     path("", views.show_projects, name="projects"),
     path("projects/", RedirectView.as_view(pattern_name="projects"), name="projects_redirect"),
     path("example/", example_views.load_example, name="load_example"),
+    path("example/remove/", example_views.remove_examples, name="remove_examples"),
     path(f"{PROJECT_PATH}tour/close/", example_views.close_tour, name="close_tour"),
     path("glossary/", glossary.show_glossary, name="glossary"),
     path("glossary/statistics/", glossary.show_statistics_handbook, name="statistics"),

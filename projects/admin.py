@@ -12,7 +12,6 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from . import authentication
 from .admin_base import AuditedAdmin, ReadOnlyAdmin
 from .models import (
     ApiToken,
@@ -32,6 +31,7 @@ from .models import (
     RaterKindVersion,
     ScaleVersion,
 )
+from .services import tokens
 from .services.raters import kind_history, pseudonyms
 
 
@@ -232,7 +232,7 @@ class ApiTokenAdmin(ReadOnlyAdmin):
                 request, _("Only superusers can revoke other users' tokens."), level="error"
             )
             return
-        n_revoked = authentication.revoke_tokens(queryset)
+        n_revoked = tokens.revoke_tokens(queryset)
         message = ngettext("%(count)s token revoked.", "%(count)s tokens revoked.", n_revoked) % {
             "count": n_revoked
         }

@@ -1,16 +1,13 @@
-"""API tokens, and the authentication of API requests by token or by browser session (with CSRF)."""
+"""Authentication of API requests by token, or by browser session with CSRF."""
 
 from __future__ import annotations
 
 import datetime
-import hashlib
-import secrets
 import time
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db import connection
 from django.utils import timezone
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework import authentication, exceptions
@@ -20,68 +17,11 @@ from core import security_log
 from core.db import bulk
 from projects import permissions
 from projects.models import ApiToken
+from projects.services import tokens
 
-TOKEN_PREFIX = "ccd_"  # noqa: S105  # so that secret scanners and people recognize one
 LOG_INTERVAL_SECONDS = 10
 # last_used_at is updated at most this often, to avoid a write with each request.
 LAST_USED_RESOLUTION = datetime.timedelta(minutes=5)
-
-
-def compute_digest(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()
-
-
-@transaction.atomic
-def create_token(
-    *, user: Any, project: Any = None, scope: str = ApiToken.Scope.WRITE, expires_at: Any = None
-) -> str:
-    """Create a token for ``user`` and return it; it cannot be shown again."""
-    token = TOKEN_PREFIX + secrets.token_urlsafe(32)
-    created = ApiToken.objects.create(
-        user=user,
-        project=project,
-        scope=scope,
-        prefix=token[:12],
-        digest=compute_digest(token),
-        expires_at=expires_at,
-    )
-    security_log.log_event(
-        "token_created",
-        project_id=created.project_id,
-        target_user_id=user.pk,
-        scope=str(scope),
-        after=_serialize_token(created),
-    )
-    return token
-
-
-def revoke_tokens(tokens: QuerySet[ApiToken]) -> int:
-    """Revoke these tokens and return their number."""
-    with transaction.atomic():
-        active = list(tokens.filter(revoked_at=None).select_related("user"))
-        ApiToken.objects.filter(pk__in=[token.pk for token in active]).update(
-            revoked_at=timezone.now()
-        )
-        for token in active:
-            security_log.log_event(
-                "token_revoked",
-                project_id=token.project_id,
-                token_id=token.pk,
-                target_user_id=token.user_id,
-                before=_serialize_token(token),
-            )
-    return len(active)
-
-
-def _serialize_token(token: ApiToken) -> dict[str, Any]:
-    """Return a token as the audit log stores it, without any secret."""
-    return {
-        "token": token.prefix,
-        "user": token.user.get_username(),
-        "scope": str(token.scope),
-        "expires_at": token.expires_at,
-    }
-
 
 # Plain SQL, because every API request runs it: the ORM would take ten times as long to build it.
 _ACTIVE_TOKEN_SQL = (
@@ -155,7 +95,7 @@ class TokenAuthentication(authentication.BaseAuthentication):
             )
         match = request.resolver_match
         token = _get_active_token(
-            compute_digest(header[1].decode("latin-1")),
+            tokens.compute_digest(header[1].decode("latin-1")),
             match.kwargs.get("project_id") if match else None,
         )
         if token is None:
@@ -177,7 +117,7 @@ def _log_invalid_token(request: Request) -> None:
 
     So many attempts do not flood the log. Each attempt also has its request's line (401).
     """
-    global _last_logged  # noqa: PLW0603  # noqa: PLW0603 - one clock per process
+    global _last_logged  # noqa: PLW0603 - one clock per process
     now = time.monotonic()
     if now - _last_logged >= LOG_INTERVAL_SECONDS:
         _last_logged = now

@@ -457,13 +457,11 @@ def client_for() -> Callable[[User], Client]:
 @pytest.fixture
 def api_for() -> Callable[..., APIClient]:
     """Return ``api_for(user)``: an API client with a new token of the user."""
-    from projects import authentication
+    from projects.services import tokens
 
     def create_client(user: User, **fields: Any) -> APIClient:
         client = APIClient()
-        client.credentials(
-            HTTP_AUTHORIZATION=f"Bearer {authentication.create_token(user=user, **fields)}"
-        )
+        client.credentials(HTTP_AUTHORIZATION=f"Bearer {tokens.create_token(user=user, **fields)}")
         return client
 
     return create_client

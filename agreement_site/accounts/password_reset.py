@@ -21,8 +21,8 @@ from django.utils.translation import gettext as _
 
 from agreement_site.models import PasswordChangeRequired
 from core import security_log
-from projects import authentication
 from projects.models import ApiToken
+from projects.services import tokens
 
 from . import attempt_limits
 from .mixins import InvalidFormStatusMixin
@@ -86,7 +86,7 @@ class ResetPassword(MailRequiredMixin, InvalidFormStatusMixin, views.PasswordRes
 
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
-        authentication.revoke_tokens(ApiToken.objects.filter(user=self.reset_user.pk))
+        tokens.revoke_tokens(ApiToken.objects.filter(user=self.reset_user.pk))
         PasswordChangeRequired.objects.filter(user=self.reset_user.pk).delete()
         security_log.log_event("password_reset", by=self.reset_user.pk)
         messages.success(self.request, _("Password saved. You can sign in now."))

@@ -32,9 +32,9 @@ from agreement_site.accounts import attempt_limits
 from agreement_site.middleware.base import BaseMiddleware
 from agreement_site.models import PasswordChangeRequired
 from core import security_log
-from projects import authentication
 from projects.models import ApiToken, Member
 from projects.permissions import Capability, may
+from projects.services import tokens
 from projects.services.members import invitation_links, role_offers
 
 from .identity_providers import oidc
@@ -141,7 +141,7 @@ class ChangePasswordForm(ChoosePasswordForm, PasswordChangeForm):
 
     def save(self, commit: bool = True) -> Any:
         if self.cleaned_data["revoke_tokens"]:
-            authentication.revoke_tokens(ApiToken.objects.filter(user=self.user.pk))
+            tokens.revoke_tokens(ApiToken.objects.filter(user=self.user.pk))
         security_log.log_event(
             "password_changed", tokens_revoked=self.cleaned_data["revoke_tokens"]
         )

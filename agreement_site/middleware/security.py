@@ -87,6 +87,27 @@ class PrivateResponsesMiddleware(BaseMiddleware):
         return response
 
 
+class TokenRedirectMiddleware(BaseMiddleware):
+    """Answer 401 where a program that sends a token would be redirected, as to the sign-in page.
+
+    It would take the page it is led to for the file that it wanted. Browsers behind a proxy send
+    `Authorization: Basic`.
+    """
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        scheme = request.headers.get("Authorization", "").partition(" ")[0].lower()
+        if scheme in ("", "basic") or not response.has_header("Location"):
+            return response
+        if not 300 < response.status_code < 400:
+            return response
+        error = build_error_response(
+            401, "This is a page for browsers. Tokens are for the REST API below /api/v1/."
+        )
+        error["WWW-Authenticate"] = "Bearer"
+        return error
+
+
 class CompressPagesMiddleware(GZipMiddleware):
     """Compress pages and JSON: a dashboard of 4,000 raters shrinks to a ninth.
 

@@ -3,7 +3,9 @@
 from django.contrib.admin import apps
 
 
-class AdminConfig(apps.AdminConfig):
+class AdminConfig(apps.SimpleAdminConfig):
+    """Leave the admin's modules to the URLs: they load the API, which workers do not need."""
+
     default_site = "agreement_site.navigation.admin_site.ConcordAdminSite"
 
     def ready(self) -> None:

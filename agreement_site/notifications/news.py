@@ -72,6 +72,7 @@ def _queue_batch() -> int:
             number__lte=head,
             kind__in=[*NEWS_EVENTS, *PERSONAL_EVENTS],
             project__archived_at=None,
+            project__is_example=False,
         ).order_by("number")[:BATCH_SIZE]
     )
     # Fewer than asked for: there is none up to the head.

@@ -13,7 +13,7 @@ import logging
 import smtplib
 import time
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypedDict
 
 from django.core.mail import get_connection
 from django.db import transaction
@@ -36,6 +36,7 @@ BATCH_SIZE = 100
 # Pauses after an attempt that failed; after the last one there is no further attempt.
 RETRY_DELAYS = tuple(datetime.timedelta(minutes=n) for n in (5, 30, 120, 360, 720, 1440))
 MAX_UNCONFIRMED = 2  # attempts without an outcome
+REPORT_FAILURES = datetime.timedelta(days=1)  # for which the system status tells of a failed mail
 PERMANENT = range(500, 600)  # SMTP codes
 # The connection broke: perhaps after the server accepted the mail.
 AMBIGUOUS_ERRORS = (smtplib.SMTPServerDisconnected, TimeoutError, ConnectionError)
@@ -169,6 +170,30 @@ def _is_permanent(error: Exception) -> bool:
     if isinstance(error, smtplib.SMTPResponseException):
         return error.smtp_code in PERMANENT
     return isinstance(error, ValueError)  # an address that is none
+
+
+class MailQueueState(TypedDict):
+    """Numbers of waiting mails, and of those that failed lately.
+
+    ``late_seconds``: how long the oldest due mail waits for the mail server, 0 without one.
+    """
+
+    waiting: int
+    late_seconds: float
+    failed: int
+
+
+def summarize_queue(now: datetime.datetime) -> MailQueueState:
+    """Return the state of the queue for the system status."""
+    pending = QueuedMail.objects.filter(state=State.PENDING)
+    due = pending.filter(build_unclaimed_filter(), next_at__lte=now)
+    oldest = due.order_by("next_at").values_list("next_at", flat=True).first()
+    failed = QueuedMail.objects.filter(state=State.FAILED, ended_at__gt=now - REPORT_FAILURES)
+    return {
+        "waiting": pending.count(),
+        "late_seconds": 0 if oldest is None else (now - oldest).total_seconds(),
+        "failed": failed.count(),
+    }
 
 
 def delete_old_mails() -> int:

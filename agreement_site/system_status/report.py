@@ -15,6 +15,7 @@ from django.utils.translation import ngettext
 
 from agreement_site import releases
 from agreement_site.monitoring import health, stale_results
+from agreement_site.notifications import outbox
 from agreement_site.server import embedded_broker
 from core.jobs import dispatch
 from metrics.counting import backlog
@@ -25,6 +26,7 @@ from ratings.files import data_folders
 from ratings.imports import leases
 from ratings.models import ImportRun
 
+LATE_MAIL_SECONDS = 300  # a sweep asks the mail server every few seconds
 LOW_DISK_BYTES = 1 << 30  # free on the disk of DATA_DIR; imports and, on SQLite, ratings need it
 
 
@@ -50,6 +52,7 @@ def collect_status() -> dict[str, Any]:
         "backlogs": {
             str(question_id): progress for question_id, progress in backlog.list_progress().items()
         },
+        "mails": outbox.summarize_queue(now) if settings.SMTP_URL else None,
         "running_imports": ImportRun.objects.filter(state__in=leases.WORKING_STATES).count(),
         "audit": schedule.get_audit_summary(),
         "workers": workers,
@@ -111,11 +114,32 @@ def list_problems(status: dict[str, Any]) -> list[str]:
             )
             % {"number": number}
         )
+    sentences += _list_mail_problems(status["mails"])
     if status["audit"] and (number := status["audit"]["questions_that_differ"]):
         sentences.append(
             ngettext(
                 "%(number)s question differs from a recount",
                 "%(number)s questions differ from a recount",
+                number,
+            )
+            % {"number": number}
+        )
+    return sentences
+
+
+def _list_mail_problems(mails: outbox.MailQueueState | None) -> list[str]:
+    """Return the problems of queued mails; None where the site sends none."""
+    if mails is None:
+        return []
+    sentences = []
+    if mails["late_seconds"] > LATE_MAIL_SECONDS:
+        template = _("Mails have been waiting for %(minutes)d min. See the log of the workers.")
+        sentences.append(template % {"minutes": mails["late_seconds"] // 60})
+    if number := mails["failed"]:
+        sentences.append(
+            ngettext(
+                "%(number)s mail could not be sent in the last day. See Queued mails.",
+                "%(number)s mails could not be sent in the last day. See Queued mails.",
                 number,
             )
             % {"number": number}

@@ -56,6 +56,8 @@ def _iter_rows(status: Mapping[str, Any], now: datetime.datetime) -> Iterator[tu
         counted = {name: format_count(progress[name]) for name in ("done", "total")}
         label = f"{_('Backlog')}: {question.project.name}, {question.text}"
         yield label, _("%(done)s of %(total)s ratings counted") % counted
+    if status["mails"]:
+        yield _("Queued mails"), format_count(status["mails"]["waiting"])
     yield _("Running imports"), format_count(status["running_imports"])
     yield _("Count audit"), _describe_audit(status["audit"], now)
     broker = {

@@ -69,7 +69,7 @@ class BadRequest(exceptions.APIException):
     """Error 400 of the API, which names the invalid fields.
 
     ``fields`` maps a field's name to a message, or to messages by place (rows by number). ``rows``
-    has the problems of each row, by its number.
+    has the problems of each row, by its number, or by None if the request is no list.
     """
 
     status_code = 400
@@ -79,7 +79,7 @@ class BadRequest(exceptions.APIException):
         message: str,
         *,
         fields: dict[str, Any] | None = None,
-        rows: Mapping[int, Sequence[RowProblem]] | None = None,
+        rows: Mapping[Any, Sequence[RowProblem]] | None = None,
     ) -> None:
         super().__init__(message)
         self.fields = fields or {}

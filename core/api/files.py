@@ -30,14 +30,13 @@ def describe_file(
 ) -> Any:
     """Decorate a GET that responds with a file: ``content_types`` by the name of the format.
 
-    ``default``: the JSON response without a format, if there is one.
+    ``default``: the JSON response without a format, if there is one. It comes first, because
+    generated clients read the first type of a response.
     """
-    responses: dict[Any, Any] = {
-        (200, content_type.partition(";")[0]): OpenApiTypes.BINARY
-        for content_type in content_types.values()
-    }
-    if default is not None:
-        responses[200, "application/json"] = default
+    responses: dict[Any, Any] = {} if default is None else {(200, "application/json"): default}
+    for kind, content_type in content_types.items():
+        file_type = OpenApiTypes.BINARY if kind == "parquet" else OpenApiTypes.STR
+        responses[200, content_type.partition(";")[0]] = file_type
     return extend_schema(
         operation_id=operation_id,
         summary=summary,

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import base64
+import datetime
 import json
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from django.db.models import QuerySet
+from django.core.exceptions import ValidationError
+from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from rest_framework.request import Request
+
+from core.text import has_nul
 
 from .errors import BadRequest
 
@@ -43,23 +48,6 @@ def paginate(
     return {"next": next_url, "results": [result for _, result in rows]}
 
 
-def paginate_rows(
-    request: Request,
-    query: dict[str, str],
-    rows: QuerySet[Any],
-    serializer_class: Callable[..., Any],
-) -> dict[str, Any]:
-    """Return one page of a list of rows, oldest first."""
-
-    def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
-        next_rows = rows.filter(pk__gt=after[0]) if after else rows
-        page = list(next_rows.order_by("pk")[:size])
-        keys = [(row.pk,) for row in page]
-        return list(zip(keys, serializer_class(page, many=True).data, strict=True))
-
-    return paginate(request, query, key_length=1, read=read)
-
-
 def paginate_search(
     request: Request,
     query: dict[str, str],
@@ -80,6 +68,83 @@ def paginate_search(
     }
 
 
+def paginate_rows(
+    request: Request,
+    query: dict[str, str],
+    rows: QuerySet[Any],
+    serializer_class: Any = None,
+    *,
+    serialize: Callable[[list[Any]], Iterable[Any]] | None = None,
+    key: str = "pk",
+    orderings: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Return one page of a queryset in the order of ``key``, or of the parameter ``ordering``.
+
+    The rows are serialized by the class, or all together by the function ``serialize``.
+    ``key`` is a unique column of integers. ``orderings`` maps what the parameter may name to a
+    column without nulls, with "-" for the opposite direction; rows with the same value are in the
+    order of ``key``. A row whose value changes between two pages may come twice or not at all.
+    """
+    column, is_descending = _parse_ordering(query.get("ordering", ""), orderings or {})
+    columns = [column, key] if column else [key]
+    if "cursor" in query:
+        rows = rows.filter(_build_position(rows, columns, is_descending, query["cursor"]))
+    sign = "-" if is_descending else ""
+    size = _parse_page_size(query.get("page_size"), PAGE_SIZE)
+    page = list(rows.order_by(*(sign + name for name in columns))[: size + 1])
+    next_url = None
+    if len(page) > size:
+        page = page[:size]
+        next_url = _build_next_url(request, [getattr(page[-1], name) for name in columns])
+    results = serialize(page) if serialize else serializer_class(page, many=True).data
+    return {"next": next_url, "results": list(results)}
+
+
+def list_ordering_values(orderings: Mapping[str, str]) -> list[str]:
+    """Return the values of the parameter ``ordering``."""
+    return [sign + name for name in orderings for sign in ("", "-")]
+
+
+def _parse_ordering(text: str, orderings: Mapping[str, str]) -> tuple[str, bool]:
+    """Return the column of the parameter ``ordering`` ("": none), and whether it is descending."""
+    if not text:
+        return "", False
+    if text not in list_ordering_values(orderings):
+        allowed = ", ".join(list_ordering_values(orderings))
+        message = f"unknown order '{text[:60]}'; one of {allowed}"
+        raise BadRequest("Unknown ordering.", fields={"ordering": message})
+    column = orderings[text.removeprefix("-")]
+    return column.removeprefix("-"), text.startswith("-") != column.startswith("-")
+
+
+def _build_position(rows: QuerySet[Any], columns: list[str], is_descending: bool, cursor: str) -> Q:
+    """Return the condition of the rows after a cursor; raise BadRequest for an invalid one."""
+    *values, key = _parse_cursor(cursor) or [None]
+    if type(key) is not int or abs(key) >= 2**62 or len(values) != len(columns) - 1:
+        raise build_cursor_error()
+    operator = "lt" if is_descending else "gt"
+    position = Q((f"{columns[-1]}__{operator}", key))
+    for column, value in zip(columns[:-1], values, strict=True):
+        parsed = _parse_cursor_value(rows.model._meta.get_field(column), value)
+        position = Q((f"{column}__{operator}", parsed)) | (Q((column, parsed)) & position)
+    return position
+
+
+def _parse_cursor_value(field: Any, value: Any) -> Any:
+    """Return a value of a cursor as one of a model's field, which each database takes."""
+    try:
+        if isinstance(value, str):
+            value.encode()  # fails for half of a surrogate pair
+        parsed = field.to_python(value)
+    except (ValidationError, TypeError, ValueError):
+        parsed = None
+    is_invalid_text = isinstance(parsed, str) and has_nul(parsed)
+    is_invalid_number = isinstance(parsed, float) and not math.isfinite(parsed)
+    if parsed is None or is_invalid_text or is_invalid_number:
+        raise build_cursor_error()
+    return parsed
+
+
 def render_json_page(page_data: dict[str, Any]) -> HttpResponse:
     """Return the response for a page (see ``paginate``) whose results are JSON texts already.
 
@@ -92,7 +157,7 @@ def render_json_page(page_data: dict[str, Any]) -> HttpResponse:
     )
 
 
-def _build_next_url(request: Request, last_key: CursorKey) -> str:
+def _build_next_url(request: Request, last_key: Sequence[Any]) -> str:
     """Return the address of the page after this key."""
     query = request.query_params.copy()
     query["cursor"] = _encode_cursor(last_key)
@@ -109,21 +174,30 @@ def _parse_page_size(text: str | None, default: int) -> int:
     )
 
 
-def _encode_cursor(key: CursorKey) -> str:
+def _encode_cursor(key: Sequence[Any]) -> str:
+    parts = [part.isoformat() if isinstance(part, datetime.datetime) else part for part in key]
     return (
-        base64.urlsafe_b64encode(json.dumps(list(key), separators=(",", ":")).encode())
+        base64.urlsafe_b64encode(json.dumps(parts, separators=(",", ":")).encode())
         .decode()
         .rstrip("=")
     )
 
 
 def _decode_cursor(text: str, length: int) -> CursorKey:
+    key = _parse_cursor(text)
+    valid = len(key) == length and all(type(part) is int for part in key)
+    if not valid or any(abs(part) >= 2**62 for part in key):
+        raise build_cursor_error()
+    return key
+
+
+def _parse_cursor(text: str) -> list[Any]:
+    """Return the key of a cursor; raise BadRequest for a text that is none."""
     try:
         key = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
     except (ValueError, RecursionError):
         key = None
-    valid = isinstance(key, list) and len(key) == length and all(type(part) is int for part in key)
-    if not valid or any(abs(part) >= 2**62 for part in key):
+    if not isinstance(key, list):
         raise build_cursor_error()
     return key
 

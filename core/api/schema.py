@@ -17,7 +17,7 @@ from drf_spectacular.utils import (
 from rest_framework import serializers
 
 from .errors import MEDIA_TYPE
-from .pagination import MAX_PAGE_SIZE, PAGE_SIZE
+from .pagination import MAX_PAGE_SIZE, PAGE_SIZE, list_ordering_values
 from .parameters import MAX_PARAMETER_LENGTH
 
 
@@ -102,13 +102,30 @@ PAGE_PARAMETERS = [
         description="Number of results",
     ),
 ]
+
+
+def build_flag_parameter(name: str, description: str) -> OpenApiParameter:
+    return OpenApiParameter(name, OpenApiTypes.BOOL, description=description)
+
+
+def build_since_parameter(description: str) -> OpenApiParameter:
+    return OpenApiParameter("since", OpenApiTypes.DATETIME, description=description)
+
+
+def build_ordering_parameter(orderings: Mapping[str, str]) -> OpenApiParameter:
+    """Return the parameter ``ordering`` of a list (core.api.pagination.paginate_rows)."""
+    return build_parameter(
+        "ordering",
+        "Oldest first when left out; with `-` descending",
+        enum=list_ordering_values(orderings),
+    )
+
+
 QUESTION_PARAMETER = build_parameter(
     "question", "Key of the question; may be left out where the project has one"
 )
 
-DRY_RUN_PARAMETER = build_parameter(
-    "dry_run", "true: only check the rows, and store nothing", enum=["true", "false"]
-)
+DRY_RUN_PARAMETER = build_flag_parameter("dry_run", "true: only check the rows, and store nothing")
 
 
 def build_page_serializer(name: str, result: Any) -> Any:

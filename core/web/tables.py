@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -110,6 +110,11 @@ def round_tiny_to_zero(value: float) -> float:
     For every statistic in a file, except probabilities, which may be that small.
     """
     return 0.0 if abs(value) < ROUNDING_ERROR else value
+
+
+def clean_row(values: Iterable[object]) -> list[object]:
+    """Return the values of a row of a file, with numbers that are only rounding errors as 0."""
+    return [round_tiny_to_zero(value) if isinstance(value, float) else value for value in values]
 
 
 def export_as(convert: Callable[..., object]) -> Callable[[Format], Format]:

@@ -214,14 +214,8 @@ def _report_incomplete_icc(rated_items: RatedItems, scale: _Scale) -> ReportDict
     incomplete = compute_incomplete_icc(
         rated_items.item, rated_items.rater, scale.values[rated_items.code]
     )
-    correlations = {
-        "icc2_incomplete": incomplete.agreement,
-        "icc3_incomplete": incomplete.consistency,
-        "icc2k_incomplete": incomplete.agreement_mean,
-        "iccqk_incomplete": incomplete.shared_mean,
-    }
     result: ReportDict = {}
-    for name, coefficient in correlations.items():
+    for name, coefficient in incomplete.by_name().items():
         result |= _format_value(name, coefficient.value, coefficient.reason)
         for part in ("ci_low", "ci_high"):
             result |= _format_value(

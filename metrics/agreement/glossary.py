@@ -16,14 +16,11 @@ _ = gettext_noop
 MEAN_TEXTS: dict[str, tuple[str, str]] = {
     "mean_pairwise_kappa": (
         _("Mean pairwise kappa"),
-        _("The mean of Cohen’s kappas of all pairs, whatever their number of shared items."),
+        _("The mean of Cohen’s kappas of all rater pairs that share an item."),
     ),
     "mean_pairwise_kappa_by_items": (
         _("Mean pairwise kappa by shared items"),
-        _(
-            "The mean of Cohen’s kappas of all pairs, weighted by shared items. It "
-            "describes these raters, Fleiss’ kappa any raters."
-        ),
+        _("The mean of Cohen’s kappas of all pairs, weighted by shared items."),
     ),
     "mean_difference": (
         _("Mean difference"),
@@ -105,16 +102,13 @@ TERMS: dict[str, tuple[str, str]] = {
     "trend": (
         _("Trend"),
         _(
-            "The coefficient of each period’s items; dashed: of all items so far. An "
-            "item belongs to the day of its second rating by the raters shown."
+            "The coefficient of each period’s items, by the day of their second "
+            "rating; dashed: of all items so far."
         ),
     ),
     "pairs": (
         _("Rater pairs"),
-        _(
-            "Cohen’s kappa of each pair of raters on their shared items. Outlined: few "
-            "items, uncertain."
-        ),
+        _("Cohen’s kappa of each pair of raters on their shared items."),
     ),
     "confusions": (
         _("Most confused answers"),

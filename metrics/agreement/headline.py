@@ -93,17 +93,11 @@ def _is_two_rater_rule_applicable(facts: HeadlineFacts) -> bool:
     return facts.n_raters == 2 and (has_weights or not facts.scale_type.numeric)
 
 
-def _list_unweighted_companion(facts: HeadlineFacts) -> tuple[str, ...]:
-    """Return Fleiss' unweighted kappa for a weighted headline: weights are never silent."""
-    return (FLEISS,) if facts.weighting != UNWEIGHTED else ()
-
-
 ROWS = (
     HeadlineRule(
         "two_raters",
         _is_two_rater_rule_applicable,
         lambda facts: get_weighted_name(COHEN, facts.weighting),
-        _list_unweighted_companion,
     ),
     HeadlineRule(
         "nominal",
@@ -114,7 +108,7 @@ ROWS = (
         "ordinal",
         lambda facts: not facts.scale_type.numeric,
         lambda facts: get_weighted_name(FLEISS, facts.weighting),
-        lambda facts: (*_list_unweighted_companion(facts), facts.alpha_name),
+        lambda facts: (facts.alpha_name,),
     ),
     HeadlineRule(
         "complete",
@@ -176,7 +170,14 @@ def choose_headline(facts: HeadlineFacts, *, choice: str = "") -> Headline:
     rule = next(rule for rule in ROWS if rule.applies(facts))
     name = choice or rule.get_name(facts)
     reason = LEAD_CHOICE if choice else rule.reason
-    return Headline(name, reason, get_trend_name(name, facts), rule.list_companions(facts))
+    unweighted_name = get_unweighted_name(name)
+    companions = (unweighted_name, *rule.list_companions(facts))
+    return Headline(
+        name,
+        reason,
+        get_trend_name(name, facts),
+        tuple(companion for companion in companions if companion != name),
+    )
 
 
 def get_trend_name(name: str, facts: HeadlineFacts) -> str:
@@ -204,6 +205,11 @@ def get_weighting(name: str) -> str:
     """Return the weighting in a coefficient's name: quadratic for cohen_kappa_quadratic."""
     suffix = name.rpartition("_")[2]
     return suffix if suffix in WEIGHTINGS and name.startswith((COHEN, FLEISS)) else UNWEIGHTED
+
+
+def get_unweighted_name(name: str) -> str:
+    """Return the same coefficient without weights; the name itself where it has none."""
+    return name.removesuffix(f"_{get_weighting(name)}")
 
 
 def get_report_key(name: str) -> str:

@@ -16,8 +16,9 @@ The scale of a question and its raters determine which coefficient pages and API
 {table}
 
 *Complete* means that every item with a rating was rated by all raters. On ordinal scales,
-Krippendorff's alpha is shown next to the headline. A project lead can choose another coefficient
-and state the reason (`chosen`).
+Krippendorff's alpha is shown next to the headline. Where the headline is weighted, its value
+without weights is shown with it, and the lead is asked once to confirm quadratic weights that
+nobody chose. A project lead can choose another coefficient and state the reason (`chosen`).
 
 **Trends.** For two raters, Cohen's kappa and the ICC are exact in each period. They use the table
 of the first rater against the second, by the later of the days of both ratings. The ICC of three or
@@ -309,14 +310,18 @@ a model that does not know them is calibrated on them instead. It becomes the me
 (1 - e) T^tau + e / k over the powers tau from 0.01 to 1 and the shares e of items that mislead all
 raters, from 0 to 1/2, each as probable as the gold answers make it (temperature scaling: Guo,
 Pleiss, Sun & Weinberger 2017, ICML; Bayesian model averaging with uniform priors of log tau and e).
-Few gold answers cannot show that 95% of the labels are right, and then no label has that certainty:
-with 40 of them seldom many labels have it, with 100 more. The page shows on how many gold answers
-the certainties are based. They hold for items of the same kind, so draw gold items at random.
+The certainty of a label is this probability, but at most what the gold answers show: the largest
+level L for which, among the gold items whose labels have a probability of L or more, the lower 90%
+limit of the share of right labels (Jeffreys; Brown, Cai & DasGupta 2001) is L or more. So the
+promise of a level is false in about one of ten projects at most, whatever misleads raters. Few gold
+answers cannot show that 95% of the labels are right, and then no label has that certainty: with 40
+of them seldom many labels have it, with 100 more. The page shows on how many gold answers the
+certainties are based. They hold for items of the same kind, so draw gold items at random.
 
 The table lists the wrong labels in % of the items with gold, the expected percentage with T^tau and
-with 100 gold answers drawn at random (20 draws; the others are measured), and how many of the
-labels with a certainty of 0.95 or more are right. All columns and the sources are in
-[consensus.md](../benchmarks/consensus.md):
+with 100 gold answers drawn at random (40 draws; the others are measured), how many of the labels
+with a certainty of 0.95 or more are right, and in how many draws fewer than 95% are. All columns
+and the sources are in [consensus.md](../benchmarks/consensus.md):
 
 | data set | items | ratings per item | majority | weighted | Dawid-Skene | expected with T^tau |
 |---|---|---|---|---|---|---|
@@ -329,16 +334,16 @@ labels with a certainty of 0.95 or more are right. All columns and the sources a
 | AdultContent2 | 333 | 8 | 24.2 | 23.7 | 24.3 | 5.1 |
 | ducks | 240 | 40 | 31.2 | 39.6 | 39.2 | 0.2 |
 
-| data set | right without gold | expected with 100 gold | certain | goal | right with gold |
-|---|---|---|---|---|---|
-| CF | 97% | 11.5 | 25% | >= 95% | 97% |
-| CF_amt | 89% | 13.6 | 23% | >= 95% | 99% |
-| MS | 86% | 24.7 | 0% | >= 95% | none certain |
-| SP | 95% | 10.5 | 19% | >= 95% | 97% |
-| SP_amt | 95% | 5.1 | 79% | >= 95% | 98% |
-| ZenCrowd_all | 85% | 19.9 | 0.02% | >= 95% | 94% |
-| AdultContent2 | 82% | 25.3 | 2% | >= 95% | 83% |
-| ducks | 61% | 32.3 | 0% | >= 95% | none certain |
+| data set | right without gold | expected, 100 gold | certain | goal | right | goal | fewer right |
+|---|---|---|---|---|---|---|---|
+| CF | 97% | 11.7 | 17% | >= 95% | 98% | <= 10% | 0% |
+| CF_amt | 89% | 13.6 | 19% | >= 95% | 98% | <= 10% | 0% |
+| MS | 86% | 28.6 | 0% | >= 95% | none certain | <= 10% | 0% |
+| SP | 95% | 11.0 | 13% | >= 95% | 97% | <= 10% | 0% |
+| SP_amt | 95% | 5.5 | 69% | >= 95% | 98% | <= 10% | 0% |
+| ZenCrowd_all | 85% | 21.4 | 0% | >= 95% | none certain | <= 10% | 0% |
+| AdultContent2 | 82% | 26.4 | 0% | >= 95% | none certain | <= 10% | 0% |
+| ducks | 61% | 32.9 | 0% | >= 95% | none certain | <= 10% | 0% |
 
 **Without gold answers certainties do not hold**: of the labels certain to 0.95, 61 to 97% are
 right, and up to 14 times as many labels are wrong as expected, or more. Held-out ratings and the
@@ -346,9 +351,10 @@ dependence of the raters' errors given the labels (an intraclass correlation of 
 would divide the weight of ratings by 1 + (m - 1) times that) temper to much the same degree, and
 neither sees errors that all raters share. So page and command say that they are often too high.
 
-With gold answers, a certainty of 0.95 means it where enough labels have it. On AdultContent2 no
-draw but one has more than 10 certain labels, 78 in 20 draws; 13 of these are wrong, of which 10 are
-one site that all 20 raters call "G" and the gold answer "P".
+With gold answers, a certainty of 0.95 means it. Without the limit by gold answers, half of the
+draws of AdultContent2 have a few certain labels, of which 82% are right: of its most certain labels
+9 in 10 are right, whatever the model's certainty. The price of the limit is that fewer labels are
+certain: 17 instead of 26% of CF, 13 instead of 29% of SP.
 
 Interpret these figures with care. No method is best on all data sets, and the raters' consensus is
 not always the gold answer. Held-out ratings measure how well *raters* are predicted. Only gold

@@ -206,6 +206,7 @@ def _describe_headline(headline: HeadlineResult, question: Question) -> dict[str
         "name": headline["name"],
         "why": headline["why"],
         "population": headline["population"],
+        "unweighted": headline.get("unweighted"),
         **_describe_sample(headline),
         "note": question.headline_note if headline["why"] == LEAD_CHOICE else "",
     }

@@ -114,7 +114,7 @@ class CategoryAgreementView(filtered.ResultsView):
 class DisputedItemsView(filtered.ResultsView):
     @describe_get(
         "listDisputedItems",
-        "The ten items on which raters differ most",
+        "The ten items on which raters differ most; the items page sorts all",
         DisputedItemsOut,
         [
             QUESTION_PARAMETER,

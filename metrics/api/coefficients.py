@@ -142,7 +142,7 @@ class CoefficientsView(filtered.ResultsView):
                 "ratings": body.n_ratings,
                 "with_two_or_more": body.with_two_or_more,
                 "complete": body.complete,
-                "coefficients": body.coefficients,
+                "coefficients": body.coefficients | body.incomplete,
                 "policies": [vars(policy) for policy in body.policies],
                 "categories": body.categories,
                 **({"scored": body.scored} if body.scored else {}),

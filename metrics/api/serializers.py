@@ -77,6 +77,10 @@ class HeadlineOut(ValueOut):
         help_text="people, models or all: whose ratings it is based on"
     )
     note = serializers.CharField(allow_blank=True, help_text="Why the lead chose it")
+    unweighted = ValueOut(
+        allow_null=True,
+        help_text="The same coefficient without weights; null where weights change nothing",
+    )
     sample = RandomSampleOut(
         allow_null=True, help_text="null: it is based on all ratings; else on those drawn at random"
     )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from django.contrib.auth import get_user_model
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -85,7 +86,10 @@ def _load_if_missing(
     get_user_model().objects.select_for_update().get(pk=owner.pk)
     if find_example(owner, name) is not None:
         return None
-    return load_project(owner)
+    project = load_project(owner)
+    project.is_example = True
+    project.save(update_fields=["is_example"])
+    return project
 
 
 def get_missing_examples(project_names: Collection[str]) -> tuple[bool, bool]:
@@ -97,24 +101,20 @@ def get_missing_examples(project_names: Collection[str]) -> tuple[bool, bool]:
 
 def find_example(owner: Any, name: str = TRANSLATIONS_PROJECT) -> Project | None:
     """Return the example project of this name that ``owner`` leads, or None."""
-    projects = Project.objects.filter(
-        name=name, members__user=owner, members__role=Member.Role.LEAD
-    )
     # The name is not sufficient: users may give it to other projects.
-    return (
-        projects.filter(questions__ratings__revisions__source=Revision.Source.EXAMPLE)
-        .order_by("pk")
-        .first()
+    return list_examples(owner).filter(name=name).order_by("pk").first()
+
+
+def list_examples(owner: Any) -> QuerySet[Project]:
+    """Return the example projects that ``owner`` leads."""
+    return Project.objects.filter(
+        is_example=True, members__user=owner, members__role=Member.Role.LEAD
     )
 
 
 def is_sample_project(project: Project) -> bool:
-    """Return whether this is a sample project with a story; no query for other names."""
-    return project.name == TRANSLATIONS_PROJECT and (
-        Revision.objects.filter(
-            rating__question__project=project, source=Revision.Source.EXAMPLE
-        ).exists()
-    )
+    """Return whether this is a sample project with a story."""
+    return project.is_example and project.name == TRANSLATIONS_PROJECT
 
 
 def _load_fleiss(owner: Any) -> Project:

@@ -15,12 +15,15 @@ import numpy as np
 from metrics.agreement import batch, registry
 from metrics.agreement.coefficients import fleiss
 from metrics.agreement.coefficients.conger import RatedItems
-from metrics.agreement.coefficients.intraclass.incomplete import icc_of_ratings
+from metrics.agreement.coefficients.intraclass.incomplete import (
+    compute_incomplete_icc,
+    icc_of_ratings,
+)
 from metrics.agreement.counts import tally
 from metrics.agreement.estimate import Value
 from metrics.agreement.explain.diagnosis import is_band_withheld
 from metrics.agreement.explain.missing_ratings import MissingDataPolicy, compute_by_policy
-from metrics.agreement.headline import HeadlineFacts
+from metrics.agreement.headline import ICC_AGREEMENT, HeadlineFacts
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.filters import ITEM_PREFIX
 from metrics.results import bootstrap, category_scores
@@ -50,7 +53,8 @@ class CoefficientBody(ResultBody):
     ``population``: the group of raters, which is people where models rate too, unless the lead
     pooled them; ``raters``: ids, of two raters only; ``complete``: items that all raters rated;
     ``policies``: what rules about missing ratings give; ``categories``: each category against the
-    others; ``scored``: agreement on scores, where these were requested.
+    others; ``incomplete``: intraclass correlations of all ratings, from variance components, where
+    not all raters rated each item; ``scored``: agreement on scores, where these were requested.
     """
 
     population: str
@@ -65,6 +69,7 @@ class CoefficientBody(ResultBody):
     is_band_withheld: bool
     policies: list[MissingDataPolicy]
     categories: list[CategoryAgreement]
+    incomplete: Values
     scored: ScoredAgreement | None
 
     @classmethod
@@ -126,6 +131,7 @@ def compute_coefficients(
         is_band_withheld=bool(len(n_items)) and is_band_withheld(counts, n_items),
         policies=policies,
         categories=clusters.widen_categories(categories) if clusters else categories,
+        incomplete=_compute_incomplete_iccs(displayed, scale, clusters),
         scored=scored,
         clusters=clusters,
     )
@@ -200,6 +206,26 @@ def _compute_rater_coefficients(ratings: np.ndarray, scale: QuestionScale) -> Va
             f_test = {field: getattr(icc_result, field) for field in F_TEST_FIELDS}
             values[name] = cast("Value", {**value, **f_test})
     return values
+
+
+def _compute_incomplete_iccs(
+    ratings: np.ndarray, scale: QuestionScale, clusters: QuestionClusters | None
+) -> Values:
+    """Compute the correlations from variance components; none where every rater rated each item."""
+    n_items, n_raters = (np.unique(ratings[name]).size for name in ("item", "rater"))
+    is_complete = n_items * n_raters == len(ratings)
+    if scale.values is None or not scale.type.numeric or is_complete or n_raters < 2:
+        return {}
+    correlations = compute_incomplete_icc(
+        ratings["item"], ratings["rater"], scale.values[ratings["code"]]
+    )
+    values = {
+        name: build_icc_value(icc, n_items=n_items, n_ratings=len(ratings))
+        for name, icc in correlations.by_name().items()
+    }
+    if clusters is None:
+        return values
+    return {name: clusters.widen(ICC_AGREEMENT, value) for name, value in values.items()}
 
 
 def _sort_coefficients(values: Values, scale: QuestionScale) -> Values:

@@ -10,7 +10,7 @@ import numpy as np
 from metrics.agreement.all_statistics import ReportDict
 from metrics.agreement.counts.clusters import MIN_CLUSTERS
 from metrics.agreement.explain.missing_ratings import MissingDataPolicy
-from metrics.agreement.headline import COHEN
+from metrics.agreement.headline import COHEN, get_unweighted_name
 from metrics.management.file_headline import ROW
 from metrics.management.file_statistics import PairStatistics
 from metrics.management.rating_file import RatingFile
@@ -54,7 +54,10 @@ def widen_report(report: ReportDict, clusters: QuestionClusters) -> ReportDict:
 def widen_headline(file_headline: ReportDict, clusters: QuestionClusters) -> ReportDict:
     """Return the headline and the values of people and models, widened for clusters."""
     name = file_headline["headline"]["name"]
-    return file_headline | {key: clusters.widen(name, file_headline[key]) for key in GROUPS}
+    widened = {key: clusters.widen(name, file_headline[key]) for key in GROUPS}
+    unweighted = file_headline["headline"]["unweighted"]
+    widened["headline"]["unweighted"] = clusters.widen(get_unweighted_name(name), unweighted)
+    return file_headline | widened
 
 
 def widen_rules(

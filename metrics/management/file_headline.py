@@ -71,7 +71,7 @@ def compute_file_headline(
     undefined_value = build_undefined_value("no_pairable_items")
     choice = {name: headline[name] for name in ("name", "why", "population")}
     return {
-        "headline": {**headline["value"], **choice},
+        "headline": {**headline["value"], **choice, "unweighted": headline.get("unweighted")},
         "n_people": headline["n_people"],
         "n_models": headline["n_models"],
         "people": headline.get(

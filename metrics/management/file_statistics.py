@@ -23,7 +23,7 @@ def compute_missing_data_policies(
     ratings: RatingFile, scale: QuestionScale
 ) -> list[MissingDataPolicy]:
     """Return the coefficient of a file under each policy for missing ratings."""
-    patterns = tally.count_patterns(ratings.item, ratings.code, scale.k)
+    patterns = ratings.patterns
     n_raters = len(ratings.raters)
     return compute_by_policy(
         patterns.counts,

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from metrics.agreement.counts.tally import PatternCounts, count_patterns
 from ratings.imports.interpretation import FileInterpretation, Repeats
 from ratings.imports.problems import ProblemList, UnreadableFileError, format_error
 from ratings.imports.uploads import open_unpacked
@@ -60,6 +62,11 @@ class RatingFile:
     notes: list[LabelNote]
     understood: FileInterpretation
     clusters: dict[str, str]
+
+    @cached_property
+    def patterns(self) -> PatternCounts:
+        """The number of items with each vector of counts of the categories."""
+        return count_patterns(self.item, self.code, len(self.categories))
 
     def get_cluster_numbers(self) -> npt.NDArray[np.int64]:
         """Return an integer (M,) that identifies the cluster of each rating's item.

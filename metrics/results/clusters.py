@@ -23,7 +23,7 @@ from metrics.agreement.counts.clusters import (
     compute_cluster_effects,
     widen_interval,
 )
-from metrics.agreement.headline import FLEISS, ICCS
+from metrics.agreement.headline import FLEISS, ICCS, get_unweighted_name
 from metrics.agreement.weights import WEIGHTINGS, get_weighted_name
 from metrics.models import CountState
 from metrics.scale import QuestionScale
@@ -156,6 +156,9 @@ class QuestionClusters:
         for key in HEADLINE_VALUES:
             if key in headline:
                 widened[key] = self.widen(headline["name"], headline[key])
+        if "unweighted" in headline:
+            unweighted_name = get_unweighted_name(headline["name"])
+            widened["unweighted"] = self.widen(unweighted_name, headline["unweighted"])
         for part in HEADLINE_COEFFICIENTS:
             if headline.get(part):
                 widened[part] = self.widen_all(headline[part])

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
+from metrics.agreement.estimate import Value
+from metrics.agreement.headline import get_unweighted_name
 from metrics.models import CountState, PeriodUnit, Result
 from projects.models import Question
 
@@ -72,6 +74,19 @@ class QuestionAgreement:
         """
         sample = self.headline.get("sample")
         return sample["coefficients"] if sample else self.all_coefficients
+
+    def get_unweighted(self, name: str) -> tuple[str, Value] | None:
+        """Return name and Value of a weighted coefficient without its weights.
+
+        None where it has no weights, or where they change nothing.
+        """
+        unweighted_name = get_unweighted_name(name)
+        if unweighted_name == name or "unweighted" not in self.headline:
+            return None
+        if name == self.headline["name"]:
+            return unweighted_name, self.headline["unweighted"]
+        value = self.displayed_coefficients.get(unweighted_name)
+        return (unweighted_name, value) if value else None
 
     @property
     def is_of_people_only(self) -> bool:

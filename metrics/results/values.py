@@ -39,7 +39,8 @@ class RandomSample(TypedDict):
 class HeadlineResult(TypedDict, total=False):
     """A headline: the choice of the coefficient, and its values (results.headline).
 
-    ``values``: intraclass correlations of complete items. Where models are separate: the same
+    ``unweighted``: the same coefficient without weights, where weights change it. ``values``:
+    intraclass correlations of complete items. Where models are separate: the same
     coefficient of each group (`all`, `people`, `models`, `between`), and all `coefficients` of
     people. Where the headline is based on the random sample: `sample`, and the replaced parts of
     the headline of all ratings (`pooled`).
@@ -55,6 +56,7 @@ class HeadlineResult(TypedDict, total=False):
     complete: bool
     weights: str
     value: Value
+    unweighted: Value
     values: Values
     spread_of_means: float
     all: Value

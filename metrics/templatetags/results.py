@@ -28,9 +28,9 @@ from metrics.views.common import (
 )
 from metrics.views.common.getting_started import SetupStep
 from metrics.views.reports.document import EstimateCell
-from projects.models import Item, Project
+from projects.models import Item, Project, Rater
 from ratings.items import content
-from ratings.models import ImportRun
+from ratings.models import ImportRun, Revision
 
 register = template.Library()
 
@@ -261,10 +261,18 @@ def _matches_formula(own: Estimate) -> bool:
 
 
 @register.simple_tag
-def has_untimed_imports(project: Project) -> bool:
-    """Return True if a file brought ratings without times: they have the time of the import."""
+def has_untimed_imports(project: Project, rater: Rater | None = None) -> bool:
+    """Return True if a file brought ratings without times: they have the time of the import.
+
+    With a rater, only if the rater has imported ratings.
+    """
     runs = ImportRun.objects.filter(project=project, state=ImportRun.State.DONE)
-    return runs.filter(summary__n_without_time__gt=0).exists()
+    if not runs.filter(summary__n_without_time__gt=0).exists():
+        return False
+    if not rater:
+        return True
+    imported = Revision.objects.filter(source=Revision.Source.IMPORT, rating__rater=rater)
+    return imported.exists()
 
 
 @register.filter

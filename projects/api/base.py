@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
-from core.api.errors import BadRequest
+from core.api.errors import INVALID_FIELDS, BadRequest
 from core.api.parameters import get_choice, parse_query_parameters
 from projects.models import Project, Question
 from projects.permissions import ANY_ROLE, get_project
@@ -68,12 +68,17 @@ class ApiView(APIView):
     def get_project(self, request: Request, project_id: int, *, role: str = ANY_ROLE) -> Project:
         return get_project(request.user, project_id, role=role, token=request.auth)
 
-    def parse_body(self, request: Request, serializer_class: type[Serializer[Any]]) -> Any:
-        """Return the validated body of a request that takes no query parameters."""
-        parse_query_parameters(request)
+    def parse_body(
+        self,
+        request: Request,
+        serializer_class: type[Serializer[Any]],
+        parameters: Sequence[str] = (),
+    ) -> Any:
+        """Return the validated body; ``parameters``: fields that the query may have instead."""
+        query = parse_query_parameters(request, parameters)
         serializer = serializer_class(data=request.data)
         serializer.is_valid(raise_exception=True)
-        return serializer.validated_data
+        return {**query, **serializer.validated_data}
 
 
 @contextlib.contextmanager
@@ -89,6 +94,27 @@ def store_unless_dry_run(request: Request) -> Iterator[None]:
     with transaction.atomic():
         yield
         transaction.set_rollback(True)
+
+
+def change_row(
+    upsert: Callable[..., Any], *, project: Project, key: str, data: Any, by: Any
+) -> None:
+    """Change an item or a rater by the body of a PATCH; raise BadRequest with the invalid fields.
+
+    ``upsert`` is the service that changes such rows.
+    """
+    if isinstance(data, dict):
+        if "key" in data:
+            raise BadRequest(INVALID_FIELDS, fields={"key": "A key is never changed."})
+        data = {**data, "key": key}
+    try:
+        upsert(project=project, rows=[data], by=by, is_partial=True)
+    except BadRequest as error:
+        problems = error.rows.get(0)
+        if not problems:
+            raise
+        fields = {problem.field or "body": problem.message for problem in problems}
+        raise BadRequest(INVALID_FIELDS, fields=fields, rows={None: problems}) from None
 
 
 def build_location(request: Request, pk: int) -> dict[str, str]:

@@ -245,15 +245,28 @@ class ProjectOut(serializers.ModelSerializer):
         ]
 
 
-def _build_row_serializer(name: str, fields: Mapping[str, FieldSpec]) -> Any:
+def _build_row_serializer(
+    name: str, fields: Mapping[str, FieldSpec], base: type = serializers.Serializer
+) -> Any:
     """Build the serializer class that documents a row of items or raters."""
-    return type(
-        name, (serializers.Serializer,), {key: fields[key].serializer_field for key in fields}
-    )
+    return type(name, (base,), {key: fields[key].serializer_field for key in fields})
+
+
+class _RowPatch(serializers.Serializer):
+    def get_fields(self) -> dict[str, Any]:
+        fields = {name: field for name, field in super().get_fields().items() if name != "key"}
+        for field in fields.values():
+            field.required = False
+        return fields
 
 
 ItemIn = _build_row_serializer("ItemIn", upsert.FIELDS)
+ItemPatch = _build_row_serializer("ItemPatch", upsert.FIELDS, _RowPatch)
 RaterIn = _build_row_serializer("RaterIn", raters_fields.FIELDS)
+
+
+class RaterPatch(_build_row_serializer("RaterPatch", raters_fields.FIELDS, _RowPatch)):  # type: ignore[misc]
+    paused = serializers.BooleanField(required=False, help_text="A paused rater gets no items")
 
 
 class UpsertCounts(serializers.Serializer):

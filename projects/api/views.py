@@ -12,10 +12,12 @@ from rest_framework.response import Response
 
 from core.api.errors import INVALID_FIELDS, BadRequest
 from core.api.pagination import PAGE_PARAMETER_NAMES as PAGING_NAMES
-from core.api.pagination import CursorKey, paginate
+from core.api.pagination import paginate_rows
 from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
+    build_flag_parameter,
+    build_ordering_parameter,
     build_page_serializer,
     build_parameter,
     describe_get,
@@ -31,6 +33,7 @@ from .base import ApiView, build_location, get_token_project_id
 from .serializers import ArchiveIn, ProjectIn, ProjectOut, ProjectPatch
 
 LEAD = Member.Role.LEAD
+ORDERINGS = {"name": "name", "created_at": "created_at"}
 PROJECT_EXAMPLE = {
     "name": "Reviews",
     "questions": [
@@ -64,14 +67,13 @@ class ProjectListView(ApiView):
         build_page_serializer("Project", ProjectOut),
         [
             build_parameter("name", "Only projects of this name"),
-            build_parameter(
-                "archived", "true: the archived projects; false: the others", enum=["true", "false"]
-            ),
+            build_flag_parameter("archived", "true: the archived projects; false: the others"),
+            build_ordering_parameter(ORDERINGS),
             *PAGE_PARAMETERS,
         ],
     )
     def get(self, request: Request) -> Response:
-        query = parse_query_parameters(request, ("name", "archived", *PAGING_NAMES))
+        query = parse_query_parameters(request, ("name", "archived", "ordering", *PAGING_NAMES))
         user: Any = request.user
         visible = Project.objects.visible_to(user)
         if (token_project_id := get_token_project_id(request)) is not None:
@@ -83,24 +85,17 @@ class ProjectListView(ApiView):
             archived = get_choice(query, "archived", ("true", "false"), default="")
             visible = visible.filter(archived_at__isnull=archived == "false")
 
-        def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
-            remaining = visible.filter(pk__gt=after[0]) if after else visible
-            page_ids = list(remaining.order_by("pk").values_list("pk", flat=True)[:size])
-            roles = dict(
-                Member.objects.filter(project__in=page_ids, user=user).values_list(
-                    "project", "role"
-                )
-            )
+        def serialize(rows: list[Project]) -> list[Any]:
+            members = Member.objects.filter(project__in=rows, user=user)
+            roles = dict(members.values_list("project", "role"))
             if user.is_superuser:
-                roles = dict.fromkeys(page_ids, LEAD)
-            rows = (
-                Project.objects.prefetch_related("questions__categories")
-                .filter(pk__in=list(roles))
-                .order_by("pk")
-            )
-            return [((row.pk,), _serialize_project(row, roles[row.pk])) for row in rows]
+                roles = {row.pk: LEAD.value for row in rows}
+            return [_serialize_project(row, roles[row.pk]) for row in rows if row.pk in roles]
 
-        return Response(paginate(request, query, key_length=1, read=read))
+        projects_read = visible.prefetch_related("questions__categories")
+        return Response(
+            paginate_rows(request, query, projects_read, serialize=serialize, orderings=ORDERINGS)
+        )
 
     @describe_write(
         "createProject",

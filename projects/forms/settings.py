@@ -88,7 +88,7 @@ class GeneralSettingsForm(GeneralForm):
     queue_order = forms.ChoiceField(
         label=_("Order of items"),
         choices=QueueOrder.choices,
-        help_text=_("Planned orders select items that lower agreement; one in ten stays random."),
+        help_text=_("Planned orders lower agreement; one item in ten stays random."),
     )
     allows_corrections = forms.BooleanField(
         label=_("Raters can change their own ratings"), required=False

@@ -91,6 +91,8 @@ class Project(models.Model):
     hides_raters = models.BooleanField(default=False, db_default=False, editable=False)
     # Set for an archived project: nobody rates in it, and it is listed separately.
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)
+    # True for a sample or textbook project, which lists, inbox, mails and raters leave out.
+    is_example = models.BooleanField(default=False, db_default=False, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"

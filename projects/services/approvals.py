@@ -90,10 +90,7 @@ def use_approval(*, project: Project, action: Approval.Action, by: Any) -> None:
     approval = find_usable(project, action, by).select_for_update().first()
     if approval is None:
         raise PermissionDenied(
-            _(
-                "“%(action)s” needs the approval of a second person. Request it on the page "
-                "Approvals of the project's settings."
-            )
+            _("A second person has to approve “%(action)s”: request it under Settings, Approvals.")
             % {"action": action.label}
         )
     approval.used_at = timezone.now()

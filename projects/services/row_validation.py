@@ -55,10 +55,13 @@ def describe_json_type(value: Any) -> str:
     return names.get(type(value), "a number")
 
 
-def validate_rows(noun: str, rows: Sequence[Any], fields: Mapping[str, FieldSpec]) -> list[RowData]:
+def validate_rows(
+    noun: str, rows: Sequence[Any], fields: Mapping[str, FieldSpec], *, is_partial: bool = False
+) -> list[RowData]:
     """Return the rows if each is an object with valid fields only, and no key occurs twice.
 
-    Otherwise raise BadRequest with the errors of each row.
+    Otherwise raise BadRequest with the errors of each row. ``is_partial``: any field may be left
+    out.
     """
     errors: dict[int, list[RowProblem]] = {}
     first_indexes: dict[Any, int] = {}
@@ -66,7 +69,7 @@ def validate_rows(noun: str, rows: Sequence[Any], fields: Mapping[str, FieldSpec
         if not isinstance(row, dict):
             errors[index] = [build_object_problem(row)]
             continue
-        problems = _find_row_problems(row, fields)
+        problems = _find_row_problems(row, fields, is_partial=is_partial)
         key = row.get("key")
         if isinstance(key, str) and first_indexes.setdefault(key, index) != index:
             message = f"the key '{key[:60]}' stands in row {first_indexes[key]} already"
@@ -84,14 +87,16 @@ def build_object_problem(row: Any) -> RowProblem:
     return RowProblem("not_an_object", None, message)
 
 
-def _find_row_problems(row: RowData, fields: Mapping[str, FieldSpec]) -> list[RowProblem]:
+def _find_row_problems(
+    row: RowData, fields: Mapping[str, FieldSpec], *, is_partial: bool
+) -> list[RowProblem]:
     problems = []
     for name, field in fields.items():
         if name in row:
             message = field.find_problem(row[name])
             if message:
                 problems.append(RowProblem("invalid", name, message))
-        elif field.serializer_field.required:
+        elif field.serializer_field.required and not is_partial:
             problems.append(RowProblem("required", name, f"'{name}' is missing"))
     for name in row:
         if name not in fields:

@@ -139,7 +139,7 @@ def _lock_question(
     question = Question.objects.select_for_update().get(pk=question.pk)
     if seen_version not in (None, question.scale_version):
         raise InvalidProjectChange(
-            {"__all__": _("Someone else changed this scale. Reload and try again.")}
+            {"__all__": _("Someone else changed this. Reload and try again.")}
         )
     ScaleVersion.objects.create(
         question=question,

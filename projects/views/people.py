@@ -83,7 +83,7 @@ def run_bulk_action(request: HttpRequest, project_id: int) -> HttpResponse:
     project = get_project(request.user, project_id, role=LEAD)
     action = request.POST.get("do", "")
     if action not in ACTIONS:
-        raise BadRequest(_("“do” must be one of %(acts)s.") % {"acts": ", ".join(ACTIONS)})
+        raise BadRequest(_("Choose an action.") % {"acts": ", ".join(ACTIONS)})
     selected_members, raters = people_list.get_selected_people(
         project, request.POST.getlist("person")
     )

@@ -13,9 +13,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST
 
-from projects import authentication
 from projects.forms.members import TokenForm
 from projects.models import ApiToken
+from projects.services import tokens
 
 
 @never_cache
@@ -27,7 +27,7 @@ def manage_tokens(request: HttpRequest) -> HttpResponse:
     form = TokenForm(request.POST or None, request=request)
     new_token = ""
     if request.method == "POST" and form.is_valid():
-        new_token = authentication.create_token(
+        new_token = tokens.create_token(
             user=request.user,
             project=form.cleaned_data["project"],
             scope=form.cleaned_data["scope"],
@@ -50,7 +50,7 @@ def manage_tokens(request: HttpRequest) -> HttpResponse:
 @require_POST
 def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
     """Revoke one of the user's own tokens."""
-    if not authentication.revoke_tokens(ApiToken.objects.filter(pk=token_id, user=request.user.pk)):
+    if not tokens.revoke_tokens(ApiToken.objects.filter(pk=token_id, user=request.user.pk)):
         raise Http404
     messages.success(request, _("Token revoked."))
     return redirect("tokens")

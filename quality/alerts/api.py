@@ -10,14 +10,15 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.api import pagination
 from core.api.errors import BadRequest
-from core.api.pagination import paginate_rows
+from core.api.pagination import PAGE_PARAMETER_NAMES, paginate_rows
 from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
+    build_ordering_parameter,
     build_page_serializer,
     build_parameter,
+    build_since_parameter,
     describe_get,
     describe_write,
 )
@@ -101,6 +102,7 @@ class AlertStepIn(StrictSerializer):
 
 VIEWER = Member.Role.VIEWER
 LEAD = Member.Role.LEAD
+ORDERINGS = {"raised_at": "created_at", "kind": "kind"}
 
 
 class AlertListView(ApiView):
@@ -111,14 +113,16 @@ class AlertListView(ApiView):
         [
             build_parameter("question", "Key of a question; all questions when left out"),
             build_parameter("state", "Only alerts in this state", enum=AlertState.values),
-            build_parameter("since", "Raised or changed at or after this ISO-8601 time"),
+            build_parameter("kind", "Only alerts of this kind", enum=AlertKind.values),
+            build_since_parameter("Raised or changed at or after this time"),
+            build_ordering_parameter(ORDERINGS),
             *PAGE_PARAMETERS,
         ],
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=VIEWER)
         params = parse_query_parameters(
-            request, ("question", "state", "since", *pagination.PAGE_PARAMETER_NAMES)
+            request, ("question", "state", "kind", "since", "ordering", *PAGE_PARAMETER_NAMES)
         )
         alerts = _get_project_alerts(project)
         if "question" in params:
@@ -126,12 +130,14 @@ class AlertListView(ApiView):
         if "state" in params:
             alerts = alerts.filter(state=get_choice(params, "state", AlertState.values, default=""))
 
+        if "kind" in params:
+            alerts = alerts.filter(kind=get_choice(params, "kind", AlertKind.values, default=""))
         if "since" in params:
             since = parse_since(params["since"])
             changed = AlertStep.objects.filter(alert=OuterRef("pk"), at__gte=since)
             alerts = alerts.filter(Q(created_at__gte=since) | Exists(changed))
 
-        return Response(paginate_rows(request, params, alerts, AlertOut))
+        return Response(paginate_rows(request, params, alerts, AlertOut, orderings=ORDERINGS))
 
 
 class AlertDetailView(ApiView):

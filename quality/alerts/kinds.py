@@ -109,7 +109,7 @@ _rater_kind = partial(
     causes=RATER_CAUSES,
     hint=gettext_lazy("While open, this rater gets no other alert."),
     sections=frozenset({DEVIATING_RATINGS}),
-    chart=gettext_lazy("Dots: days (larger: more items). Line: mean."),
+    chart=gettext_lazy("Larger dots: more items. Line: mean."),
     about=ABOUT_RATER,
     from_start=True,
 )
@@ -121,8 +121,7 @@ _level_change_kind = partial(
     causes=OTHER_CAUSES,
     hint=_CLOSED_HINT,
     chart=gettext_lazy(
-        "Dots: weekly means (larger: more items). Lines: before and since. Shaded: "
-        "when it began (95% interval)."
+        "Larger dots: more items. Lines: before and since. Shaded: when it began (95% interval)."
     ),
     about=ABOUT_QUESTION,
 )
@@ -136,14 +135,11 @@ KINDS: dict[str, AlertKindDefinition] = {
         link=get_rater_link,
         error_rate=false_alert_rates.describe_rater_error_rate,
         causes=RATER_CAUSES,
-        hint=gettext_lazy(
-            "Confirm: this is the new level; later ratings aren’t used to compare "
-            "others. Dismiss: they are."
-        ),
+        hint=gettext_lazy("Once confirmed, later ratings aren’t used to compare others."),
         sections=frozenset({DEVIATING_RATINGS, CATEGORY_USE}),
         chart=gettext_lazy(
-            "Dots: daily mean score, adjusted for the others’ levels (larger: more "
-            "items). Lines: before and since. Shaded: when it began (95% interval)."
+            "Larger dots: more items. Lines: before and since. Shaded: when it began "
+            "(95% interval)."
         ),
         about=ABOUT_RATER,
     ),
@@ -181,9 +177,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         error_rate=false_alert_rates.describe_copies_error_rate,
         causes=OTHER_CAUSES,
         hint=_CLOSED_HINT,
-        chart=gettext_lazy(
-            "Dots: daily agreement above expectation (larger: more items). Line: mean."
-        ),
+        chart=gettext_lazy("Larger dots: more items. Line: mean."),
         about=ABOUT_PAIR,
         from_start=True,
     ),
@@ -214,7 +208,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         link=get_gold_link,
         error_rate=false_alert_rates.describe_gold_error_rate,
         causes=OTHER_CAUSES,
-        hint=gettext_lazy("A suspected answer isn’t scored until you keep or retire it."),
+        hint=gettext_lazy("Suspected answers aren’t scored until you decide."),
     ),
 }
 

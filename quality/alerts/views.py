@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from core.web.tables import get_page_size
+from core.web.tables import clean_row, get_page_size
 from metrics.scale import QuestionScale
 from metrics.views.common.charts import vega_lite
 from metrics.views.common.selection import get_choice, get_page_number
@@ -130,7 +130,7 @@ def export_chart(request: HttpRequest, project_id: int, alert_id: int, form: str
     columns = ["start", "value", "n", "part", "level"]
     writer = csv.writer(response)
     writer.writerow(columns)
-    writer.writerows([row[column] for column in columns] for row in rows)
+    writer.writerows(clean_row(row[column] for column in columns) for row in rows)
     return response
 
 

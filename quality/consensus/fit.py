@@ -96,53 +96,40 @@ def fit_labels(
     majority_labels = _compute_majority(votes, indexes, scale, method)
     if method != ConsensusMethod.DAWID_SKENE or scale.k < 2:
         return majority_labels
+    columns = votes["item"], votes["rater"], indexes, scale.k
     fixed_codes = _to_fixed_arrays(fixed.codes, scale)
-    estimate = consensus.fit_dawid_skene(
-        votes["item"], votes["rater"], indexes, scale.k, fixed=fixed_codes
-    )
+    estimate = consensus.fit_dawid_skene(*columns, fixed=fixed_codes)
     if estimate.reason is not None:
         return replace(majority_labels, reason=estimate.reason)
-    calibration_result = consensus.calibrate(
-        votes["item"], votes["rater"], indexes, scale.k, fixed=fixed_codes
-    )
+    calibration = consensus.calibrate(*columns, fixed=fixed_codes)
     gold_calibration = consensus.calibrate_on_gold(
-        votes["item"],
-        votes["rater"],
-        indexes,
-        scale.k,
+        *columns,
         gold=_to_fixed_arrays(fixed.gold, scale),
         fixed=_to_fixed_arrays(fixed.decided, scale),
+        ordered=scale.type.ordered,
     )
+    is_fixed = np.isin(estimate.items, fixed_codes[0])
+    posterior = (gold_calibration or calibration).apply(estimate.posterior)
+    posterior[is_fixed] = estimate.posterior[is_fixed]
+    label, probability = consensus.select_labels(posterior, ordered=scale.type.ordered)
     if gold_calibration:
-        tau, n_gold = gold_calibration.tau, gold_calibration.n
-        posterior = gold_calibration.apply(estimate.posterior)
-        is_fixed = np.isin(estimate.items, fixed_codes[0])
-        posterior[is_fixed] = estimate.posterior[is_fixed]
-    else:
-        tau, n_gold = calibration_result.tau, 0
-        posterior = consensus.raise_to_power(estimate.posterior, tau)
-    label = (
-        consensus.posterior_medians(posterior)
-        if scale.type.ordered
-        else consensus.posterior_modes(posterior)
-    )
-    label_probability = np.take_along_axis(posterior, np.maximum(label, 0)[:, None], axis=1)[:, 0]
+        probability = np.where(is_fixed, probability, gold_calibration.bound(probability))
     return replace(
         majority_labels,
         label=label,
-        confidence=np.where(label >= 0, label_probability, posterior.max(axis=1)),
+        confidence=probability,
         shares=posterior,
         mean=None if scale.values is None else posterior @ scale.values,
         confusions=_build_confusions(estimate, ordered=scale.type.ordered),
         model={
             "classes": estimate.classes.tolist(),
             "pooled": estimate.pooled_confusion.tolist(),
-            "tempering": tau,
-            "gold_items": n_gold,
+            "tempering": (gold_calibration or calibration).tau,
+            "gold_items": gold_calibration.n if gold_calibration else 0,
             "rounds": estimate.rounds,
             "converged": estimate.converged,
         },
-        calibration=[vars(calibration_bin) for calibration_bin in calibration_result.bins],
+        calibration=[vars(calibration_bin) for calibration_bin in calibration.bins],
     )
 
 

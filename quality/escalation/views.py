@@ -26,13 +26,13 @@ class LabelRulesForm(forms.Form):
         label=_lazy("Request extra ratings for uncertain items"), required=False
     )
     certain_from = forms.FloatField(
-        label=_lazy("Certainty threshold"),
+        label=_lazy("Confidence threshold"),
         help_text=_lazy("The label's probability, or its share of votes."),
         widget=forms.NumberInput({"step": "any"}),
     )
     max_ratings = forms.IntegerField(
         label=_lazy("Maximum ratings per item"),
-        help_text=_lazy("With planned ones. Then the item goes to review."),
+        help_text=_lazy("Then the item goes to review."),
     )
     budget = forms.IntegerField(
         label=_lazy("Maximum extra ratings in total"),

@@ -113,11 +113,17 @@ class ExamRulesView(ApiView):
         params = parse_query_parameters(request, ("question",))
         return Response(_serialize_rules(get_question(project, params.get("question"))))
 
-    @describe_write("changeExamRules", "Change it", body=ExamRulesIn, response=ExamRulesOut)
+    @describe_write(
+        "changeExamRules",
+        "Change it",
+        body=ExamRulesIn,
+        response=ExamRulesOut,
+        parameters=[QUESTION_PARAMETER],
+    )
     def patch(self, request: Request, project_id: int) -> Response:
         """Fields left out stay unchanged. Running exams continue unchanged."""
         project = self.get_project(request, project_id, role=LEAD)
-        data = self.parse_body(request, ExamRulesIn)
+        data = self.parse_body(request, ExamRulesIn, ("question",))
         question = get_question(project, data.pop("question", None))
         try:
             settings.set_exam_rules(question=question, by=request.user, **data)

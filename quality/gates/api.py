@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import datetime
+from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
+from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api.errors import INVALID_PARAMETERS, BadRequest
-from core.api.pagination import PAGE_PARAMETER_NAMES, CursorKey, paginate
+from core.api.pagination import PAGE_PARAMETER_NAMES, paginate_rows
 from core.api.parameters import parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
@@ -66,12 +68,14 @@ class GatePatch(StrictSerializer):
     rules = serializers.JSONField(required=False)
 
 
+@extend_schema_serializer(component_name="GateIn")
 class GateInSchema(serializers.Serializer):
     name = serializers.CharField(max_length=services.MAX_GATE_NAME_LENGTH)
     question = serializers.CharField(required=False)
     rules = GateRuleIn(many=True)
 
 
+@extend_schema_serializer(component_name="GatePatch")
 class GatePatchSchema(serializers.Serializer):
     name = serializers.CharField(max_length=services.MAX_GATE_NAME_LENGTH, required=False)
     rules = GateRuleIn(many=True, required=False)
@@ -146,13 +150,10 @@ class GateListView(ApiView):
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=VIEWER)
         query = parse_query_parameters(request, PAGE_PARAMETER_NAMES)
-        gates = services.list_gates(project).order_by("pk")
-
-        def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
-            rows = gates.filter(pk__gt=after[0] if after else 0)
-            return [((row.pk,), _serialize_gate(row)) for row in rows[:size]]
-
-        return Response(paginate(request, query, key_length=1, read=read))
+        serialize = partial(map, _serialize_gate)
+        return Response(
+            paginate_rows(request, query, services.list_gates(project), serialize=serialize)
+        )
 
     @describe_write("createGate", "A new gate", body=GateInSchema, response=GateOut, status=201)
     def post(self, request: Request, project_id: int) -> Response:

@@ -42,7 +42,7 @@ class Measure:
 _LABELS = {
     HEADLINE: _("Headline coefficient"),
     GOLD_ACCURACY: _("Accuracy on gold answers"),
-    LABEL_CERTAINTY: _("Mean label certainty"),
+    LABEL_CERTAINTY: _("Mean label confidence"),
     COVERAGE: _("Coverage"),
     OPEN_ALERTS: _("Open alerts"),
 }

@@ -26,7 +26,7 @@ BADGE_STYLES = {
 }
 _REASONS: dict[str, Promise] = {
     "no_items": gettext_lazy("there is no item"),
-    "no_confidence": gettext_lazy("the label method gives no certainty"),
+    "no_confidence": gettext_lazy("the label method gives no confidence"),
 }
 
 

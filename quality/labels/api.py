@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from django.http.response import HttpResponseBase
@@ -12,20 +13,22 @@ from rest_framework.response import Response
 
 from core.api.errors import INVALID_PARAMETERS, BadRequest, Conflict
 from core.api.files import FileView, describe_file
-from core.api.pagination import PAGE_PARAMETER_NAMES, CursorKey, paginate
+from core.api.pagination import PAGE_PARAMETER_NAMES, paginate_rows
 from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import (
     PAGE_PARAMETERS,
     QUESTION_PARAMETER,
+    build_ordering_parameter,
     build_page_serializer,
     build_parameter,
+    build_since_parameter,
     describe_write,
 )
 from core.api.strict_fields import StrictCharField, StrictSerializer
 from projects.api.base import ApiView, get_question
 from projects.models import Item, Member, Project, Question
 from quality.labels import files, selectors
-from quality.models import Consensus, Decision, LabelSource
+from quality.models import Consensus, Decision, ItemLabel, LabelSource
 from quality.review import decisions
 from ratings.api.query_times import parse_since
 from ratings.files import parquet_file
@@ -84,6 +87,9 @@ class DecisionOut(serializers.Serializer):
 
 VIEWER = Member.Role.VIEWER
 ADJUDICATOR = Member.Role.ADJUDICATOR
+FILTERS = ("question", "source", "label", "min_confidence", "since")
+# A label without a confidence is ordered by its share of the votes.
+ORDERINGS = {"confidence": "-doubt", "as_of": "computed_at"}
 FILE_FORMATS = ("csv", "jsonl", "parquet")  # of other tools: on the page alone
 
 
@@ -95,8 +101,10 @@ class LabelListView(FileView, ApiView):
         [
             QUESTION_PARAMETER,
             build_parameter("source", "Only labels of this source", enum=LabelSource.values),
+            build_parameter("label", "Only items with this label"),
             build_parameter("min_confidence", "Minimum confidence, from 0 to 1"),
-            build_parameter("since", "Changed at or after this ISO-8601 time"),
+            build_since_parameter("Changed at or after this time"),
+            build_ordering_parameter(ORDERINGS),
             *PAGE_PARAMETERS,
         ],
         default=build_page_serializer("Label", LabelOut),
@@ -106,7 +114,7 @@ class LabelListView(FileView, ApiView):
         project = self.get_project(request, project_id, role=VIEWER)
         params = parse_query_parameters(
             request,
-            ("question", "source", "min_confidence", "since", "format", *PAGE_PARAMETER_NAMES),
+            (*FILTERS, "format", "ordering", *PAGE_PARAMETER_NAMES),
         )
         question = get_question(project, params.get("question"))
         source = None
@@ -114,25 +122,33 @@ class LabelListView(FileView, ApiView):
             source = get_choice(params, "source", LabelSource.values, default="")
         at_least = _parse_share(params.get("min_confidence"))
         since = parse_since(params["since"]) if "since" in params else None
+        code = _get_code(question, params.get("label"), INVALID_PARAMETERS)
+        labels = selectors.get_labels(
+            question, source=source, at_least=at_least, since=since, code=code
+        )
         if "format" in params:
             kind = get_choice(params, "format", FILE_FORMATS, default="csv")
             parquet_file.require_parquet_support(kind)
-            return stream_labels(
-                project, question, kind, source=source, at_least=at_least, since=since
-            )
-        labels = selectors.get_labels(question, source=source, at_least=at_least, since=since)
+            return stream_labels(project, question, kind, labels)
         label_names = selectors.LabelNames.for_question(
             question, Consensus.objects.filter(question=question).first()
         )
 
-        def read(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
-            next_labels = labels.filter(item__gt=after[0]) if after else labels
-            return [
-                ((item_id,), row)
-                for item_id, row in selectors.iter_label_rows(next_labels[:size], label_names)
-            ]
+        def serialize(rows: list[ItemLabel]) -> Iterator[Any]:
+            page = labels.filter(item__in=[row.item_id for row in rows])
+            by_item = dict(selectors.iter_label_rows(page, label_names))
+            return (by_item[row.item_id] for row in rows if row.item_id in by_item)
 
-        return Response(paginate(request, params, key_length=1, read=read))
+        return Response(
+            paginate_rows(
+                request,
+                params,
+                labels.only("item_id", "doubt", "computed_at"),
+                serialize=serialize,
+                key="item_id",
+                orderings=ORDERINGS,
+            )
+        )
 
     @describe_write(
         "decideLabel",
@@ -188,14 +204,16 @@ def _get_item(project: Project, key: str) -> Item:
     return item
 
 
-def _get_code(question: Question, label: str | None) -> int | None:
+def _get_code(
+    question: Question, label: str | None, message: str = "The decision was not saved."
+) -> int | None:
     """Return the code of a label, None for None; raises BadRequest."""
     if label is None:
         return None
     codes = {category.label: category.code for category in question.active_categories()}
     if label not in codes:
-        message = f"unknown label '{label[:60]}'; one of {', '.join(codes)}"
-        raise BadRequest("The decision was not saved.", fields={"label": message})
+        problem = f"unknown label '{label[:60]}'; one of {', '.join(codes)}"
+        raise BadRequest(message, fields={"label": problem})
     return codes[label]
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
+from core.web.tables import clean_row
 from quality.models import ItemLabel, LabelSource
 from ratings.exports.rating_files import format_cell, join_lines
 from ratings.files.parquet_file import iter_parquet
@@ -116,7 +117,7 @@ def _list_values(row: dict[str, Any], label_names: LabelNames) -> list[Any]:
     """Return a row as a value for each of COLUMNS, then one for each category."""
     fields = row | {"as_of": _format_time(row["as_of"]), "split": get_data_split(row["item"])}
     shares = [row["distribution"].get(label) for label in label_names.share_labels]
-    return [*(fields[name] for name in COLUMNS), *shares]
+    return clean_row([*(fields[name] for name in COLUMNS), *shares])
 
 
 def _format_time(time: Any) -> str:

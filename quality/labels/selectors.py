@@ -39,10 +39,12 @@ def get_labels(
     source: str | None = None,
     at_least: float | None = None,
     since: datetime.datetime | None = None,
+    code: int | None = None,
 ) -> QuerySet[ItemLabel]:
     """Return the question's labels, ordered by item.
 
-    ``at_least``: minimum confidence; ``since``: only labels that changed at this time or later.
+    ``at_least``: minimum confidence; ``since``: only labels that changed at this time or later;
+    ``code``: only this label.
     """
     rows = ItemLabel.objects.filter(question=question).order_by("item_id")
     if source is not None:
@@ -51,6 +53,8 @@ def get_labels(
         rows = rows.filter(confidence__gte=at_least)
     if since is not None:
         rows = rows.filter(computed_at__gte=since)
+    if code is not None:
+        rows = rows.filter(code=code)
     return rows
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import datetime
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
+from django.db.models import QuerySet
 from django.http import (
     Http404,
     HttpRequest,
@@ -32,7 +32,7 @@ from projects.models import Item, Member, Project, Question
 from quality.consensus import recomputation, settings
 from quality.escalation.settings import get_label_rules, summarize_escalations
 from quality.labels import data_card, files, selectors
-from quality.models import Appeal, Consensus, ConsensusMethod, Escalation, LabelSource
+from quality.models import Appeal, Consensus, ConsensusMethod, Escalation, ItemLabel, LabelSource
 from quality.models.consensus import DOUBT
 from quality.review import decisions, second_opinions
 from ratings.files import parquet_file
@@ -114,30 +114,23 @@ def export_labels(request: HttpRequest, project_id: int, kind: str) -> HttpRespo
     if kind == "parquet" and not parquet_file.has_parquet():
         return parquet_file.build_missing_response()
     at_least = _parse_share(request.GET.get("at_least"))
-    return stream_labels(selection.project, selection.question, kind, at_least=at_least)
+    labels = selectors.get_labels(selection.question, at_least=at_least)
+    return stream_labels(selection.project, selection.question, kind, labels)
 
 
 def stream_labels(
     project: Project,
     question: Question,
     kind: str,
-    *,
-    source: str | None = None,
-    at_least: float | None = None,
-    since: datetime.datetime | None = None,
+    labels: QuerySet[ItemLabel],
 ) -> StreamingHttpResponse:
-    """Return the response that streams the final labels in a format of files.FORMATS.
-
-    The filters are those of selectors.get_labels.
-    """
+    """Return the response that streams final labels in a format of files.FORMATS."""
     security_log.log_event("export", exported="labels", kind=kind, question=question.key)
     consensus = Consensus.objects.filter(question=question).first()
     label_names = selectors.LabelNames.for_question(question, consensus)
     file_format = files.FORMATS[kind]
     name = slugify(f"{slugify(project.name) or 'project'}-{question.key}-labels")
-    chunks = file_format.stream(
-        selectors.get_labels(question, source=source, at_least=at_least, since=since), label_names
-    )
+    chunks = file_format.stream(labels, label_names)
     headers: dict[str, Any] = {
         "Content-Disposition": f'attachment; filename="{name}.{file_format.ending}"'
     }

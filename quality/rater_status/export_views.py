@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from core import security_log
-from core.web.tables import get_page_size
+from core.web.tables import clean_row, get_page_size
 from metrics.scale import QuestionScale
 from metrics.views.common.selection import get_choice, get_page_number, get_permitted_selection
 from projects.models import Member
@@ -84,7 +84,7 @@ def export_raters(request: HttpRequest, project_id: int) -> HttpResponse:
         row = _build_row(summary) | _build_comparison_columns(
             summary, rater_comparison, selection.scale
         )
-        writer.writerow([row[column] for column in COLUMNS])
+        writer.writerow(clean_row(row[column] for column in COLUMNS))
     return response
 
 

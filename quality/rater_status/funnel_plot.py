@@ -1,7 +1,6 @@
 """Funnel plot of a question's raters, readable with thousands of them.
 
-Raters outside the funnel are drawn as points. Of those within, when there are many, squares show
-the number.
+Raters are drawn as points, those to check in color. Of many others, squares show the number.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from core.web.links import has_links
 from metrics.agreement.rater_quality.funnel import Funnel
 from metrics.views.common.charts import vega_lite
 from quality.rater_status.rater_list import RaterListEntry
+from quality.rater_status.status import RaterStatus
 
 MAX_POINTS = 400  # raters drawn as single points
 BINS = (24, 30)  # squares along the two axes
@@ -36,22 +36,25 @@ def list_chart_rows(raters: list[RaterListEntry], funnel: Funnel | None, url_tem
     return [
         *_build_edge(with_value, funnel),
         *_build_squares(within),
-        *(
-            _build_point(rater, outside=is_outside, url_template=url_template)
-            for rater, is_outside in single
-        ),
+        *(_build_point(rater, url_template) for rater in single),
     ]
 
 
 def _split_points(
     raters: list[RaterListEntry], funnel: Funnel | None
-) -> tuple[list[tuple[RaterListEntry, bool]], list[RaterListEntry]]:
-    """Return (rater, is outside) of the raters drawn as points, and the raters in squares."""
-    points = [(rater, _is_outside(rater, funnel)) for rater in raters]
-    if len(points) <= MAX_POINTS:
-        return points, []
-    points.sort(key=lambda point: (not point[1], -point[0].impact))
-    return points[:MAX_POINTS], [rater for rater, _flag in points[MAX_POINTS:]]
+) -> tuple[list[RaterListEntry], list[RaterListEntry]]:
+    """Return the raters drawn as points, of many those to check or outside, and the others."""
+    if len(raters) <= MAX_POINTS:
+        return raters, []
+    ranked = sorted(
+        raters,
+        key=lambda rater: (not _needs_check(rater), not _is_outside(rater, funnel), -rater.impact),
+    )
+    return ranked[:MAX_POINTS], ranked[MAX_POINTS:]
+
+
+def _needs_check(rater: RaterListEntry) -> bool:
+    return rater.status in (RaterStatus.ACT, RaterStatus.CHECK)
 
 
 def _is_outside(rater: RaterListEntry, funnel: Funnel | None) -> bool:
@@ -61,13 +64,13 @@ def _is_outside(rater: RaterListEntry, funnel: Funnel | None) -> bool:
     return not low[0] <= rater.result.value <= high[0]
 
 
-def _build_point(rater: RaterListEntry, *, outside: bool, url_template: str) -> dict[str, Any]:
+def _build_point(rater: RaterListEntry, url_template: str) -> dict[str, Any]:
     result = rater.result
     assert result is not None and result.value is not None
     row = {"kind": "rater", "rater": rater.name or rater.key, "n": result.n_items}
     row |= {"value": max(result.value, MIN_SHOWN_VALUE), "kappa": result.value}
     row |= {"low": result.low, "high": result.high, "ratings": result.n_ratings}
-    row |= {"outside": outside, "same": "same_answer" in rater.flags}
+    row |= {"check": _needs_check(rater), "same": "same_answer" in rater.flags}
     return row | ({"url": url_template.replace("KEY", rater.key)} if has_links() else {})
 
 
@@ -127,8 +130,8 @@ def build_spec(*, title: str) -> vega_lite.Spec:
     y: vega_lite.Spec = {
         "type": "quantitative",
         "title": title,
-        "scale": {"domainMax": 1, "zero": False, "nice": True},
-        "axis": {"format": ".1f"},
+        "scale": {"zero": False, "nice": True},
+        "axis": {"format": ".1f", "tickMinStep": 0.1},
     }
     raters = {"field": "raters", "type": "quantitative", "title": _("raters")}
     tooltip = [
@@ -169,8 +172,8 @@ def build_spec(*, title: str) -> vega_lite.Spec:
     layers: list[vega_lite.Spec] = [edge, middle, squares]
     point: vega_lite.Spec = {"type": "point", "filled": True, "size": 36, "cursor": "pointer"}
     kinds = (
-        ("!datum.outside && !datum.same", {**point, "style": "faint", "opacity": 0.9}),
-        ("datum.outside && !datum.same", {**point, "style": "accent", "opacity": 0.85}),
+        ("!datum.check && !datum.same", {**point, "style": "faint", "opacity": 0.9}),
+        ("datum.check && !datum.same", {**point, "style": "accent", "opacity": 0.85}),
         ("datum.same", {**point, "shape": "diamond", "size": 80, "style": "look"}),
     )
     for test, mark in kinds:

@@ -7,7 +7,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from metrics.views.common.number_formats import format_count
+from metrics.views.common.number_formats import format_count, format_expected_count
 from metrics.views.common.selection import Selection
 from metrics.views.dashboard.overview_context import OverviewRaters, RaterLine
 from metrics.views.dashboard.recommendation import (
@@ -18,7 +18,7 @@ from metrics.views.dashboard.recommendation import (
 from projects.models import Question
 from projects.permissions import Capability, may
 from quality.alerts.kinds import KINDS
-from quality.inbox.selectors import count_uncertain_items
+from quality.inbox.selectors import get_uncertain_labels
 from quality.models import Alert, AlertState
 
 from .rater_list import RaterFilter, RaterList, RaterListEntry
@@ -94,17 +94,18 @@ def _suggest_raters(
 def _suggest_items(selection: Selection) -> list[NextAction]:
     if not may(getattr(selection.project, "role", None), Capability.REVIEW):
         return []
-    n_items = count_uncertain_items(
-        selection.project, MAX_COUNTED_ITEMS, question=selection.question
-    )
-    if not n_items:
+    labels = get_uncertain_labels().filter(question=selection.question).order_by("-doubt")
+    doubts = list(labels.values_list("doubt", flat=True)[:MAX_COUNTED_ITEMS])
+    if not doubts:
         return []
+    n_items, more = len(doubts), "+" if len(doubts) == MAX_COUNTED_ITEMS else ""
     label = ngettext("Review %(n)s uncertain item", "Review %(n)s uncertain items", n_items) % {
-        "n": f"{format_count(n_items)}{'+' if n_items == MAX_COUNTED_ITEMS else ''}"
+        "n": f"{format_count(n_items)}{more}"
     }
+    reason = _("expected errors: %(n)s") % {"n": f"{format_expected_count(sum(doubts))}{more}"}
     query = urlencode({"question": selection.question.key})
     url = f"{reverse('review', args=[selection.project.pk])}?{query}"
-    return [NextAction(ActionKind.ITEMS, label, _("their labels are not certain"), url)]
+    return [NextAction(ActionKind.ITEMS, label, reason, url)]
 
 
 def _suggest_newest_question_alert(question: Question) -> list[NextAction]:

@@ -119,13 +119,13 @@ SORT_KEYS = {
 
 
 def query_results(user: Any, search: str = "") -> QuerySet[Any]:
-    """Return all-time results of people in active projects that the user leads.
+    """Return all-time results of people in active projects, but examples, that the user leads.
 
     Annotated with ``account`` and ``alone`` (see PersonKey) and ``person``: the account's name, or
     the rater's key. Raters of a project with pseudonyms appear under the pseudonym, without an
     account.
     """
-    led_projects = Project.objects.filter(archived_at=None)
+    led_projects = Project.objects.filter(archived_at=None, is_example=False)
     if not user.is_superuser:
         led_projects = led_projects.filter(members__user=user.pk, members__role=Member.Role.LEAD)
     rows = RaterResult.objects.filter(rater__project__in=led_projects, rater__kind=Rater.Kind.HUMAN)

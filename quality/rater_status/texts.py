@@ -38,13 +38,12 @@ def describe_agreement(
     }
     if is_outlier:
         template = _(
-            "Agrees clearly less with the others than they do with each other: %(value)s"
-            " (median %(middle)s). Rank %(place)s by impact."
+            "Agrees far less than the others: %(value)s (median %(middle)s). Rank "
+            "%(place)s by impact."
         )
     elif rater in comparison.outlying:
         template = _(
-            "Agrees less with the others than they do with each other, on the same items: %(value)s"
-            " (median %(middle)s)."
+            "Agrees less than the others on the same items: %(value)s (median %(middle)s)."
         )
     elif result.value is not None and result.value < comparison.middle:
         template = _("Below the team’s median: %(value)s (median %(middle)s).")
@@ -112,14 +111,12 @@ REASON_TEXTS: dict[str, Promise] = {
     ReasonCode.DRIFT: gettext_lazy("may be drifting; too little evidence for an alert"),
     ReasonCode.EXAM: gettext_lazy("did not pass the exam"),
     ReasonCode.SELF: gettext_lazy("repeats own answers less often than the others"),
-    ReasonCode.LOW_AGREEMENT: gettext_lazy(
-        "agrees less with the others than they do with each other, on the same items"
-    ),
+    ReasonCode.LOW_AGREEMENT: gettext_lazy("agrees less than the others on the same items"),
     ReasonCode.NOT_ENOUGH: gettext_lazy("fewer than 30 shared items"),
 }
 # Short texts of kinds of alerts.
 ALERT_TEXTS: dict[str, Promise] = {
-    AlertKind.RATER_APART: gettext_lazy("agrees clearly less than the others"),
+    AlertKind.RATER_APART: gettext_lazy("has agreed far less than the others from the start"),
     AlertKind.NEWCOMER_BELOW: gettext_lazy("is new and agrees less than the team"),
     AlertKind.RATER_COPIES: gettext_lazy("agrees too often with another rater"),
     AlertKind.RATER_SAME_ANSWER: gettext_lazy("almost always gives the same answer"),

@@ -245,7 +245,7 @@ def run_rater_action(request: HttpRequest, project_id: int) -> HttpResponse:
     """Apply an action to the selected raters: ``do`` is pause, resume, message, without or csv."""
     action = request.POST.get("do", "")
     if action not in ("pause", "resume", "message", "without", "csv"):
-        raise BadRequest(_("“do” must be pause, resume, message, without or csv."))
+        raise BadRequest(_("Choose an action."))
     role = Member.Role.LEAD if action in ("pause", "resume", "message") else Member.Role.VIEWER
     project = get_project(request.user, project_id, role=role)
     ids = parse_rater_ids(request.POST.getlist("rater"))

@@ -137,12 +137,16 @@ class LabelRulesView(ApiView):
         return Response(_serialize_rules(get_question(project, params.get("question"))))
 
     @describe_write(
-        "updateLabelRules", "Change the label rules", body=LabelRulesIn, response=LabelRulesOut
+        "updateLabelRules",
+        "Change the label rules",
+        body=LabelRulesIn,
+        response=LabelRulesOut,
+        parameters=[QUESTION_PARAMETER],
     )
     def patch(self, request: Request, project_id: int) -> Response:
         """Fields left out stay unchanged. The next sweep applies the rules."""
         project = self.get_project(request, project_id, role=Role.LEAD)
-        data = self.parse_body(request, LabelRulesIn)
+        data = self.parse_body(request, LabelRulesIn, ("question",))
         question = get_question(project, data.pop("question", None))
         method = {name: data.pop(name) for name in METHOD_FIELDS if name in data}
         try:

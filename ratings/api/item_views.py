@@ -20,14 +20,15 @@ from core.api.schema import (
     build_one_or_many,
     build_page_serializer,
     build_parameter,
+    build_since_parameter,
     describe_delete,
     describe_get,
     describe_write,
 )
 from core.api.strict_fields import StrictSerializer
 from core.text import has_nul
-from projects.api.base import ApiView, store_unless_dry_run
-from projects.api.serializers import ItemIn, UpsertCounts
+from projects.api.base import ApiView, change_row, store_unless_dry_run
+from projects.api.serializers import ItemIn, ItemPatch, UpsertCounts
 from projects.authentication import TokenAuthentication
 from projects.models import Item, Member, Project
 from projects.services.items import gold_rows
@@ -132,9 +133,7 @@ class ItemsView(ApiView):
         "Items, for leads and viewers",
         build_page_serializer("Item", ItemOut),
         [
-            build_parameter(
-                "since", "Changed at or after this ISO-8601 time; ratings change no item"
-            ),
+            build_since_parameter("Changed at or after this time; ratings change no item"),
             build_parameter("min_ratings", "Minimum number of current ratings, of all questions"),
             build_parameter("max_ratings", "Maximum number of current ratings, of all questions"),
             build_parameter("search", "A text of the key or the content"),
@@ -173,6 +172,21 @@ class ItemView(ApiView):
         project = self.get_project(request, project_id, role=Member.Role.VIEWER)
         parse_query_parameters(request)
         return Response(format_items(project, [_get_item_or_404(project, item_key)])[0])
+
+    @describe_write(
+        "changeItem",
+        "Change some fields of an item; leads alone may",
+        body=ItemPatch,
+        response=ItemOut,
+        examples={"Content": {"body": {"text": "Corrected"}}, "Gold": {"gold": {"kind": "a"}}},
+    )
+    def patch(self, request: Request, project_id: int, item_key: str) -> Response:
+        """Fields that are left out stay. Another body is the next version of the item."""
+        project = self.get_project(request, project_id, role=Member.Role.LEAD)
+        parse_query_parameters(request)
+        key = _get_item_or_404(project, item_key).key
+        change_row(upsert_items, project=project, key=key, data=request.data, by=request.user)
+        return Response(format_items(project, [_get_item_or_404(project, key)])[0])
 
     @describe_delete(
         "removeItem", "Withdraw an item; one without ratings is gone for good", RemovedItem

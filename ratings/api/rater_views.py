@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+from django.db import transaction
 from django.http import Http404
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api import pagination
+from core.api.errors import INVALID_FIELDS, BadRequest
 from core.api.parameters import get_choice, parse_query_parameters, parse_rows
 from core.api.schema import (
     DRY_RUN_PARAMETER,
     PAGE_PARAMETERS,
     build_one_or_many,
+    build_ordering_parameter,
     build_page_serializer,
     build_parameter,
     describe_delete,
@@ -22,11 +26,14 @@ from core.api.schema import (
     describe_write,
 )
 from core.text import has_nul
-from projects.api.base import ApiView, store_unless_dry_run
-from projects.api.serializers import RaterIn, UpsertCounts
+from projects.api.base import ApiView, change_row, store_unless_dry_run
+from projects.api.serializers import RaterIn, RaterPatch, UpsertCounts
 from projects.models import Member, Project, Rater
+from projects.services.raters.updates import set_raters_paused
 from projects.services.raters.upsert import upsert_raters
 from ratings.items import withdrawal
+
+ORDERINGS = {"key": "key", "name": "name"}
 
 
 class RaterOut(serializers.Serializer):
@@ -73,25 +80,27 @@ class RatersView(ApiView):
         [
             build_parameter("kind", "Only raters of this kind", enum=list(Rater.Kind.values)),
             build_parameter("group", "Only raters of this group"),
+            build_parameter("name", "Only raters of this name"),
+            build_ordering_parameter(ORDERINGS),
             *PAGE_PARAMETERS,
         ],
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=Member.Role.VIEWER)
-        query = parse_query_parameters(request, ("kind", "group", *pagination.PAGE_PARAMETER_NAMES))
+        query = parse_query_parameters(
+            request, ("kind", "group", "name", "ordering", *pagination.PAGE_PARAMETER_NAMES)
+        )
         raters = _get_raters(project)
         if "kind" in query:
             raters = raters.filter(kind=get_choice(query, "kind", Rater.Kind.values, default=""))
-        if "group" in query:
-            raters = raters.filter(group=query["group"])
+        raters = raters.filter(**{name: query[name] for name in ("group", "name") if name in query})
 
-        def read(
-            after: pagination.CursorKey | None, size: int
-        ) -> list[tuple[pagination.CursorKey, Any]]:
-            rows = raters.filter(pk__gt=after[0] if after else 0).order_by("pk")
-            return [((rater.pk,), _format_rater(project, rater)) for rater in rows[:size]]
-
-        return Response(pagination.paginate(request, query, key_length=1, read=read))
+        serialize = partial(map, partial(_format_rater, project))
+        return Response(
+            pagination.paginate_rows(
+                request, query, raters, serialize=serialize, orderings=ORDERINGS
+            )
+        )
 
 
 class RaterView(ApiView):
@@ -100,6 +109,28 @@ class RaterView(ApiView):
         project = self.get_project(request, project_id, role=Member.Role.VIEWER)
         parse_query_parameters(request)
         return Response(_format_rater(project, _get_rater_or_404(project, rater_key)))
+
+    @describe_write(
+        "changeRater",
+        "Change some fields of a rater, or pause one; leads alone may",
+        body=RaterPatch,
+        response=RaterOut,
+        examples={"Group": {"group": "Vendor A"}, "Pause": {"paused": True}},
+    )
+    def patch(self, request: Request, project_id: int, rater_key: str) -> Response:
+        """Fields that are left out stay."""
+        project = self.get_project(request, project_id, role=Member.Role.LEAD)
+        parse_query_parameters(request)
+        rater = _get_rater_or_404(project, rater_key)
+        data: Any = request.data
+        fields = dict(data) if isinstance(data, dict) else data
+        is_paused = fields.pop("paused", rater.paused) if isinstance(data, dict) else rater.paused
+        if not isinstance(is_paused, bool):
+            raise BadRequest(INVALID_FIELDS, fields={"paused": "true or false"})
+        with transaction.atomic():
+            change_row(upsert_raters, project=project, key=rater.key, data=fields, by=request.user)
+            set_raters_paused(raters=[rater], paused=is_paused, by=request.user)
+        return Response(_format_rater(project, _get_rater_or_404(project, rater.key)))
 
     @describe_delete(
         "removeRater", "Pause a rater; one without ratings is gone for good", RemovedRater

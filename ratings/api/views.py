@@ -20,9 +20,11 @@ from core.api.parameters import parse_query_parameters, parse_rows
 from core.api.schema import (
     DRY_RUN_PARAMETER,
     PAGE_PARAMETERS,
+    build_flag_parameter,
     build_one_or_many,
     build_page_serializer,
     build_parameter,
+    build_since_parameter,
     describe_get,
     describe_write,
 )
@@ -40,7 +42,7 @@ ERROR_MESSAGES = {
     permissions.ProjectArchived: _("This project is archived and accepts no ratings."),
     permissions.RaterPaused: _("Your lead paused your rating. Your ratings are kept."),
     permissions.RaterPausedForGold: _(
-        "Your rating is paused: too many known answers were wrong. Your lead will decide."
+        "Too many known answers were wrong. Your ratings are kept; your lead will decide."
     ),
     permissions.ExamRequired: _("Pass the exam first, on the rating page or at GET .../next/."),
     permissions.ExamAnswersFinal: _("Exam answers are final."),
@@ -87,10 +89,8 @@ class RatingsView(ApiView):
             build_parameter("rater", "Key of a rater"),
             build_parameter("question", "Key of a question; all questions when left out"),
             build_parameter("label", "Only ratings with this label"),
-            build_parameter("since", "Changed at or after this ISO-8601 time"),
-            build_parameter(
-                "withdrawn", "true: withdrawn ratings too, with label null", enum=["true", "false"]
-            ),
+            build_since_parameter("Changed at or after this time"),
+            build_flag_parameter("withdrawn", "true: withdrawn ratings too, with label null"),
             *PAGE_PARAMETERS,
         ],
     )

@@ -97,7 +97,7 @@ def _read_body(request: HttpRequest) -> bool:
 
 
 def _get_disk_full_message() -> str:
-    return _("The file couldn't be saved. The server's disk may be full.")
+    return _("Not saved. The server's disk may be full.")
 
 
 def _render_error(request: HttpRequest, status: int, text: str) -> HttpResponse:

@@ -21,7 +21,6 @@ from ratings.models import ImportRun
 
 from . import jobs, leases, services, uploads
 from .command_types import FileResult, ImportOptions, add_check_results
-from .decoding.encodings import ENCODINGS
 from .interpretation import FileInterpretation, InterpretedQuestion, format_doubt
 from .mapping import matching
 from .mapping.column_options import InvalidImportOptions, apply_column_options
@@ -31,7 +30,7 @@ from .problems import (
     UnreadableFileError,
     build_error_group,
     describe_write_failure,
-    format_problem,
+    group_problems,
 )
 from .readers import SOURCES
 from .services import NewQuestionScale
@@ -216,12 +215,8 @@ def _build_mapping(
     _apply_member_and_question_options(run, mapping, options)
     source = SOURCES[mapping.source]
     if source.has_encoding and not mapping.encoding:
-        encoding_problem = run.summary["encoding_problem"]
-        raise InvalidImportOptions(
-            "the file is not in UTF-8, so --encoding is needed, one of "
-            f"{', '.join(ENCODINGS)}. Line {encoding_problem['line']}: "
-            f"{format_problem(encoding_problem)}"
-        )
+        (group,) = group_problems([run.summary["encoding_problem"]], {})
+        raise InvalidImportOptions(group.format())
     head = source.read_head(uploads.get_absolute_path(run.path), mapping)
     if head is None:
         if options.columns:

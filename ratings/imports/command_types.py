@@ -13,6 +13,7 @@ from ratings.models import ImportRun
 from . import services
 from .interpretation import FileInterpretation, Repeats
 from .problems import ProblemGroup, ReportedProblem, group_problems
+from .readers import TABLE_SOURCES
 from .skipped_rows import SKIPPED_RECORD_REASONS
 from .values.label_interpretation import LabelOptions
 from .values.label_notes import UNDECIDED_KINDS, StoredNote, format_command_note
@@ -167,8 +168,13 @@ def add_check_results(run: ImportRun, result: FileResult, options: ImportOptions
 
 
 def _reject_unread_answers(run: ImportRun, result: FileResult, options: ImportOptions) -> None:
-    """Add a problem if all answers of the file are left out, unless only its items are wanted."""
-    reasons = UNREAD_ANSWERS & run.summary["skipped_records"].keys()
+    """Add a problem if all answers of the file are left out, unless only its items are wanted.
+
+    Also if a table of ratings has none.
+    """
+    skipped = run.summary["skipped_records"].keys()
+    has_own_layout = run.mapping["source"] in TABLE_SOURCES and run.mapping["layout"] != "items"
+    reasons = skipped & (UNREAD_ANSWERS | {"no_label"} if has_own_layout else UNREAD_ANSWERS)
     has_answers = any(result.counts[name] for name in ("ratings", "gold", "skips"))
     if reasons and result.counts["items"] and not has_answers and options.layout != "items":
         listed = "; ".join(

@@ -242,12 +242,18 @@ def format_doubt(mapping: ImportMapping, head: TableHead) -> tuple[str, str]:
         "items": _format_assignments("item", columns),
         "first_item": _format_assignments("item", columns[:1]),
         "contents": _format_assignments("content", columns),
+        "ignored": _format_assignments("ignore", columns),
+        "all_raters": _format_assignments("rater", [*_list_rater_columns(mapping, head), *columns]),
         "first": "".join(columns[:1]),
         "others": _join_first_names(columns[1:]),
         "n_sheets": len(mapping.sheet_titles),
         "sheets": _join_first_names(mapping.sheet_titles),
     }
     return str(text) % values, options % values
+
+
+def _list_rater_columns(mapping: ImportMapping, head: TableHead) -> list[str]:
+    return [column.name for column in list_columns(mapping, head) if column.role == "rater_column"]
 
 
 def _format_assignments(role: str, columns: list[str]) -> str:

@@ -76,7 +76,10 @@ MESSAGES: dict[str, str | Promise] = {
     "gzip": _("The gzip archive is damaged or cut off."),
     "file_missing": _("The uploaded file is gone. Upload it again."),
     # Text and lines
-    "bytes": _("Byte %(byte)s isn't valid in %(encoding)s. Choose the file's encoding."),
+    "bytes": _(
+        "Byte %(byte)s isn't valid in %(encoding)s. Choose the file's encoding. In Windows-1252, "
+        "the word with this byte is '%(text)s'."
+    ),
     "nul": _("Text can't contain NUL characters."),
     "line_long": _("The line exceeds the limit of %(limit)s characters."),
     "cell_long": _("A cell exceeds the limit of %(limit)s characters."),
@@ -145,6 +148,19 @@ MESSAGES: dict[str, str | Promise] = {
         "This is Prolific's list of participants, without ratings. Import the file with the "
         "answers, and choose the participant ID as the rater."
     ),
+    "promptfoo_table": _(
+        "This table of promptfoo has outputs instead of grades. Import the results as JSON "
+        "(promptfoo export latest -o results.json)."
+    ),
+    "lm_eval_results": _(
+        "These results of lm-evaluation-harness are means. Import the samples that --log_samples "
+        "writes (samples_TASK.jsonl)."
+    ),
+    "webanno": _(
+        "WebAnno TSV has labels of words and spans, but ratings are about whole items. Export the "
+        "project as UIMA CAS JSON, of which labels of whole documents are imported."
+    ),
+    "yaml": _("YAML isn't supported. Convert the file to JSON, or to a table (CSV)."),
     "question_missing": _("No row is about question '%(question)s'; the file has %(found)s."),
 }
 

@@ -26,6 +26,7 @@ SKIPPED_RECORD_REASONS: dict[str, str | Promise] = {
     "no_content": _("records without content or ID"),
     "no_rater": _("answers without a rater, or of several people in one"),
     "rejected": _("rejected answers"),
+    "about_raters": _("descriptions of raters"),
     "merged": _("labels merged from several raters"),
     "lists_differ": _("rater and label lists of different lengths"),
     "draft": _("drafts"),

@@ -49,7 +49,7 @@ class ItemForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         if self.item is not None and self.cleaned_data.get("version") != self.item.version:
-            raise forms.ValidationError(_("Someone else changed this item. Reload and try again."))
+            raise forms.ValidationError(_("Someone else changed this. Reload and try again."))
         return self.cleaned_data
 
 

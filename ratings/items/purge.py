@@ -96,7 +96,7 @@ def start_deletion(*, kind: str, target: Any, by: Any) -> Deletion:
     """
     project = target if kind == Kind.PROJECT else target.project
     legal_hold.raise_if_held(project.pk)
-    if kind == Kind.PROJECT:
+    if kind == Kind.PROJECT and not project.is_example:
         approvals.use_approval(project=project, action=Approval.Action.DELETE_PROJECT, by=by)
     if kind == Kind.ITEM:
         withdrawal.withdraw_items(project=project, item_ids=[target.pk], withdrawn=True, by=by)

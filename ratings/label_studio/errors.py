@@ -26,7 +26,7 @@ TEXTS = {
     "token": gettext_lazy("Label Studio rejected the token. Enter a new one."),
     "token_key": gettext_lazy("SECRET_KEY of this server changed. Enter the token again."),
     "forbidden": gettext_lazy("The token's user has no access to the project."),
-    "no_project": gettext_lazy("The token's user sees no project with this number."),
+    "no_project": gettext_lazy("The token's user has no access to the project."),
     "status": gettext_lazy("Label Studio responded with status %(status)s."),
     "busy": gettext_lazy("Label Studio is busy (status %(status)s)."),
     "no_tasks": gettext_lazy("The project has no tasks yet."),

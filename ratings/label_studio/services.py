@@ -32,6 +32,7 @@ from .errors import LabelStudioError, format_error
 
 State = LabelStudioConnection.State
 
+MAX_TOKEN_LENGTH = 2_000
 MAX_CONNECTIONS = 10  # of a project
 FORM_SECONDS = 10.0  # for which a person waits for Label Studio
 # Pause between a hint and the pull, so that many hints are one.
@@ -52,12 +53,16 @@ def list_connections(project: Project) -> QuerySet[LabelStudioConnection]:
     return LabelStudioConnection.objects.filter(project=project).select_related("import_run")
 
 
-def get_connection(user: Any, project_id: int, connection_id: int) -> LabelStudioConnection:
+def get_connection(
+    user: Any, project_id: int, connection_id: int, *, token: Any = None
+) -> LabelStudioConnection:
     """Return a connection that the user may manage, with its project and the user's role in it.
+
+    ``token`` is that of a call of the API.
 
     Raises Http404 or PermissionDenied.
     """
-    project = get_project(user, project_id, role=Member.Role.LEAD)
+    project = get_project(user, project_id, role=Member.Role.LEAD, token=token)
     connection = list_connections(project).filter(pk=connection_id).first()
     if connection is None:
         raise Http404(_("No such connection."))
@@ -75,7 +80,7 @@ def create_connection(
     """
     address, remote_project = split_address(address, remote_project)
     if remote_project is None or not 0 < remote_project <= MAX_ID:
-        raise InvalidConnection(remote_project=_("Enter the project's number, as in its address."))
+        raise InvalidConnection(remote_project=_("Enter the number in the project's URL."))
     _validate_state(project, address, remote_project)
     title = _test_access(address, remote_project, token)
     with transaction.atomic():
@@ -121,7 +126,7 @@ def _validate_state(project: Project, address: str, remote_project: int) -> None
 def _test_access(address: str, remote_project: int, token: str) -> str:
     """Return the title of the project there. Raises InvalidConnection."""
     if not token.isascii() or not token.isprintable() or not token:
-        raise InvalidConnection(token=_("Enter the token as Label Studio shows it."))
+        raise InvalidConnection(token=_("Copy the token from Label Studio."))
     try:
         client = Client(address, token, seconds=FORM_SECONDS)
         return client.get_project(remote_project).title[:200]

@@ -27,14 +27,12 @@ from ratings.models import LabelStudioConnection
 
 from .errors import format_error
 
-MAX_TOKEN_LENGTH = 2_000
-
 
 def _build_token_field(*, required: bool, help_text: Any) -> forms.CharField:
     return forms.CharField(
         label=gettext_lazy("Token"),
         required=required,
-        max_length=MAX_TOKEN_LENGTH,
+        max_length=services.MAX_TOKEN_LENGTH,
         help_text=help_text,
         widget=forms.PasswordInput({"autocomplete": "off"}),
     )

@@ -48,11 +48,11 @@ class Rating(JudgementBase):
     item = models.ForeignKey(Item, models.PROTECT, related_name="ratings", db_index=False)
     rater = models.ForeignKey(Rater, models.PROTECT, related_name="ratings", db_index=False)
     counted = models.SmallIntegerField(default=NO_CODE)
-    rated_at = models.DateTimeField(help_text=_("First time this rating was given"))
+    rated_at = models.DateTimeField()
     changed_at = models.DateTimeField()
     day = models.IntegerField()
     counted_day = models.IntegerField(default=0)
-    seconds = models.FloatField(null=True, blank=True, help_text=_("Time spent on the form"))
+    seconds = models.FloatField(null=True, blank=True)
 
     objects = RatingQuerySet.as_manager()
 

@@ -13,8 +13,8 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.urls.resolvers import RoutePattern
 
-from projects import authentication
 from projects.models import Item
+from projects.services import tokens
 
 NUL = "a%00b"
 # Query parameters of pages and of the API: those that name something by a text, and all others.
@@ -137,7 +137,7 @@ def test_nul_in_a_cookie_or_header_is_no_server_error(client: Client, admin: Any
     )
     stranger = Client(raise_request_exception=False)
     assert stranger.get("/", headers={"Cookie": cookies}).status_code == 302
-    bearer = f"Bearer {authentication.create_token(user=admin)}\x00"
+    bearer = f"Bearer {tokens.create_token(user=admin)}\x00"
     assert stranger.get("/api/v1/projects/", headers={"Authorization": bearer}).status_code == 401
     assert client.get("/", headers={"X-Request-ID": "a\x00b"}).status_code == 200
 

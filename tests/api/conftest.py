@@ -16,12 +16,14 @@ from events.models import Webhook
 from metrics.models import SavedView
 from projects.models import ApiToken, Item, Project, Rater
 from quality.models import Appeal, Gate, GoldIntervention
+from ratings.models import LabelStudioConnection
 from tests.row_snapshots import list_rows
 
 BASE = "/api/v1/projects/"
 # A request also creates a view, whose ID the database chooses.
 VIEW_ID = 900_001
 WEBHOOK_ID, SITE_WEBHOOK_ID = 900_001, 900_002  # and of a delivery of each
+CONNECTION_ID = 900_001
 
 
 @pytest.fixture
@@ -110,6 +112,10 @@ def route_objects(
             pk=pk, project=owner, url="https://example.org/", nonce="x", created_at=timezone.now()
         )
         webhook.deliveries.create(pk=pk, next_at=timezone.now(), created_at=timezone.now())
+    LabelStudioConnection.objects.create(
+        pk=CONNECTION_ID, project=project, address="https://labels.example.org", remote_project=12,
+        token="x", hint_secret="x", next_at=timezone.now(), created_at=timezone.now(),
+    )  # fmt: skip
     Gate.objects.create(
         project=project, question=question, name="release", created_at=timezone.now(),
         changed_at=timezone.now(), rules=[{"measure": "open_alerts", "at_most": 0}],

@@ -15,9 +15,9 @@ from django.test import Client
 from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
 from rest_framework.test import APIClient
 
-from projects import authentication
 from projects.models import ApiToken, Member, Project
-from tests.api.conftest import SITE_WEBHOOK_ID, VIEW_ID, WEBHOOK_ID
+from projects.services import tokens
+from tests.api.conftest import CONNECTION_ID, SITE_WEBHOOK_ID, VIEW_ID, WEBHOOK_ID
 
 CALLERS = (
     "anon", "annotator", "viewer", "adjudicator", "lead", "stranger", "admin",
@@ -67,6 +67,9 @@ BODIES: dict[tuple[str, str], Any] = {
     ("api-webhook", "PATCH"): {"kinds": ["alert.opened"]},
     ("api-site-webhooks", "POST"): {"url": "https://example.org/hook"},
     ("api-site-webhook", "PATCH"): {"kinds": ["alert.opened"]},
+    ("api-item", "PATCH"): {"attributes": {"lang": "en"}},
+    ("api-rater", "PATCH"): {"group": "A"},
+    ("api-connection", "PATCH"): {"write_back": "predictions"},
     ("api-gates", "POST"): {
         "name": "nightly",
         "rules": [{"measure": "coverage", "at_least": 0.5}],
@@ -137,26 +140,24 @@ def clients(
     Member.objects.create(project=project, user=users["adjudicator"], role=adjudicator_role)
     clients_by_caller = {"anon": APIClient()}
     for name in ("annotator", "viewer", "adjudicator", "lead", "stranger", "admin"):
-        clients_by_caller[name] = create_client(authentication.create_token(user=users[name]))
+        clients_by_caller[name] = create_client(tokens.create_token(user=users[name]))
     clients_by_caller["read_token"] = create_client(
-        authentication.create_token(user=users["lead"], scope=ApiToken.Scope.READ)
+        tokens.create_token(user=users["lead"], scope=ApiToken.Scope.READ)
     )
     clients_by_caller["bound_token"] = create_client(
-        authentication.create_token(user=users["lead"], project=project)
+        tokens.create_token(user=users["lead"], project=project)
     )
     clients_by_caller["foreign_token"] = create_client(
-        authentication.create_token(user=users["lead"], project=other_project)
+        tokens.create_token(user=users["lead"], project=other_project)
     )
-    revoked_token = authentication.create_token(user=users["lead"])
-    ApiToken.objects.filter(digest=authentication.compute_digest(revoked_token)).update(
+    revoked_token = tokens.create_token(user=users["lead"])
+    ApiToken.objects.filter(digest=tokens.compute_digest(revoked_token)).update(
         revoked_at="2026-01-01T00:00:00Z"
     )
     clients_by_caller["revoked_token"] = create_client(revoked_token)
     deactivated_user = users["gone"]
     Member.objects.create(project=project, user=deactivated_user, role=Member.Role.LEAD)
-    clients_by_caller["deactivated"] = create_client(
-        authentication.create_token(user=deactivated_user)
-    )
+    clients_by_caller["deactivated"] = create_client(tokens.create_token(user=deactivated_user))
     User.objects.filter(pk=deactivated_user.pk).update(is_active=False)
     return clients_by_caller
 
@@ -203,6 +204,7 @@ def build_path(route: str, project_id: int) -> str:
         {"project_id": project_id, "webhook_id": WEBHOOK_ID},
         {"project_id": project_id, "delivery_id": WEBHOOK_ID},
         {"project_id": project_id, "gate_name": "release"},
+        {"project_id": project_id, "connection_id": CONNECTION_ID},
         {"webhook_id": SITE_WEBHOOK_ID},
         {"delivery_id": SITE_WEBHOOK_ID},
     ):

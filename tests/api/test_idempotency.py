@@ -18,9 +18,9 @@ from rest_framework.test import APIClient
 
 from agreement_site import housekeeping
 from events.models import Webhook
-from projects import authentication
 from projects.api import idempotency
 from projects.models import IdempotentResponse, Project
+from projects.services import tokens
 from ratings.models import Rating
 
 Address = Callable[[str], str]
@@ -34,7 +34,7 @@ PROJECT = {"name": "Twice", "questions": [QUESTION]}
 
 
 def create_client(user: User, key: str = "first") -> APIClient:
-    token = authentication.create_token(user=user)
+    token = tokens.create_token(user=user)
     headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": key}
     return APIClient(headers=headers)
 
@@ -126,7 +126,7 @@ def test_too_large_response_is_not_stored(
 
 def test_response_is_replayed_to_a_valid_token_alone(client: APIClient, lead: User) -> None:
     assert client.post("/api/v1/projects/", PROJECT, format="json").status_code == 201
-    authentication.revoke_tokens(lead.api_tokens.all())
+    tokens.revoke_tokens(lead.api_tokens.all())
     assert client.post("/api/v1/projects/", PROJECT, format="json").status_code == 401
 
 
@@ -159,7 +159,7 @@ def test_requests_without_key_query_nothing(
 
 @pytest.mark.django_db(transaction=True)
 def test_simultaneous_requests_are_carried_out_once(lead: User) -> None:
-    token = authentication.create_token(user=lead)
+    token = tokens.create_token(user=lead)
     start = Barrier(6)
 
     def send_request(_number: int) -> Any:

@@ -22,8 +22,8 @@ from schemathesis.specs.openapi.checks import (
 
 from agreement_site.wsgi import application
 from metrics.jobs.question_updates import update_question
-from projects import authentication
 from projects.models import Project
+from projects.services import tokens
 from tests.tools.full_run import choose_number
 
 pytestmark = pytest.mark.sqlite_only("what the schema says does not depend on the database")
@@ -70,7 +70,7 @@ def request_context(
         rate(question, item, "ann", "minor")
         rate(question, item, "ben", "major")
     update_question(question.pk)
-    return {"project_id": stocked.pk, "token": authentication.create_token(user=lead)}
+    return {"project_id": stocked.pk, "token": tokens.create_token(user=lead)}
 
 
 @settings(

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import jsonschema  # type: ignore[import-untyped]  # it has no types of its own
 import pytest
 from django.core.management import call_command
 from django.test import Client
@@ -28,7 +29,7 @@ OPERATIONS_WITHOUT_BODY = {
     f"{verb}{scope}Webhook{noun}"
     for scope in ("", "Site")
     for verb, noun in (("rotate", "Secret"), ("test", ""), ("retry", "Delivery"))
-}
+} | {"pullConnection", "restartConnection"}
 
 
 def test_schema_is_valid_openapi_3_1(schema: dict[str, Any]) -> None:
@@ -177,3 +178,37 @@ def resolve_references(schema: dict[str, Any], node_schema: dict[str, Any]) -> d
             node_schema = node_schema["allOf"][0]
         else:
             return node_schema
+
+
+def test_every_json_body_has_an_example_that_it_accepts(schema: dict[str, Any]) -> None:
+    for path in schema["paths"].values():
+        for operation in path.values():
+            content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+            if content is None:
+                continue
+            examples = [row["value"] for row in content.get("examples", {}).values()]
+            examples += [content["example"]] if "example" in content else []
+            assert examples, operation["operationId"]
+            body_schema = {**content["schema"], "components": schema["components"]}
+            for example in examples:
+                jsonschema.Draft202012Validator(body_schema).validate(example)
+
+
+def test_areas_are_described(schema: dict[str, Any]) -> None:
+    used = {
+        tag for path in schema["paths"].values() for row in path.values() for tag in row["tags"]
+    }
+    assert [tag["name"] for tag in schema["tags"]] == sorted(used)
+    assert all(tag["description"] for tag in schema["tags"])
+
+
+def test_bodies_of_changes_require_nothing(schema: dict[str, Any]) -> None:
+    for path in schema["paths"].values():
+        if "patch" in path:
+            content = path["patch"]["requestBody"]["content"]["application/json"]
+            assert "required" not in resolve_references(schema, content["schema"])
+
+
+def test_components_have_plain_names(schema: dict[str, Any]) -> None:
+    names = set(schema["components"]["schemas"])
+    assert not [name for name in names if name.startswith("Patched") or name.endswith("Schema")]

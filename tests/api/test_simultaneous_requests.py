@@ -14,8 +14,8 @@ from django.contrib.auth.models import User
 from django.db import connection
 from rest_framework.test import APIClient
 
-from projects import authentication
 from projects.models import Item, Member, Project, Rater
+from projects.services import tokens
 from ratings.models import Rating, Revision
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -29,7 +29,7 @@ def send_simultaneously(lead: User) -> Callable[..., list[Any]]:
 
     Each body is sent by its own client, all of them start together, and the responses are returned.
     """
-    token = authentication.create_token(user=lead)
+    token = tokens.create_token(user=lead)
 
     def send_all(path: str, bodies: list[Any]) -> list[Any]:
         start = Barrier(len(bodies))

@@ -30,9 +30,8 @@ from metrics import saved_views
 from metrics import tasks as counting
 from metrics.example import loader
 from metrics.models import Report, SavedView
-from projects import authentication
 from projects.models import GoldAnswer, Item, Member, Project, Question, Rater
-from projects.services import approvals
+from projects.services import approvals, tokens
 from projects.services.items.gold import set_gold_answer
 from projects.services.question_validation import NewCategory, NewQuestion
 from projects.services.questions import add_question
@@ -419,7 +418,7 @@ def _add_imports(world: SampleWorld, _question: Question, _lead: User) -> None:
 def _add_accounts(world: SampleWorld, _question: Question, lead: User) -> None:
     from tests.agreement_site.accounts.test_second_factor import set_up_app
 
-    authentication.create_token(user=lead)
+    tokens.create_token(user=lead)
     make_user("sure", email="sure@example.org")
     sure = world.clients["sure"] = _sign_in("sure")
     set_up_app(sure)

@@ -126,6 +126,10 @@ class DrillSite(ServicesInstallation):
         self.token = ""
         self.project = 0
 
+    @property
+    def database(self) -> str:
+        return "PostgreSQL" if self.postgres else "SQLite"
+
     def build_environment(self) -> dict[str, str]:
         database = {"DATABASE_URL": self.postgres.url} if self.postgres else {}
         # the environment holds the settings of the tests

@@ -71,12 +71,11 @@ def test_nothing_acknowledged_is_lost_and_counts_are_exact(
     clients = RatingClients(
         site, raters=raters, items=site.create_project(raters=raters, items=ITEMS)
     )
-    database = "PostgreSQL" if site.postgres else "SQLite"
     with capsys.disabled():
         print_line(f"\nseed {SEED}\n{TABLE_HEADER}")
         fault_counts: Counter[str] = Counter()
         for number in range(1, ROUNDS + 1):
-            print_line(run_round(site, clients, rng, f"{database:12}{number:6}", fault_counts))
+            print_line(run_round(site, clients, rng, f"{site.database:12}{number:6}", fault_counts))
         print_line(", ".join(f"{fault} {times} x" for fault, times in sorted(fault_counts.items())))
 
 

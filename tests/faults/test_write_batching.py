@@ -18,8 +18,9 @@ from django.db import OperationalError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from rest_framework.test import APIClient
 
-from projects import authentication, locks
+from projects import locks
 from projects.models import Item, Member, Project, Question, Rater
+from projects.services import tokens
 from ratings.api import rating_rows, write_batching
 from ratings.models import NO_CODE, Rating, Revision
 from ratings.services import slots
@@ -127,7 +128,7 @@ def make_post() -> Callable[..., Any]:
     "ann"."""
 
     def make(project: Project, user: User) -> Any:
-        token = authentication.create_token(user=user)
+        token = tokens.create_token(user=user)
         path = f"/api/v1/projects/{project.pk}/ratings/"
 
         def send(item: str, label: str | None, *other_rows: tuple[str, str | None]) -> Any:
@@ -303,7 +304,7 @@ def test_request_without_permission_does_not_affect_the_others(
     clients = {}
     for user in (lead, annotator, user_without_rater):
         clients[user] = APIClient(
-            headers={"Authorization": f"Bearer {authentication.create_token(user=user)}"}
+            headers={"Authorization": f"Bearer {tokens.create_token(user=user)}"}
         )
         clients[user].get(path)  # the token's first use writes
 

@@ -12,8 +12,9 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from projects import authentication
+from projects.authentication import TokenAuthentication
 from projects.models import ApiToken, Project
+from projects.services import tokens
 
 PATH = "/api/v1/projects/"
 
@@ -37,7 +38,7 @@ def test_token_is_printed_once_and_stored_as_a_digest(lead: User, project: Proje
     assert build_client(token).get(PATH).status_code == 200
     stored = ApiToken.objects.values().get()
     assert token not in str(stored)
-    assert stored["digest"] == authentication.compute_digest(token)
+    assert stored["digest"] == tokens.compute_digest(token)
     assert token.startswith(stored["prefix"])
     assert (stored["scope"], stored["project_id"], stored["expires_at"]) == ("write", None, None)
 
@@ -76,16 +77,14 @@ def test_invalid_command_arguments_are_rejected(
 
 
 def test_expired_token_is_rejected(lead: User) -> None:
-    token = authentication.create_token(
-        user=lead, expires_at=timezone.now() + datetime.timedelta(hours=1)
-    )
+    token = tokens.create_token(user=lead, expires_at=timezone.now() + datetime.timedelta(hours=1))
     assert build_client(token).get(PATH).status_code == 200
     ApiToken.objects.update(created_at="2026-01-01T00:00:00Z", expires_at=timezone.now())
     assert build_client(token).get(PATH).status_code == 401
 
 
 def test_last_use_is_stored_but_not_on_every_request(lead: User) -> None:
-    token = authentication.create_token(user=lead)
+    token = tokens.create_token(user=lead)
     assert ApiToken.objects.get().last_used_at is None
     build_client(token).get(PATH)
     first_use = ApiToken.objects.get().last_used_at
@@ -103,10 +102,8 @@ def test_last_use_is_stored_but_not_on_every_request(lead: User) -> None:
 )
 def test_the_caller_is_the_tokens_user(make_user: Any, flags: dict[str, bool], rf: Any) -> None:
     user = make_user("some.body", email="a@b.example", **flags)
-    request = rf.get(
-        PATH, headers={"Authorization": f"Bearer {authentication.create_token(user=user)}"}
-    )
-    caller, token = authentication.TokenAuthentication().authenticate(request) or (None, None)
+    request = rf.get(PATH, headers={"Authorization": f"Bearer {tokens.create_token(user=user)}"})
+    caller, token = TokenAuthentication().authenticate(request) or (None, None)
     assert caller == user
     for name in ("username", "is_staff", "is_superuser", "is_active", "email", "password"):
         assert getattr(caller, name) == getattr(user, name), name

@@ -25,8 +25,8 @@ from requests import RequestException
 
 from agreement_site.accounts import attempt_limits
 from core import security_log
-from projects import authentication
 from projects.models import ApiToken
+from projects.services import tokens
 
 from .oidc import VerifyingOIDCAdapter
 
@@ -107,4 +107,4 @@ def _end_access(user: User) -> None:
         before={"user": user.get_username()},
     )
     if settings.OIDC_LOGOUT_REVOKES_TOKENS:
-        authentication.revoke_tokens(ApiToken.objects.filter(user=user))
+        tokens.revoke_tokens(ApiToken.objects.filter(user=user))

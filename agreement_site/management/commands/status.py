@@ -50,6 +50,12 @@ def format_audit(audit: Mapping[str, Any] | None) -> str:
     return f"{audit['seconds_ago']:.0f} s ago, {outcome}"
 
 
+def format_mails(mails: Mapping[str, Any] | None) -> str:
+    if mails is None:
+        return "-"
+    return f"{mails['waiting']}; {mails['failed']} failed in the last day"
+
+
 def format_lines(status: Mapping[str, Any]) -> list[str]:
     oldest = status["oldest_uncounted_seconds"]
     return [
@@ -63,6 +69,7 @@ def format_lines(status: Mapping[str, Any]) -> list[str]:
             f"ratings counted"
             for question_id, progress in status["backlogs"].items()
         ),
+        f"Queued mails          {format_mails(status['mails'])}",
         f"Imports under way     {status['running_imports']}",
         f"Last audit            {format_audit(status['audit'])}",
         f"Broker                {status['broker']}",

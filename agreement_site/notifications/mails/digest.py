@@ -192,6 +192,7 @@ def _list_changes(user: Any, after: int, until: int) -> list[Section]:
         number__lte=until,
         kind__in=CHANGE_KINDS,
         project__archived_at=None,
+        project__is_example=False,
     )
     newest = list(events.select_related("project").order_by("-number")[:MAX_EVENTS])
     newest.sort(key=lambda event: (event.project.name, event.project_id, event.number))

@@ -43,11 +43,10 @@ def compose_pause(mail: QueuedMail, _row: NotificationSettings) -> MailContent |
     if rater is None or not _can_read(rater) or later.exists():
         return None
     project: Any = mail.project
-    reason = _("You get no more items for now. Your ratings are kept.")
+    reason = _("Your lead paused your rating. Your ratings are kept.")
     if rater.gold_notice == Rater.GoldNotice.PAUSED:
         reason = _(
-            "You get no more items for now: too many known answers were wrong. Your "
-            "ratings are kept."
+            "Too many known answers were wrong. Your ratings are kept; your lead will decide."
         )
     return MailContent(
         _("You're paused in “%(project)s”") % {"project": project.name},

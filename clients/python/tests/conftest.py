@@ -11,7 +11,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 
-from projects import authentication
+from projects.services import tokens
 from tests.conftest import *  # noqa: F403 - fixtures and hooks of all tests
 
 
@@ -22,7 +22,7 @@ def environment(
     """Set CONCORD_URL and CONCORD_TOKEN of a running site, and return them."""
     variables = {
         "CONCORD_URL": live_server.url,
-        "CONCORD_TOKEN": authentication.create_token(user=lead),
+        "CONCORD_TOKEN": tokens.create_token(user=lead),
     }
     for name, value in variables.items():
         monkeypatch.setenv(name, value)

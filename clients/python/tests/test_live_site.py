@@ -21,8 +21,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from events import feed
 from metrics.jobs.question_updates import update_question
-from projects import authentication
 from projects.models import Question
+from projects.services import tokens
 from quality.consensus import recomputation
 from ratings.models import Rating
 from tests.cast import rate_many
@@ -279,7 +279,7 @@ def test_lines_of_the_readme_run(
 def test_read_only_token_is_sufficient_to_read(
     client: Client, rated_question: Question, lead: Any
 ) -> None:
-    token = authentication.create_token(user=lead, scope="read")
+    token = tokens.create_token(user=lead, scope="read")
     with Client(token=token) as reader:
         project = reader.project(rated_question.project_id)
         assert project.agreement().ratings == 60

@@ -20,6 +20,7 @@ from .labels import (
     posterior_medians,
     posterior_modes,
     raise_to_power,
+    select_labels,
     weighted_majority_vote,
 )
 from .model import compute_posterior_from_fit, fit_dawid_skene, fit_dawid_skene_ml
@@ -46,5 +47,6 @@ __all__ = [
     "posterior_medians",
     "posterior_modes",
     "raise_to_power",
+    "select_labels",
     "weighted_majority_vote",
 ]

@@ -15,8 +15,12 @@ them: it becomes the mean of
 
 over tau (temperature scaling: Guo, Pleiss, Sun & Weinberger 2017, ICML) and the share e of items
 that mislead all raters, however sure they are; each as probable as the gold answers make it
-(Bayesian model averaging, uniform over log tau and e). So few gold answers give no certainty that
-they cannot show. It holds for items of the same kind as the gold items.
+(Bayesian model averaging, uniform over log tau and e). The certainty of a label is its probability,
+but at most what the gold answers show: the largest level L for which, among the gold items whose
+labels have a probability of L or more, the lower 90% limit of the share of right labels is at least
+L (Jeffreys' interval; Brown, Cai & DasGupta 2001, Statistical Science 16, 101-133). So few gold
+answers give no certainty that they cannot show. It holds for items of the same kind as the gold
+items.
 """
 
 from dataclasses import dataclass
@@ -29,12 +33,13 @@ from scipy import special
 from metrics.agreement.counts.grouping import Ints, index_distinct, validate_ratings
 from metrics.agreement.estimate import Floats
 
-from .labels import raise_to_power
+from .labels import raise_to_power, select_labels
 from .model import DawidSkene, fit_dawid_skene
 
 TEMPERATURES = (0.8, 0.6, 0.5, 0.4, 0.3)
 GOLD_TEMPERATURES = np.geomspace(1.0, 0.01, 24)
 MISLEADING_SHARES = (np.arange(20) + 0.5) / 40  # e, from 0 to 1/2
+FALSE_LEVEL_RATE = 0.1  # of the studies in which fewer labels of a level are right
 MIN_GOLD_ITEMS = 30  # items with a gold answer and two ratings or more
 BINS = 5
 _MIN_RATINGS = 3  # ratings an item needs for one of them to be held out
@@ -67,6 +72,10 @@ class Calibration:
     gain: float | None
     gain_se: float | None
     reason: str | None = None
+
+    def apply(self, posterior: npt.ArrayLike) -> Floats:
+        """Return T^tau of T (N, k)."""
+        return raise_to_power(posterior, self.tau)
 
 
 def select_held_out(item: npt.ArrayLike, rater: npt.ArrayLike) -> npt.NDArray[np.bool_]:
@@ -137,25 +146,37 @@ class GoldCalibration:
     """Probabilities of categories, calibrated on n gold answers.
 
     weights (24,): of T^tau for each of GOLD_TEMPERATURES; misleading: the mean of e, 1 less their
-    sum.
+    sum; levels: probabilities of the labels of gold items (L,), ascending, with the lower limits of
+    the share of right ones among labels of at least this probability.
     """
 
     weights: Floats
     misleading: float
     n: int
+    levels: Floats
+    limits: Floats
 
     @property
     def tau(self) -> float:
         """The mean of tau."""
         return float(self.weights @ GOLD_TEMPERATURES / self.weights.sum())
 
+    def bound(self, probability: npt.ArrayLike) -> Floats:
+        """Return the certainties (N,) of labels with these probabilities (N,)."""
+        p = np.asarray(probability, float)
+        below = np.concatenate(([0.0], self.levels[:-1]))
+        bounded = np.minimum(self.levels, self.limits)
+        reached = np.maximum.accumulate(np.where(bounded > below, bounded, 0.0))
+        reached_below = np.concatenate(([0.0], reached))
+        # The gold items that are as probable are those from this level on; above the last, none.
+        position = np.searchsorted(self.levels, p)
+        own = np.minimum(p, np.concatenate((self.limits, [0.0]))[position])
+        own = np.where(own > np.concatenate((below, [1.0]))[position], own, 0.0)
+        return np.maximum(own, reached_below[position])
+
     def apply(self, posterior: npt.ArrayLike) -> Floats:
         """Return the calibrated probabilities (N, k) of T (N, k), whose order stays."""
-        t = np.asarray(posterior, float)
-        calibrated = np.full(t.shape, self.misleading / t.shape[1])
-        for tau, weight in zip(GOLD_TEMPERATURES, self.weights, strict=True):
-            calibrated += weight * raise_to_power(t, tau)
-        return calibrated
+        return _average(np.asarray(posterior, float), self.weights)
 
 
 def calibrate_on_gold(
@@ -165,12 +186,13 @@ def calibrate_on_gold(
     k: int,
     *,
     gold: tuple[npt.ArrayLike, npt.ArrayLike],
+    ordered: bool = False,
     **options: Any,
 ) -> GoldCalibration | None:
     """Return the calibration on gold answers, None for too few.
 
-    Ratings in long form (M,); gold: items and codes (G,). Options as in the fit of Dawid and
-    Skene's model; items that they fix are not used.
+    Ratings in long form (M,); gold: items and codes (G,); ordered: whether labels are medians.
+    Options as in the fit of Dawid and Skene's model; items that they fix are not used.
     """
     items, codes = validate_ratings(item, code, k)
     gold_items, gold_codes = (np.asarray(part, np.int64) for part in gold)
@@ -190,12 +212,29 @@ def calibrate_on_gold(
     misleading = MISLEADING_SHARES[:, None]
     # Logarithms of the probability of the gold answers by tau and e (24, 20).
     logs = np.log((1 - misleading) * np.array(tempered)[:, None] + misleading / k).sum(axis=-1)
-    probability = special.softmax(logs)
-    return GoldCalibration(
-        probability @ (1 - MISLEADING_SHARES),
-        float((probability @ MISLEADING_SHARES).sum()),
-        int(gold_items.size),
-    )
+    weights = special.softmax(logs) @ (1 - MISLEADING_SHARES)
+    shares = _average(posterior, weights)
+    labels, probability = select_labels(shares, ordered=ordered)
+    levels, limits = _limit_right_shares(probability, labels == gold_codes)
+    return GoldCalibration(weights, 1 - float(weights.sum()), int(gold_items.size), levels, limits)
+
+
+def _average(posterior: Floats, weights: Floats) -> Floats:
+    """Return the mean (N, k) of powers of T (N, k) and, with the remaining weight, 1 / k."""
+    mean = np.full(posterior.shape, (1 - weights.sum()) / posterior.shape[1])
+    for tau, weight in zip(GOLD_TEMPERATURES, weights, strict=True):
+        mean += weight * raise_to_power(posterior, tau)
+    return mean
+
+
+def _limit_right_shares(
+    probability: Floats, is_right: npt.NDArray[np.bool_]
+) -> tuple[Floats, Floats]:
+    """Return the probabilities (L,), and lower limits of the shares of right labels from each."""
+    levels, index = np.unique(probability, return_inverse=True)
+    n = np.bincount(index)[::-1].cumsum()[::-1]
+    right = np.bincount(index, is_right)[::-1].cumsum()[::-1]
+    return levels, special.betaincinv(right + 0.5, n - right + 0.5, FALSE_LEVEL_RATE)
 
 
 def _get_confusion(fit: DawidSkene, raters: Ints) -> Floats:

@@ -28,6 +28,18 @@ def posterior_medians(posterior: npt.ArrayLike) -> Ints:
     return (cumulative >= 0.5 - TIE_TOLERANCE).argmax(axis=1).astype(np.int64)
 
 
+def select_labels(posterior: npt.ArrayLike, *, ordered: bool) -> tuple[Ints, Floats]:
+    """Return the label of each item (N,) with its probability (N,).
+
+    The median of ordered categories, otherwise the mode. Where several categories are tied, the
+    probability is that of one of them.
+    """
+    t = np.asarray(posterior, float)
+    labels = posterior_medians(t) if ordered else posterior_modes(t)
+    positions = np.where(labels == TIED, t.argmax(axis=1), labels)
+    return labels, np.take_along_axis(t, positions[:, None], axis=1)[:, 0]
+
+
 def posterior_means(posterior: npt.ArrayLike, values: npt.ArrayLike | None = None) -> Floats:
     """Return the posterior mean (N,) of the categories' values (k,), ranks 1..k when None."""
     t = np.asarray(posterior, float)

@@ -76,6 +76,9 @@ def weigh_pairs_between(first: Floats, second: Floats, n: Floats) -> Floats:
     return divide_or_nan(weights, n)
 
 
+MAX_LOOPED_ROWS = 4  # of shares for which a sum without a temporary matrix is faster
+
+
 class Margins(NamedTuple):
     """Shares p (..., k) of the categories, P_e (...), and its gradient h (..., k).
 
@@ -139,7 +142,13 @@ class CommonCorrelationModel:
         if w is None:
             mean_weight = mean_squared_weight = shares
         else:
-            mean_weight, mean_squared_weight = shares @ w, shares @ (w * w)
+            mean_weight = shares @ w
+            # Without a temporary matrix, which takes most of the time with many categories.
+            mean_squared_weight = (
+                np.einsum("...j,jl,jl->...l", shares, w, w)
+                if shares.size <= MAX_LOOPED_ROWS * len(w)
+                else shares @ (w * w)
+            )
         weighted_slope = shares * h
         numbers = np.empty((14, *pairs.shape[1:]))
         numbers[:7] = pairs

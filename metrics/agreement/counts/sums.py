@@ -45,12 +45,12 @@ class PatternSums:
     @cached_property
     def mean_shares(self) -> Floats:
         """The mean over rated items of n_ij / m_i (..., k)."""
-        return divide_or_nan(self.n_items @ (self.counts / self.sizes[:, None]), self.n[..., None])
+        return divide_or_nan((self.n_items / self.sizes) @ self.counts, self.n[..., None])
 
     @cached_property
     def pairable_totals(self) -> Floats:
         """Ratings by category (..., k) of the items with two or more ratings."""
-        totals: Floats = self.n_items @ (self.counts * self.pairable[:, None])
+        totals: Floats = (self.n_items * self.pairable) @ self.counts
         return totals
 
     @cached_property
@@ -127,7 +127,7 @@ class PatternSums:
             credit = self._n_agreeing_pairs
         else:
             w = as_weight_matrix(weights, self.k)
-            credit = self.sum_over_pairs(w) - self.counts @ np.diag(w)
+            credit = self.sum_over_pairs(w) - self.count_features @ np.diag(w)
         return np.where(self.pairable, credit / np.maximum(self.sizes * (self.sizes - 1), 1), 0.0)
 
     @cached_property

@@ -6,12 +6,13 @@ item with more ratings has more comparisons.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+from scipy import sparse, special
 
 from metrics.agreement.estimate import Floats
 
@@ -43,11 +44,13 @@ def list_confusions(counts: npt.ArrayLike, n_items: npt.ArrayLike) -> list[tuple
     patterns, items = np.asarray(counts, float), np.asarray(n_items, float)
     if patterns.shape[-1] < 3 or items @ (_count_differing(patterns) > 0) < MIN_DISPUTED_ITEMS:
         return []
-    differing = np.triu((patterns * items[:, None]).T @ patterns, 1)
-    order = np.argsort(-differing, axis=None, kind="stable")
-    pairs = [divmod(int(position), differing.shape[1]) for position in order]
-    total = differing.sum()
-    return [(a, b, float(differing[a, b] / total)) for a, b in pairs if differing[a, b]]
+    # Most pairs of many categories do not occur.
+    used = sparse.csr_array(patterns)
+    differing = sparse.triu((used * items[:, None]).T @ used, 1).tocsr().tocoo()
+    order = np.argsort(-differing.data, kind="stable")
+    total = differing.data.sum()
+    pairs = zip(differing.row[order], differing.col[order], differing.data[order], strict=True)
+    return [(int(a), int(b), float(number / total)) for a, b, number in pairs if number]
 
 
 def find_confused_pair(
@@ -68,9 +71,9 @@ def find_confused_pair(
     expected_shares = products / products.sum()
     critical_z = float(special.ndtri(1 - significance_level / len(pairs)))
     confused = []
-    for a, b, share in pairs:
+    for a, b, share in itertools.takewhile(lambda pair: pair[2] >= CONFUSED_SHARE, pairs):
         expected = float(expected_shares[a, b])
-        if share < max(CONFUSED_SHARE, CONFUSED_RATIO * expected):
+        if share < CONFUSED_RATIO * expected:
             continue
         # Each item's comparisons between the two, less the part that the frequencies give.
         excess = patterns[:, a] * patterns[:, b] - expected * n_differing

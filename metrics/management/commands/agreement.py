@@ -15,11 +15,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics.agreement import Coefficient
 from metrics.agreement.all_statistics import ReportDict, build_report
-from metrics.agreement.counts import tally
+from metrics.agreement.coefficients.intraclass.incomplete import INCOMPLETE_ICC_NAMES
 from metrics.agreement.explain.bands import SCHEMES, find_band, is_designed_for, is_inconclusive
 from metrics.agreement.explain.diagnosis import is_band_withheld
 from metrics.agreement.explain.missing_ratings import MissingDataPolicy
-from metrics.agreement.registry import MEAN_PAIRWISE, iter_coefficients
+from metrics.agreement.registry import COEFFICIENTS, MEAN_PAIRWISE, iter_coefficients
 from metrics.agreement.scales import SCALES
 from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS
 from metrics.management import file_clusters, file_statistics, rating_file
@@ -283,12 +283,18 @@ def _format_report(
             f"{ratings.repeats} earlier ratings of the same item by the same rater are left out"
         )
     lines += ["", *_format_headline(file_headline), ""]
-    patterns = tally.count_patterns(ratings.item, ratings.code, len(ratings.categories))
+    patterns = ratings.patterns
     withheld = ratings.item.size > 0 and is_band_withheld(patterns.counts, patterns.n_items)
     scheme = None if withheld else options["scheme"]
     for name, entry in iter_coefficients(scale=options["scale"], custom=custom):
         if _is_listed(name, report):
             lines.append(_format_coefficient(name, entry, report, scheme))
+    is_complete = report["n_ratings"] == report["n_items"] * report["n_raters"]
+    if SCALES[options["scale"]].numeric and not is_complete:
+        lines += [
+            _format_coefficient(name, COEFFICIENTS["icc2"], report, None)
+            for name in INCOMPLETE_ICC_NAMES
+        ]
     if withheld:
         lines.append("no bands: the definitions differ, or a category is too rare")
     if any(line.endswith(" *") for line in lines):
@@ -306,6 +312,9 @@ def _format_headline(file_headline: ReportDict) -> list[str]:
         f"read first: {estimate['name']} ({REASON_TEXTS[estimate['why']]})",
         f"  {file_statistics.format_value_with_interval(estimate)}",
     ]
+    if estimate["unweighted"] is not None:
+        value = file_statistics.format_value_with_interval(estimate["unweighted"])
+        lines.append(f"  without weights {value}")
     if estimate["observed"] is not None and estimate["expected"] is not None:
         lines.append(
             f"  observed agreement {estimate['observed']:.3f}, by chance {estimate['expected']:.3f}"

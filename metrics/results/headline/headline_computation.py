@@ -282,6 +282,9 @@ class HeadlineBuilder:
             "value": group.get_value(name, self.scale),
             "values": self._compute_icc_values(group),
         }
+        unweighted_name = headline_rules.get_unweighted_name(name)
+        if unweighted_name != name and self.scale.k > 2:  # of two categories they are the same
+            headline["unweighted"] = group.get_value(unweighted_name, self.scale)
         if headline["values"]:
             own_counts = group.count_own_categories()
             levels = own_counts @ self.scale.values / own_counts.sum(axis=1)

@@ -19,6 +19,7 @@ SAMPLE_PARTS = (
     "why",
     "companions",
     "value",
+    "unweighted",
     "values",
     "spread_of_means",
     ALL,

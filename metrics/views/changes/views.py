@@ -66,10 +66,7 @@ def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation
         lines.append(_describe_no_clear_change(comparison))
     elif not explanation.is_clear:
         lines.append(
-            _(
-                "Random assignment of the items changes agreement this much in more than 5 "
-                "of 100 cases: this may be chance."
-            )
+            _("This may be chance: random assignment does as much in over 5 of 100 cases.")
         )
     else:
         lines += [

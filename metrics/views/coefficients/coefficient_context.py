@@ -25,11 +25,19 @@ from metrics.views.common.selection import Selection
 from metrics.views.common.sources.filtered import CoefficientSource
 from projects.models import Rater
 
+# Forms of the correlations of incomplete designs, as ten Hove et al. 2024 name them.
+INCOMPLETE_ICCS = {
+    "icc2_incomplete": "ICC(A,1)",
+    "icc3_incomplete": "ICC(C,1)",
+    "icc2k_incomplete": "ICC(A,k)",
+    "iccqk_incomplete": "ICC(Q,k)",
+}
 LIVE = LiveSettings(
     seconds=2,
     fragments=(
         "coefficients",
         "iccs",
+        "incomplete",
         "policies",
         "categories",
         "kappas",
@@ -90,6 +98,7 @@ def build_context(selection: Selection, source: CoefficientSource) -> dict[str, 
         else "",
         "loose": any(coefficient_row.has_band_mismatch for coefficient_row in coefficient_rows),
         "iccs": _list_iccs(estimates),
+        "incomplete": [(INCOMPLETE_ICCS[name], body.incomplete[name]) for name in body.incomplete],
         "policies": body.policies,
         "scored": body.scored,
         "scored_labels": list(zip(selection.scale.labels, body.scored["scores"], strict=False))

@@ -1,4 +1,4 @@
-"""Advice on coefficients: what changes the value, and when to distrust it.
+"""Advice on coefficients: when to distrust the value.
 
 Shown in the panel of a value and in the glossary. The explanations themselves are in
 metrics.agreement, because the handbook prints them.
@@ -20,56 +20,43 @@ CHANCE = _("chance")
 class CoefficientAdvice:
     """Advice on a coefficient whose scale has 1 for full agreement.
 
-    ``moves``: what changes the value. ``zero``: the meaning of 0.
+    ``zero``: the meaning of 0.
     """
 
-    moves: Promise
     distrust: Promise
     zero: Promise = CHANCE
 
 
 _ALPHA = CoefficientAdvice(
-    _("Disagreement within items compared with that among all ratings."),
     _("One category prevails, few items have two ratings, or few raters gave most."),
 )
 _ICC = CoefficientAdvice(
-    _("How much items differ compared with ratings of one item."),
     _("Few raters or items, or samples whose items vary differently."),
 )
 _MEAN_PAIRWISE = CoefficientAdvice(
-    _("All rater pairs: one rater far from the others lowers many."),
     _("Many pairs share few items."),
 )
 ADVICE: dict[str, CoefficientAdvice] = {
     "percent_agreement": CoefficientAdvice(
-        _("Only how often ratings are the same: more with fewer categories."),
         _("Two raters who blindly give 95 of 100 items one category agree on about 90."),
         _("never the same"),
     ),
     "fleiss_kappa": CoefficientAdvice(
-        _("How often ratings agree; it falls if one category prevails."),
         _(
             "One category prevails (compare AC1), harder items got more ratings, or "
             "fewer than 30 items."
         ),
     ),
     "cohen_kappa": CoefficientAdvice(
-        _("How often ratings agree; it falls if one category prevails."),
         _("Few shared items, or one category prevails. Different habits raise it."),
     ),
     "weighted_kappa": CoefficientAdvice(
-        _(
-            "How far apart answers are: quadratic weights count few large differences "
-            "more than many near misses."
-        ),
         _("Few shared items, unequal steps, or near misses that matter."),
     ),
     "gwet_ac1": CoefficientAdvice(
-        _("How often ratings agree; it hardly falls if one category prevails."),
         _("If kappa and alpha are far below it, raters may disagree on rare categories."),
     ),
     "vs_peers": CoefficientAdvice(
-        _("How often the rater answers like the others."),
         _("Fewer than 30 shared items, or a mistake that many share."),
     ),
     "mean_pairwise_kappa": _MEAN_PAIRWISE,

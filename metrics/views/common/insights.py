@@ -113,16 +113,13 @@ def build_outlier_sentences(raters: list[Rater], project: int, query: str) -> li
         ", ", "{}", ((_build_rater_link(rater, project, query),) for rater in raters[:3])
     )
     if len(raters) > 3:
-        template = _(
-            "{n} raters agree less with the others than those do with each other, "
-            "among them {names}."
-        )
+        template = _("{n} raters agree less than the others, among them {names}.")
         page, question = reverse("raters", args=[project]), query.partition("&")[0]
         count_link = render_link(page, format_count(len(raters)), query=question)
         return [format_html(template, n=count_link, names=names)]
     template_few = ngettext(
-        "{names} agrees less with the others than those do with each other.",
-        "{names} agree less with the others than those do with each other.",
+        "{names} agrees less than the others.",
+        "{names} agree less than the others.",
         len(raters),
     )
     return [format_html(template_few, names=names)] if raters else []
@@ -140,9 +137,8 @@ def _describe_prevalence_paradox(
     values: dict[str, Any], labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "%(observed)s of %(n)s comparisons agree, but %(share)s of the ratings are "
-        "“%(label)s”, so chance explains much of it: kappa is %(kappa)s, AC1 "
-        "%(ac1)s. Consider both."
+        "%(observed)s of %(n)s comparisons agree, but %(share)s of the ratings "
+        "are “%(label)s”: kappa is %(kappa)s, AC1 %(ac1)s. Consider both."
     ) % {
         "n": format_count(values["comparisons"]),
         "observed": format_percent(values["percent_agreement"]),
@@ -198,8 +194,7 @@ def _describe_confused_categories(
 ) -> str:
     return _(
         "%(share)s of all disagreement (%(n)s comparisons) is between “%(one)s” "
-        "and “%(other)s”; their frequencies alone give %(expected)s. Clarify the "
-        "difference in the guidelines."
+        "and “%(other)s”; their frequencies alone give %(expected)s."
     ) % {
         "share": format_percent(values["share"]),
         "expected": format_percent(values["expected_share"]),
@@ -302,9 +297,8 @@ def _describe_definitions_apart(
     values: Mapping[str, Any], _labels: list[str], _names: dict[int, str]
 ) -> str:
     return _(
-        "The definition matters: Fleiss’ kappa is %(by_rating)s if chance counts "
-        "all ratings equally and %(by_item)s if all items; Krippendorff’s alpha is "
-        "%(alpha)s."
+        "The estimate of chance matters: Fleiss’ kappa is %(by_rating)s if all "
+        "ratings count equally, %(by_item)s if all items do; alpha is %(alpha)s."
     ) % {
         "by_rating": format_number(values["fleiss_kappa"]),
         "by_item": format_number(values["fleiss_kappa_gwet"]),

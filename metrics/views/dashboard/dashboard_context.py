@@ -25,6 +25,7 @@ from metrics.views.common.live_updates import LiveSettings
 from metrics.views.common.selection import Selection
 from metrics.views.common.sources.base import ProjectSource
 from metrics.views.common.trends.recent_changes import RecentChange
+from metrics.views.reports import headline_texts
 from metrics.views.reports.texts import MIN_ITEMS
 
 from .rater_table import build_rater_table
@@ -54,13 +55,15 @@ STATISTICS_LIVE = LiveSettings(
 class HeadlineContext:
     """The headline, which the overview and the statistics share.
 
-    ``headline``: its estimate, or that of the requested coefficient; ``is_band_withheld``: whether
-    no word for the value would hold.
+    ``headline``: its estimate, or that of the requested coefficient; ``unweighted``: the sentence
+    with its value without weights, or ""; ``is_band_withheld``: whether no word for the value would
+    hold.
     """
 
     agreement: QuestionAgreement | None
     headline: Value | None
     headline_name: str
+    unweighted: str
     sample: RandomSampleNote | None
     is_band_withheld: bool
     changes: list[RecentChange]
@@ -70,11 +73,14 @@ class HeadlineContext:
         agreement = source.agreement
         headline = get_headline_estimate(selection, agreement)
         sample = get_random_sample_note(selection, agreement)
+        name = selection.requested_coefficient or selection.headline["name"]
+        unweighted = agreement.get_unweighted(name) if agreement else None
         is_too_early = headline is not None and is_inconclusive(selection, headline)
         return cls(
             agreement,
             headline,
-            selection.requested_coefficient or selection.headline["name"],
+            name,
+            headline_texts.describe_unweighted(unweighted),
             sample,
             # "Too early to say" is no word for the value, and is shown all the same.
             source.diagnosis.is_band_withheld and not is_too_early,

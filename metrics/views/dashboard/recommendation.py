@@ -100,8 +100,8 @@ def _describe_doubt(source: ProjectSource, name: str, headline: Value) -> str:
         names = "fleiss_kappa", "fleiss_kappa_gwet", "krippendorff_alpha_nominal"
         by_rating, by_item, alpha = (number_formats.format_number(values[name]) for name in names)
         return _(
-            "The value depends on chance: Fleiss’ kappa is %(by_rating)s if it is by "
-            "rating and %(by_item)s by item; alpha is %(alpha)s."
+            "The estimate of chance matters: Fleiss’ kappa is %(by_rating)s if all "
+            "ratings count equally, %(by_item)s if all items do; alpha is %(alpha)s."
         ) % {"by_rating": by_rating, "by_item": by_item, "alpha": alpha}
     if (values := figures.get("rare_category")) is not None:
         n_items = values["rare_items"]
@@ -152,7 +152,7 @@ def _suggest_categories(selection: Selection, source: ProjectSource) -> list[Nex
                 NextAction(
                     ActionKind.CATEGORIES,
                     _("Clarify %(a)s vs. %(b)s") % {"a": a, "b": b},
-                    _("%(share)s of %(n)s differing comparisons") % params,
+                    _("%(share)s of %(n)s comparisons that differ") % params,
                     build_items_url(selection.project.pk, selection.question.key, a, b),
                 )
             ]

@@ -29,6 +29,8 @@ def list_other_statistics(
         | agreement.headline.get("values", {})
         | agreement.pairwise_means
     )
+    if unweighted := agreement.get_unweighted(agreement.headline.get("name", "")):
+        estimates |= dict([unweighted])
     names = [
         *agreement.headline.get("companions", []),
         *registry.list_secondary_names(selection.scale.kind),

@@ -92,14 +92,10 @@ def _build_empty_context(selection: Selection, source: ProjectSource) -> dict[st
 
 
 def _get_available_examples(project_list_page: listing.ProjectListPage) -> tuple[bool, bool]:
-    """Return whether the example, and the worked examples, can be loaded.
-
-    False for those already in the list.
-    """
-    if project_list_page.search or project_list_page.group:
+    """Return whether the example, and the worked examples, can be loaded: those not loaded yet."""
+    if project_list_page.search or project_list_page.group not in ("", ProjectGroup.EXAMPLES):
         return False, False
-    led_names = {row.project.name for row in project_list_page.rows if row.role == Member.Role.LEAD}
-    return loader.get_missing_examples(led_names)
+    return loader.get_missing_examples(project_list_page.example_names)
 
 
 @login_required

@@ -8,12 +8,14 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from metrics.example import loader
-from projects.models import Member
+from projects.models import Deletion, Member
 from projects.permissions import get_project, require_can_create_projects
+from ratings.items import purge
 
 CLOSED_TOURS = "closed_tours"  # key of the session: ids of projects
 
@@ -29,13 +31,23 @@ def load_example(request: HttpRequest) -> HttpResponse:
     if "worked" in request.POST:
         loader.load_examples(owner=request.user, count=False, worked=True)
         messages.success(request, _("Textbook examples added."))
-        return redirect("projects")
+        return redirect(f"{reverse('projects')}?group=examples")
     loader.load_examples(owner=request.user, count=False)
     project = loader.find_example(request.user)
     if project is None:  # the user left the project meanwhile
         return redirect("projects")
     messages.success(request, _("Sample project added."))
     return redirect("dashboard", project.pk)
+
+
+@login_required
+@require_POST
+def remove_examples(request: HttpRequest) -> HttpResponse:
+    """Start the deletion of all example projects of the user."""
+    for project in loader.list_examples(request.user).filter(archived_at=None):
+        purge.start_deletion(kind=Deletion.Kind.PROJECT, target=project, by=request.user)
+    messages.success(request, _("Deletion started."))
+    return redirect("projects")
 
 
 def is_tour_shown(request: HttpRequest, project: Any) -> bool:

@@ -172,6 +172,7 @@ class ProjectListPage:
     search: str
     sort: str
     group: str
+    example_names: set[str]  # of the examples that the user leads
 
 
 def list_projects(user: Any, *, search: str, sort: str, group: str) -> ProjectListPage:
@@ -179,7 +180,8 @@ def list_projects(user: Any, *, search: str, sort: str, group: str) -> ProjectLi
 
     At most MAX_PROJECTS: those in the user's inbox, and then the newest.
 
-    Without a group, all that are not archived. Projects being deleted come last, in no group.
+    Without a group, all that are neither archived nor examples; the examples where there are no
+    others, or where their names are searched. Projects being deleted come last, in no group.
     """
     visible = Project.objects.visible_to(user).order_by("-id")
     if search:
@@ -203,15 +205,24 @@ def list_projects(user: Any, *, search: str, sort: str, group: str) -> ProjectLi
             search,
             sort,
             group,
+            set(),
         )
     if len(impacts) == MAX_PROJECTS and not search:
         numbers[ProjectGroup.ATTENTION] = sum(inbox.count_projects(user) for inbox in PROJECT_INBOX)
     numbers[ProjectGroup.ARCHIVED] = visible.filter(is_archived).count()
     groups = [(row_group, numbers[row_group]) for row_group in ProjectGroup if numbers[row_group]]
-    group_rows = [
-        row for row in all_rows if not group or (row.group == group and not row.is_being_deleted)
-    ]
-    return ProjectListPage(_sort_rows(group_rows, sort), groups, search, sort, group)
+    has_only_examples = {row_group for row_group, _number in groups} == {ProjectGroup.EXAMPLES}
+    if not group and not search and has_only_examples:
+        group = ProjectGroup.EXAMPLES
+    group_rows = [row for row in all_rows if _is_in_group(row, group, search=search)]
+    examples = {row.project.name for row in all_rows if row.project.is_example and row.is_lead}
+    return ProjectListPage(_sort_rows(group_rows, sort), groups, search, sort, group, examples)
+
+
+def _is_in_group(row: ProjectRow, group: str, *, search: str) -> bool:
+    if group:
+        return row.group == group and not row.is_being_deleted
+    return bool(search) or row.group != ProjectGroup.EXAMPLES
 
 
 def _rank_by_need(user: Any) -> dict[int, float]:

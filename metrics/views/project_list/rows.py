@@ -29,6 +29,7 @@ class ProjectGroup(models.TextChoices):
     ATTENTION = "attention", gettext_lazy("Needs attention")
     RUNNING = "running", gettext_lazy("In progress")
     FINISHED = "finished", gettext_lazy("Complete")
+    EXAMPLES = "examples", gettext_lazy("Examples")
     ARCHIVED = "archived", gettext_lazy("Archived")
 
 
@@ -88,6 +89,8 @@ class ProjectRow:
         """Group of the project by what is to be done."""
         if self.project.archived_at is not None:
             return ProjectGroup.ARCHIVED
+        if self.project.is_example:
+            return ProjectGroup.EXAMPLES
         if self.impact is not None:
             return ProjectGroup.ATTENTION
         is_done = self.n_items and self.enough >= self.n_items and not self.uncounted

@@ -40,7 +40,7 @@ def set_star(request: HttpRequest, project_id: int) -> HttpResponse:
     """
     project = get_project(request.user, project_id)
     if request.POST.get("starred") not in ("0", "1"):
-        raise BadRequest(_("“starred” must be 0 or 1."))
+        raise BadRequest(_("Choose an action."))
     starred = request.POST["starred"] == "1"
     if not membership.set_starred(project=project, user=request.user, starred=starred):
         raise Http404

@@ -24,9 +24,9 @@ from metrics.views.common import cluster_texts, display_names, insights
 from metrics.views.common.number_formats import format_count, format_number
 from projects.models import BandScheme, Scale, Weights
 
-from . import random_sample_texts
+from . import headline_texts
 from . import texts as reports_texts
-from .random_sample_texts import format_estimate
+from .headline_texts import format_estimate
 
 
 @dataclass(frozen=True)
@@ -110,11 +110,12 @@ def _build_result(facts: ReportFacts) -> ReportSection:
         _("Result"),
         paragraphs=_build_paragraphs(
             headline_text,
+            headline_texts.describe_unweighted(reports_texts.get_unweighted(facts)),
             _describe_bands(facts),
             _describe_target(facts),
             why,
             cluster_texts.format_cluster_note(facts.get("cluster")),
-            random_sample_texts.describe_random_sample(headline),
+            headline_texts.describe_random_sample(headline),
         ),
         points=insight_texts,
     )
@@ -196,7 +197,7 @@ def _build_coverage(facts: ReportFacts) -> ReportSection:
         (format_count(number), format_count(items)) for number, items in sorted(by_ratings.items())
     ]
     n_not_comparable = by_ratings.get(0, 0) + by_ratings.get(1, 0)
-    coverage_text = _("Each item has two or more ratings.")
+    coverage_text = _("Each item has two or more ratings.") if by_ratings else _("No ratings yet.")
     if n_not_comparable:
         coverage_text = ngettext(
             "%(n)s item has fewer than two ratings and isn't compared.",

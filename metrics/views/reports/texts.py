@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from metrics.agreement import registry
 from metrics.agreement.explain import bands
-from metrics.agreement.headline import COHEN, LEAD_CHOICE, get_report_key
+from metrics.agreement.headline import COHEN, LEAD_CHOICE, get_report_key, get_unweighted_name
 from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS
 from metrics.reports.report_facts import ReportFacts
 from metrics.results.values import Value
@@ -21,7 +21,7 @@ from metrics.views.common.cluster_texts import format_cluster_note
 from metrics.views.common.number_formats import format_count, format_interval, format_number
 from projects.models import BandScheme, Scale, Weights
 
-from . import random_sample_texts
+from . import headline_texts
 
 MIN_ITEMS = 30  # with fewer items, an analytic interval is too narrow or too wide
 # Coefficients whose expected agreement is based on single ratings, too.
@@ -177,8 +177,9 @@ def _build_paragraph(facts: ReportFacts) -> str:
     separator = "" if (translation.get_language() or "").startswith("zh") else " "
     numbers = [
         _describe_estimate(facts),
+        headline_texts.describe_unweighted(get_unweighted(facts)),
         format_cluster_note(facts.get("cluster")),
-        random_sample_texts.describe_random_sample(facts["headline"]),
+        headline_texts.describe_random_sample(facts["headline"]),
         _describe_missing_ratings(facts),
         _describe_rater_effects(facts["headline"]["name"]),
     ]
@@ -283,6 +284,14 @@ def _describe_interval_method(name: str, value: Value) -> str:
     if name.startswith("icc"):
         return _("the F distribution")
     return _("the score method (Donner & Eliasziw 1992, Statistics in Medicine 11, 1511-1519)")
+
+
+def get_unweighted(facts: ReportFacts) -> tuple[str, Value] | None:
+    """Return name and Value of the headline without weights; None where they change nothing."""
+    headline = facts["headline"]
+    if "unweighted" not in headline:
+        return None
+    return get_unweighted_name(headline["name"]), headline["unweighted"]
 
 
 def _describe_missing_ratings(facts: ReportFacts) -> str:

@@ -132,7 +132,7 @@ def update_view(request: HttpRequest, project_id: int, view_id: int) -> HttpResp
             saved_views.delete_saved_view(view=view, by=request.user)
             messages.success(request, _("View and its links deleted."))
         else:
-            raise BadRequest(_("“do” must be rename, share or delete."))
+            raise BadRequest(_("Choose an action."))
     except saved_views.InvalidSavedView as error:
         return _render_list(request, project, changed_view=view, errors=error.fields)
     return redirect("saved_views", project.pk)

@@ -9,9 +9,9 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from projects import authentication
 from projects.models import ApiToken, Project
 from projects.permissions import get_role
+from projects.services import tokens
 
 
 class Command(BaseCommand):
@@ -48,7 +48,7 @@ class Command(BaseCommand):
                 raise CommandError("--days is a number from 1 to 36500.")
             expires_at = timezone.now() + datetime.timedelta(days=days)
         self.stdout.write(
-            authentication.create_token(
+            tokens.create_token(
                 user=user, project=project, scope=options["scope"], expires_at=expires_at
             )
         )

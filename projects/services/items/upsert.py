@@ -15,6 +15,7 @@ from django.utils import timezone
 from rest_framework import serializers
 
 from core import security_log
+from core.api.errors import Conflict
 from core.db import bulk
 from projects import locks
 from projects.models import Item, ItemVersion, Project, has_content
@@ -37,21 +38,29 @@ STATES = ("created", "changed", "unchanged")
 
 
 def upsert_items(
-    *, project: Project, rows: Sequence[Any], by: Any = None, is_import: bool = False
+    *,
+    project: Project,
+    rows: Sequence[Any],
+    by: Any = None,
+    is_import: bool = False,
+    is_partial: bool = False,
 ) -> Counts:
     """Create or change items by key; fields that are left out stay. All or nothing.
 
     The audit log gets one line with the numbers. A batch of an import (``is_import``) has been
     validated, and the import has a line of its own.
 
-    Raises BadRequest with the errors of each row. New items are stored in the order of the rows,
-    which is the order of lists and of the queue. The previous body of a changed item is stored
-    as a version if it showed anything (store_item_versions).
+    Raises BadRequest with the errors of each row. ``is_partial``: rows change existing items, and
+    may leave out the body; raises Conflict if one does not exist. New items are stored in the
+    order of the rows, which is the order of lists and of the queue. The previous body of a changed
+    item is stored as a version if it showed anything (store_item_versions).
     """
-    items = list(rows) if is_import else validate_rows("item", rows, FIELDS)
+    items = list(rows) if is_import else validate_rows("item", rows, FIELDS, is_partial=is_partial)
     with transaction.atomic():
         gold_answers = gold_rows.parse_gold_rows(project, items)
         existing = _get_existing_items(project, items)
+        if is_partial and len(existing) < len(items):
+            raise Conflict()
         now = timezone.now()
         timestamp = connection.ops.adapt_datetimefield_value(now)
         states, changed, created, ids_with_new_body = {}, [], [], []
@@ -122,7 +131,7 @@ def _build_new_state(row: RowData, old_state: _ItemState | None, now: Any) -> _I
     withdrawn_at = old_state.withdrawn_at
     if "withdrawn" in row and row["withdrawn"] != (withdrawn_at is not None):
         withdrawn_at = now if row["withdrawn"] else None
-    body = row["body"]
+    body = row.get("body", old_state.body)
     attributes = row.get("attributes", old_state.attributes)
     return _ItemState(old_state.id, body, attributes, has_content(body), withdrawn_at)
 

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from core import security_log
-from core.api.errors import RowProblem
+from core.api.errors import Conflict, RowProblem
 from core.api.parameters import build_rows_error
 from core.db import bulk
 from projects.models import Member, Project, Rater, RaterIdentity
@@ -37,13 +37,16 @@ FIELD_DEFAULTS = {
 COLUMNS_SQL = ", ".join(f'"{name}"' for name in (*FIELD_DEFAULTS, "user_id"))
 
 
-def upsert_raters(*, project: Project, rows: Sequence[Any], by: Any) -> Counts:
+def upsert_raters(
+    *, project: Project, rows: Sequence[Any], by: Any, is_partial: bool = False
+) -> Counts:
     """Create or change raters by key; fields that are left out stay. All or nothing.
 
     Raises BadRequest with the errors of each row. ``username`` links the rater to an account that
     is in the project or known to ``by`` (``permissions.get_addable_users``); the account becomes
     an annotator of the project if it has no role in it; null unlinks it. ``by`` is None for the
-    site's administrator.
+    site's administrator. ``is_partial``: rows change existing raters; raises Conflict if one does
+    not exist.
     """
     raters = validate_rows("rater", rows, FIELDS)
     with transaction.atomic():
@@ -53,6 +56,8 @@ def upsert_raters(*, project: Project, rows: Sequence[Any], by: Any) -> Counts:
         true_names = pseudonyms.get_true_names(project)
         users = _get_valid_user_ids(project, raters, by)
         existing = get_existing_rows("projects_rater", COLUMNS_SQL, project, raters)
+        if is_partial and len(existing) < len(raters):
+            raise Conflict()
         _reject_models_of_people(raters, existing)
         counts = {"created": 0, "changed": 0, "unchanged": 0}
         writes = []

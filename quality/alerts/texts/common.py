@@ -60,12 +60,7 @@ def get_threshold_of_alert(alert: Alert) -> float:
 
 def list_timing_sentences(alert: Alert) -> list[str]:
     """Return sentences on the interval of the change and on when it began."""
-    sentences = [
-        _(
-            "Average change until then: %(low)s to %(high)s (95%% interval). It may "
-            "have grown since."
-        )
-    ]
+    sentences = [_("Average change until then: %(low)s to %(high)s (95%% interval).")]
     if alert.since_earliest != alert.since_latest:
         sentences.append(_("It began %(earliest)s to %(latest)s (95%% interval)."))
     return [sentence % build_text_params(alert) for sentence in sentences]

@@ -36,9 +36,7 @@ def list_basis(alert: Alert) -> list[str]:
 def list_explanations(_alert: Alert) -> list[str]:
     return [
         _("They discuss items, or share an account or a program."),
-        _("Only they had the same training: compare items where both differ from the others."),
-        _("Ruled out: skill. Good raters agree with everyone else, too."),
-        _("Ruled out if a third rater rated too: easy items."),
+        _("Only they had the same training."),
     ]
 
 

@@ -92,5 +92,4 @@ def list_explanations(alert: Alert) -> list[str]:
         *list_guideline_changes(alert),
         _("Different items than before: see below."),
         _("One category used differently: see the shares."),
-        _("Ruled out: raters who joined, left or differ."),
     ]

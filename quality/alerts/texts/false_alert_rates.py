@@ -27,21 +27,19 @@ def describe_rater_error_rate(alert: Alert) -> str:
 
 def describe_lifetime_error_rate(alert: Alert) -> str:
     """Return the share of unaffected raters for whom such an alert is ever raised."""
-    text = _("Of raters without this problem, sampling noise flags at most one in %(level)s.")
-    return text % build_text_params(alert)
+    text = _("By chance, at most one unaffected rater in %(chance)s is flagged.")
+    return text % {"chance": build_text_params(alert)["level"]}
 
 
 def describe_newcomer_error_rate(alert: Alert) -> str:
     """Return the share of newcomers at the bound who are ever named."""
-    text = _("Of newcomers at or above the bound, sampling noise flags at most one in %(chance)s.")
+    text = _("By chance, at most one unaffected rater in %(chance)s is flagged.")
     return text % _build_chance_params(alert)
 
 
 def describe_copies_error_rate(alert: Alert) -> str:
     """Return the share of questions without copies in which such an alert is ever raised."""
-    text = _(
-        "Of questions with independent raters, sampling noise flags at most one in %(chance)s."
-    )
+    text = _("By chance, at most one unaffected question in %(chance)s is flagged.")
     return text % _build_chance_params(alert)
 
 

@@ -78,5 +78,4 @@ def list_explanations(alert: Alert) -> list[str]:
     return [
         *list_guideline_changes(alert),
         _("Different items than before: see below."),
-        _("Ruled out: a single drifting rater, who has an own alert."),
     ]

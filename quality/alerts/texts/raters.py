@@ -12,16 +12,11 @@ from .common import build_text_params
 
 def build_same_answer_sentence(alert: Alert) -> str:
     text = _(
-        "%(rater)s almost always answers “%(category)s”: on all but %(left)s of %(n)s items "
+        "%(rater)s almost always answers “%(category)s”: on %(same)s of %(n)s items "
         "where most others disagreed."
     )
-    n_exceptions = round(alert.size * alert.n)
-    if n_exceptions == 0:
-        text = _(
-            "%(rater)s almost always answers “%(category)s”: even on all %(n)s items where "
-            "most others disagreed."
-        )
-    return text % {**build_text_params(alert), "left": format_count(n_exceptions)}
+    n_same = alert.n - round(alert.size * alert.n)
+    return text % {**build_text_params(alert), "same": format_count(n_same)}
 
 
 def build_same_answer_brief_text(alert: Alert, _rater: int) -> str:
@@ -32,7 +27,7 @@ def list_same_answer_basis(alert: Alert) -> list[str]:
     texts = [
         _("“%(category)s” is %(share)s of this rater’s comparable answers."),
         _("The others answer differently in %(others)s of such cases."),
-        _("An alert is raised below a quarter of that. First sufficient evidence: %(noticed)s."),
+        _("First sufficient evidence: %(noticed)s."),
     ]
     return [text % build_text_params(alert) for text in texts]
 
@@ -41,7 +36,6 @@ def list_same_answer_explanations(alert: Alert) -> list[str]:
     return [
         _("They understand the guidelines differently: ask first."),
         _("A form or program fills in the first answer."),
-        _("Ruled out: similar items. Only items with other answers count."),
     ]
 
 
@@ -72,7 +66,6 @@ def list_fast_basis(alert: Alert) -> list[str]:
     texts = [
         _("Based on %(n)s timed shared items up to %(noticed)s."),
         _("%(slow)s of them took more than 1/%(times)s of the others’ time."),
-        _("An alert is raised if far less than half do."),
     ]
     return [text % {**build_text_params(alert), **_build_pace_params(alert)} for text in texts]
 
@@ -81,15 +74,11 @@ def list_explanations_of_fast_rater(alert: Alert) -> list[str]:
     return [
         _("They know these items well: check their agreement."),
         _("Another program measures times differently."),
-        _("Ruled out: shorter items. Times are compared by item."),
     ]
 
 
 def build_outlier_sentence(alert: Alert) -> str:
-    text = _(
-        "%(rater)s has agreed far less with the others than they do with each other, from the"
-        " start."
-    )
+    text = _("%(rater)s has agreed far less than the others from the start.")
     return text % build_text_params(alert)
 
 
@@ -101,10 +90,7 @@ def list_outlier_basis(alert: Alert) -> list[str]:
     texts = [
         _("Based on %(n)s shared items up to %(noticed)s."),
         # With the others' levels removed it is no longer a coefficient and has no lower bound.
-        _(
-            "Mean agreement score, adjusted for the others’ levels: %(at)s (median rater:"
-            " %(middle)s). 1 is full agreement, 0 is chance; it can be below −1."
-        ),
+        _("Mean agreement score, adjusted for the others: %(at)s (median rater: %(middle)s)."),
         _("The score is %(low)s to %(high)s (95%% interval)."),
         _("Raters at or above %(bound)s aren't flagged."),
     ]
@@ -121,7 +107,6 @@ def list_outlier_explanations(alert: Alert) -> list[str]:
     return [
         _("They understand the guidelines differently: ask first."),
         _("Harder items than the others’: see below."),
-        _("Ruled out: other outliers."),
     ]
 
 
@@ -136,16 +121,10 @@ def build_newcomer_brief_text(_alert: Alert, _rater: int) -> str:
 
 def list_newcomer_basis(alert: Alert) -> list[str]:
     texts = [
-        _(
-            "Based on the first %(n)s shared items up to %(noticed)s. The first 30 to "
-            "300 are tested."
-        ),
-        _(
-            "Mean agreement score, adjusted for the others’ levels and days: %(at)s "
-            "(median rater: %(middle)s)."
-        ),
+        _("Based on %(n)s shared items up to %(noticed)s."),
+        _("Mean agreement score, adjusted for the others: %(at)s (median rater: %(middle)s)."),
         _("The score is %(low)s to %(high)s (95%% interval)."),
-        _("Newcomers at or above %(bound)s aren't expected to be flagged."),
+        _("Raters at or above %(bound)s aren't flagged."),
     ]
     params = {
         **build_text_params(alert),
@@ -160,5 +139,4 @@ def list_newcomer_explanations(_alert: Alert) -> list[str]:
     return [
         _("New to the guidelines: discuss the items below."),
         _("Harder items than the others’: see below."),
-        _("Ruled out: a hard period for everyone."),
     ]

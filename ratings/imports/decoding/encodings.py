@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -39,6 +40,8 @@ REGIONS: dict[str, str | Promise] = {
     "euc-kr": _("Korean"),
 }
 
+MAX_WORD_LENGTH = 40  # characters of a word that a message quotes
+_WORD_END, _WORD_START = re.compile(rb"[\w\x80-\xff]*\Z"), re.compile(rb"[\w\x80-\xff]*")
 
 # Only to preview a file that is not UTF-8: the lead must select its encoding before the check.
 PROVISIONAL_ENCODING = "windows-1252"
@@ -58,7 +61,14 @@ def build_encoding_error(
 ) -> UnreadableFileError:
     """Return the error for a byte that does not belong to a text in this encoding."""
     byte = f"0x{error.object[error.start]:02X}"
-    return UnreadableFileError("bytes", line=line, byte=byte, encoding=ENCODINGS[encoding])
+    # The word with this byte in the most frequent other encoding shows whether it is the right one.
+    before = _WORD_END.search(error.object[: error.start])
+    after = _WORD_START.match(error.object[error.start :])
+    word = b"".join(match[0] for match in (before, after) if match)
+    text = word.decode(PROVISIONAL_ENCODING, "replace")[:MAX_WORD_LENGTH]
+    return UnreadableFileError(
+        "bytes", line=line, byte=byte, encoding=ENCODINGS[encoding], text=text
+    )
 
 
 def detect_encoding(head: bytes) -> str | None:

@@ -11,12 +11,11 @@ import itertools
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from ratings.imports.problems import UnreadableFileError
 
 from .encodings import PROVISIONAL_ENCODING, detect_encoding
-from .json_stream import JsonStream
+from .json_stream import JsonObject, JsonStream
 
 SIGNATURE_BYTES = 4096  # bytes from which the kind of a file is detected
 SAMPLE_BYTES = 1 << 16  # bytes in which the column names are searched
@@ -44,7 +43,7 @@ class FileSample:
     path: Path
     kind: str
     head: bytes
-    records: list[dict[str, Any]] = field(default_factory=list)
+    records: list[JsonObject] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
 
     def has_fields(self, *fields: str) -> bool:
@@ -102,12 +101,12 @@ def read_sample(path: Path, *, encoding: str) -> FileSample:
     return FileSample(path, kind, head)
 
 
-def _read_first_records(path: Path, encoding: str) -> list[dict[str, Any]]:
+def _read_first_records(path: Path, encoding: str) -> list[JsonObject]:
     """Return the first objects.
 
     An error after the first one is left to the check, which reports every problem.
     """
-    records: list[dict[str, Any]] = []
+    records: list[JsonObject] = []
     try:
         for _line, record in itertools.islice(JsonStream(path, encoding=encoding), MAX_RECORDS):
             records.append(record)

@@ -12,6 +12,7 @@ DATE_ORDERS = (DAY_FIRST, MONTH_FIRST)
 _TIME = (
     r"(?:[,T\s]+(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,]\d+)?)?"
     r"\s*(?P<half>[AaPp]\.?[Mm]\.?)?)?\s*(?P<zone>Z|(?:UTC|GMT)(?:[+-]\d{1,2}(?::?\d{2})?)?)?"
+    r"(?:\s*\([^()]*\))?"  # the zone's name, as browsers write it
 )
 _DATE = re.compile(
     r"(?P<first>\d{1,2})(?P<sign>[/.-])(?P<second_part>\d{1,2})[/.-](?P<year>\d{4}|\d{2})" + _TIME

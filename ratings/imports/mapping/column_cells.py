@@ -1,4 +1,4 @@
-"""Guesses of a column's role from its cells in the first rows of a table."""
+"""The first rows of a table, what its columns contain, and the guess of their roles."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ MEDIA_FILE_PATTERN = re.compile(
     re.IGNORECASE,
 )
 NUMBER_PATTERN = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
+# Roles that ratings of a wide table do not have.
+LONG_ROLES = ("rated_at", "comment", "question", "seconds", "guidelines", "label", "rater", "count")
 _TIME_PATTERN = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T]+\d{1,2}:\d{2}.*)?")
 
 
@@ -120,6 +122,32 @@ class ColumnCells:
             value_by_key.setdefault(key, text) == text
             for key, text in zip(other.texts, self.texts, strict=True)
         )
+
+
+@dataclass
+class ColumnGuess:
+    """Guessed layout and column roles of a table; the fields are those of `ImportMapping`.
+
+    ``reasons`` has the reason (a key of COLUMN_REASONS) of each column by its index. ``doubt`` is
+    empty or a key of DOUBTS: what a person has to decide before anything is stored.
+    """
+
+    layout: str = "long"
+    columns: dict[str, int] = field(default_factory=dict)  # role -> column index
+    # Columns of the wide layout that are not raters.
+    excluded_columns: list[int] = field(default_factory=list)
+    content_columns: list[int] = field(default_factory=list)
+    attribute_columns: list[int] = field(default_factory=list)
+    label_columns: list[int] = field(default_factory=list)
+    value_columns: dict[str, list[str]] = field(default_factory=dict)
+    rows_are_items: bool = False
+    key_columns: list[int] = field(default_factory=list)
+    key_separator: str = ""
+    reasons: dict[int, str] = field(default_factory=dict)
+    doubt: str = ""
+    doubtful_columns: list[int] = field(default_factory=list)
+    suspected_codes: list[str] = field(default_factory=list)
+    has_exact_labels: bool = False  # the columns are those of this program's own exports
 
 
 def _to_number(text: str) -> float:

@@ -42,6 +42,7 @@ _SUFFIX_RANK = 1000  # names with one of these words are less reliable than thos
 _QUESTION_NAME = re.compile(
     r"(q|question|item|frage|criterion|aspect|dim)[\s_.-]*\d+[a-z]?", re.IGNORECASE
 )
+_NUMBERED_START = re.compile(r"([^\W\d_]{3,})[\s_.-]*\d+")
 _ORDINAL_NAME = re.compile(
     r"(first|second|third|fourth|fifth|1st|2nd|3rd|4th|primary|secondary)[\s_.-]+([^\W\d_]+)",
     re.IGNORECASE,
@@ -93,6 +94,8 @@ def rank_name(name: str, role: str) -> int | None:
         container, _, last = name.rpartition(".")
         if compact_name(container) in column_words.CONTENT_CONTAINERS:
             rank = _RANKS[role].get(compact_name(last))
+    if role == "gold" and normalize_name(name).endswith("_gold"):
+        return _SUFFIX_RANK
     if rank is not None or role not in ("item", "rater"):
         return rank
     if role == "rater" and _ORDINAL_NAME.fullmatch(name.strip()):
@@ -162,9 +165,22 @@ def is_comparison_name(name: str) -> bool:
     return compact_name(name) in column_words.COMPARISON_NAMES
 
 
+def is_model_name(name: str) -> bool:
+    """Return whether a column of this name has the answers of a language model: gpt-4o."""
+    return normalize_name(name).startswith(column_words.MODEL_STARTS)
+
+
+def is_verdict_name(name: str) -> bool:
+    """Return whether a column of this name says which of several others is preferred: winner."""
+    return not column_words.VERDICT_WORDS.isdisjoint(normalize_name(name).split("_"))
+
+
 def is_question_name(name: str) -> bool:
-    """Return whether a column is named like a numbered question: Q1, Q2a, Item 3."""
-    return _QUESTION_NAME.fullmatch(name.strip()) is not None
+    """Return whether a column is named like a numbered question or item: Q2a, Text 1: clear?"""
+    text = name.strip()
+    match = _NUMBERED_START.match(text)
+    is_other = match is not None and compact_name(match[1]) in column_words.OTHER_STEMS
+    return is_other or _QUESTION_NAME.fullmatch(text) is not None
 
 
 def is_difficulty_name(name: str) -> bool:
@@ -233,6 +249,12 @@ def is_rating_or_rater_id_name(name: str) -> bool:
 def is_aggregate_rater_name(name: str) -> bool:
     """Return whether the name of a rater stands for the result of several: Consensus."""
     return compact_name(name) in column_words.MERGED_RATERS
+
+
+def asks_for_comment(text: str) -> bool:
+    """Return whether a question of a survey asks for a comment: Any further comments?"""
+    words = normalize_name(text).split("_")
+    return not column_words.COMMENT_WORDS.isdisjoint(words)
 
 
 def is_respondent_name(name: str) -> bool:

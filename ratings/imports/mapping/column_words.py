@@ -53,7 +53,8 @@ NAMES_BY_ROLE = {
     "seconds": (
         "seconds lead_time duration time_spent seconds_spent time rt time_spent_in_seconds "
         "time_spent_seconds duration_seconds duration_in_seconds duration_s worktimeinseconds "
-        "work_time_in_seconds elapsed_time elapsed_seconds time_taken annotation_time"
+        "work_time_in_seconds elapsed_time elapsed_seconds time_taken annotation_time "
+        "seconds_to_label time_spent_in_secs"
     ),
     "guidelines": "guidelines guidelines_version",
     "model": "model",
@@ -90,7 +91,7 @@ DERIVED_WORDS = _split_words(
     "aggregate combined mace dawid glad mean avg average median mode total sum std sd variance "
     "var_coef entropy agreement agree disagreement kappa alpha prob probs probability "
     "probabilities confidence conf prediction predicted pred predictions softmax logit logits "
-    "agreed resolution tiebreaker tiebreak mehrheit konsens mittelwert summe moyenne mayoria "
+    "agreed resolution agg tiebreaker tiebreak mehrheit konsens mittelwert summe moyenne mayoria "
     "多数 平均"
 )
 ANSWER_WORDS = _split_words(
@@ -153,14 +154,13 @@ FREQUENCY_NAMES = _split_words(
 )
 # Beginnings of names that are numbered where the columns are raters: rater_1, R1, RaterA, label1.
 RATER_STEMS = _split_words(
-    "r rater raters a ann anno annot annotator annotation c coder code coding j judge judgement "
-    "judgment reader observer obs o reviewer review rev expert exp e worker w label labels labeler "
-    "labeller grader grade assessor assessment evaluator eval evaluation rating ratings score "
-    "scorer person user u physician doctor dr md radiologist rad pathologist clinician nurse "
-    "examiner marker turker crowdworker crowd vote voter answer human humanrater llm model system "
-    "participant respondent student teacher expertrater humanannotator gutachter gutachterin "
-    "bewerter beurteiler kodierer evaluateur juge codeur annotateur evaluador juez codificador "
-    "anotador 标注员 标注者 评分员 评审"
+    "r raters a ann anno annot annotation c code coding j judge judgement judgment obs o review "
+    "rev exp e w label labels grade assessment eval evaluation rating ratings score person u dr md "
+    "radiologist rad turker crowdworker crowd vote voter answer human humanrater llm model system "
+    "student teacher expertrater humanannotator"
+) | (
+    {name.replace("_", "") for name in NAMES_BY_ROLE["rater"].split()}
+    - {"author", "creator", "createdby", "completedby"}
 )
 # Those that number answers, which may be of one person.
 LABEL_STEMS = _split_words(
@@ -171,7 +171,7 @@ LABEL_STEMS = _split_words(
 OTHER_STEMS = _split_words(
     "q question item frage photo image picture cat category class kategorie klasse x v var feature "
     "f dim criterion aspect option choice topic prob p pc factor component column field text "
-    "sentence response passage"
+    "sentence response passage video clip recording stimulus document"
 )
 # Words of names of columns that are criteria, emotions or classes, each a question, and no raters.
 CRITERIA = _split_words(
@@ -185,7 +185,8 @@ CRITERIA = _split_words(
     "joy anger fear sadness disgust surprise trust love optimism neutral positive negative mixed "
     "bias fairness tone politeness complexity coverage fidelity simplicity meaning understanding "
     "pos neg neu yes no agree disagree true false "
-    "sarcasm irony humor humour spam abuse abusive profanity violence sexual racism sexism"
+    "sarcasm irony humor humour spam abuse abusive profanity violence sexual racism sexism "
+    "relevancy precision recall correct"
 )
 # Names in a column of raters that stand for no person: the result of several raters.
 MERGED_RATERS = _split_words(
@@ -199,6 +200,11 @@ KEY_PARTS = _split_words(
     "satz absatz zeile phrase ligne"
 )
 REPEAT_NAMES = ("trial", "round", "session", "attempt", "visit", "wave", "repetition", "repeat")
+# Beginnings of the names of language models.
+MODEL_STARTS = ("gpt", "chatgpt", "claude", "gemini", "llama", "mistral", "mixtral", "qwen",
+                "deepseek", "o1", "o3", "command_r")  # fmt: skip
+# Words of a column that says which of several systems an answer prefers.
+VERDICT_WORDS = _split_words("winner preference preferred chosen best worst")
 RATING_ID_STEMS = _split_words("annotation rating response assignment session completion")
 # Words that tell an item or a rater wherever they stand in a name.
 TELLING_WORDS = _split_words(
@@ -207,6 +213,10 @@ TELLING_WORDS = _split_words(
 RESPONDENT_NAMES = _split_words(
     "responseid email emailaddress name respondentid participantid prolificid prolificpid "
     "recipientemail subjectid user id token"
+)
+COMMENT_WORDS = _split_words(
+    "comment comments remarks feedback kommentar kommentare anmerkung anmerkungen commentaire "
+    "commentaires comentario comentarios 评论 备注 意见"
 )
 # Words behind the name of an item or a rater that change nothing: case_number, Reviewer Name.
 ENDINGS = _split_words("id ids email mail initials no nr num number name code key")

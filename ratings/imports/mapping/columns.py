@@ -12,8 +12,7 @@ from ratings.exports import rating_files
 from ratings.label_normalization import get_normal_form
 
 from . import rater_columns
-from .column_cells import MEDIA_FILE_PATTERN, TableHead
-from .column_guess import LONG_ROLES, ColumnGuess
+from .column_cells import LONG_ROLES, MEDIA_FILE_PATTERN, ColumnGuess, TableHead
 from .column_names import (
     CONTENT_ROLES,
     MEDIA_ROLES,
@@ -28,6 +27,7 @@ from .column_names import (
 from .label_and_item_columns import REPEATED_SHARE
 from .tables_without_ratings import (
     detect_table_without_ratings,
+    find_counts_with_total,
     find_crossed_counts,
     find_frequency,
 )
@@ -83,7 +83,7 @@ class _ColumnGuesser(WideTables):
     # --- layouts
 
     def _guess_layout(self) -> ColumnGuess:
-        if guess := self._guess_counted_rows():
+        if guess := self._guess_counted_rows() or self._guess_counts_with_total():
             return guess
         if guess := self._guess_survey() or self._guess_wide_by_names():
             return guess
@@ -119,6 +119,14 @@ class _ColumnGuesser(WideTables):
         return ColumnGuess(
             layout, {}, excluded_columns=others, doubt=doubt, doubtful_columns=doubtful
         )
+
+    def _guess_counts_with_total(self) -> ColumnGuess | None:
+        """Return the guess for numbers of ratings of each label, with their total in a column."""
+        counts = find_counts_with_total(self.head)
+        if not counts or "rater" in self.columns:
+            return None
+        self._release_long_roles()
+        return self.build_counts_guess(counts)
 
     def _drop_rater_of_single_rows(self) -> None:
         """Take a column `author` for a description if each item has one row: of its content."""
@@ -252,6 +260,8 @@ class _ColumnGuesser(WideTables):
         if len(candidates) == 1:
             self.columns["label"] = candidates[0]
             self.reasons[candidates[0]] = "only_one_left"
+            if columns[candidates[0]].is_constant:
+                guess.doubt, guess.doubtful_columns = "labels_unclear", list(candidates)
         elif candidates:
             shared = set.intersection(
                 *(set(map(get_normal_form, columns[index].values)) for index in candidates)

@@ -194,6 +194,21 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
         ),
         "--map %(raters)s",
     ),
+    "further_raters": (
+        _(
+            "%(columns)s have the raters' labels, but other names. Make them raters (no "
+            "attributes, then), or don't import them."
+        ),
+        "--map %(all_raters)s, or --map %(ignored)s",
+    ),
+    "rater_marks": (
+        _(
+            "All filled cells of %(columns)s have the same mark, so an empty cell may be an "
+            "answer. Write a label into each cell, or choose one column per rater if empty cells "
+            "are missing ratings."
+        ),
+        "--layout wide",
+    ),
     "no_header": (
         _(
             "Each column name is also a value below it, so the header row seems to be missing. "

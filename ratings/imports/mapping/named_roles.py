@@ -84,13 +84,15 @@ class NamedRoles:
 
     def find_named_column(self, role: str) -> int | None:
         """Return the free column whose name suggests the role most reliably, or None."""
+        # A constant ID, such as that of a task, identifies no items.
+        columns = self.head.columns
         ranked = [
-            (rank, index)
+            (role == "item" and columns[index].is_constant, rank, index)
             for index in self.list_free_columns()
             if (rank := rank_name(self.head.names[index], role)) is not None
             and self.can_have_role(role, index)
         ]
-        return min(ranked)[1] if ranked else None
+        return min(ranked)[2] if ranked else None
 
     def can_have_role(self, role: str, index: int) -> bool:
         """Return whether the cells of a column are compatible with a role."""
@@ -122,7 +124,8 @@ class NamedRoles:
         cells = self.head.columns[index]
         if role == "text":
             is_only_id = "item" not in self.columns and len(cells.filled) > 1
-            return not (is_only_id and all(map(_NUMBERED_KEY.fullmatch, cells.filled)))
+            is_key = is_only_id and all(map(_NUMBERED_KEY.fullmatch, cells.filled))
+            return not (is_key or cells.is_numeric)
         if is_content_part_name(self.head.names[index]):
             is_content = len(cells.filled) >= MIN_COMPUTED_ROWS or self.is_long_text(
                 index, factor=1

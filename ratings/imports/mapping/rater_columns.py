@@ -16,6 +16,8 @@ from .column_names import (
     compact_name,
     is_comparison_name,
     is_criterion_name,
+    is_question_name,
+    is_verdict_name,
     rank_name,
     split_numbered_name,
 )
@@ -24,6 +26,7 @@ from .column_words import OTHER_STEMS, RATER_STEMS
 _SEPARATORS = (r"\.", r"__", r"\s+[-–]\s+", r"[:/|]", r"_", r"\s+", r"-")
 _BRACKETS = re.compile(r"(.*?)\s*[\[(]\s*([^\[\]()]+?)\s*[\])]\s*")
 _FIELD = re.compile(r"(.+)\.([^.]+)")  # a field of an object
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}")
 # The code of a question that LimeSurvey writes before its text: G1Q1[SQ001]. Rate [Image 1].
 _SURVEY_CODE = re.compile(r"^\w*\d\w*(\[\w+\])?\. ")
 # The name of a rater beside the rater's label: rater1_id, Coder 2 name.
@@ -51,10 +54,18 @@ def find_patterned_columns(head: TableHead, candidates: Sequence[int]) -> ValueC
         if (head.columns[index].has_short_texts or not head.columns[index].filled)
         and not _is_beside_raters(head.names[index])
     ]
+    if any(map(is_verdict_name, head.names)):
+        # A winner beside model_a and model_b: these are compared, and rate nothing.
+        short = [index for index in short if not _is_system_number(head.names[index])]
     crossed = _find_crossed_names(head, short)
     if crossed and any(question for _, question in crossed.places.values()):
         return crossed
     return _find_numbered_names(head, short) or crossed
+
+
+def _is_system_number(name: str) -> bool:
+    number = split_numbered_name(name)
+    return number is not None and number[0] in ("model", "system")
 
 
 def _is_beside_raters(name: str) -> bool:
@@ -159,6 +170,8 @@ def _are_question_or_item_names(
         for number, first in zip(numbers, first_parts, strict=True)
     }
     is_one_series = len(first_parts) == 1 and all(second.isdigit() for second in second_parts)
+    if all(map(is_question_name, first_parts)):
+        return True
     return stems <= OTHER_STEMS or is_one_series
 
 
@@ -175,7 +188,8 @@ def _iter_crossed_parts(
         for pattern in (pattern_first, pattern_last):
             parts = {}
             for index in candidates:
-                if match := pattern.fullmatch(head.names[index].strip()):
+                name = head.names[index].strip()
+                if not _EMAIL.fullmatch(name) and (match := pattern.fullmatch(name)):
                     parts[index] = (match[1].strip(), match[2].strip())
             # A column such as doc_type shares neither part with another one.
             uses = Counter(part for both in parts.values() for part in enumerate(both))

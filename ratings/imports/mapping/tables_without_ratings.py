@@ -128,6 +128,27 @@ def find_count_columns(head: TableHead, candidates: Sequence[int]) -> list[int]:
     return columns if is_count and len(rows) >= MIN_ROWS_OF_COUNTS else []
 
 
+def find_counts_with_total(head: TableHead) -> list[int]:
+    """Return neighbouring columns of whole numbers whose sum is a column named like count."""
+    integer_columns = [index for index, cells in enumerate(head.columns) if _are_whole(cells)]
+    totals = [index for index in integer_columns if is_frequency_name(head.names[index])]
+    if not totals or len(head.sample_rows) < MIN_ROWS_OF_COUNTS:
+        return []
+    numbers = {index: head.columns[index].list_numbers() for index in integer_columns}
+    for total, first in itertools.product(totals, integer_columns):
+        columns: list[int] = []
+        for index in itertools.takewhile(
+            integer_columns.__contains__, range(first, len(head.names))
+        ):
+            if index in totals:
+                break
+            columns.append(index)
+            rows = zip(*(numbers[column] for column in columns), strict=True)
+            if len(columns) > 1 and list(map(sum, rows)) == numbers[total]:
+                return columns
+    return []
+
+
 def find_codes_in_all_rows(head: TableHead, indexes: Sequence[int]) -> list[str]:
     """Return 0 or -1 if most rows have it beside another number, as a code for "did not rate".
 

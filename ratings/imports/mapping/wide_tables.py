@@ -7,34 +7,24 @@ from collections.abc import Collection, Sequence
 from ratings.label_normalization import get_normal_form
 
 from . import rater_columns
-from .column_cells import find_computed_column
-from .column_guess import LONG_ROLES, ColumnGuess
+from .column_cells import ColumnGuess, find_computed_column
 from .column_names import (
-    RESPONDENT_ROLES,
     compact_name,
     is_comparison_name,
     is_criterion_name,
     is_difficulty_name,
+    is_model_name,
     is_question_name,
-    is_respondent_name,
     is_subject_name,
-    is_survey_name,
     split_numbered_name,
 )
 from .column_words import LABEL_STEMS, RATER_STEMS
-from .label_and_item_columns import LabelAndItemColumns
+from .respondent_tables import RespondentTables
 from .tables_without_ratings import find_codes_in_all_rows, find_count_columns
 
 
-class WideTables(LabelAndItemColumns):
+class WideTables(RespondentTables):
     """Guesses the layouts that have several ratings in a row."""
-
-    def _release_long_roles(self) -> list[int]:
-        """Free the columns of roles that wide tables do not have, and return them."""
-        indexes = [self.columns.pop(role) for role in LONG_ROLES if role in self.columns]
-        for index in indexes:
-            self.reasons.pop(index, None)
-        return indexes
 
     def _guess_wide_by_names(self) -> ColumnGuess | None:
         """Return the wide guess if columns are named like raters, or None."""
@@ -105,17 +95,50 @@ class WideTables(LabelAndItemColumns):
                 str(index): list(place) for index, place in values.places.items()
             }
         guess.suspected_codes = find_codes_in_all_rows(self.head, list(places))
+        self._add_doubt_on_raters(guess, values)
+        return guess
+
+    def _add_doubt_on_raters(self, guess: ColumnGuess, values: rater_columns.ValueColumns) -> None:
+        """Add a doubt if the columns of ratings may be others, or no raters."""
+        places = values.places
         if values.reason == "shared" and len(self.head.sample_rows) < len(places):
             guess.doubt, guess.doubtful_columns = "raters_in_rows", list(places)
         if not values.is_certain:
             has_one_question = not any(question for _rater, question in places.values())
             guess.doubt = "criteria" if has_one_question else "raters_or_questions"
-            guess.doubtful_columns = list(values.places)
+            guess.doubtful_columns = list(places)
             if find_count_columns(self.head, guess.doubtful_columns):
                 guess.doubt = "counts"
         if names := rater_columns.find_rater_names(self.head, places):
             guess.doubt, guess.doubtful_columns = "rater_names", names
-        return guess
+        elif further := self._list_further_raters(guess, places):
+            guess.doubt, guess.doubtful_columns = "further_raters", further
+        elif self._have_one_mark(places):
+            guess.doubt, guess.doubtful_columns = "rater_marks", list(places)
+
+    def _list_further_raters(self, guess: ColumnGuess, places: Collection[int]) -> list[int]:
+        """Return the columns that have the raters' labels, but are not named like them.
+
+        Numbers may be anything, unless the column is named after a model.
+        """
+        columns, names = self.head.columns, self.head.names
+        labels = {get_normal_form(text) for index in places for text in columns[index].values}
+        return [
+            index
+            for index in [*guess.excluded_columns, *guess.attribute_columns]
+            if self.reasons.get(index) in ("not_alike", "attribute", "no_role")
+            and len(columns[index].values) > 1
+            and set(map(get_normal_form, columns[index].values)) <= labels
+            and (not columns[index].is_numeric or is_model_name(names[index]))
+            and not is_comparison_name(names[index])
+        ]
+
+    def _have_one_mark(self, places: Collection[int]) -> bool:
+        """Return whether all cells have the same mark or are empty, which may be an answer, too."""
+        columns = [self.head.columns[index] for index in places]
+        marks = {text for column in columns for text in column.values}
+        is_mark = len(marks) == 1 and len(marks.pop()) == 1
+        return is_mark and any(not all(column.texts) for column in columns)
 
     def _check_gold_column(self, places: Collection[int]) -> None:
         """Give the gold role to a column with the raters' labels; take it from one without them.
@@ -166,136 +189,13 @@ class WideTables(LabelAndItemColumns):
             return
         guess.rows_are_items = True
 
-    def _exclude_or_keep_as_attributes(
-        self, indexes: Sequence[int], guess: ColumnGuess, reason: str
-    ) -> None:
-        """Exclude columns, or keep them as attributes of items that have content."""
-        for index in indexes:
-            is_attribute = self.has_content and self.reasons.get(index) != "row_numbers"
-            (guess.attribute_columns if is_attribute else guess.excluded_columns).append(index)
-            self.reasons.setdefault(index, "attribute" if is_attribute else reason)
-
-    def _guess_survey(self) -> ColumnGuess | None:
-        """Return the guess for a table with columns that only responses to a survey have, or None.
-
-        Each row is a respondent, who is the rater, and the columns of answers are items.
-        """
-        names, columns = self.head.names, self.head.columns
-        item = self.columns.get("item")
-        if not any(map(is_survey_name, names)) or {"rater", "label"} <= self.columns.keys():
-            return None
-        if item is not None and (columns[item].has_repeats or not is_respondent_name(names[item])):
-            return None
-        if "rater" in self.columns and columns[self.columns["rater"]].has_repeats:
-            return None
-        saved = dict(self.columns), dict(self.reasons)
-        self.columns.pop("item", None)
-        self._release_long_roles()
-        self.columns |= {role: saved[0][role] for role in RESPONDENT_ROLES if role in saved[0]}
-        self.reasons = dict(saved[1])
-        if "rater" not in self.columns:
-            people = [
-                index
-                for index, name in enumerate(names)
-                if is_respondent_name(name) and columns[index].is_unique
-            ]
-            people.sort(key=lambda index: index != item)
-            if people:
-                self.columns["rater"] = people[0]
-                self.reasons[people[0]] = "name"
-        answers = [i for i in self.list_free_columns() if columns[i].has_short_texts]
-        answers = [i for i in answers if compact_name(names[i]) and not is_survey_name(names[i])]
-        answers = [i for i in answers if not rater_columns.is_comment_column_name(names[i])]
-        if len(answers) < 2:
-            self.columns, self.reasons = saved
-            return None
-        return self._build_raters_in_rows_guess(answers)
-
-    def _guess_respondents(
-        self, candidates: Sequence[int], *, has_keys: bool
-    ) -> ColumnGuess | None:
-        """Return the guess for a survey whose rows are responses, or None."""
-        names = [self.head.names[index] for index in candidates]
-        if has_keys or not rater_columns.differ_only_in_number(names):
-            return None
-        for index, name in enumerate(self.head.names):
-            if is_respondent_name(name) and self.head.columns[index].is_unique:
-                self.columns["rater"] = index
-                self.reasons[index] = "name"
-                return self._guess_raters_in_rows(candidates)
-        return None
-
-    def _guess_raters_in_rows(self, candidates: Sequence[int]) -> ColumnGuess | None:
-        """Return the guess for a table with a row for each rater and a column for each item."""
-        columns = self.head.columns
-        if columns[self.columns["rater"]].has_repeats:
-            return None
-        shared = rater_columns.find_columns_with_shared_values(
-            self.head, candidates, self.labels, sure=True
-        )
-        names = [self.head.names[index] for index in candidates]
-        if len(shared) >= 2 and rater_columns.differ_only_in_number(names):
-            shared = list(candidates)
-        if len(shared) < 2:
-            return None
-        # Raters who all agree on an item leave one value in its column.
-        values = set.union(*(columns[index].values for index in shared))
-        item_names = [self.head.names[index] for index in shared]
-        shared = [
-            index
-            for index in range(len(self.head.names))
-            if index in shared
-            or (
-                index in self.list_free_columns()
-                and columns[index].filled
-                and (
-                    columns[index].values <= values
-                    or rater_columns.differ_only_in_number([*item_names, self.head.names[index]])
-                )
-            )
-        ]
-        self.columns = {role: self.columns[role] for role in RESPONDENT_ROLES & set(self.columns)}
-        return self._build_raters_in_rows_guess(shared)
-
-    def _build_raters_in_rows_guess(self, answers: Sequence[int]) -> ColumnGuess:
-        """Return the guess with a row for each rater, and these columns as items."""
-        guess = ColumnGuess("raters", {}, rows_are_items="rater" not in self.columns)
-        for index in answers:
-            self.reasons[index] = "item_column"
-        unused = [
-            index
-            for index in range(len(self.head.names))
-            if index not in answers and index not in self.columns.values()
-        ]
-        self.content = []
-        self._exclude_or_keep_as_attributes(unused, guess, "no_role")
-        names = [self.head.names[index] for index in answers]
-        pairs = rater_columns.split_grid_names(names)
-        if pairs[0][1]:
-            guess.value_columns = {
-                str(index): list(pair) for index, pair in zip(answers, pairs, strict=True)
-            }
-        elif not rater_columns.differ_only_in_number(names):
-            guess.doubt, guess.doubtful_columns = "raters_in_rows", list(answers)
-        return guess
-
     def _guess_wide_or_items(self) -> ColumnGuess:
         """Return the guess for a table without names of raters and labels."""
         self._release_long_roles()
         self._exclude_comparisons()
         free = self.list_free_columns()
         if counts := find_count_columns(self.head, free):
-            for index in counts:
-                self.reasons[index] = "count"
-            guess = ColumnGuess("counts", {}, doubt="counts", doubtful_columns=counts)
-            self._set_wide_item_column(guess, counts)
-            used = {*counts, *self.columns.values(), *self.content}
-            self._exclude_or_keep_as_attributes(
-                [index for index in range(len(self.head.names)) if index not in used],
-                guess,
-                "no_role",
-            )
-            return guess
+            return self.build_counts_guess(counts)
         has_keys = "item" in self.columns or self.has_content
         first = 0 if not has_keys else None
         if first is not None and (
@@ -309,6 +209,9 @@ class WideTables(LabelAndItemColumns):
             self.head, candidates, self.labels, sure=self.has_content
         )
         doubtful = self._list_doubtful_raters(shared)
+        if self._are_texts_beside_numbers(shared, doubtful):
+            shared = [index for index in shared if index not in doubtful]
+            doubtful = []
         if len(shared) >= 2:
             if guess_in_rows := self._guess_respondents(candidates, has_keys=has_keys):
                 return guess_in_rows
@@ -317,13 +220,23 @@ class WideTables(LabelAndItemColumns):
             )
             if len(shared) > 2 or has_keys or first is not None or len(self.head.names) == 2:
                 guess = self._build_wide_guess(values)
-                names = [self.head.names[index] for index in shared]
-                if any(map(is_criterion_name, names)) or all(map(is_question_name, names)):
+                names = [rater for rater, _question in values.places.values()]
+                if any(map(is_criterion_name, names)) or any(map(is_question_name, names)):
                     guess.doubt, guess.doubtful_columns = "criteria", shared
                 elif doubtful:
                     guess.doubt, guess.doubtful_columns = "raters_unclear", shared
                 return guess
         return self._guess_items(free)
+
+    def build_counts_guess(self, counts: Sequence[int]) -> ColumnGuess:
+        """Return the guess that columns have numbers of ratings; the user has to confirm it."""
+        self.reasons |= dict.fromkeys(counts, "count")
+        guess = ColumnGuess("counts", {}, doubt="counts", doubtful_columns=list(counts))
+        self._set_wide_item_column(guess, counts)
+        used = {*counts, *self.columns.values(), *self.content}
+        unused = [index for index in range(len(self.head.names)) if index not in used]
+        self._exclude_or_keep_as_attributes(unused, guess, "no_role")
+        return guess
 
     def _guess_items(self, free: Sequence[int]) -> ColumnGuess:
         """Return the guess that rows are items without ratings.
@@ -376,6 +289,16 @@ class WideTables(LabelAndItemColumns):
             self.head, indexes, self.labels, sure=True
         )
         return [index for index in indexes if index not in shared and columns[index].filled]
+
+    def _are_texts_beside_numbers(self, indexes: Sequence[int], texts: Collection[int]) -> bool:
+        """Return whether some columns have other texts in every row, and all others numbers."""
+        columns = self.head.columns
+        others = [index for index in indexes if index not in texts]
+        return len(others) >= 2 and all(
+            columns[index].is_numeric != (index in texts)
+            and (index not in texts or not columns[index].has_repeats)
+            for index in indexes
+        )
 
     def _shares_values_with(self, index: int, candidates: Sequence[int]) -> bool:
         """Return whether the column has only values of the other columns, as a rater's has."""

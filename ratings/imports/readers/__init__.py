@@ -17,7 +17,6 @@ from ratings.imports.problems import UnreadableFileError
 
 from .crowds.appen import AppenSource
 from .crowds.mturk import MturkSource
-from .crowds.prolific import ProlificSource
 from .crowds.toloka import TolokaSource
 from .datasets.label_lists import LabelListsSource, LewidiSource
 from .platforms.evaluation_logs import (
@@ -26,10 +25,18 @@ from .platforms.evaluation_logs import (
     OpenaiEvalsSource,
     PromptfooSource,
 )
-from .platforms.evaluation_scores import LangfuseSource, LangsmithSource
+from .platforms.evaluation_scores import LangfuseSource, LangsmithSource, PhoenixSource
 from .platforms.ground_truth import GroundTruthSource
 from .platforms.labelbox import LabelboxSource
+from .platforms.model_evaluations import DeepEvalSource, LmEvalSource
 from .protocols import FileReader, FileSource
+from .rejected_files import (
+    LmEvalResultsSource,
+    ProlificSource,
+    PromptfooTableSource,
+    WebAnnoSource,
+    YamlSource,
+)
 from .surveys.google_forms import GoogleFormsSource
 from .surveys.qualtrics import QualtricsSource
 from .surveys.rayyan import RayyanSource
@@ -74,6 +81,10 @@ SOURCES: dict[str, FileSource] = {
     "toloka": TolokaSource(),
     "appen": AppenSource(),
     "prolific": ProlificSource(),
+    "promptfoo_table": PromptfooTableSource(),
+    "lm_eval_results": LmEvalResultsSource(),
+    "webanno": WebAnnoSource(),
+    "yaml": YamlSource(),
     "labelbox": LabelboxSource(),
     "ground_truth": GroundTruthSource(),
     "promptfoo": PromptfooSource(),
@@ -82,6 +93,9 @@ SOURCES: dict[str, FileSource] = {
     "braintrust": BraintrustSource(),
     "langfuse": LangfuseSource(),
     "langsmith": LangsmithSource(),
+    "phoenix": PhoenixSource(),
+    "deepeval": DeepEvalSource(),
+    "lm_eval": LmEvalSource(),
     "qualtrics": QualtricsSource(),
     "google_forms": GoogleFormsSource(),
     "redcap": RedcapSource(),

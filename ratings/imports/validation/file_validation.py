@@ -292,9 +292,8 @@ def _add_statistics(
     report.repeats = staged_rows.count_repeats()
     for rating in staged_rows.list_first_ratings(PREVIEW_ROWS):
         rated_at, comment = format_timestamp(rating.rated_at), truncate_text(rating.comment or "")
-        report.preview.append(
-            [rating.line, rating.item, rating.rater, rating.label, rated_at, comment]
-        )
+        cells = [rating.line, rating.item, rating.rater, rating.label]
+        report.preview.append([*cells, rated_at, comment, rating.question])
     for first_rating, second_rating in staged_rows.list_repeats(MAX_EXAMPLES):
         report.repeat_examples.append(
             [

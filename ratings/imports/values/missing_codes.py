@@ -19,6 +19,11 @@ SUSPECTED_CODES = frozenset(
     (
         "missing",
         "skipped",
+        "refused",
+        "#ref!",
+        "#div/0!",
+        "#name?",
+        "#num!",
         "not applicable",
         "not available",
         "no answer",
@@ -126,7 +131,8 @@ def _classify_in_context(label: str, labels: Collection[str]) -> CodeStatus:
     if label.strip().casefold() == "none":
         answers = [answer for answer in labels if answer != label]
         return _classify_none(label.strip(), [o for o in answers if o.strip().casefold() != "none"])
-    if label.strip().casefold() in SUSPECTED_CODES:
+    # Programs write an option to skip in brackets: [skipped].
+    if label.strip().casefold().strip("[]<>()") in SUSPECTED_CODES:
         has_others = any(answer != label for answer in labels)
         return CodeStatus.SUSPECTED if has_others else CodeStatus.LABEL
     number = parse_decimal(label)

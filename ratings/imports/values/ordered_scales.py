@@ -64,10 +64,14 @@ irrelevant/not relevant|marginally relevant/slightly relevant|partially relevant
 partly relevant/somewhat relevant|relevant|highly relevant/very relevant|perfectly relevant/
 perfect
 
-below expectations/fails/fail/insufficient|partially meets expectations/borderline|
+unacceptable|below expectations/fails/fail/insufficient|partially meets expectations/borderline|
 meets expectations/pass/sufficient|exceeds expectations|pass with distinction/distinction
 
 unacceptable|poor|acceptable|good|excellent
+
+safe|borderline|unsafe
+
+never|once|twice|a few times/several times|many times/often|always
 
 info|notice|warning|error|fatal
 
@@ -129,7 +133,8 @@ regulierement|souvent/frequemment|tres souvent|la plupart du temps|presque toujo
 aucun/aucune/absent/absente|minime|leger/legere/faible|modere/moderee/moyen/moyenne|important/
 importante/fort/forte|severe/grave|tres severe/tres grave/critique
 
-pas du tout|un peu/peu|moyennement|assez/plutot|beaucoup/tres/tout a fait|extremement/totalement
+pas du tout|un peu/peu|moyennement|assez/plutot|beaucoup/tres/tout a fait|extremement/totalement/
+enormement
 
 tres mauvais/tres mauvaise|mauvais/mauvaise|mediocre/insuffisant/insuffisante|passable|moyen/
 moyenne/correct/correcte/suffisant|assez bien/assez bon|bien/bon/bonne|tres bien/tres bon/

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Any
 
 from django import forms
@@ -32,6 +33,8 @@ VALUE_LAYOUTS = (
 KEYLESS_LAYOUTS = ("crossed", "combinations", "raters")  # no column has the IDs of items
 NEW_QUESTION = "new"  # choice: a new question
 EVERY_QUESTION = "every"  # choice: the questions named in the file
+# Names of label columns that are no question.
+GENERIC_COLUMN_NAMES = {"annotation", "answer", "category", "class", "label", "labels", "rating"}
 # Roles that columns of a layout can have, and those that it requires.
 ROLES_BY_LAYOUT = {
     "long": ROLES,
@@ -50,7 +53,7 @@ def _build_column_field(label: Any, help_text: Any = "") -> forms.TypedChoiceFie
     )
 
 
-def _build_columns_field(label: Any, help_text: Any) -> forms.TypedMultipleChoiceField:
+def _build_columns_field(label: Any, help_text: Any = "") -> forms.TypedMultipleChoiceField:
     return forms.TypedMultipleChoiceField(
         label=label, coerce=int, required=False, help_text=help_text
     )
@@ -88,23 +91,20 @@ class ColumnsForm(FileForm):
         gettext_lazy("Attributes"),
         gettext_lazy("For filters. Hidden from raters."),
     )
-    gold = _build_column_field(gettext_lazy("Gold answer"), gettext_lazy("The known right answer."))
+    gold = _build_column_field(gettext_lazy("Gold answer"))
     rater = _build_column_field(gettext_lazy("Rater"))
     label = _build_column_field(gettext_lazy("Label"))
     label_columns = _build_columns_field(
         gettext_lazy("Several label columns"),
-        gettext_lazy("Each is a separate question."),
     )
     rated_at = _build_column_field(
         gettext_lazy("Rating time"),
-        gettext_lazy("If none, all ratings count from the import, so the trend has one point."),
     )
     zone = forms.CharField(
         label=gettext_lazy("Zone of times without one"),
         max_length=64,
         required=False,
         widget=forms.TextInput({"list": "time-zones", "autocomplete": "off"}),
-        help_text=gettext_lazy("Leave blank for the project's time zone."),
     )
     date_order = forms.ChoiceField(
         label=gettext_lazy("Dates like 03/04/2026"),
@@ -118,21 +118,13 @@ class ColumnsForm(FileForm):
     rows_are_items = forms.BooleanField(
         label=gettext_lazy("Each row is an item"),
         required=False,
-        help_text=gettext_lazy("For tables without item IDs or content. Rows are numbered."),
     )
     comment = _build_column_field(gettext_lazy("Comment"))
     seconds = _build_column_field(gettext_lazy("Seconds spent"))
-    guidelines = _build_column_field(
-        gettext_lazy("Guidelines version"),
-        gettext_lazy("In Concord exports."),
-    )
-    question = _build_column_field(
-        gettext_lazy("Question ID"),
-        gettext_lazy("For files with several questions."),
-    )
+    guidelines = _build_column_field(gettext_lazy("Guidelines version"))
+    question = _build_column_field(gettext_lazy("Question ID"))
     model = _build_column_field(
-        gettext_lazy("Model name"),
-        gettext_lazy("If filled in, the rater is a model. In Concord exports."),
+        gettext_lazy("Model name"), gettext_lazy("Marks the rater as a model.")
     )
     prompt_version = _build_column_field(gettext_lazy("Prompt version"))
     count = _build_column_field(gettext_lazy("Number of identical items"))
@@ -175,13 +167,25 @@ class ColumnsForm(FileForm):
         ]
         self.fields["target"].choices = [*existing_choices, *other_choices]  # type: ignore[attr-defined]
 
+    @property
+    def more_item_fields(self) -> list[forms.BoundField]:
+        """Fields about items that few files need; the page folds them."""
+        names = "key_columns", *CONTENT_ROLES[1:], "gold", "content_columns", "attribute_columns"
+        return [self[name] for name in names]
+
+    @property
+    def more_rating_fields(self) -> list[forms.BoundField]:
+        """Fields about ratings that few files need; the page folds them."""
+        names = ("label_columns", "comment", "seconds", "guidelines", "question", "model")
+        return [self[name] for name in (*names, "prompt_version")]
+
     def clean(self) -> dict[str, Any]:
         cleaned_data = super().clean() or {}
         self._check_columns(cleaned_data)
         zone = normalize_time_zone(cleaned_data.get("zone") or "")
         cleaned_data["zone"] = zone
         if zone and zone not in list_time_zones():
-            self.add_error("zone", _("Choose a time zone from the list."))
+            self.add_error("zone", _("Choose a listed time zone, such as Europe/Berlin."))
         if cleaned_data.get("target") == NEW_QUESTION and cleaned_data.get("layout") != "items":
             self._check_new_question(cleaned_data)
         has_questions = len(cleaned_data.get("label_columns") or ()) > 1 or any(
@@ -250,7 +254,7 @@ class ColumnsForm(FileForm):
         if not question_validation.KEY_PATTERN.fullmatch(key):
             self.add_error(
                 "question_key",
-                _("Use letters, digits, '_', '.' and '-', starting with a letter or digit."),
+                _("Use at most 64 letters, digits, “_”, “.” or “-”; start with a letter or digit."),
             )
         elif self.project and self.project.questions.filter(key=key).exists():
             self.add_error(
@@ -343,6 +347,13 @@ def _build_initial(run: ImportRun, mapping: ImportMapping, head: TableHead) -> d
         "zone": mapping.zone,
         "date_order": mapping.date_order,
         "target": str(target),
-        "question_text": mapping.question_text or name or key,
+        "question_text": mapping.question_text or _suggest_question(run, name or key),
         "question_key": key[:64],
     }
+
+
+def _suggest_question(run: ImportRun, column_name: str) -> str:
+    """Return the column's name, or the file's for a new project where the former says nothing."""
+    if run.project is None and column_name.casefold() in GENERIC_COLUMN_NAMES:
+        return PurePath(run.file_name).name.split(".")[0]
+    return column_name

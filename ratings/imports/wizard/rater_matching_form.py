@@ -49,7 +49,7 @@ class MatchingForm(forms.Form):
             widget=forms.TextInput({"list": "question-keys", "class": "mono"}),
             error_messages={
                 "invalid": _(
-                    "Use letters, digits, '_', '.' and '-', starting with a letter or digit."
+                    "Use at most 64 letters, digits, “_”, “.” or “-”; start with a letter or digit."
                 )
             },
         )

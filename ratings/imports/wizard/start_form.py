@@ -26,18 +26,14 @@ from .labels_form import list_label_notes
 FIRST_QUESTION_KEY = "label"  # key of the first question when a file has only items
 
 
-GUESSED_ORDER_HELP = gettext_lazy(
-    "These answers seem to be ordered, so near misses get partial credit. If they aren't, "
-    "choose nominal."
-)
+GUESSED_ORDER_HELP = gettext_lazy("These answers seem ordered. If they aren't, choose nominal.")
 NO_ORDER_HELP = gettext_lazy(
     "These labels are in alphabetical order. If they have another order, arrange them."
 )
 
 
 OPEN_SCALE_HELP = gettext_lazy(
-    "The labels are numbers. Ordinal: near misses get partial credit. Interval: by difference. "
-    "Nominal: all differences count the same."
+    "The labels are numbers. Are they codes (nominal), ordered (ordinal) or amounts (interval)?"
 )
 
 
@@ -139,7 +135,7 @@ class StartForm(forms.Form):
         cleaned_data = super().clean() or {}
         if self.has_undecided_labels:
             raise forms.ValidationError(
-                _("Confirm what the labels mean, then check the file again.")
+                _("Choose how to read some labels, then check the file again.")
             )
         for index, key in enumerate(self.new_keys):
             name = _get_field_name("categories", index)

@@ -21,6 +21,7 @@ from ratings.files.upload_limits import limit_upload
 from ratings.imports import services
 from ratings.imports.problems import UnreadableFileError, format_error
 from ratings.imports.readers import SOURCES, TABLE_SOURCES
+from ratings.imports.readers.rejected_files import RejectedSource
 from ratings.models import ImportRun
 
 from .forms import UploadForm
@@ -84,7 +85,7 @@ def _process_upload_form(request: HttpRequest, project: Project | None) -> HttpR
             logger.exception("an upload was not stored")
             form.add_error(
                 "file",
-                _("The file couldn't be saved. The server's disk may be full."),
+                _("Not saved. The server's disk may be full."),
             )
         else:
             return redirect(get_run_url(run))
@@ -92,7 +93,11 @@ def _process_upload_form(request: HttpRequest, project: Project | None) -> HttpR
         "form": form,
         "project": project,
         "limit": settings.IMPORT_MAX_BYTES,
-        "tools": [source.name for key, source in SOURCES.items() if key not in TABLE_SOURCES],
+        "tools": [
+            source.name
+            for key, source in SOURCES.items()
+            if key not in TABLE_SOURCES and not isinstance(source, RejectedSource)
+        ],
     }
     return render(
         request, "ratings/imports/upload.html", context, status=400 if form.errors else 200

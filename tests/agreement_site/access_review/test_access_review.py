@@ -16,8 +16,8 @@ from agreement_site.access_review import views
 from agreement_site.models import AuditLogEntry
 from events.models import Webhook
 from metrics.models import SavedView, ShareLink
-from projects import authentication
 from projects.models import ApiToken, Member, MemberOffer, Project
+from projects.services import tokens
 from ratings.models import LabelStudioConnection
 
 pytestmark = pytest.mark.django_db
@@ -50,8 +50,8 @@ def test_every_way_in_is_listed(
     admin_client: Client, project: Project, lead: User, annotator: User, viewer: User
 ) -> None:
     User.objects.filter(pk=viewer.pk).update(is_staff=True, is_active=False)
-    authentication.create_token(user=lead, project=project)
-    authentication.create_token(user=annotator)
+    tokens.create_token(user=lead, project=project)
+    tokens.create_token(user=annotator)
     create_link(project, lead)
     other = User.objects.create_user("other")
     now = timezone.now()
@@ -117,7 +117,7 @@ def test_what_opens_nothing_is_left_out(
 ) -> None:
     past = timezone.now() - datetime.timedelta(days=1)
     for name in ("revoked_at", "expires_at"):
-        authentication.create_token(user=lead)
+        tokens.create_token(user=lead)
         token = ApiToken.objects.latest("pk")
         token.created_at = past - datetime.timedelta(days=1)
         setattr(token, name, past)

@@ -17,8 +17,8 @@ from django.test import Client
 
 from agreement_site.accounts import adapters, attempt_limits, password_reset
 from agreement_site.models import AuditLogEntry
-from projects import authentication
 from projects.models import ApiToken
+from projects.services import tokens
 from tests.cast import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -78,7 +78,7 @@ def test_mailed_link_sets_the_password_once(
     mail_settings: None, client: Client, lead: User, caplog: pytest.LogCaptureFixture
 ) -> None:
     User.objects.update(email="lead@example.org")
-    authentication.create_token(user=lead)
+    tokens.create_token(user=lead)
     signed_in_client = Client()
     signed_in_client.force_login(lead)
     assert RESET_PATH in client.get("/sign-in/").content.decode()

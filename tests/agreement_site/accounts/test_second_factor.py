@@ -21,8 +21,8 @@ from rest_framework.test import APIClient
 
 from agreement_site.accounts import attempt_limits, required_actions
 from agreement_site.models import AuditLogEntry
-from projects import authentication
 from projects.models import Project
+from projects.services import tokens
 from tests.cast import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -240,7 +240,7 @@ def test_all_pages_are_closed_until_a_factor_is_set_up(
         assert client.get(path).status_code == 200
     # An API token was created with the second factor.
     api_client = APIClient()
-    api_client.credentials(HTTP_AUTHORIZATION=f"Bearer {authentication.create_token(user=admin)}")
+    api_client.credentials(HTTP_AUTHORIZATION=f"Bearer {tokens.create_token(user=admin)}")
     assert api_client.get("/api/v1/projects/").status_code == 200
     # But an invalid token does not give a session access.
     for header in ("Basic eDp5", "Bearer wrong"):

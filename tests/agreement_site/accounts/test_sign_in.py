@@ -17,8 +17,8 @@ from django.utils.http import urlsafe_base64_encode
 from agreement_site.accounts import attempt_limits
 from agreement_site.models import AttemptCounter
 from core import security_log
-from projects import authentication
 from projects.models import ApiToken
+from projects.services import tokens
 from tests.cast import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -154,7 +154,7 @@ def test_other_password_fields_are_rate_limited(client_for, lead, page, form):
 
 def test_password_change_revokes_tokens_if_requested(client, lead):
     client.force_login(lead)
-    authentication.create_token(user=lead)
+    tokens.create_token(user=lead)
     first_change = {
         "old_password": PASSWORD,
         "new_password1": "another one x",

@@ -24,9 +24,8 @@ from agreement_site.audit_log.actions import ACTIONS
 from agreement_site.models import AuditLogEntry
 from events.models import Webhook
 from metrics.models import SavedView, ShareLink
-from projects import authentication
 from projects.models import ApiToken, Approval, Item, Member, MemberOffer, Project, Rater
-from projects.services import approvals
+from projects.services import approvals, tokens
 from projects.services.items import gold
 from quality.models import GoldIntervention
 from ratings.models import LabelStudioConnection
@@ -91,7 +90,7 @@ class AuditScenario:
 def scenario(project: Project, lead: User, admin: User, rate: Callable[..., Any]) -> AuditScenario:
     """Return the project with item i1 and a token of the lead."""
     new_scenario = AuditScenario(project, lead, admin, rate)
-    new_scenario.created["token"] = authentication.create_token(user=lead)
+    new_scenario.created["token"] = tokens.create_token(user=lead)
     new_scenario.item()
     return new_scenario
 

@@ -7,6 +7,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from core.web.safe_html import clean_html
+from projects.authentication import create_token
 
 pytestmark = pytest.mark.django_db
 
@@ -55,6 +56,26 @@ def test_api_request_over_http_is_rejected(settings, lead, api_for):
     response = client.get("/api/v1/projects/")
     assert (response.status_code, response.json()["error"]["message"]) == (403, "Use https.")
     assert client.get("/api/v1/projects/", secure=True).status_code == 200
+
+
+@pytest.mark.parametrize("page", [*PAGES, "/projects/{id}", "/projects/{id}/labels.jsonl"])
+def test_call_with_a_token_gets_an_error_and_no_redirect(page, settings, lead, project):
+    """A program would take the page for signing in for the file that it wanted."""
+    path = page.format(id=project.pk)
+    assert Client().get(path).status_code in (301, 302)
+    basic = Client().get(
+        path, headers={"Authorization": "Basic YTpi"}
+    )  # of a proxy before the site
+    assert basic.status_code in (301, 302)
+    for token in (f"Bearer {create_token(user=lead)}", "bearer wrong", "Token x"):
+        response = Client().get(path, headers={"Authorization": token})
+        assert (response.status_code, response["WWW-Authenticate"]) == (401, "Bearer")
+        assert response["Content-Type"] == "application/problem+json"
+        assert "/api/v1/" in response.json()["detail"]
+        assert "Location" not in response
+    settings.SECURE_SSL_REDIRECT = True
+    over_http = Client().get(path, headers={"Authorization": "Bearer x"})
+    assert over_http.status_code == 401
 
 
 def test_unknown_api_address_gets_an_api_error():

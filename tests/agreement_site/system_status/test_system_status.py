@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from agreement_site.models import QueuedMail
 from agreement_site.monitoring import health
 from agreement_site.system_status import report
 from metrics.jobs.question_updates import update_question
@@ -102,3 +103,25 @@ def test_backlog_is_shown_with_its_progress(
     details = dict(response.context["rows"])
     label = f"Backlog: {question.project.name}, {question.text}"
     assert details[label].endswith("ratings counted")
+
+
+def test_mails_that_wait_or_failed_are_problems(
+    healthy_site: None, client_for: Callable[[User], Client], admin: User, settings: Any
+) -> None:
+    """Without SMTP_URL nothing is sent, so nothing can fail."""
+    now, minute = timezone.now(), datetime.timedelta(minutes=1)
+    digest = {"user": admin, "kind": "digest", "created_at": now}
+    QueuedMail.objects.create(**digest, state="failed", ended_at=now - 30 * HOUR)
+    waiting = QueuedMail.objects.create(**digest, next_at=now - 4 * minute)
+    client = client_for(admin)
+    assert get_problems(client) == []
+    settings.SMTP_URL = "smtp://mail.example.org"
+    assert get_problems(client) == []
+    QueuedMail.objects.filter(pk=waiting.pk).update(next_at=now - 7 * minute)
+    QueuedMail.objects.create(**digest, state="failed", ended_at=now - HOUR)
+    late, failed = get_problems(client)
+    assert "waiting for 7 min" in late
+    assert failed.startswith("1 mail could not be sent")
+    QueuedMail.objects.filter(pk=waiting.pk).update(leased_until=now + minute)  # being sent
+    assert get_problems(client) == [failed]
+    assert ("Queued mails", "1") in client.get("/system-status/").context["rows"]

@@ -86,6 +86,7 @@ def test_without_javascript_a_link_advances(open_page: Any, project: Any, questi
 def test_only_the_fields_of_the_layout_are_shown(open_page: Any, project: Any) -> None:
     page = open_page(f"/projects/{project.pk}/data/import/")
     upload(page, ROWS)
+    page.get_by_text("More rating columns").click()
     expect(page.get_by_label("Comment")).to_be_visible()
     expect(page.get_by_label("Columns not imported")).to_be_hidden()
     page.get_by_label("one row per item, one column per rater").check()
@@ -136,5 +137,6 @@ def test_a_dropped_file_is_uploaded(open_page: Any, project: Any, question: Any)
     page.get_by_role("button", name="Upload and preview").click()
     expect(page.get_by_role("heading", name="Meaning of columns")).to_be_visible()
     expect(page.get_by_role("heading", name="a.csv")).to_be_visible()
+    page.get_by_text("More rating columns").click()
     box = page.get_by_label("Seconds spent").bounding_box()
     assert box["width"] > 200

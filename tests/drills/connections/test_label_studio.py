@@ -27,15 +27,9 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.agreement_site.server.conftest import (
-    BASE_DIR,
-    ServicesInstallation,
-    find_free_port,
-    new_installation,
-    wait_for,
-)
+from tests.agreement_site.server.conftest import BASE_DIR, find_free_port, wait_for
+from tests.drills.site import DrillSite, run_site
 
-__all__ = ["new_installation"]
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(3600)]
 
 N_TASKS = int(os.environ.get("DRILL_TASKS", "1000"))
@@ -240,7 +234,7 @@ class People:
                 self.server.call("PATCH", f"/api/annotations/{row}/", change)
 
 
-def run_shell(site: ServicesInstallation, script: str, **values: Any) -> Any:
+def run_shell(site: DrillSite, script: str, **values: Any) -> Any:
     """Run a script in the site's shell and return its last line, JSON."""
     constants = "".join(f"{name} = {value!r}\n" for name, value in values.items())
     result = subprocess.run(
@@ -256,7 +250,7 @@ def run_shell(site: ServicesInstallation, script: str, **values: Any) -> Any:
 
 
 def wait_for_state(
-    site: ServicesInstallation, condition: Callable[[dict[str, Any]], bool], description: str
+    site: DrillSite, condition: Callable[[dict[str, Any]], bool], description: str
 ) -> dict[str, Any]:
     state: dict[str, Any] = {}
 
@@ -285,7 +279,7 @@ def list_expected(tasks: list[dict[str, Any]], users: dict[int, str]) -> dict[tu
 
 
 def compare_both_ends(
-    site: ServicesInstallation, label_studio: LabelStudio, people: People
+    site: DrillSite, label_studio: LabelStudio, people: People
 ) -> tuple[int, int]:
     """Assert that both ends are equal; return the numbers of ratings and of written labels."""
     tasks, here = label_studio.list_tasks(), run_shell(site, DUMP)
@@ -310,22 +304,20 @@ def compare_both_ends(
     return len(ratings), sum(own.values())
 
 
+@pytest.fixture(params=["SQLite", "PostgreSQL"])
+def site(request: pytest.FixtureRequest, label_studio: LabelStudio) -> Iterator[DrillSite]:
+    is_postgres = request.param == "PostgreSQL"
+    with run_site(postgres=is_postgres, CONNECTIONS_TO_PRIVATE_NETWORKS="1") as running:
+        yield running
+
+
 def test_both_ends_are_equal_after_kills(
-    label_studio: LabelStudio,
-    new_installation: Callable[[], ServicesInstallation],
-    capsys: pytest.CaptureFixture[str],
+    label_studio: LabelStudio, site: DrillSite, capsys: pytest.CaptureFixture[str]
 ) -> None:
     people = People(label_studio)
     for task in people.tasks[:FIRST_RATED_TASKS]:
         for user in list(people.users)[: people.rng.randint(1, 2)]:
             people.annotate(task, user)
-    site = new_installation()
-    site.extra_environment = {
-        "CONNECTIONS_TO_PRIVATE_NETWORKS": "1",
-        "DJANGO_SETTINGS_MODULE": "agreement_site.settings",
-    }
-    site.copy_database()
-    site.start()
     started = time.monotonic()
     run_shell(site, START, ADDRESS=label_studio.url, TOKEN=TOKEN)
     wait_for_state(site, lambda state: state["run"] == "checked", "the check of the import")
@@ -370,7 +362,7 @@ def test_both_ends_are_equal_after_kills(
     n_ratings, n_labels = compare_both_ends(site, label_studio, people)
     with capsys.disabled():
         sys.stdout.write(
-            f"\n{N_TASKS} tasks, {len(people.users)} users, kills {dict(kills)}: {n_ratings} ratings"
+            f"\n{site.database}: {N_TASKS} tasks, {len(people.users)} users, kills {dict(kills)}: {n_ratings} ratings"
             f" and {n_labels} written labels are equal on both sides; first import and pull"
             f" {first_seconds:.0f} s, last comparison {last_seconds:.0f} s, counts"
             f" {state['counts']}\n"

@@ -46,7 +46,10 @@ def test_ordinal_alpha_is_a_companion_and_lead_may_choose():
         "fleiss_kappa",
         "krippendorff_alpha_ordinal",
     )
-    assert choose_headline(HeadlineFacts("ordinal", 2)).companions == ("fleiss_kappa",)
+    assert choose_headline(HeadlineFacts("ordinal", 2)).companions == ("cohen_kappa",)
+    assert choose_headline(HeadlineFacts("ordinal", 3), choice="fleiss_kappa").companions == (
+        "krippendorff_alpha_ordinal",
+    )
     assert choose_headline(HeadlineFacts("nominal", 2)).companions == ()
     lead_choice = choose_headline(HeadlineFacts("ordinal", 3), choice="gwet_ac1")
     assert (lead_choice.name, lead_choice.reason, lead_choice.trend_name) == (

@@ -47,6 +47,7 @@ def test_two_raters_on_an_ordinal_scale(api: Any, two_raters_question: Any) -> N
     )  # fmt: skip
     assert headline["value"] == pytest.approx(expected["weighted_kappa_quadratic"])
     assert headline["low"] == pytest.approx(expected["weighted_kappa_quadratic.low"])
+    assert headline["unweighted"]["value"] == pytest.approx(expected["cohen_kappa"])
     assert agreement["people"]["value"] == headline["value"]
     assert (agreement["models"]["value"], agreement["models"]["reason"]) == (
         None,

@@ -15,11 +15,13 @@ from metrics.models import PairTally, RaterResult, Result
 from metrics.scale import QuestionScale
 from metrics.views.changes import guideline_effect
 from metrics.views.common.selection import Selection
-from projects.models import Item, Project
+from metrics.views.project_list.rows import ProjectGroup
+from projects.models import Deletion, Item, Member, Project
 from quality import tasks
 from quality.models import Alert, GoldIntervention, GoldItem, GoldScore
 from quality.rater_status.status import list_rater_summaries
 from ratings.models import Rating, Revision
+from tests.cast import make_project
 
 
 def test_published_table_has_six_diagnoses_per_patient():
@@ -214,7 +216,7 @@ class TestLoadingExample:
         button_texts = "Explore sample project", "Textbook examples"
         assert [
             button_text in client.get("/").content.decode() for button_text in button_texts
-        ] == [True, True]
+        ] == [True, False]
         loader.load_examples(owner=lead, count=False)
         assert [
             button_text in client.get("/").content.decode() for button_text in button_texts
@@ -223,6 +225,31 @@ class TestLoadingExample:
         assert [
             button_text in client.get("/").content.decode() for button_text in button_texts
         ] == [False, False]
+
+    def test_examples_are_left_out_of_lists_and_inbox_and_removed_at_once(self, lead, client_for):
+        own = make_project("Own project")
+        Member.objects.create(project=own, user=lead, role=Member.Role.LEAD)
+        project = loader.load_examples(owner=lead)[1]
+        tasks.sweep_labels_and_queues()
+        client = client_for(lead)
+        page = client.get("/")
+        assert [row.project for row in page.context["rows"]] == [own]
+        assert (ProjectGroup.EXAMPLES, 2) in page.context["listed"].groups
+        assert client.get("/inbox/").context["rows"] == []
+        assert client.get(f"/inbox/?project={project.pk}").context["rows"]
+        assert not client.get("/raters/").context["page"].object_list
+        rows = client.get("/?group=examples").context["rows"]
+        assert {row.project for row in rows} == {*loader.list_examples(lead)}
+        assert len(rows) == 2
+        client.post("/example/remove/")
+        deletions = Deletion.objects.filter(kind=Deletion.Kind.PROJECT)
+        assert {deletion.target for deletion in deletions} == {row.project.pk for row in rows}
+
+    def test_list_without_own_projects_shows_the_examples(self, lead, client_for):
+        loader.load_examples(owner=lead, count=False)
+        page = client_for(lead).get("/")
+        assert len(page.context["rows"]) == 2
+        assert "Remove examples" in page.text
 
     def test_tour_links_to_what_there_is_to_find_until_it_is_closed(self, lead, client_for):
         project = loader.load_examples(owner=lead)[1]

@@ -71,6 +71,8 @@ def test_labels_are_sorted_and_numbers_by_size(write_file, capsys):
     ("nominal", "fleiss_kappa", "fleiss_kappa_linear"),
     ("ordinal", "krippendorff_alpha_ordinal", "krippendorff_alpha_interval"),
     ("interval", "icc2", None),
+    ("interval", "iccqk_incomplete", None),
+    ("ordinal", "krippendorff_alpha_ordinal", "iccqk_incomplete"),
 ])  # fmt: skip
 def test_scale_decides_which_coefficients_are_printed(
     write_file, capsys, scale, included, excluded
@@ -200,6 +202,7 @@ def test_headline_comes_first_and_models_are_separate(write_file, capsys):
     assert answer["models"]["reason"] == "needs_two_raters"
     text = run_command(capsys, path, *ordered, "--models", "gpt")
     assert "read first: cohen_kappa_quadratic (two raters)" in text
+    assert "  without weights 1.000" in text
     with pytest.raises(CommandError, match="no rater 'gtp' in the file"):
         run_command(capsys, path, "--models", "gtp")
 

@@ -14,9 +14,9 @@ from django.utils import timezone
 
 from metrics.jobs.question_updates import update_question
 from metrics.models import RaterResult
-from projects import authentication
 from projects.forms.members import MAX_TOKENS
 from projects.models import ApiToken, Member, Question, Rater
+from projects.services import tokens
 from projects.services.raters import pseudonyms
 from tests.cast import PASSWORD, make_project
 
@@ -582,7 +582,7 @@ def test_token_needs_the_password_and_an_expiry(client_for, lead):
 
 def test_number_of_tokens_is_limited(client_for, lead):
     for _ in range(MAX_TOKENS):
-        authentication.create_token(user=lead)
+        tokens.create_token(user=lead)
     client, form = client_for(lead), {"scope": "read", "days": "30", "password": PASSWORD}
     response = client.post("/tokens/", form)
     assert (response.status_code, ApiToken.objects.count()) == (400, MAX_TOKENS)

@@ -460,7 +460,7 @@ def test_concurrent_change_of_another_lead_is_not_overwritten(
     response = save_question(
         **build_category_data(*list_category_rows(question)[:3]), scale="nominal", **stale
     )
-    assert "Someone else changed this scale" in get_text(response)
+    assert "Someone else changed this" in get_text(response)
     assert len(list_labels(question)) == 4
 
 

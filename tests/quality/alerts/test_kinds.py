@@ -69,7 +69,7 @@ SENTENCES = {
     AlertKind.RATER_DRIFT: "ann has rated about",
     AlertKind.RATER_SAME_ANSWER: "ann almost always answers “none”",
     AlertKind.RATER_FAST: "ann takes 2.0 seconds where the others take",
-    AlertKind.RATER_APART: "ann has agreed far less with the others than they do with each other",
+    AlertKind.RATER_APART: "ann has agreed far less than the others from the start",
     AlertKind.NEWCOMER_BELOW: "ann is new and agrees less than the team",
     AlertKind.RATER_COPIES: "ann and ben agree more than expected from their agreement with others",
     AlertKind.QUESTION_FELL: "Raters have agreed less since",
@@ -268,9 +268,9 @@ def test_copies_and_newcomer_get_alerts_with_their_error_rates(question: Questio
     assert 30 <= newcomer.n <= 330
     assert newcomer.size < newcomer.facts["bound"] < newcomer.facts["middle"]
     error_rate = KINDS["rater_copies"].error_rate(copies)
-    assert "flags at most one in 100" in error_rate
+    assert "at most one unaffected question in 100" in error_rate
     error_rate = KINDS["newcomer_below"].error_rate(newcomer)
-    assert "flags at most one in 20" in error_rate
+    assert "at most one unaffected rater in 20" in error_rate
     # The same ratings give no second alert.
     record_ratings({question: [Judgement(items[0].pk, raters[1], 2)]}, by=None, source="api")
     counting.update_question(question.pk)

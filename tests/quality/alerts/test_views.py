@@ -85,7 +85,7 @@ def test_alert_page_shows_evidence_and_other_explanations(
     text = get_page_text(client.get(f"{base_url}alerts/{alert.pk}/"))
     for sentence in (
         "Based on 1,060 shared items up to 2026-08-31 and 400 before the change.",
-        "Average change until then: -0.50 to -0.22 (95% interval). It may have grown since.",
+        "Average change until then: -0.50 to -0.22 (95% interval).",
         "It began 2026-08-10 to 2026-08-24 (95% interval).",
         "False alerts per rater: at most one per 20 years from sampling noise",
         "No such alert about another rater then.",

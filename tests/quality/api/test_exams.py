@@ -34,6 +34,9 @@ def test_exam_rules_are_read_and_changed(
         assert response.status_code == 400
         assert list(response.json()["error"]["fields"]) == list(invalid)
     assert api.get(url).json() == changed
+    by_query = api.patch(f"{url}?question={question.key}", {"max_attempts": 1}, format="json")
+    assert by_query.json() == changed
+    assert api.patch(f"{url}?question=other", {}, format="json").status_code in (400, 404)
     assert AuditLogEntry.objects.filter(action="exam_rules_changed").count() == 1
 
 

@@ -33,6 +33,8 @@ def test_rules_are_read_and_changed(
     )
     body = {"request_ratings": True, "certain_from": 0.8, "max_ratings": 7, "method": "majority"}
     assert api.patch(url, body, format="json").json() == current | body
+    by_query = api.patch(f"{url}?question={rated_question.key}", body, format="json")
+    assert by_query.json() == current | body
     assert Event.objects.get(kind="label_rules.changed").data["after"]["certain_from"] == 0.8
     assert Consensus.objects.get(question=rated_question).method == "majority"
     for invalid, field in (

@@ -41,6 +41,14 @@ def render_file(question: Question, kind: str) -> bytes:
     return b"".join(files.FORMATS[kind].stream(selectors.get_labels(question), texts))
 
 
+def test_csv_has_no_rounding_errors(labelled_question: Question) -> None:
+    labels = ItemLabel.objects.filter(question=labelled_question, source="consensus")
+    labels.update(distribution=[6.9e-18, 0.25, 0.75, 0.0], mean=-6.9e-18)
+    text = render_file(labelled_question, "csv").decode()
+    assert ",0.25,0.75," in text
+    assert "e-18" not in text
+
+
 def test_csv_and_json_lines_have_the_same_content(labelled_question: Question) -> None:
     table = list(csv.DictReader(io.StringIO(render_file(labelled_question, "csv").decode())))
     lines = [

@@ -41,14 +41,14 @@ def make_comparison(middle: float | None = 0.7, **changes: Any) -> RaterComparis
 @pytest.mark.parametrize(
     ("comparison", "is_outlier", "expected"),
     [
-        (make_comparison(), True, "Agrees clearly less with the others than they do"),
+        (make_comparison(), True, "Agrees far less than the others"),
         # The value is the same, but no alert says that it is more than chance.
         (make_comparison(), False, "Below the team’s median: 0.50 (median 0.70)."),
         (make_comparison(value=0.7), False, "Not below the team’s median: 0.70 (median 0.70)."),
         (
             make_comparison()._replace(outlying={1: (-0.2, 80)}),
             False,
-            "Agrees less with the others than they do with each other, on the same items: 0.50",
+            "Agrees less than the others on the same items: 0.50",
         ),
         (make_comparison(n_items=29), True, "Not enough data yet: 29 shared items."),
         # 80 items are enough data: two raters have no median, and one category has no kappa.

@@ -9,6 +9,7 @@ files, the report and a link.
 from __future__ import annotations
 
 import csv
+import html
 import io
 import random
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from metrics.models import PeriodUnit, Result
 from metrics.reports import report_jobs
 from metrics.views.common.number_formats import format_number
 from metrics.views.dashboard import overview_context
+from metrics.views.dashboard.recommendation import ActionKind
 from projects.models import Member, Project, Question, Rater
 from quality import tasks
 from quality.rater_status.rater_list import RaterFilter, RaterList, RaterListEntry
@@ -132,6 +134,65 @@ def check_raters(question: Question, client: Client, entries: list[RaterListEntr
     assert rater_page.context["peers"]["value"] == pytest.approx(kappas[worst.key])
 
 
+def check_numbers_of_raters(question: Question, client: Client) -> None:
+    """Assert that page, API and file have the same numbers and reasons of each rater."""
+    base, api = f"/projects/{question.project_id}/", f"/api/v1/projects/{question.project_id}/"
+    statuses = get_all(client, f"{api}raters/status/")
+    table = csv.DictReader(io.StringIO(client.get(f"{base}raters.csv").text))
+    lines = {row["rater"]: row for row in table}
+    page = client.get(f"{base}raters/")
+    rows = {row.card.rater.key: row for row in page.context["rows"]}
+    # Raters of the same rank are in order of their creation there, of their IDs here.
+    ranks = [(row["status"], pytest.approx(row["impact"], abs=1e-3)) for row in statuses]
+    assert [(row.card.status.value, row.listed.impact) for row in rows.values()] == ranks
+    for status in statuses:
+        key, line, row = status["rater"], lines[status["rater"]], rows[status["rater"]]
+        assert status["ratings"] == int(line["ratings"]) == row.card.n_ratings
+        for number in (float(line["impact"]), row.card.impact, row.listed.impact):
+            assert number == pytest.approx(status["impact"]), (key, question)
+        for column, estimate in (("peers", row.card.peers), ("bias", row.card.bias)):
+            expected = status[column]["value"]
+            assert (float(line[column]) if line[column] else None) == pytest.approx(expected)
+            assert (estimate or {}).get("value") == pytest.approx(expected)
+        texts = [reason["text"] for reason in status["reasons"]]
+        assert {*texts} == {text for _alert, text in row.alerts} | {*row.other_reasons}
+        for text in texts:
+            assert html.escape(text) in page.text
+    check_do_next(client.get(base), statuses)
+
+
+def check_do_next(overview: Any, statuses: list[Any]) -> None:
+    """Assert that the overview names the first raters to check, and the reason of the first."""
+    to_check = [row for row in statuses if row["status"] in ("act", "check")]
+    recommendation = overview.context["recommendation"]
+    actions = recommendation.actions if recommendation else []
+    raters_actions = [action for action in actions if action.kind == ActionKind.RATERS]
+    assert bool(raters_actions) == bool(to_check and recommendation)
+    if raters_actions:
+        worst = to_check[0]
+        assert worst["reasons"][0]["text"] in raters_actions[0].reason
+        if not raters_actions[0].label.startswith("Check all"):
+            assert (worst["name"] or worst["rater"]) in raters_actions[0].label
+
+
+def check_counts(question: Question, client: Client, row: Any, facts: dict[str, Any]) -> None:
+    """Assert that all surfaces have the same numbers of ratings, items and categories."""
+    base, api = f"/projects/{question.project_id}/", f"/api/v1/projects/{question.project_id}/"
+    agreement = client.get(f"{api}agreement/").json()
+    overview = client.get(base).context["agreement"]
+    statistics = client.get(f"{base}statistics/").context["agreement"]
+    assert agreement["items"]["rated"] == overview.details["rated"] == facts["n_rated"]
+    names = agreement["coefficients"].keys() & facts["coefficients"].keys()
+    assert len(names) > 5
+    for name in names:
+        value = agreement["coefficients"][name]["value"]
+        assert facts["coefficients"][name]["value"] == pytest.approx(value), (name, question)
+    assert sum(rater["ratings"] for rater in get_all(client, f"{api}raters/status/")) == sum(
+        category["ratings"] for category in statistics.details["categories"]
+    )
+    assert row.n_items == question.project.items.count() == agreement["items"]["total"]
+
+
 def test_random_projects_show_the_same_numbers_on_all_surfaces(
     random_questions: list[Question], lead: User, client_for: Any
 ) -> None:
@@ -167,6 +228,8 @@ def test_random_projects_show_the_same_numbers_on_all_surfaces(
         entries = RaterList(question).select(RaterFilter())
         statuses |= {entry.status.value for entry in entries}
         check_raters(question, client, entries)
+        check_numbers_of_raters(question, client)
+        check_counts(question, client, listed[question.project_id], facts)
         site = {
             person.username: person.status.value
             for person in people

@@ -11,8 +11,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from rest_framework.test import APIClient
 
-from projects import authentication
 from projects.models import Project
+from projects.services import tokens
 from ratings.models import ImportRun, Rating
 
 TABLE = b"doc,coder,verdict,majority\na,ann,minor,minor\na,ben,major,minor\nb,ann,NA,minor\n"
@@ -22,7 +22,7 @@ TABLE = b"doc,coder,verdict,majority\na,ann,minor,minor\na,ben,major,minor\nb,an
 def client(project: Project, lead: Any) -> APIClient:
     """Return a client with a token of the lead."""
     client = APIClient()
-    token = authentication.create_token(user=lead)
+    token = tokens.create_token(user=lead)
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {token}")
     return client
 

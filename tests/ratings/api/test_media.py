@@ -9,8 +9,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from rest_framework.test import APIClient
 
-from projects import authentication
 from projects.models import Item, Project
+from projects.services import tokens
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"picture" * 9
 MP3 = b"ID3\x04\x00" + bytes(range(256))
@@ -18,7 +18,7 @@ MP3 = b"ID3\x04\x00" + bytes(range(256))
 
 def test_files_become_items(project: Project, lead: Any, settings: Any, tmp_path: Path) -> None:
     settings.DATA_DIR = tmp_path
-    token = authentication.create_token(user=lead)
+    token = tokens.create_token(user=lead)
     client = APIClient(headers={"Authorization": f"Bearer {token}"})
     path = f"/api/v1/projects/{project.pk}/media/"
 

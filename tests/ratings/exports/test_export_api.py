@@ -10,8 +10,8 @@ import pytest
 from django.contrib.auth.models import User
 from rest_framework.test import APIClient
 
-from projects import authentication
 from projects.models import ApiToken, Project, Question
+from projects.services import tokens
 from ratings.files import parquet_file
 
 pytestmark = pytest.mark.django_db
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def token_client(lead: User) -> APIClient:
     """Return a client that has nothing but a token that may read."""
-    token = authentication.create_token(user=lead, scope=ApiToken.Scope.READ)
+    token = tokens.create_token(user=lead, scope=ApiToken.Scope.READ)
     client = APIClient()
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {token}")
     return client

@@ -137,7 +137,7 @@ def test_edit_after_ratings_makes_a_version_and_shows_a_warning(
     # An edit of the first version does not overwrite the second.
     response = lead_client.post(address, data)
     assert response.status_code == 400
-    assert "Someone else changed this item" in get_text(response)
+    assert "Someone else changed this" in get_text(response)
 
 
 def test_selected_items_are_withdrawn_and_restored(

@@ -33,7 +33,7 @@ def test_a_lead_connects_pauses_and_disconnects(
     assert (connection.address, connection.remote_project) == (fake.url, 12)
     address = reverse("label_studio_connection", args=[project.pk, connection.pk])
     assert response.headers["Location"] == address
-    assert "Nothing is stored before you confirm" in browser.get(address).content.decode()
+    assert "Nothing is stored until you confirm" in browser.get(address).content.decode()
     again = browser.post(list_address, form)
     assert (again.status_code, again.context["form"].errors["remote_project"]) == (
         400,
@@ -71,9 +71,9 @@ def test_a_lead_connects_pauses_and_disconnects(
     ("changes", "field", "message"),
     [
         ({"token": "f" * 40}, "token", "rejected the token"),
-        ({"token": "naïve"}, "token", "Enter the token"),
-        ({"remote_project": 99}, "remote_project", "no project with this number"),
-        ({"remote_project": ""}, "remote_project", "Enter the project"),
+        ({"token": "naïve"}, "token", "Copy the token"),
+        ({"remote_project": 99}, "remote_project", "no access to the project"),
+        ({"remote_project": ""}, "remote_project", "Enter the number"),
         ({"address": "ftp://example.org"}, "address", "valid"),
         ({"address": "http://127.0.0.1:1"}, "address", "connection"),
     ],

@@ -37,6 +37,12 @@ CodeEnum = Literal[
 ]
 
 
+ConnectionOutStateEnum = Literal["reading", "mapping", "active", "paused"]
+
+
+ConnectionOutWriteBackEnum = Literal["off", "predictions", "ground_truth"]
+
+
 DeliveryOutStateEnum = Literal["pending", "delivered", "failed"]
 
 
@@ -397,6 +403,31 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    id: int
+    address: str
+    remote_project: int
+    title: str | None
+    # reading: for the first time; mapping: until a lead confirms at `confirm_url`  * `reading` -
+    # reading * `mapping` - mapping * `active` - active * `paused` - paused
+    state: ConnectionOutStateEnum
+    write_back: ConnectionOutWriteBackEnum
+    # Why the last attempt failed; null after a success
+    error: str | None
+    failures: int | None
+    # Ratings `created`, `changed` and `withdrawn`; tasks with `written` labels
+    counts: dict[str, int]
+    pulled_at: datetime.datetime | None
+    compared_at: datetime.datetime | None
+    next_at: datetime.datetime
+    # Page on which a lead confirms what was understood; null in other states
+    confirm_url: str | None
+    # Address for a webhook of the project there; whoever knows it may call it
+    hint_url: str
+    created_at: datetime.datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Contribution:
     name: str | None
     # Share of the move
@@ -736,6 +767,8 @@ class Headline:
     population: str
     # Why the lead chose it
     note: str
+    # The same coefficient without weights; null where weights change nothing
+    unweighted: Value | None
     # null: it is based on all ratings; else on those drawn at random
     sample: RandomSample | None
     # Of all ratings, where the headline is not based on them

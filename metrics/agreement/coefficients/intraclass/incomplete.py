@@ -122,6 +122,8 @@ def compute_limits(shares: Floats) -> tuple[float, float]:
 NO_PAIRABLE_ITEMS = "no_pairable_items"
 _COMPLETE_REASONS = ("needs_complete_items", "too_few_items")
 
+INCOMPLETE_ICC_NAMES = "icc2_incomplete", "icc3_incomplete", "icc2k_incomplete", "iccqk_incomplete"
+
 
 def icc_of_ratings(rated_items: RatedItems, values: Floats) -> dict[str, Icc]:
     """Return name -> Icc of the complete items; values (k,) of the categories.
@@ -191,6 +193,11 @@ class IncompleteIcc:
     k: float | None = None
     q: float | None = None
     reason: str | None = None
+
+    def by_name(self) -> dict[str, Icc]:
+        """Return the correlations by their names in a report."""
+        correlations = self.agreement, self.consistency, self.agreement_mean, self.shared_mean
+        return dict(zip(INCOMPLETE_ICC_NAMES, correlations, strict=True))
 
 
 def compute_incomplete_icc(

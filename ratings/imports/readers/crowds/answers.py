@@ -63,6 +63,15 @@ def group_options_by_question(fields: Fields) -> Fields:
     return answers | options
 
 
+def select_fields_with_prefix(fields: Fields, prefix: str) -> Fields:
+    """Return the fields with a prefix, without it."""
+    return {
+        name.removeprefix(prefix): value
+        for name, value in fields.items()
+        if name.startswith(prefix)
+    }
+
+
 def parse_crowd_time(value: Any) -> RecordTime:
     """Return a time of a crowd platform, or None if it cannot be read.
 

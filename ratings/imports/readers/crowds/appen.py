@@ -19,11 +19,11 @@ from ratings.imports.readers.tools.base import (
     ToolReader,
     ToolSource,
     build_body,
+    build_rating,
     open_records,
-    parse_single_answer,
     to_text,
 )
-from ratings.imports.records import GoldRecord, ItemRecord, RatingRecord, Record, SkippedRecord
+from ratings.imports.records import GoldRecord, ItemRecord, Record
 
 from .answers import parse_crowd_time
 
@@ -88,8 +88,4 @@ def _parse_judgement(line: int, fields: Fields, questions: Collection[str]) -> I
             if gold.strip():
                 yield GoldRecord(line, key, question_key, gold.strip())
         answers = to_text(fields.get(question)).splitlines()
-        label, reason = parse_single_answer(answers)
-        if label is None:
-            yield SkippedRecord(line, reason)
-        else:
-            yield RatingRecord(line, key, rater, question_key, label, rated_at)
+        yield build_rating(line, key, rater, answers, question=question, rated_at=rated_at)

@@ -10,19 +10,23 @@ from collections.abc import Iterator
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
-from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.readers.tools.base import (
     Fields,
     ToolSource,
     build_body,
+    build_rating,
     parse_json,
     parse_seconds,
-    parse_single_answer,
     to_text,
 )
-from ratings.imports.records import ItemRecord, RatingRecord, Record, SkippedRecord
+from ratings.imports.records import ItemRecord, Record, SkippedRecord
 
-from .answers import group_options_by_question, iter_answers, parse_crowd_time
+from .answers import (
+    group_options_by_question,
+    iter_answers,
+    parse_crowd_time,
+    select_fields_with_prefix,
+)
 
 REQUIRED_COLUMNS = {"HITId", "AssignmentId", "WorkerId"}
 INPUT_PREFIX = "Input."
@@ -44,29 +48,17 @@ class MturkSource(ToolSource):
 
     def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
         key, rater = to_text(fields["HITId"]), to_text(fields["WorkerId"])
-        inputs = _select_fields_with_prefix(fields, INPUT_PREFIX)
+        inputs = select_fields_with_prefix(fields, INPUT_PREFIX)
         yield ItemRecord(line, key, build_body(inputs) or None)
         if to_text(fields.get("AssignmentStatus")).casefold() == "rejected":
             yield SkippedRecord(line, "rejected")
             return
-        answers = _select_fields_with_prefix(fields, ANSWER_PREFIX)
+        answers = select_fields_with_prefix(fields, ANSWER_PREFIX)
         task_answers = parse_json(answers.pop(TASK_ANSWERS, None))
         answers = dict(iter_answers(task_answers)) | group_options_by_question(answers)
         rated_at = parse_crowd_time(fields.get("SubmitTime"))
         seconds = parse_seconds(fields.get("WorkTimeInSeconds"))
         for question, answer in answers.items():
-            label, reason = parse_single_answer(answer)
-            if label is None:
-                yield SkippedRecord(line, reason)
-            else:
-                question_key = build_question_key(question)
-                yield RatingRecord(line, key, rater, question_key, label, rated_at, None, seconds)
-
-
-def _select_fields_with_prefix(fields: Fields, prefix: str) -> Fields:
-    """Return the fields with a prefix, without it."""
-    return {
-        name.removeprefix(prefix): value
-        for name, value in fields.items()
-        if name.startswith(prefix)
-    }
+            yield build_rating(
+                line, key, rater, answer, question=question, rated_at=rated_at, seconds=seconds
+            )

@@ -1,8 +1,8 @@
 """Data sets that list raters and labels of an item side by side.
 
 Learning with Disagreements (LeWiDi): an object of items, with annotators and annotations as texts
-separated by commas. Hugging Face data sets: lists such as `annotators` and `labels`, or a list of
-objects with both.
+separated by commas. Hugging Face data sets: lists such as `annotators` and `labels`, or
+lists of the scores of several criteria.
 """
 
 from __future__ import annotations
@@ -13,19 +13,18 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from ratings.imports.decoding.sample import FileSample
+from ratings.imports.mapping.column_names import is_criterion_name, is_descriptive_name
 from ratings.imports.mapping.import_mapping import ImportMapping
-from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.readers.tools.base import (
     Fields,
     ToolSource,
     build_body,
+    build_rating,
     get_item_key,
-    list_objects,
     parse_list,
-    parse_single_answer,
     to_text,
 )
-from ratings.imports.records import ItemRecord, RatingRecord, Record, SkippedRecord
+from ratings.imports.records import ItemRecord, Record, SkippedRecord
 
 RATER_FIELDS = ("annotators", "annotator_ids", "annotator_id", "workers", "worker_ids", "raters",
                 "rater_ids", "user_ids")  # fmt: skip
@@ -98,9 +97,7 @@ class LabelListsSource(ToolSource):
             has_lists = bool(head) and head[0].count("[") >= 2
             return has_lists and _find_rater_field(dict.fromkeys(sample.names, "[]")) != ""
         records = [entry for record in sample.records for entry in _list_entries(record).values()]
-        return bool(records) and (
-            all(map(_has_lists, records)) or _find_anonymous_field(records) != ""
-        )
+        return bool(records) and (all(map(_has_lists, records)) or _have_anonymous_lists(records))
 
     def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
         for key, entry in _list_entries(fields).items():
@@ -110,8 +107,13 @@ class LabelListsSource(ToolSource):
         rater_field = _find_rater_field(fields)
         people = _parse_list(fields.get(rater_field))
         if not rater_field:  # labels alone: the raters are known by their places
-            labels = _parse_list(fields.get(_find_label_list(fields)))
-            people = [f"rater {number}" for number in range(1, len(labels) + 1)]
+            n_labels = max((len(_parse_list(fields[name])) for name in _list_label_fields(fields)),
+                           default=0)  # fmt: skip
+            people = [f"rater {number}" for number in range(1, n_labels + 1)]
+        for name, value in list(fields.items()):
+            if is_descriptive_name(name) and len(_parse_list(value)) == len(people) > 0:
+                fields = {other: fields[other] for other in fields if other != name}
+                yield SkippedRecord(line, "about_raters", name)
         answers, content = self._split_fields(fields, rater_field, people)
         body = build_body(content)
         tool_key = next((fields[name] for name in KEY_FIELDS if fields.get(name) is not None), None)
@@ -120,18 +122,7 @@ class LabelListsSource(ToolSource):
             yield SkippedRecord(line, "no_content")
             return
         yield ItemRecord(line, key, body or None)
-        if people and isinstance(people[0], dict):
-            objects = list_objects(people)
-            names = [_get_first(person, PERSON_FIELDS) for person in objects]
-            answers = {"": [_get_first(person, ANSWER_FIELDS) for person in objects]}
-            used = {*PERSON_FIELDS, *ANSWER_FIELDS}
-            if any(
-                value for person in objects for name, value in person.items() if name not in used
-            ):
-                yield SkippedRecord(line, "further_answers")
-            yield from _parse_parallel_lists(line, key, names, answers)
-        else:
-            yield from _parse_parallel_lists(line, key, people, answers)
+        yield from _parse_parallel_lists(line, key, people, answers)
 
     def _split_fields(
         self, fields: Fields, rater_field: str, people: Sequence[Any]
@@ -179,56 +170,56 @@ def _has_lists(record: Fields) -> bool:
         return len(_parse_list(record.get(ANONYMOUS_FIELD))) > 0
     value = record[field]
     people = _parse_list(value)
-    if people and isinstance(people[0], dict):
-        return any(_get_first(person, ANSWER_FIELDS) is not None for person in list_objects(people))
     if isinstance(value, dict):
         return bool(_get_labels_by_column(value))
-    return any(
+    return not (people and isinstance(people[0], dict)) and any(
         len(_parse_list(answers)) == len(people) > 0
         for name, answers in record.items()
         if name != field
     )
 
 
-def _find_label_list(record: Fields) -> str:
-    """Return the field with the labels of raters without names, or an empty text."""
-    return next((name for name in (ANONYMOUS_FIELD, *LABEL_FIELDS) if name in record), "")
+def _list_label_fields(record: Fields) -> list[str]:
+    """Return the fields with labels of raters without names: one, or several criteria."""
+    criteria = [
+        name for name, value in record.items() if is_criterion_name(name) and _parse_list(value)
+    ]
+    named = [name for name in (ANONYMOUS_FIELD, *LABEL_FIELDS) if name in record]
+    return named[:1] or criteria
 
 
-def _find_anonymous_field(records: Sequence[Fields]) -> str:
-    """Return the field with lists of one label of each rater, or an empty text.
+def _have_anonymous_lists(records: Sequence[Fields]) -> bool:
+    """Return whether the records have lists of one label of each rater.
+
+    Several criteria have lists of the same length.
+    """
+    names = _list_label_fields(records[0])
+    lists = [[_parse_list(record.get(name)) for name in names] for record in records]
+    if len(names) > 1:
+        return all(len({len(labels) for labels in parts}) == 1 and parts[0] for parts in lists)
+    return bool(names) and _are_labels_of_raters(names[0], [labels for (labels,) in lists])
+
+
+def _are_labels_of_raters(name: str, lists: Sequence[Sequence[Any]]) -> bool:
+    """Return whether each list has one label of each rater.
 
     Several raters give the same label; several labels of one rater differ.
     """
-    name = _find_label_list(records[0])
-    lists = [record.get(name) for record in records]
-    if not name or not all(isinstance(labels, list) and len(labels) > 1 for labels in lists):
-        return ""
-    labels = [label for label_list in lists for label in label_list or ()]
+    if not all(len(labels) > 1 for labels in lists):
+        return False
+    labels = [label for label_list in lists for label in label_list]
     is_plain = all(isinstance(label, str | int) for label in labels)
     has_repeats = is_plain and any(len(set(part)) < len(part) for part in lists if part)
-    is_vote = name in VOTE_FIELDS or not set(labels if is_plain else ()) <= {0, 1}
-    return name if has_repeats and is_vote else ""
+    is_vote = (
+        name in VOTE_FIELDS
+        or is_criterion_name(name)
+        or not set(labels if is_plain else ()) <= {0, 1}
+    )
+    return has_repeats and is_vote
 
 
 def _find_rater_field(record: Fields) -> str:
-    named = next((name for name in RATER_FIELDS if record.get(name)), "")
-    return named or next((name for name, value in record.items() if _are_answers(value)), "")
-
-
-def _are_answers(value: Any) -> bool:
-    """Return whether each object of a list is one person's answer, without spans."""
-    objects = list_objects(value)
-    return (
-        bool(objects)
-        and all(
-            _get_first(entry, PERSON_FIELDS[:-1]) is not None
-            # doccano has `label` beside `user`.
-            and _get_first(entry, ANSWER_FIELDS["user" in entry :]) is not None
-            and not any(isinstance(part, dict | list) for part in entry.values())
-            for entry in objects
-        )
-    )
+    return next((name for name in RATER_FIELDS if record.get(name)), "")
 
 
 def _get_labels_by_column(value: Fields) -> Fields:
@@ -270,9 +261,4 @@ def _parse_parallel_lists(line: int, key: str, raters: Any, answers: Fields) -> 
                 continue
             pairs = list(zip(names, labels, strict=True))
         for name, answer in pairs:
-            label, reason = parse_single_answer(answer)
-            if label is None:
-                yield SkippedRecord(line, reason)
-            else:
-                question_key = build_question_key(question) if question else ""
-                yield RatingRecord(line, key, to_text(name), question_key, label)
+            yield build_rating(line, key, to_text(name), answer, question=question)

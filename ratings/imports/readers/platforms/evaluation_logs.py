@@ -23,15 +23,17 @@ from ratings.imports.readers.tools.base import (
     ToolSource,
     build_attributes,
     build_body,
+    build_model_rater,
+    build_rating,
+    get_object,
     list_objects,
+    list_rows,
     parse_json,
-    parse_single_answer,
     parse_time,
     to_text,
 )
 from ratings.imports.records import (
     ItemRecord,
-    RaterRecord,
     RatingRecord,
     Record,
     RecordTime,
@@ -88,13 +90,11 @@ class PromptfooSource(NestedSource):
         provider = _get_name(fields.get("provider"))
         test, prompt = to_text(fields.get("testIdx")), to_text(fields.get("promptIdx"))
         key = "/".join(filter(None, (test, prompt, provider)))
-        variables = fields.get("vars")
         response = fields.get("response")
         output = response.get("output") if isinstance(response, dict) else response
-        body = build_body({**(variables if isinstance(variables, dict) else {}), "output": output})
+        body = build_body({**get_object(fields, "vars"), "output": output})
         yield ItemRecord(line, key, body or None, {"provider": provider} if provider else None)
-        grading = fields.get("gradingResult")
-        components = grading.get("componentResults") if isinstance(grading, dict) else None
+        components = get_object(fields, "gradingResult").get("componentResults")
         names: Counter[tuple[str, str]] = Counter()
         for component in list_objects(components):
             yield from self._parse_component(line, key, component, names)
@@ -105,8 +105,7 @@ class PromptfooSource(NestedSource):
         self, line: int, key: str, component: Fields, names: Counter[tuple[str, str]]
     ) -> Iterator[Record]:
         """Yield the rating of an assertion; ``names`` counts those of the output."""
-        assertion = component.get("assertion")
-        assertion = assertion if isinstance(assertion, dict) else {}
+        assertion = get_object(component, "assertion")
         kind, metric = to_text(assertion.get("type")), to_text(assertion.get("metric"))
         if not isinstance(component.get("pass"), bool) or not kind:
             yield SkippedRecord(line, "ignored")
@@ -118,7 +117,7 @@ class PromptfooSource(NestedSource):
         rater = f"{kind} {number}" if number > 1 else kind
         rater += f" ({model})" if model else ""
         if kind != HUMAN:
-            yield RaterRecord(line, rater, kind="model", name=rater, model=model or kind)
+            yield build_model_rater(line, rater, model=model or kind)
         label = "pass" if component["pass"] else "fail"
         comment = to_text(component.get("reason")) or None
         yield RatingRecord(line, key, rater, question, label, None, comment)
@@ -138,15 +137,13 @@ class InspectSource(NestedSource):
     def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
         epoch = to_text(fields.get("epoch"))
         key = to_text(fields.get("id")) + (f"/{epoch}" if epoch not in ("", "1") else "")
-        output = fields.get("output")
-        completion = output.get("completion") if isinstance(output, dict) else None
+        completion = get_object(fields, "output").get("completion")
         content = {name: fields.get(name) for name in ("input", "target")}
-        metadata = fields.get("metadata")
-        attributes = build_attributes(metadata) if isinstance(metadata, dict) else {}
+        attributes = build_attributes(get_object(fields, "metadata"))
         body = build_body({**content, "output": completion})
         yield ItemRecord(line, key, body or None, attributes or None)
-        scores = fields.get("scores")
-        for scorer, score in scores.items() if isinstance(scores, dict) else ():
+        scores = get_object(fields, "scores")
+        for scorer, score in scores.items():
             if isinstance(score, dict):
                 yield from self._parse_score(line, key, scorer, score)
         if not scores:
@@ -160,12 +157,11 @@ class InspectSource(NestedSource):
             value = history[0].get("value")
         # Letter grades of all scorers answer one question.
         name = SCORE_QUESTION if value in LETTER_GRADES else scorer
-        yield RaterRecord(line, scorer, kind="model", name=scorer, model=scorer)
+        yield build_model_rater(line, scorer)
         comment = to_text(score.get("explanation")) or None
         yield from _parse_values(line, key, value, rater=scorer, name=name, comment=comment)
         for edit in history[1:]:
-            provenance = edit.get("provenance")
-            provenance = provenance if isinstance(provenance, dict) else {}
+            provenance = get_object(edit, "provenance")
             author = to_text(provenance.get("author"))
             if edit.get("value") not in (None, "UNCHANGED") and author:
                 rated_at = parse_time(provenance.get("timestamp"))
@@ -196,9 +192,7 @@ class OpenaiEvalsSource(ToolSource):
     def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
         if isinstance(fields.get("spec"), dict):
             self.eval_name = to_text(fields["spec"].get("eval_name")) or "eval"
-            yield RaterRecord(
-                line, self.eval_name, kind="model", name=self.eval_name, model=self.eval_name
-            )
+            yield build_model_rater(line, self.eval_name)
             return
         key, data = to_text(fields.get("sample_id")), fields.get("data")
         if not key or not isinstance(data, dict):
@@ -231,7 +225,7 @@ class BraintrustSource(ToolSource):
             names = sample.names
             has_scores = any(name == "scores" or name.startswith("scores.") for name in names)
             return has_scores and {"id", "input", "output"} <= set(names)
-        records = [row for record in sample.records for row in _list_rows(record)]
+        records = [row for record in sample.records for row in list_rows(record)]
         return bool(records) and all(
             {"id", "input", "scores"} <= record.keys()
             and isinstance(record["scores"], dict | type(None))
@@ -239,7 +233,7 @@ class BraintrustSource(ToolSource):
         )
 
     def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
-        for row in _list_rows(fields):
+        for row in list_rows(fields):
             yield from self._parse_row(line, row)
 
     def _parse_row(self, line: int, fields: Fields) -> Iterator[Record]:
@@ -263,7 +257,7 @@ class BraintrustSource(ToolSource):
             if is_empty_cell(value):
                 yield SkippedRecord(line, "no_label")
                 continue
-            yield RaterRecord(line, name, kind="model", name=name, model=name)
+            yield build_model_rater(line, name)
             yield from _parse_values(line, key, value, rater=name, name=name, rated_at=rated_at)
 
 
@@ -293,19 +287,7 @@ def _parse_values(
                 rated_at=rated_at,
             )
         return
-    label, reason = parse_single_answer(value)
-    if label is None:
-        yield SkippedRecord(line, reason)
-        return
-    yield RatingRecord(line, key, rater, build_question_key(name), label, rated_at, comment)
-
-
-def _list_rows(record: Fields) -> list[Fields]:
-    """Return the rows of an API response or an exported object; else the record itself."""
-    for name in ("events", "data", "rows"):
-        if rows := list_objects(record.get(name)):
-            return rows
-    return [record]
+    yield build_rating(line, key, rater, value, question=name, rated_at=rated_at, comment=comment)
 
 
 def _get_name(value: Any) -> str:

@@ -14,21 +14,20 @@ from typing import Any
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.readers.crowds.answers import iter_answers
-from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.readers.tools.base import (
     Fields,
     ToolReader,
     ToolSource,
     build_body,
+    build_rating,
     get_item_key,
     list_objects,
     parse_json,
     parse_seconds,
-    parse_single_answer,
     parse_time,
     to_text,
 )
-from ratings.imports.records import ItemRecord, RatingRecord, ReaderProblem, Record, SkippedRecord
+from ratings.imports.records import ItemRecord, ReaderProblem, Record, SkippedRecord
 
 METADATA_SUFFIX = "-metadata"
 SOURCE_FIELDS = ("source-ref", "source")
@@ -105,9 +104,7 @@ def _parse_worker_answers(line: int, key: str, job: str, answers: Any) -> Iterat
         rater = to_text(answer.get("workerId"))
         pairs = list(iter_answers(content))
         for question, value in pairs:
-            label, reason = parse_single_answer(value)
-            if label is None:
-                yield SkippedRecord(line, reason)
-                continue
-            question_key = build_question_key(job if job and len(pairs) == 1 else question)
-            yield RatingRecord(line, key, rater, question_key, label, rated_at, None, seconds)
+            name = job if job and len(pairs) == 1 else question
+            yield build_rating(
+                line, key, rater, value, question=name, rated_at=rated_at, seconds=seconds
+            )

@@ -10,15 +10,15 @@ from typing import Any
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
-from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.readers.tools.base import (
     Fields,
     ToolSource,
     build_body,
+    build_rating,
     get_item_key,
+    get_object,
     list_objects,
     parse_seconds,
-    parse_single_answer,
     parse_time,
     to_text,
 )
@@ -57,9 +57,9 @@ class LabelboxSource(ToolSource):
 
 
 def _parse_label(line: int, key: str, label: Fields, mapping: ImportMapping) -> Iterator[Record]:
-    details = _get_object(label, "label_details")
-    performance = _get_object(label, "performance_details")
-    annotations = _get_object(label, "annotations")
+    details = get_object(label, "label_details")
+    performance = get_object(label, "performance_details")
+    annotations = get_object(label, "annotations")
     rater = to_text(details.get("created_by")) or mapping.default_rater
     rated_at = parse_time(details.get("created_at"))
     seconds = parse_seconds(performance.get("seconds_to_create"))
@@ -71,12 +71,9 @@ def _parse_label(line: int, key: str, label: Fields, mapping: ImportMapping) -> 
     if annotations.get("relationships"):
         yield SkippedRecord(line, "relations")
     for question, answer in _iter_answers(annotations.get("classifications")):
-        text, reason = parse_single_answer(answer)
-        if text is None:
-            yield SkippedRecord(line, reason)
-        else:
-            question_key = build_question_key(question)
-            yield RatingRecord(line, key, rater, question_key, text, rated_at, None, seconds)
+        yield build_rating(
+            line, key, rater, answer, question=question, rated_at=rated_at, seconds=seconds
+        )
 
 
 def _iter_answers(classifications: Any) -> Iterator[tuple[str, Any]]:
@@ -94,8 +91,3 @@ def _iter_answers(classifications: Any) -> Iterator[tuple[str, Any]]:
             yield question, [choice.get("name") or choice.get("value") for choice in choices]
         for choice in choices:
             yield from _iter_answers(choice.get("classifications"))
-
-
-def _get_object(fields: Fields, name: str) -> Fields:
-    value = fields.get(name)
-    return value if isinstance(value, dict) else {}

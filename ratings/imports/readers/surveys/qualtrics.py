@@ -5,6 +5,7 @@ Respondents are raters and the columns of answers are items. Previews are left o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +27,7 @@ METADATA = {
     "Q_DuplicateRespondent", "PROLIFIC_PID", "STUDY_ID", "SESSION_ID",
 }  # fmt: skip
 IMPORT_ID = '"ImportId"'
+SCORE_NAME = re.compile(r"SC\d+")  # a score that the survey computes
 TEXT_ENDING, ORDER_ENDING = "_TEXT", "_DO"  # texts beside an option, and the order of display
 
 
@@ -70,8 +72,12 @@ def _parse_response(line: int, fields: Fields, texts: Fields) -> Iterator[Record
     answers = (
         (parse_survey_column(name, to_text(texts.get(name))), value)
         for name, value in fields.items()
-        if name not in METADATA and not name.endswith((TEXT_ENDING, ORDER_ENDING))
+        if name not in METADATA
+        and not name.endswith((TEXT_ENDING, ORDER_ENDING))
+        and not SCORE_NAME.fullmatch(name)
     )
     if any(value and name.endswith(TEXT_ENDING) for name, value in fields.items()):
         yield SkippedRecord(line, "free_text")
+    if any(value and SCORE_NAME.fullmatch(name) for name, value in fields.items()):
+        yield SkippedRecord(line, "number")
     yield from iter_respondent_records(line, to_text(fields[RESPONSE_ID]), answers, rated_at)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ratings.imports.mapping.column_names import asks_for_comment
 from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.readers.tools.base import parse_single_answer
 from ratings.imports.records import ItemRecord, RatingRecord, Record, RecordTime, SkippedRecord
@@ -49,6 +50,9 @@ def iter_respondent_records(
 ) -> Iterator[Record]:
     """Yield the items and ratings of one respondent."""
     for column, answer in answers:
+        if asks_for_comment(column.text):
+            yield from [SkippedRecord(line, "free_text")] if answer else []
+            continue
         yield ItemRecord(line, column.item, {"text": column.text})
         label, reason = parse_single_answer(answer)
         if label is not None:

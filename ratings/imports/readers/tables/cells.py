@@ -56,7 +56,10 @@ def convert_to_content(cell: Any) -> Any:
 
 
 def is_empty_cell(cell: Any) -> bool:
-    return cell is None or cell in ("", [], {}) or (isinstance(cell, str) and not cell.strip())
+    """Return whether a cell has no value; one with an error is reported elsewhere."""
+    if isinstance(cell, str):
+        return isinstance(cell, InvalidCell) or not cell.strip()
+    return cell is None or cell in ([], {})
 
 
 def compute_item_key(body: dict[str, Any]) -> str:

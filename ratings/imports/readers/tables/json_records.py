@@ -1,10 +1,12 @@
 """JSON as a table: a list of records, or JSON Lines.
 
-A field is a column, and fields of a nested object are columns named like `meta.source`.
+A field is a column, and fields of a nested object are columns named like `meta.source`. Answers in
+a list are rows (see `answer_lists`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,12 +21,12 @@ from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
 from ratings.imports.records import Record, SkippedRecord
 
+from .answer_lists import SAMPLE_RECORDS, AnswerLists
 from .base import TableSource
 from .csv_records import MAX_COLUMNS
 from .table_end import TableLine
 
 HEADER_RECORDS = 1000  # first records, whose fields are the columns
-MAX_DEPTH = 4  # levels of objects that become columns; deeper objects stay one cell
 
 
 class JsonSource(TableSource):
@@ -57,23 +59,34 @@ class JsonTableLines:
         return self.stream.bytes_read
 
     def __iter__(self) -> Iterator[TableLine]:
-        first_line, names = self._read_names()
+        answer_lists = AnswerLists(self._read_first_records())
+        first_line, names = self._read_names(answer_lists)
         if not names:
             raise UnreadableFileError(
                 "columns_differ" if first_line else "empty", line=first_line or None
             )
         yield first_line, list(names)
         for line, record in iter_rows(self.stream):
-            cells: list[Any] = [None] * len(names)
-            for name, value in iter_flat_fields(record):
-                index = names.get(name)
-                if index is None:
-                    self.extra_records.append(SkippedRecord(line, "unknown_fields", name))
-                else:
-                    cells[index] = value
-            yield line, cells
+            for row in answer_lists.iter_rows(record):
+                cells: list[Any] = [None] * len(names)
+                for name, value in row.items():
+                    index = names.get(name)
+                    if index is None:
+                        self.extra_records.append(SkippedRecord(line, "unknown_fields", name))
+                    else:
+                        cells[index] = value
+                yield line, cells
 
-    def _read_names(self) -> tuple[int, dict[str, int]]:
+    def _read_first_records(self) -> list[JsonObject]:
+        """Return the first records; an error is left to the next pass."""
+        records: list[JsonObject] = []
+        with contextlib.suppress(UnreadableFileError):
+            stream = JsonStream(self.path, encoding=self.encoding)
+            for _line, record in itertools.islice(iter_rows(stream), SAMPLE_RECORDS):
+                records.append(record)
+        return records
+
+    def _read_names(self, answer_lists: AnswerLists) -> tuple[int, dict[str, int]]:
         """Return (line of the first record, field name -> column index).
 
         An error after the first record is left to the second pass, which reports it.
@@ -84,7 +97,7 @@ class JsonTableLines:
         try:
             for line, record in itertools.islice(iter_rows(first_pass), HEADER_RECORDS):
                 first_line = first_line or line
-                for name, _value in iter_flat_fields(record):
+                for name in itertools.chain.from_iterable(answer_lists.iter_rows(record)):
                     names.setdefault(name, len(names))
                 if len(names) > MAX_COLUMNS:
                     raise UnreadableFileError(
@@ -167,15 +180,3 @@ def _split_objects(record: dict[str, JsonObject]) -> list[JsonObject] | None:
 
 def _transpose(columns: dict[str, list[Any]]) -> list[JsonObject]:
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
-
-
-def iter_flat_fields(
-    record: JsonObject, prefix: str = "", levels: int = MAX_DEPTH
-) -> Iterator[Any]:
-    """Yield (name, value) of the fields; names of nested fields are paths."""
-    for name, value in record.items():
-        path = f"{prefix}{name}".strip()
-        if isinstance(value, dict) and value and levels > 1:
-            yield from iter_flat_fields(value, f"{path}.", levels - 1)
-        else:
-            yield path, value

@@ -1,9 +1,10 @@
-"""Several sheets of a workbook with the same columns, read as one table."""
+"""Sheets of a workbook: several ones read as one table, and merged cells."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ratings.imports.mapping.column_names import normalize_name
 from ratings.imports.records import Record
@@ -12,6 +13,9 @@ from .table_end import TableLine
 from .tidy_lines import TableLines, TidyLines
 
 RATER_COLUMN = "rater"
+_MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*?ref=\"([A-Z]+)(\d+):[A-Z]+(\d+)\"")
+_CHUNK_BYTES = 1 << 16
+_MAX_ELEMENT_BYTES = 200  # of one mergeCell
 
 
 class MergedSheets:
@@ -61,3 +65,59 @@ class MergedSheets:
                 else record._replace(line=record.line + n_lines_before)
             )
         lines.extra_records.clear()
+
+
+class MergedCells(NamedTuple):
+    """Cells of several rows in one column (from 0); the rows are numbers of the sheet."""
+
+    column: int
+    last_row: int
+
+
+def read_merged_cells(sheet: Any) -> Mapping[int, list[MergedCells]]:
+    """Return first row -> cells that are merged with those of the rows below.
+
+    The file lists them behind the rows, so it is read once more.
+    """
+    from openpyxl.utils import column_index_from_string
+
+    merged: dict[int, list[MergedCells]] = {}
+    tail = b""
+    with sheet._get_source() as part:
+        while chunk := part.read(_CHUNK_BYTES):
+            text, end = tail + chunk, 0
+            for match in _MERGED.finditer(text):
+                end = match.end()
+                column, first_row, last_row = match.groups()
+                if int(first_row) < int(last_row):
+                    cells = MergedCells(
+                        column_index_from_string(column.decode()) - 1, int(last_row)
+                    )
+                    merged.setdefault(int(first_row), []).append(cells)
+            tail = text[max(end, len(text) - _MAX_ELEMENT_BYTES) :]
+    return merged
+
+
+def fill_merged_cells(
+    rows: Iterator[Sequence[Any]], merged: Mapping[int, list[MergedCells]]
+) -> Iterator[Sequence[Any]]:
+    """Yield the rows with the values of merged cells; not those of titles and names of columns."""
+    if not merged:
+        yield from rows
+        return
+    open_cells: list[tuple[MergedCells, Any]] = []
+    has_names = False
+    for number, cells in enumerate(rows, start=1):
+        open_cells = [entry for entry in open_cells if entry[0].last_row >= number]
+        filled = list(cells)
+        for cell, value in open_cells:
+            filled += [None] * (cell.column + 1 - len(filled))
+            filled[cell.column] = value
+        if has_names:
+            open_cells += [
+                (cell, filled[cell.column])
+                for cell in merged.get(number, ())
+                if cell.column < len(filled) and filled[cell.column] is not None
+            ]
+        has_names = has_names or sum(cell is not None for cell in cells) >= 2
+        yield filled

@@ -31,7 +31,7 @@ from ratings.imports.records import SkippedRecord
 from .base import CountedLines, TableSource
 from .cells import InvalidCell
 from .csv_records import MAX_CELL_LENGTH, MAX_COLUMNS
-from .sheets import MergedSheets
+from .sheets import MergedSheets, fill_merged_cells, read_merged_cells
 from .table_end import TableLine
 from .tidy_lines import TableLines
 from .workbook_parts import WorkbookArchive
@@ -42,7 +42,8 @@ MAX_STRINGS_BYTES = 128 << 20  # the shared strings are held in memory
 MAX_ROWS = 1_048_576  # of a sheet, as in spreadsheet programs
 MAX_EMPTY_ROWS = 100_000  # between two rows
 TABLE_ROWS = 20  # rows of a sheet in which a table is searched
-ERROR_VALUES = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A")
+# Not #N/A, which stands for a missing value.
+ERROR_VALUES = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!")
 
 
 class XlsxSource(TableSource):
@@ -98,7 +99,7 @@ class XlsxLines(CountedLines):
             value_sheet = stack.enter_context(_open_sheet(self.path, self.title, data_only=True))
             self.n_rows = value_sheet.max_row or 1
             value_sheet.reset_dimensions()
-            rows = _iter_rows(value_sheet)
+            rows = fill_merged_cells(_iter_rows(value_sheet), read_merged_cells(value_sheet))
             formula_rows: Iterator[Any] = itertools.repeat(None)
             if has_formulas:
                 formula_sheet = stack.enter_context(

@@ -15,7 +15,7 @@ from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
 from ratings.imports.readers.tables.cells import build_question_key
-from ratings.imports.records import ItemRecord, RaterRecord, RatingRecord, Record, SkippedRecord
+from ratings.imports.records import ItemRecord, RatingRecord, Record, SkippedRecord
 
 from .base import (
     Fields,
@@ -23,6 +23,8 @@ from .base import (
     ToolSource,
     build_attributes,
     build_body,
+    build_model_rater,
+    build_rating,
     get_item_key,
     list_objects,
     open_records,
@@ -56,7 +58,12 @@ class ArgillaSource(ToolSource):
 
     def can_read(self, sample: FileSample) -> bool:
         if sample.has_fields("fields") and sample.has_any_field({"responses", "suggestions"}):
-            return True
+            # Other platforms have responses of workers beside the fields.
+            return not any(
+                "worker_id" in response
+                for record in sample.records
+                for response in list_objects(record.get("responses"))
+            )
         names = sample.names if sample.kind == "text" else itertools.chain(*sample.records)
         if any(name.endswith((RESPONSES_SUFFIX, f"{RESPONSES_SUFFIX}.users")) for name in names):
             return True
@@ -111,10 +118,7 @@ def _build_rating(
         return RatingRecord(line, key, user, "", None)
     if status == "draft":
         return SkippedRecord(line, "draft")
-    label, reason = parse_single_answer(value)
-    if label is None:
-        return SkippedRecord(line, reason)
-    return RatingRecord(line, key, user, build_question_key(question), label)
+    return build_rating(line, key, user, value, question=question)
 
 
 def _parse_suggestions(line: int, key: str, suggestions: Any) -> Iterator[Record]:
@@ -142,7 +146,7 @@ def _parse_suggestion(
         if reason != "no_label":
             yield SkippedRecord(line, reason)
         return
-    yield RaterRecord(line, model, kind="model", name=model, model=model)
+    yield build_model_rater(line, model)
     yield RatingRecord(line, key, model, build_question_key(question), label)
 
 

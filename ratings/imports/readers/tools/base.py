@@ -19,10 +19,22 @@ from ratings.imports.decoding.sample import SIGNATURE_BYTES, detect_file_kind
 from ratings.imports.mapping import import_mapping
 from ratings.imports.mapping.columns import MEDIA_FILE_PATTERN, MEDIA_ROLES, ColumnGuess, TableHead
 from ratings.imports.problems import UnreadableFileError
-from ratings.imports.readers.tables.cells import compute_item_key, format_cell, is_empty_cell
+from ratings.imports.readers.tables.cells import (
+    build_question_key,
+    compute_item_key,
+    format_cell,
+    is_empty_cell,
+)
 from ratings.imports.readers.tables.csv import guess_delimiter
 from ratings.imports.readers.tables.csv_records import CsvRecords
-from ratings.imports.records import ReaderProblem, Record, RecordTime
+from ratings.imports.records import (
+    RaterRecord,
+    RatingRecord,
+    ReaderProblem,
+    Record,
+    RecordTime,
+    SkippedRecord,
+)
 
 MAX_LABEL_LENGTH = 200  # a longer answer is a free text, not a label
 
@@ -148,6 +160,20 @@ def list_objects(value: Any) -> list[Fields]:
     )
 
 
+def get_object(fields: Fields, name: str) -> Fields:
+    """Return a field that is an object, else an empty one."""
+    value = fields.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def list_rows(record: Fields) -> list[Fields]:
+    """Return the rows of an API response or an exported object; else the record itself."""
+    for name in ("events", "data", "rows"):
+        if rows := list_objects(record.get(name)):
+            return rows
+    return [record]
+
+
 def parse_single_answer(value: Any) -> tuple[str | None, str]:
     """Return (label, "") of a single answer, else (None, reason).
 
@@ -165,6 +191,25 @@ def parse_single_answer(value: Any) -> tuple[str | None, str]:
     if not label:
         return None, "ignored" if value else "no_label"
     return _parse_answer_text(label)
+
+
+def build_rating(
+    line: int, key: str, rater: str, answer: Any, *, question: str = "", **details: Any
+) -> RatingRecord | SkippedRecord:
+    """Return the rating of a single answer, or the skipped record with the reason.
+
+    ``details`` are further fields of a RatingRecord.
+    """
+    label, reason = parse_single_answer(answer)
+    if label is None:
+        return SkippedRecord(line, reason)
+    question_key = build_question_key(question) if question else ""
+    return RatingRecord(line, key, rater, question_key, label, **details)
+
+
+def build_model_rater(line: int, name: str, *, model: str = "") -> RaterRecord:
+    """Return the record of a rater that is a model, named after it or after its metric."""
+    return RaterRecord(line, name, kind="model", name=name, model=model or name)
 
 
 @functools.lru_cache(maxsize=10_000)  # the same labels occur again and again
@@ -238,8 +283,10 @@ def parse_list(value: Any) -> list[Any]:
     if isinstance(value, str) and value[:1] == "[":
         parsed = parse_json(value)
         if parsed is None:
+            # NumPy prints texts without commas, which Python would join.
+            text = re.sub(r"(?<=['\"])\s+(?=['\"])", ", ", value)
             try:
-                parsed = ast.literal_eval(value)
+                parsed = ast.literal_eval(text)
             except (ValueError, SyntaxError, RecursionError, MemoryError):
                 parsed = value.strip("[] \n").split()  # as NumPy prints a list
         value = parsed

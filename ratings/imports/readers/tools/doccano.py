@@ -11,16 +11,16 @@ from typing import Any
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
-from ratings.imports.records import ItemRecord, RatingRecord, Record, SkippedRecord
+from ratings.imports.records import ItemRecord, Record, SkippedRecord
 
 from .base import (
     Fields,
     ToolSource,
     build_attributes,
     build_body,
+    build_rating,
     get_item_key,
     list_objects,
-    parse_single_answer,
     to_text,
 )
 
@@ -62,14 +62,21 @@ class DoccanoSource(ToolSource):
         labels = [
             record[name] for record in sample.records for name in LABEL_FIELDS if name in record
         ]
-        if any(not isinstance(label, list) for label in labels):
+        if any(not isinstance(label, list) or list_objects(label) for label in labels):
             return False
-        is_old_export = sample.has_fields("annotations", "text") and all(
-            "label" in annotation
+        annotations = [
+            annotation
             for record in sample.records
-            for annotation in list_objects(record["annotations"])
+            for annotation in list_objects(record.get("annotations"))
+        ]
+        is_old_export = sample.has_fields("annotations", "text") and all(
+            {"label", "user"} <= annotation.keys() for annotation in annotations
         )
-        return bool(labels) or is_old_export or sample.has_any_field(SKIPPED_FIELDS)
+        return (
+            bool(labels)
+            or (is_old_export and bool(annotations))
+            or sample.has_any_field(SKIPPED_FIELDS)
+        )
 
     def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
         content_fields = {}
@@ -99,13 +106,9 @@ def _parse_labels(line: int, key: str, fields: Fields, mapping: ImportMapping) -
         return
     if isinstance(labels, str):
         labels = [label for label in labels.split("#") if label.strip()]
-    label, reason = parse_single_answer(labels)
-    if label is None:
-        yield SkippedRecord(line, reason)
-    else:
-        names = (to_text(fields.get(name)) for name in RATER_FIELDS)
-        rater = next(filter(None, names), mapping.default_rater)
-        yield RatingRecord(line, key, rater, QUESTION, label)
+    names = (to_text(fields.get(name)) for name in RATER_FIELDS)
+    rater = next(filter(None, names), mapping.default_rater)
+    yield build_rating(line, key, rater, labels, question=QUESTION)
 
 
 def _parse_annotations(
@@ -123,11 +126,7 @@ def _parse_annotations(
             rater = to_text(annotation.get("user")) or mapping.default_rater
             labels_by_rater.setdefault(rater, []).append(to_text(annotation["label"]))
     for rater, labels in labels_by_rater.items():
-        label, reason = parse_single_answer(labels)
-        if label is None:
-            yield SkippedRecord(line, reason)
-        else:
-            yield RatingRecord(line, key, rater, QUESTION, label)
+        yield build_rating(line, key, rater, labels, question=QUESTION)
 
 
 def _build_attributes(fields: Fields) -> Fields:

@@ -13,9 +13,9 @@ from typing import Any
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.readers.tables.cells import build_question_key
-from ratings.imports.records import ItemRecord, RatingRecord, Record, SkippedRecord
+from ratings.imports.records import ItemRecord, Record, SkippedRecord
 
-from .base import Fields, ToolSource, get_item_key, parse_single_answer, to_text
+from .base import Fields, ToolSource, build_rating, get_item_key, parse_single_answer, to_text
 
 STRUCTURES = "%FEATURE_STRUCTURES"
 TYPE = "%TYPE"
@@ -90,8 +90,4 @@ def _parse_answers(line: int, key: str, rater: str, structures: list[Fields]) ->
                 name = build_question_key(f"{kind.rsplit('.', 1)[-1]}.{feature}")
                 labels_by_question.setdefault(name, []).append(label)
     for question, labels in labels_by_question.items():
-        label, reason = parse_single_answer(labels)
-        if label is None:
-            yield SkippedRecord(line, reason)
-        else:
-            yield RatingRecord(line, key, rater, question, label)
+        yield build_rating(line, key, rater, labels, question=question)

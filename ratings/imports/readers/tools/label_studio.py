@@ -36,6 +36,7 @@ from .base import (
     ToolSource,
     build_attributes,
     build_body,
+    build_rating,
     get_item_key,
     list_objects,
     open_records,
@@ -323,12 +324,12 @@ def _parse_min_record(
             value = parse_json(value)
         if isinstance(value, dict) and set(value) == {"choices"}:
             value = value["choices"]
-        label, reason = parse_single_answer(value)
-        if label is None:
-            yield SkippedRecord(line, reason)
-        else:
-            rated_at = parse_time(fields.get("created_at"))
-            spent_seconds = parse_seconds(fields.get("lead_time"))
-            yield RatingRecord(
-                line, key, rater, build_question_key(name), label, rated_at, None, spent_seconds
-            )
+        yield build_rating(
+            line,
+            key,
+            rater,
+            value,
+            question=name,
+            rated_at=parse_time(fields.get("created_at")),
+            seconds=parse_seconds(fields.get("lead_time")),
+        )

@@ -13,11 +13,9 @@ from django.utils.translation import gettext_lazy as _
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
-from ratings.imports.readers.tables.cells import build_question_key
 from ratings.imports.records import (
     ItemRecord,
     RaterRecord,
-    RatingRecord,
     Record,
     SkippedRecord,
     build_model_key,
@@ -28,9 +26,9 @@ from .base import (
     ToolSource,
     build_attributes,
     build_body,
+    build_rating,
     get_item_key,
     parse_seconds,
-    parse_single_answer,
     parse_time,
     to_text,
 )
@@ -120,20 +118,15 @@ def _parse_answer(line: int, key: str, rater: str, fields: Fields) -> Iterator[R
         value = score
     elif score is not None:
         yield SkippedRecord(line, "number")
-    label, reason = parse_single_answer(value)
-    if label is None:
-        yield SkippedRecord(line, reason)
-        return
-    question = to_text(_get_first_value(fields, QUESTION_FIELDS))
-    yield RatingRecord(
+    yield build_rating(
         line,
         key,
         rater,
-        build_question_key(question) if question else "",
-        label,
-        parse_time(_get_first_value(fields, TIME_FIELDS)),
-        to_text(_get_first_value(fields, REASON_FIELDS))[:MAX_REASON_LENGTH] or None,
-        parse_seconds(_get_first_value(fields, SECONDS_FIELDS)),
+        value,
+        question=to_text(_get_first_value(fields, QUESTION_FIELDS)),
+        rated_at=parse_time(_get_first_value(fields, TIME_FIELDS)),
+        comment=to_text(_get_first_value(fields, REASON_FIELDS))[:MAX_REASON_LENGTH] or None,
+        seconds=parse_seconds(_get_first_value(fields, SECONDS_FIELDS)),
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
@@ -67,9 +66,9 @@ class PotatoSource(ToolSource):
                 yield RatingRecord(line, key, rater, build_question_key(schema), label)
 
 
-def _group_by_schema(fields: Fields) -> dict[str, dict[str, Any]]:
+def _group_by_schema(fields: Fields) -> dict[str, Fields]:
     """Return schema -> label -> entered value."""
-    schemas: dict[str, dict[str, Any]] = {}
+    schemas: dict[str, Fields] = {}
     nested = fields.get("label_annotations")
     if isinstance(nested, dict):
         for schema, values_by_label in nested.items():
@@ -83,7 +82,7 @@ def _group_by_schema(fields: Fields) -> dict[str, dict[str, Any]]:
     return schemas
 
 
-def _parse_label(values_by_label: dict[str, Any]) -> tuple[str | None, str]:
+def _parse_label(values_by_label: Fields) -> tuple[str | None, str]:
     """Return (label, "") of the only marked label, else (None, reason)."""
     labels = []
     for name, value in values_by_label.items():

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import special
+from scipy import special, stats
 
 from metrics.agreement import consensus
+from metrics.agreement.consensus import calibration as calibration_rules
 
 EXAMPLES = settings(max_examples=40, deadline=None)
 
@@ -441,6 +442,69 @@ def test_items_that_mislead_all_raters_leave_no_label_certain():
     assert certainty.max() < 0.95
     is_right = posterior.argmax(axis=1) == truth[200:]
     assert certainty.mean() == pytest.approx(is_right.mean(), abs=0.04)
+
+
+def simulate_misleading_items(n_items, rng):
+    """Return rows and truth: unanimous ratings of many raters mislead more often than those of few.
+
+    One in eight of the items with 25 ratings has all of them in a wrong category. No function of
+    certainty alone shows that, so that the most certain labels are not the best ones.
+    """
+    truth = rng.integers(0, 3, n_items)
+    rows = []
+    for item in range(n_items):
+        n_raters, wrong = (25, 1 / 8) if item % 4 == 0 else (4, 0)
+        is_misleading = rng.random() < wrong
+        for rater in rng.permutation(30)[:n_raters]:
+            is_wrong = is_misleading or (n_raters == 4 and rng.random() < 0.25)
+            rows.append((item, rater, (truth[item] + is_wrong) % 3))
+    return np.array(rows), truth
+
+
+def test_certain_labels_are_as_often_right_as_promised():
+    """Seldom have fewer than 95% of the labels certain to 0.95 been right, for any draw of gold.
+
+    On a tenth of the draws that is allowed. Without the limit by gold it is so on most.
+    """
+    n_gold = 100
+    outcomes: dict[str, list[bool]] = {"bounded": [], "unbounded": []}
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        rows, truth = simulate_misleading_items(400, rng)
+        posterior = fit_model(rows, 3).posterior
+        is_right = posterior.argmax(axis=1) == truth
+        for _draw in range(5):
+            order = rng.permutation(400)
+            gold = order[:n_gold], truth[order[:n_gold]]
+            calibration = consensus.calibrate_on_gold(*split_columns(rows), 3, gold=gold)
+            assert calibration is not None
+            probability = calibration.apply(posterior[order[n_gold:]]).max(axis=1)
+            for name, certainty in (
+                ("bounded", calibration.bound(probability)), ("unbounded", probability),
+            ):  # fmt: skip
+                certain = certainty >= 0.95
+                n_wrong = (~is_right[order[n_gold:]][certain]).sum()
+                outcomes[name].append(bool(n_wrong > 0.05 * certain.sum()))
+    assert np.mean(outcomes["bounded"]) <= 0.1
+    assert np.mean(outcomes["unbounded"]) > 0.3
+
+
+def test_bound_is_the_largest_level_that_gold_answers_show():
+    """Compared with the definition, level by level."""
+    rng = np.random.default_rng(5)
+    for n_gold in (5, 30, 60):
+        probability = np.round(rng.random(n_gold), 2)
+        is_right = rng.random(n_gold) < probability
+        levels, limits = calibration_rules._limit_right_shares(probability, is_right)
+        calibration = consensus.GoldCalibration(np.ones(24) / 24, 0.0, n_gold, levels, limits)
+        grid = np.linspace(0, 1, 2001)
+        is_shown = []
+        for level in grid:
+            x, n = is_right[probability >= level].sum(), (probability >= level).sum()
+            is_shown.append(n > 0 and stats.beta.ppf(0.1, x + 0.5, n - x + 0.5) >= level)
+        for p in (*probability, 0.0, 0.999, 1.0):
+            expected = max(grid[(grid <= p) & is_shown], default=0.0)
+            assert calibration.bound([p])[0] == pytest.approx(expected, abs=6e-4)
 
 
 def test_gold_answers_do_not_temper_independent_errors():

@@ -203,14 +203,14 @@ def test_only_viewers_may_open_the_page(
 
 
 def test_one_month_is_not_enough(address: str, lead: Any, client_for: Any) -> None:
-    assert "Two months need ratings" in get_text(client_for(lead).get(f"{address}?period=month"))
+    assert "Two periods need ratings" in get_text(client_for(lead).get(f"{address}?period=month"))
 
 
 @pytest.mark.fresh
 def test_without_any_rating(project: Any, question: Any, lead: Any, client_for: Any) -> None:
     response = client_for(lead).get(f"/projects/{project.pk}/change/")
     assert response.status_code == 200
-    assert "Two weeks need ratings" in get_text(response)
+    assert "Two periods need ratings" in get_text(response)
 
 
 def test_with_quadratic_weights(address: str, lead: Any, client_for: Any) -> None:
@@ -341,8 +341,8 @@ def test_page_says_that_none_of_many_changes_is_clear(
 @pytest.mark.parametrize(
     ("contributions", "shown_keys", "folded_text"),
     [
-        ([-0.4, 0.004, -0.001, 0.0], ["r0"], "3 more, each under 0.005"),
-        ([0.004, -0.001, 0.0], [], "3 raters, each under 0.005"),
+        ([-0.4, 0.004, -0.001, 0.0], ["r0"], "Under 0.005 each: 3"),
+        ([0.004, -0.001, 0.0], [], "Under 0.005 each: 3"),
         ([-0.4, 0.004, None, 0.0], ["r0", "r1", "r2", "r3"], ""),
     ],
 )
@@ -368,7 +368,7 @@ def test_raters_with_tiny_contributions_are_folded(
     page = client.get(address).content.decode()
     table = page.split('aria-labelledby="raters-title"')[-1].split("</table>")[0]
     assert (re.findall(r">(r\d)</a>", table) if shown_keys else []) == shown_keys
-    assert ("each under 0.005" in page) == bool(folded_text)
+    assert ("Under 0.005 each" in page) == bool(folded_text)
     assert folded_text in page
     assert ("No single rater explains" in page) == (not shown_keys)
     lines = client.get(f"{address}?csv=raters-title").content.decode().splitlines()

@@ -83,6 +83,41 @@ def test_interval_question_shows_iccs_with_tests(open_page: Any) -> None:
     assert rows["icc2"][0]["n_items"] == 6
 
 
+def test_incomplete_ratings_have_correlations_from_variance_components(
+    open_page: Any, rated_question: Any, lead: Any, api_for: Any, client_for: Any
+) -> None:
+    """On the page and in the API, on numbers alone; with two raters of one item each a reason."""
+    Question.objects.update(scale="interval")
+    page = open_page()
+    expected = report(CODES, 4, values=[0, 1, 2, 3])
+    rows = dict(page.context["incomplete"])
+    names = ("icc2", "icc3", "icc2k", "iccqk")
+    assert list(rows) == ["ICC(A,1)", "ICC(C,1)", "ICC(A,k)", "ICC(Q,k)"]
+    address = f"/api/v1/projects/{rated_question.project_id}/agreement/coefficients/"
+    coefficients = api_for(lead).get(address).json()["coefficients"]
+    for name, estimate in zip(names, rows.values(), strict=True):
+        assert estimate["value"] == pytest.approx(expected[f"{name}_incomplete"])
+        assert estimate["low"] == pytest.approx(expected[f"{name}_incomplete.ci_low"])
+        assert coefficients[f"{name}_incomplete"] == estimate
+    assert "Intraclass correlations of all ratings" in page.content.decode()
+
+
+def test_complete_ratings_have_the_classical_forms_alone(
+    question: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    Question.objects.update(scale="interval")
+    for item in range(8):
+        for rater in "ab":
+            rate(question, f"i{item}", rater, LABELS[(item + (rater == "b") * (item % 2)) % 4])
+    update_question(question.pk)
+    address = f"/projects/{question.project_id}/coefficients/"
+    client_for(lead).get(address)
+    filtered_jobs.FILTERED_RESULT_JOB.sweep()
+    page = client_for(lead).get(address)
+    assert page.context["iccs"]
+    assert page.context["incomplete"] == []
+
+
 def test_policies_for_missing_ratings_are_compared(open_page: Any) -> None:
     Question.objects.update(scale="nominal")
     page = open_page()

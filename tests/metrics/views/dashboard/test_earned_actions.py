@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 Rows = list[list[str | None]]
 GRADES = ("1", "2", "3", "4", "5")
-SAME_ITEMS = "agrees less with the others than they do with each other, on the same items"
+SAME_ITEMS = "agrees less than the others on the same items"
 
 
 def rate_in_groups(

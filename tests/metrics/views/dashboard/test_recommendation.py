@@ -78,7 +78,7 @@ def test_overview_shows_the_number_and_what_to_do(
     actions = get_actions(client, project)
     assert len(actions) <= 3
     reason, url = actions["Clarify none vs. minor"]
-    assert reason == "100% of 33 differing comparisons"
+    assert reason == "100% of 33 comparisons that differ"
     items = client.get(url).context["rows"]
     item_counts = [dict(row.counts) for row in items]
     assert item_counts

@@ -138,7 +138,7 @@ def rate_items_alike_by_number(rng: random.Random) -> Rows:
 CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[..., Rows]]] = {
     # name: text, labels, scale, ratings where it is true, ratings where it is false but tempting
     "prevalence paradox": (
-        "so chance explains much of it", YES_NO, "nominal",
+        "Consider both", YES_NO, "nominal",
         rate_rarely_yes, rate_hard_items_often,
     ),
     "single ratings": (
@@ -182,7 +182,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
         rate_nearly_the_same, rate_near_misses,
     ),
     "definitions": (
-        "The definition matters", YES_NO, "nominal",
+        "The estimate of chance matters", YES_NO, "nominal",
         rate_rare_items_often, rate_items_alike_by_number,
     ),
     "statistics agree": (

@@ -87,6 +87,19 @@ def test_past_moment_is_in_time_zone_of_project(
     )
 
 
+def test_report_before_the_first_item_claims_no_coverage(
+    rated_question: Any, lead: Any, client_for: Any
+) -> None:
+    rated_question.project.items.update(created_at="2026-02-01T00:00Z")
+    client = client_for(lead)
+    address = request_report(client, rated_question, as_of="2020-01-02T08:00")
+    tasks.sweep_all()
+    text = client.get(address).content.decode()
+    assert "No ratings yet." in text
+    assert "Each item has two or more ratings" not in text
+    assert "Ratings as recorded then" in client.get("/".join(address.split("/")[:4]) + "/").text
+
+
 def test_report_of_another_project_is_404(
     rated_question: Any, lead: Any, make_project: Any, client_for: Any
 ) -> None:

@@ -329,6 +329,26 @@ def test_errors_in_cells_that_are_not_imported(tmp_path: Path, lead: Any) -> Non
     )
 
 
+def test_merged_cells_are_filled_and_others_are_not(tmp_path: Path, lead: Any) -> None:
+    rows: list[list[Any]] = [["Item", "Rater", "Label"], ["d1", "a", "x"], [None, "b", "y"]]
+    rows += [["d2", "a", "y"], [None, "b", "y"]]
+    path = write_workbook(tmp_path / "book.xlsx", rows)
+    status, report = run_import_command(path, name="N", owner=lead.username)
+    assert (status, report["problems"][0]["lines"]) == (1, [3, 5])
+    workbook = openpyxl.load_workbook(path)
+    for cells in ("A2:A3", "A4:A5"):
+        workbook.active.merge_cells(cells)
+    workbook.save(path)
+    status, _report = run_import_command(path, name="N", owner=lead.username)
+    assert status == 0
+    assert list_ratings() == {
+        ("d1", "a", "x"),
+        ("d1", "b", "y"),
+        ("d2", "a", "y"),
+        ("d2", "b", "y"),
+    }
+
+
 def test_names_of_merged_cells_in_a_workbook(tmp_path: Path, lead: Any) -> None:
     path = write_workbook(
         tmp_path / "book.xlsx",

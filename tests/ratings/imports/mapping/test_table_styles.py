@@ -137,6 +137,26 @@ READABLE = {
         "Text A|Text B|Text C",
         {"118": "cuc", "119": "ccc"},
     ),
+    "columns of raters named in German": Table(
+        "Probe;Prüfer 1;Prüfer 2\nP1;1,5;2,0\nP2;2,5;2,5\nP3;1,5;1,5\n",
+        "P1 P2 P3",
+        {"Prüfer 1": "1.5 2.5 1.5", "Prüfer 2": "2 2.5 1.5"},
+    ),
+    "a question with the raters in brackets": Table(
+        "Post,Is spam (Ann),Is spam (Ben)\n1,y,n\n2,n,n\n3,y,y\n",
+        "1 2 3",
+        {"Ann": "yny", "Ben": "nny"},
+    ),
+    "texts beside columns of numbers": Table(
+        "Word A,Word B,JS,KM\ntiger,cat,7,8\nbook,paper,5,5\ncar,plane,8,7\nsun,moon,5,8\n",
+        "tiger book car sun",
+        {"JS": "7585", "KM": "8578"},
+    ),
+    "e-mail addresses as raters": Table(
+        "id,ann@x.org,ben@x.org\n1,a,b\n2,b,b\n3,a,a\n",
+        "1 2 3",
+        {"ann@x.org": "aba", "ben@x.org": "bba"},
+    ),
     "LimeSurvey with two grids": Table(
         '"Response ID","Date submitted","Last page","Start language","Seed",'
         '"Clear? [Text A]","Clear? [Text B]","Useful? [Text A]","Useful? [Text B]"\n'
@@ -178,6 +198,58 @@ def test_every_rating_is_read(name: str, tmp_path: Path, lead: Any) -> None:
 
 
 REFUSED = {
+    "counts beside their total": (
+        "count,hate,offensive,neither,class,tweet\n"
+        + "".join(f"3,{n % 3},{3 - n % 3},0,{n % 3},Tweet {n}\n" for n in range(6)),
+        "may be counts of ratings",
+        "--layout counts",
+    ),
+    "the best and worst of several items": (
+        "Item1,Item2,BestItem,WorstItem\nsun,tax,sun,tax\nwar,sun,sun,war\ntax,war,war,tax\n",
+        "named like criteria, not raters: Item2",
+        "--layout wide",
+    ),
+    "models that are compared": (
+        "id,model_a,model_b,winner\n1,x,y,model_a\n2,y,x,tie\n3,x,y,model_a\n",
+        "no values in common: model_a, model_b, winner",
+        "--map rater=model_a",
+    ),
+    "crosses in the columns of raters": (
+        "text,ann1_pos,ann1_neg,ann2_pos,ann2_neg\nGood day,x,,x,\nBad day,,x,x,\nA day,,x,,x\n",
+        "an empty cell may be an answer",
+        "--layout wide",
+    ),
+    "models beside people": (
+        "id,human_1,human_2,gpt-4o\n1,good,bad,good\n2,bad,bad,bad\n3,good,good,bad\n",
+        "gpt-4o have the raters' labels",
+        "--map rater=human_1 rater=human_2 rater=gpt-4o, or --map ignore=gpt-4o",
+    ),
+    "the only column that is left has one number": (
+        "item,rater,reward\n1,a,5\n1,b,5\n2,a,5\n2,b,5\n",
+        "Several columns can be labels: reward",
+        "--map label=reward",
+    ),
+    "errors of spreadsheets": (
+        "id,rater1,rater2\n1,1,2\n2,#REF!,2\n3,2,1\n4,1,1\n",
+        "'#REF!'",
+        "--missing=#REF!",
+    ),
+    "answers of a form": (
+        "Timestamp;Email;Text 1: clear?;Text 2: clear?\n25.11.2025 10:00;a@x.org;Yes;No\n"
+        "25.11.2025 10:05;b@x.org;Yes;Yes\n25.11.2025 10:09;c@x.org;No;No\n",
+        "Rows look like raters",
+        "--layout raters",
+    ),
+    "columns of photos": (
+        "Photo 1,Photo 2,Photo 3\nreal,fake,real\nfake,fake,real\nreal,real,real\nfake,real,fake\n",
+        "named like criteria, not raters: Photo 1",
+        "--layout wide",
+    ),
+    "options to skip": (
+        "id,rater1,rater2\n1,yes,no\n2,[skipped],yes\n3,no,no\n",
+        "'[skipped]'",
+        "--missing=[skipped]",
+    ),
     "counts of most of the raters": (
         "Unit,a,b,c\n1,4,0,0\n2,0,3,1\n3,0,4,0\n4,1,0,3\n5,0,3,0\n6,2,2,0\n",
         "have the same sum in all or most rows, so they may be counts",

@@ -169,3 +169,75 @@ def test_values_before_the_list_may_be_cut_anywhere(
     path.write_text('{"n": 1234567, "x": {"y": [true, -12.5]}, "a": {"b": [{"c": 1}, {"c": 2}]}}')
     stream = JsonStream(path, encoding="utf-8", list_path=("a", "b"))
     assert [record for _line, record in stream] == [{"c": 1}, {"c": 2}]
+
+
+def test_deepeval(tmp_path: Path, lead: Any) -> None:
+    def build_metric(name: str, *, success: bool, error: str | None = None) -> dict[str, Any]:
+        model = "gpt-x" if name == "Relevancy" else None
+        return {"name": name, "success": success, "score": 0.7, "reason": "r", "error": error,
+                "evaluationModel": model}  # fmt: skip
+
+    cases: list[dict[str, Any]] = [
+        {"name": "case", "input": "Q", "actualOutput": "A", "metricsData": [
+            build_metric("Relevancy", success=passed), build_metric("Exact", success=True)]}
+        for passed in (True, False)
+    ]  # fmt: skip
+    cases[0]["metricsData"].append(build_metric("Bias", success=False, error="timeout"))
+    text = json.dumps({"testCases": cases, "testPassed": 1})
+    report = import_text(text, tmp_path / "run.json", lead)
+    assert list_ratings("Relevancy") == {("case", "gpt-x", "pass"), ("case/2", "gpt-x", "fail")}
+    assert list_models() == {"gpt-x", "Exact"} and report["left_out"] == {"no_label": 1}
+
+
+def test_samples_of_lm_eval(tmp_path: Path, lead: Any) -> None:
+    samples = [
+        {"doc_id": doc, "doc": {"question": "Q"}, "target": "4", "arguments": {}, "resps": [["4"]],
+         "filtered_resps": ["4"], "filter": name, "metrics": ["exact_match"], "doc_hash": "h",
+         "exact_match": float(doc == 0 or name == "flexible")}
+        for doc in (0, 1)
+        for name in ("strict", "flexible")
+    ]  # fmt: skip
+    import_text("\n".join(map(json.dumps, samples)), tmp_path / "samples.jsonl", lead)
+    assert list_ratings("exact_match") == {
+        ("0", "strict", "1"), ("0", "flexible", "1"), ("1", "strict", "0"), ("1", "flexible", "1")
+    }  # fmt: skip
+    assert list_models() == {"strict", "flexible"}
+
+
+@pytest.mark.parametrize("is_table", [False, True])
+def test_annotations_of_phoenix(is_table: bool, tmp_path: Path, lead: Any) -> None:
+    text = (
+        "context.span_id,name,annotator_kind,label,score,explanation\n"
+        "s1,correctness,LLM,correct,1,fine\ns1,correctness,HUMAN,incorrect,0,\n"
+    )
+    if not is_table:
+        rows = [
+            {"span_id": "s1", "name": "correctness", "annotator_kind": kind, "user_id": user,
+             "result": {"label": label, "score": 1.0}}
+            for kind, user, label in (("LLM", None, "correct"), ("HUMAN", "u1", "incorrect"))
+        ]  # fmt: skip
+        text = json.dumps({"data": rows, "next_cursor": None})
+    import_text(text, tmp_path / "annotations", lead)
+    person = "human" if is_table else "u1"
+    assert list_ratings("correctness") == {
+        ("s1", "llm: correctness", "correct"), ("s1", person, "incorrect")
+    }  # fmt: skip
+    assert list_models() == {"llm: correctness"}
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ('{"results": {"t": {"acc,none": 0.5}}, "versions": {"t": 1}, "n-shot": {"t": 0}}', "--log_samples"),
+        ("q,[openai:x] Say {{q}}\nA,[PASS] B\nC,[FAIL] D\n", "results as JSON"),
+        ("#FORMAT=WebAnno TSV 3.3\n\n1-1\t0-4\tAnna\t*\n", "UIMA CAS JSON"),
+        ("- id: d1\n  rater: a\n  label: yes\n", "YAML isn't supported"),
+    ],
+)  # fmt: skip
+def test_files_without_ratings_are_refused_with_the_next_step(
+    text: str, advice: str, tmp_path: Path, lead: Any
+) -> None:
+    path = tmp_path / "file"
+    path.write_text(text)
+    status, report = run_import_command(path, name="N", owner=lead.username, json=True)
+    assert status == 1 and advice in report["problems"][0]["message"]

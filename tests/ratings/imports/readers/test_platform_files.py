@@ -95,6 +95,33 @@ def test_rejected_assignments_of_toloka_are_left_out(import_text: Any) -> None:
     assert {rater for _item, rater, _label in list_ratings("b")} == {"w1", "w4"}
 
 
+def test_assignments_of_toloka_from_its_api(import_text: Any) -> None:
+    assignments = [
+        {"id": f"{rater}{status}", "user_id": rater, "status": status, "reward": 0.01,
+         "tasks": [{"id": "t1", "input_values": {"text": "One"}, "known_solutions": [
+             {"output_values": {"tone": "calm"}}]}, {"id": "t2", "input_values": {"text": "Two"}}],
+         "solutions": [{"output_values": {"tone": "calm"}}, {"output_values": {"tone": label}}]}
+        for rater, status, label in (
+            ("a", "ACCEPTED", "calm"), ("b", "ACCEPTED", "angry"), ("c", "REJECTED", "angry"))
+    ]  # fmt: skip
+    status, result = import_text(assignments)
+    assert (status, get_source(result)) == (0, "toloka")
+    assert list_ratings("tone") == {
+        ("t1", "a", "calm"), ("t2", "a", "calm"), ("t1", "b", "calm"), ("t2", "b", "angry")
+    }  # fmt: skip
+    assert result["left_out"] == {"rejected": 2} and result["gold"] == 1
+
+
+def test_comments_and_scores_of_qualtrics_are_no_answers(import_text: Any) -> None:
+    status, result = import_text(
+        "ResponseId,Progress,Finished,Q1_1,Q1_2,Q2,SC0\n"
+        "Response ID,Progress,Finished,Rate - A,Rate - B,Any comments?,Score\n"
+        "R_1,100,True,1,2,nothing,0\nR_2,100,True,2,2,,3\n"
+    )
+    assert (status, result["ratings"]) == (0, 4)
+    assert result["left_out"] == {"header_row": 1, "free_text": 1, "number": 2}
+
+
 def test_full_report_of_appen(lead: Any) -> None:
     status, result = import_case(lead, CASES / "crowd_units.csv")
     assert (status, get_source(result)) == (0, "appen")
@@ -233,10 +260,6 @@ def test_data_set_with_disagreements(import_text: Any) -> None:
     [
         {"id": "x", "text": "One", "annotators": ["a", "b"], "labels": [1, 0]},
         {"id": "x", "text": "One", "annotators": {"label": [1, 0], "annotator_id": ["a", "b"]}},
-        {"id": "x", "text": "One", "annotators": [
-            {"label": 1, "annotator_id": "a"}, {"label": 0, "annotator_id": "b"}]},
-        {"id": "x", "text": "One", "annotations": [
-            {"label": 1, "annotator": "a"}, {"label": 0, "annotator": "b"}]},
     ],
 )  # fmt: skip
 def test_lists_of_raters_and_labels(import_text: Any, record: dict[str, Any]) -> None:
@@ -280,6 +303,12 @@ def test_lists_in_a_table(import_text: Any) -> None:
     )
     assert (status, get_source(result)) == (0, "label_lists")
     assert list_ratings() == {("1", "a", "yes"), ("1", "b", "no"), ("2", "a", "yes")}
+
+
+def test_lists_as_numpy_prints_them(import_text: Any) -> None:
+    status, _result = import_text("id,annotators,labels\n1,['a' 'b'],[0 1]\n2,['a' 'b'],[1 1]\n")
+    assert status == 0
+    assert list_ratings() == {("1", "a", "0"), ("1", "b", "1"), ("2", "a", "1"), ("2", "b", "1")}
 
 
 def test_participants_of_prolific_are_refused_with_the_next_step(import_text: Any) -> None:
@@ -342,6 +371,6 @@ def test_labels_of_raters_without_names(import_text: Any) -> None:
 
 def test_entries_with_lists_by_their_keys(import_text: Any) -> None:
     entry = {"post_tokens": ["u"], "annotators": [{"label": "ok", "annotator_id": 1}]}
-    status, result = import_text({"p1": {"post_id": "p1", **entry}, "p2": entry})
-    assert (status, get_source(result)) == (0, "label_lists")
+    status, _result = import_text({"p1": {"post_id": "p1", **entry}, "p2": entry})
+    assert status == 0
     assert list_ratings() == {("p1", "1", "ok"), ("p2", "1", "ok")}

@@ -138,7 +138,7 @@ def test_encodings_and_line_endings_are_recognised(
     run = wizard.upload_and_validate(text.encode(encoding))
 
     assert run.state == "checked", run.problems
-    assert run.summary["preview"][-1] == [21, "Straße 19", "Zoë", "minor", "", ""]
+    assert run.summary["preview"][-1] == [21, "Straße 19", "Zoë", "minor", "", "", "severity"]
     assert (run.summary["rows"], run.summary["items"]) == (50, 50)
 
 

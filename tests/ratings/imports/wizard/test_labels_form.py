@@ -29,11 +29,13 @@ def test_labels_are_decided_before_the_import(new_project_wizard: WizardClient) 
         "These labels may be the same; they differ only in case, spaces, or like yes, y and 1: 'Yes / yes'"
         in get_page_text(page)
     )
-    assert "Decide how to read some labels" in get_page_text(page)
+    assert "Choose how to read some labels" in get_page_text(page)
     assert "No problems found" not in get_page_text(page)
     # Nothing starts before the decision.
     response = wizard.start_import()
-    assert response.status_code == 400 and "Confirm what the labels mean" in get_page_text(response)
+    assert response.status_code == 400 and "Choose how to read some labels" in get_page_text(
+        response
+    )
     assert not Project.objects.exists()
     # A decision is required for both.
     response = wizard.client.post(wizard.run_url, {"action": "labels", "missing": "n/a"})

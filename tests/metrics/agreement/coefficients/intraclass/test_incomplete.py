@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import linalg, optimize
 
 from metrics.agreement import report
 from metrics.agreement.coefficients.intraclass import icc, incomplete
@@ -205,3 +206,43 @@ def test_teams_without_common_raters_have_components():
         np.concatenate([value, second[2] + 3]),
     )
     assert result.consistency.value == pytest.approx(14 / 17, abs=0.04)
+
+
+def fit_reml_slowly(item, rater, value):
+    """Return the variances of items, raters and rest that maximize the restricted likelihood.
+
+    The whole covariance matrix of the ratings, by a search without derivatives.
+    """
+    same_item = (item[:, None] == item[None, :]).astype(float)
+    same_rater = (rater[:, None] == rater[None, :]).astype(float)
+
+    def compute_loss(logs):
+        of_items, of_raters, rest = np.exp(logs)
+        covariance = of_items * same_item + of_raters * same_rater + rest * np.eye(item.size)
+        factor = np.linalg.cholesky(covariance)
+        right_sides = np.column_stack([np.ones(item.size), value])
+        ones, residual = linalg.solve_triangular(factor, right_sides, lower=True).T
+        residual = residual - ones * (ones @ residual) / (ones @ ones)
+        return np.log(np.diag(factor)).sum() + 0.5 * (np.log(ones @ ones) + residual @ residual)
+
+    options = {"xatol": 1e-4, "fatol": 1e-7}
+    start = np.log(np.full(3, value.var() / 3))
+    return np.exp(optimize.minimize(compute_loss, start, method="Nelder-Mead", options=options).x)
+
+
+def compute_correlations(variances, k, q):
+    of_items, of_raters, rest = variances
+    errors = of_raters + rest, rest, (of_raters + rest) / k, q * of_raters + rest / k
+    return [of_items / (of_items + error) for error in errors]
+
+
+def test_restricted_likelihood_gives_the_same_correlations():
+    """Exactly where all raters rated all items, and nearly with 3 of 10 ratings an item."""
+    rng = np.random.default_rng(3)
+    complete = list_columns(rng.normal(size=(12, 1)) + rng.normal(size=(12, 4)) / 2 + np.arange(4))
+    for columns, tolerance in ((complete, 1e-3), (simulate_incomplete(rng, n=60), 0.02)):
+        item, rater, value = (np.asarray(column) for column in columns)
+        result = incomplete.compute_incomplete_icc(item, rater, value)
+        expected = compute_correlations(fit_reml_slowly(item, rater, value), result.k, result.q)
+        values = [icc.value for icc in result.by_name().values()]
+        assert values == pytest.approx(expected, abs=tolerance)

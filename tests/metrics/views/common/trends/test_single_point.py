@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from metrics import tasks
-from ratings.models import ImportRun
+from ratings.models import ImportRun, Revision
 
 pytestmark = pytest.mark.django_db
 
@@ -62,7 +62,10 @@ def test_file_without_times_is_shown_as_reason(get_page_text: Any, project: Any)
     assert message not in get_page_text("")  # the file has not been imported
     ImportRun.objects.filter(pk=run.pk).update(state="done", heartbeat_at=timezone.now())
     assert get_page_text("").count(message) == 1
+    assert message not in get_page_text("raters/a/")  # the ratings of a came without a file
+    Revision.objects.filter(rating__rater__key="a").update(source=Revision.Source.IMPORT)
     assert get_page_text("raters/a/").count(message) == 1
+    assert message not in get_page_text("raters/b/")
     ImportRun.objects.filter(pk=run.pk).update(summary={"n_without_time": 0})
     assert message not in get_page_text("")
 

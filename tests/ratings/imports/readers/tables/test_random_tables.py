@@ -34,6 +34,7 @@ RATER_NAMES = (
     lambda number: f"label{number + 1}",
     lambda number: f"Coder {number + 1} ({['Ann', 'Ben', 'Cleo', 'Dan'][number]})",
 )
+RATER_COLUMNS = ("rater", "AnnotatorID", "observer", "worker_id")
 OTHER_COLUMNS = ("majority_vote", "sex", "mean_score", "StartDate", "comment_of_the_lead")
 MARKS = ("Total", "A study", "----", "End of the table")  # cells of lines that are no rows
 Rows = list[list[str]]
@@ -73,7 +74,7 @@ def tables(draw: Any) -> WrittenTable:
         # A column of another name with a few values may be a third question: then the user decides.
         others = [other for other in others if other != "comment_of_the_lead"]
     item_name = draw(st.sampled_from(["id", "TextID", "patient", "case"]))
-    rater_name = draw(st.sampled_from(["rater", "AnnotatorID", "observer", "worker_id"]))
+    rater_name = draw(st.sampled_from(RATER_COLUMNS))
     rows = _write_rows(layout, items, raters, labels, item_name, rater_name)
     if others:
         cells = st.sampled_from(["", "1", "2"])
@@ -141,6 +142,32 @@ def write_xlsx(rows: Rows, path: Path, delimiter: str) -> None:
     workbook.save(path)
 
 
+def write_merged_xlsx(rows: Rows, path: Path, delimiter: str) -> None:
+    """Write a workbook in which an item's rows have its ID once, in merged cells."""
+    workbook = openpyxl.Workbook()
+    first = 1
+    for number, row in enumerate(rows, start=1):
+        workbook.active.append([cell or None for cell in row])
+        is_last = number == len(rows) or rows[number][0] != row[0]
+        if is_last and rows[0][1] in RATER_COLUMNS and number > first:
+            workbook.active.merge_cells(f"A{first}:A{number}")
+        first = number + 1 if is_last else first
+    workbook.save(path)
+
+
+def write_nested_json(rows: Rows, path: Path, delimiter: str) -> None:
+    """Write records with the answers of an item in a list."""
+    if rows[0][1] not in RATER_COLUMNS:
+        write_json(rows, path, delimiter)
+        return
+    answers: dict[str, list[dict[str, str]]] = {}
+    for item, *cells in rows[1:]:
+        answers.setdefault(item, []).append(dict(zip(rows[0][1:], cells, strict=True)))
+    path.write_text(
+        json.dumps([{rows[0][0]: item, "answers": group} for item, group in answers.items()])
+    )
+
+
 def write_json(rows: Rows, path: Path, delimiter: str) -> None:
     path.write_text(json.dumps([dict(zip(rows[0], row, strict=True)) for row in rows[1:]]))
 
@@ -159,21 +186,26 @@ WRITERS: dict[str, Callable[[Rows, Path, str], None]] = {
 }
 
 
+# Other ways to write a table, after the name of their source.
+STYLES = {**WRITERS, "xlsx, merged": write_merged_xlsx, "json, nested": write_nested_json}
+
+
 def test_every_format_of_tables_has_a_writer() -> None:
     assert WRITERS.keys() == set(TABLE_SOURCES)
 
 
-@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize("style", STYLES)
 @settings(max_examples=40, deadline=None)
 @given(table=tables(), delimiter=st.sampled_from([",", ";", "\t", "|"]))
 def test_no_cell_is_neither_used_nor_reported(
-    kind: str, table: WrittenTable, delimiter: str
+    style: str, table: WrittenTable, delimiter: str
 ) -> None:
+    kind = style.partition(",")[0]
     if table.has_lines and kind in ("json", "parquet"):
         return  # records have no such lines
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table"
-        WRITERS[kind](table.rows, path, delimiter)
+        STYLES[style](table.rows, path, delimiter)
         source = SOURCES[kind]
         mapping = ImportMapping(source=kind, encoding="utf-8-sig")
         head = source.read_head(path, mapping)

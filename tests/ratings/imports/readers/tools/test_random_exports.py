@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from ratings.imports.decoding.sample import read_sample
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.readers import SOURCES, TABLE_SOURCES, detect_source
+from ratings.imports.readers.rejected_files import RejectedSource
 from ratings.imports.records import RatingRecord, ReaderProblem, SkippedRecord
 
 LABELS = ["calm", "angry", "sad"]
@@ -318,15 +319,35 @@ def write_cvat(answers: Sequence[Answer]) -> str:
     return f'<?xml version="1.0"?>\n<annotations>{meta}{images}</annotations>'
 
 
+def write_phoenix(answers: Sequence[Answer]) -> str:
+    return write_lines(
+        [
+            {"span_id": a.item, "name": "tone", "annotator_kind": "HUMAN", "user_id": a.rater,
+             "result": {"label": list(a.labels)}}
+            for a in answers
+        ]
+    )  # fmt: skip
+
+
+def write_lm_eval(answers: Sequence[Answer]) -> str:
+    return write_lines(
+        [
+            {"doc_id": a.item, "doc": {"text": a.item}, "target": "x", "resps": [],
+             "filtered_resps": [], "filter": a.rater, "tone": list(a.labels)}
+            for a in answers
+        ]
+    )  # fmt: skip
+
+
 WRITERS: dict[str, Callable[[Sequence[Answer]], str]] = {
     name.removeprefix("write_"): writer
     for name, writer in list(globals().items())
     if name.startswith("write_") and name not in ("write_csv", "write_lines", "write_survey")
 }
-# Prolific's list has no answers at all.
-WITHOUT_ANSWERS = {"prolific"}
+# These are rejected, because they have no answers.
+WITHOUT_ANSWERS = {name for name, source in SOURCES.items() if isinstance(source, RejectedSource)}
 # Their graders only say whether an output passed (see test_evaluation_logs).
-PASS_OR_FAIL = {"promptfoo", "openai_evals"}
+PASS_OR_FAIL = {"promptfoo", "openai_evals", "deepeval"}
 # These write a single answer alone; the other answers are not in the file.
 SINGLE_ONLY = {"toloka", "rayyan", "redcap"}
 # One label of several in a file of this program is a label.

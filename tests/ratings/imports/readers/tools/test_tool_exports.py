@@ -675,7 +675,7 @@ def test_file_of_a_tool_in_the_wizard(lead: Any, client_for: Any) -> None:
     wizard = WizardClient(client_for(lead))
     wizard.upload(json.dumps(TASKS).encode(), "tasks.json")
     page = get_page_text(wizard.get_page())
-    assert "Label Studio" in page and "define items, raters, questions and labels" in page
+    assert "Label Studio" in page and "defines items, raters, questions and labels" in page
     response = wizard.choose_columns(project_name="", default_rater="x\ny")
     assert response.status_code == 400
     wizard.choose_columns()

@@ -1,4 +1,4 @@
-"""Text of a report on ratings outside of the random sample."""
+"""Sentences on the headline: its value without weights, and ratings outside the random sample."""
 
 from __future__ import annotations
 
@@ -17,6 +17,20 @@ def format_estimate(value: Value) -> str:
             "why": display_names.get_undefined_reason(value["reason"])
         }
     return f"{format_number(value['value'])} {format_interval(value)}".strip()
+
+
+def describe_unweighted(unweighted: tuple[str, Value] | None) -> str:
+    """Return the value without weights; empty where weights change nothing.
+
+    ``unweighted``: name and Value, as from QuestionAgreement.get_unweighted.
+    """
+    if unweighted is None or unweighted[1]["value"] is None:
+        return ""
+    name, value = unweighted
+    return _("%(coefficient)s without weights: %(value)s.") % {
+        "coefficient": display_names.get_coefficient_name(name),
+        "value": format_estimate(value),
+    }
 
 
 def describe_random_sample(headline: HeadlineResult) -> str:

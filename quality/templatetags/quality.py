@@ -1,0 +1,152 @@
+"""Template tags of quality: decisions, labels, check answers, alerts and the status of raters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django import template
+
+from metrics.agreement.weights import get_weighted_name
+from metrics.scale import QuestionScale
+from metrics.views.common import number_formats
+from projects.models import Item, Project, Question, Rater
+from projects.services.members import usernames
+from quality.alerts.kinds import KINDS
+from quality.models import (
+    Alert,
+    AlertState,
+    DriftState,
+    GoldState,
+    ItemLabel,
+    LabelRules,
+    LabelSource,
+    RepeatScore,
+    RepeatState,
+)
+from quality.rater_status import comparison, texts
+from quality.rater_status.status import is_outlier
+from ratings.models import Assignment, CheckAnswer, RaterMessage
+from ratings.services.rating_times import date_from_day
+
+register = template.Library()
+
+
+@register.simple_tag
+def shows_decisions(project: Project) -> bool:
+    """Return True if the lead shows decisions to raters for a question of the project."""
+    return LabelRules.objects.filter(question__project=project, show_to_raters=True).exists()
+
+
+MIN_SHOWN_SHARE = 0.005  # smaller shares would be shown as 0.00
+
+
+@register.filter
+def probabilities(distribution: Mapping[str, float]) -> str:
+    """Format label probabilities as in "minor 0.71 · major 0.28", without negligible ones."""
+    parts = []
+    for label, share in distribution.items():
+        if share >= MIN_SHOWN_SHARE:
+            parts.append(f"{label} {number_formats.format_number(share, 2)}")
+    return " · ".join(parts)
+
+
+@register.simple_tag
+def get_decided_items(question: Question, items: Iterable[Item]) -> set[int]:
+    """Return the ids of those items whose label is a decision."""
+    labels = ItemLabel.objects.filter(question=question, source=LabelSource.DECISION)
+    decided_labels = labels.filter(item__in=[item.pk for item in items], code__isnull=False)
+    return set(decided_labels.values_list("item_id", flat=True))
+
+
+@register.filter
+def day_to_month(day: int) -> str:
+    """Return the month ("2026-03") of a day number (days since 1970-01-01)."""
+    return date_from_day(day).strftime("%Y-%m")
+
+
+@register.simple_tag
+def count_hidden_gold_answers(question: Question) -> int:
+    """Return the number of answers to hidden gold, which no agreement coefficient includes."""
+    counts = GoldState.objects.filter(question=question).values_list("n_check_answers", flat=True)
+    return counts.first() or 0
+
+
+@register.simple_tag
+def count_check_answers(question: Question, rater: Rater) -> int:
+    """Return how many answers the rater gave to hidden gold and repeats, without exams."""
+    rows = CheckAnswer.objects.filter(question=question, rater=rater).current()
+    return rows.exclude(kind=Assignment.Kind.EXAM).count()
+
+
+@register.simple_tag
+def get_repeat_score(
+    question: Question, rater: Rater | None = None
+) -> RepeatState | RepeatScore | None:
+    """Return the intra-rater agreement of the question's raters, or of one of them."""
+    if rater is not None:
+        return RepeatScore.objects.filter(question=question, rater=rater).first()
+    return RepeatState.objects.filter(question=question).first()
+
+
+@register.simple_tag
+def get_matching_peer_kappa(question: Question, coefficients: dict[str, Any]) -> dict[str, Any]:
+    """Return the rater's kappa with the others, under the weights of the kappa of repeats."""
+    estimate: dict[str, Any] = (
+        coefficients.get(get_weighted_name("vs_peers", question.weights)) or {}
+    )
+    return estimate
+
+
+MAX_ALERTS = 3  # alerts shown on the dashboard
+
+
+@register.simple_tag
+def list_alerts(question: Question, rater: Rater | None = None) -> list[tuple[Alert, str]]:
+    """Return (alert, sentence) of unresolved alerts of a question or of one rater, newest first."""
+    states = (AlertState.OPEN, AlertState.ACKNOWLEDGED)
+    alerts = Alert.objects.filter(question=question, state__in=states)
+    if rater is not None:
+        alerts = alerts.filter(rater=rater) | alerts.filter(other_rater=rater)
+    alerts = alerts.select_related("rater", "other_rater", "question").defer("chart")
+    return [
+        (alert, KINDS[alert.kind].sentence(alert))
+        for alert in alerts.order_by_newest()[:MAX_ALERTS]
+    ]
+
+
+@register.filter
+def drift_interval(row: DriftState) -> str:
+    """Return the interval of a drift's size, as in "[-0.38, -0.12]"."""
+    return number_formats.format_interval({"low": row.low, "high": row.high})
+
+
+MAX_MESSAGES = 20  # the latest
+
+
+@register.simple_tag
+def describe_rater(question: Question, rater: Rater) -> str:
+    """Return sentences on the rater, first what differs most; empty for models.
+
+    Also empty without a result.
+    """
+    if rater.kind != Rater.Kind.HUMAN:
+        return ""
+    rater_comparison = comparison.get_comparison(question)
+    has_outlier_alert = rater_comparison.computed_at is not None and is_outlier(question, rater)
+    result = rater_comparison.raters.get(rater.pk)
+    sentences = [texts.describe_agreement(rater_comparison, rater.pk, is_outlier=has_outlier_alert)]
+    if result is not None and result.is_biased:
+        labels = QuestionScale.for_question(question).labels
+        sentences.insert(0, texts.describe_bias(result, labels))
+    return " ".join(sentences)
+
+
+@register.simple_tag
+def list_messages(rater: Rater) -> list[RaterMessage]:
+    """Return the latest messages of leads to the rater, newest first."""
+    rows = RaterMessage.objects.filter(rater=rater).select_related("sender")
+    return list(rows.order_by("-pk")[:MAX_MESSAGES])
+
+
+register.filter("initials", usernames.get_initials)

@@ -1,0 +1,153 @@
+"""Tables with a row for each rater and a column for each item, such as responses to a survey."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from . import rater_columns
+from .column_cells import LONG_ROLES, ColumnGuess
+from .column_names import (
+    RESPONDENT_ROLES,
+    compact_name,
+    is_respondent_name,
+    is_survey_name,
+    rank_name,
+)
+from .label_and_item_columns import LabelAndItemColumns
+
+# Columns of forms with the person who filled them in.
+FORM_NAMES = ("email", "emailaddress", "username", "name", "yourname")
+
+
+class RespondentTables(LabelAndItemColumns):
+    """Guesses the layout whose rows are raters."""
+
+    def _release_long_roles(self) -> list[int]:
+        """Free the columns of roles that wide tables do not have, and return them."""
+        indexes = [self.columns.pop(role) for role in LONG_ROLES if role in self.columns]
+        for index in indexes:
+            self.reasons.pop(index, None)
+        return indexes
+
+    def _exclude_or_keep_as_attributes(
+        self, indexes: Sequence[int], guess: ColumnGuess, reason: str
+    ) -> None:
+        """Exclude columns, or keep them as attributes of items that have content."""
+        for index in indexes:
+            is_attribute = self.has_content and self.reasons.get(index) != "row_numbers"
+            (guess.attribute_columns if is_attribute else guess.excluded_columns).append(index)
+            self.reasons.setdefault(index, "attribute" if is_attribute else reason)
+
+    def _guess_survey(self) -> ColumnGuess | None:
+        """Return the guess for a table with columns that only responses to a survey have, or None.
+
+        Each row is a respondent, who is the rater, and the columns of answers are items.
+        """
+        names, columns = self.head.names, self.head.columns
+        item = self.columns.get("item")
+        is_survey = any(map(is_survey_name, names)) or self._begins_like_form()
+        if not is_survey or {"rater", "label"} <= self.columns.keys():
+            return None
+        if item is not None and (columns[item].has_repeats or not is_respondent_name(names[item])):
+            return None
+        if "rater" in self.columns and columns[self.columns["rater"]].has_repeats:
+            return None
+        saved = dict(self.columns), dict(self.reasons)
+        self.columns.pop("item", None)
+        self._release_long_roles()
+        self.columns |= {role: saved[0][role] for role in RESPONDENT_ROLES if role in saved[0]}
+        self.reasons = dict(saved[1])
+        if "rater" not in self.columns:
+            people = [
+                index
+                for index, name in enumerate(names)
+                if is_respondent_name(name) and columns[index].is_unique
+            ]
+            people.sort(key=lambda index: index != item)
+            if people:
+                self.columns["rater"] = people[0]
+                self.reasons[people[0]] = "name"
+        answers = [i for i in self.list_free_columns() if columns[i].has_short_texts]
+        answers = [i for i in answers if compact_name(names[i]) and not is_survey_name(names[i])]
+        answers = [i for i in answers if not rater_columns.is_comment_column_name(names[i])]
+        if len(answers) < 2:
+            self.columns, self.reasons = saved
+            return None
+        return self._build_raters_in_rows_guess(answers)
+
+    def _begins_like_form(self) -> bool:
+        """Return whether the first columns are the time and the address or name of a person."""
+        names = self.head.names
+        return (
+            rank_name(names[0], "rated_at") is not None
+            and self.head.columns[0].has_times
+            and any(compact_name(name) in FORM_NAMES for name in names[1:3])
+        )
+
+    def _guess_respondents(
+        self, candidates: Sequence[int], *, has_keys: bool
+    ) -> ColumnGuess | None:
+        """Return the guess for a survey whose rows are responses, or None."""
+        names = [self.head.names[index] for index in candidates]
+        if has_keys or not rater_columns.differ_only_in_number(names):
+            return None
+        for index, name in enumerate(self.head.names):
+            if is_respondent_name(name) and self.head.columns[index].is_unique:
+                self.columns["rater"] = index
+                self.reasons[index] = "name"
+                return self._guess_raters_in_rows(candidates)
+        return None
+
+    def _guess_raters_in_rows(self, candidates: Sequence[int]) -> ColumnGuess | None:
+        """Return the guess for a table with a row for each rater and a column for each item."""
+        columns = self.head.columns
+        if columns[self.columns["rater"]].has_repeats:
+            return None
+        shared = rater_columns.find_columns_with_shared_values(
+            self.head, candidates, self.labels, sure=True
+        )
+        names = [self.head.names[index] for index in candidates]
+        if len(shared) >= 2 and rater_columns.differ_only_in_number(names):
+            shared = list(candidates)
+        if len(shared) < 2:
+            return None
+        # Raters who all agree on an item leave one value in its column.
+        values = set.union(*(columns[index].values for index in shared))
+        item_names = [self.head.names[index] for index in shared]
+        shared = [
+            index
+            for index in range(len(self.head.names))
+            if index in shared
+            or (
+                index in self.list_free_columns()
+                and columns[index].filled
+                and (
+                    columns[index].values <= values
+                    or rater_columns.differ_only_in_number([*item_names, self.head.names[index]])
+                )
+            )
+        ]
+        self.columns = {role: self.columns[role] for role in RESPONDENT_ROLES & set(self.columns)}
+        return self._build_raters_in_rows_guess(shared)
+
+    def _build_raters_in_rows_guess(self, answers: Sequence[int]) -> ColumnGuess:
+        """Return the guess with a row for each rater, and these columns as items."""
+        guess = ColumnGuess("raters", {}, rows_are_items="rater" not in self.columns)
+        for index in answers:
+            self.reasons[index] = "item_column"
+        unused = [
+            index
+            for index in range(len(self.head.names))
+            if index not in answers and index not in self.columns.values()
+        ]
+        self.content = []
+        self._exclude_or_keep_as_attributes(unused, guess, "no_role")
+        names = [self.head.names[index] for index in answers]
+        pairs = rater_columns.split_grid_names(names)
+        if pairs[0][1]:
+            guess.value_columns = {
+                str(index): list(pair) for index, pair in zip(answers, pairs, strict=True)
+            }
+        elif not rater_columns.differ_only_in_number(names):
+            guess.doubt, guess.doubtful_columns = "raters_in_rows", list(answers)
+        return guess
