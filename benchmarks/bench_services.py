@@ -1,7 +1,9 @@
 """Cost of an idle `make run`: seconds to the first page, memory and processor time per process.
 
 Memory is the proportional set size, in which pages shared by several processes count once in the
-sum. The resident set size counts them once per process. Linux only.
+sum. The resident set size counts them once per process. The idle site has N_PROJECTS projects, of
+which the examples have ratings and results, and is at rest: the workers' half a minute of faster
+sweeps after the last change is over. Linux only.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from pathlib import Path
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -20,7 +23,19 @@ sys.path.insert(0, str(BASE_DIR))
 from tests.agreement_site.server.conftest import ServicesInstallation, find_free_port
 
 N_STARTS = 3
-IDLE_SECONDS = 20.0  # seconds of idling over which processor time is measured
+N_PROJECTS = 17  # of the idle site
+IDLE_SECONDS = 60.0  # over which processor time is measured; no sweep rests longer than 30 s
+SETTLE_SECONDS = 45.0  # after the last request: Sweeper.AWAKE_SECONDS, and the sweeps under way
+
+# Run by `manage.py shell` of the installation: the projects beside the examples.
+CREATE_PROJECTS = f"""
+from projects.models import Project, Question
+n_missing = {N_PROJECTS} - Project.objects.count()
+projects = Project.objects.bulk_create(Project(name=f"project {{n}}") for n in range(n_missing))
+Question.objects.bulk_create(
+    Question(project=project, key="q", text="Which?", scale="ordinal") for project in projects
+)
+"""
 
 
 def describe_process(command: str) -> str:
@@ -81,15 +96,25 @@ def measure(installation: ServicesInstallation) -> None:
     for _ in range(N_STARTS):
         print(f"| stop | {measure_stop(installation):.2f} |")
         print(f"| first page, started again | {measure_start(installation):.2f} |", flush=True)
-    for path in ("/", "/healthz") * 4:  # so that both web processes have served pages
-        subprocess.run(
-            [
-                sys.executable,
-                "-c",
-                f"import urllib.request as u; u.urlopen('http://127.0.0.1:{installation.port}{path}')",
-            ],
-            check=True,
-        )
+    measure_idle_site(installation)
+
+
+def fill_site(installation: ServicesInstallation) -> None:
+    """Create N_PROJECTS projects and request pages of both web processes."""
+    broker = f"redis+socket://{installation.data_dir}/valkey.sock"
+    environment = {**installation.build_environment(), "REDIS_URL": broker}
+    for arguments in (["load_example"], ["shell", "--command", CREATE_PROJECTS]):
+        command = [sys.executable, str(BASE_DIR / "manage.py"), *arguments]
+        subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
+    for path in ("/", "/healthz") * 4:
+        with urllib.request.urlopen(f"http://127.0.0.1:{installation.port}{path}") as response:
+            response.read()
+
+
+def measure_idle_site(installation: ServicesInstallation) -> None:
+    """Print memory and processor time of each process while nothing happens."""
+    fill_site(installation)
+    time.sleep(SETTLE_SECONDS)
     processor_before = {pid: read_processor_seconds(pid) for pid in installation.list_processes()}
     time.sleep(IDLE_SECONDS)
     print("\n| process | PSS MB | RSS MB | CPU % |\n|---|---|---|---|")
