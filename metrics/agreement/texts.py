@@ -356,6 +356,9 @@ draws of AdultContent2 have a few certain labels, of which 82% are right: of its
 9 in 10 are right, whatever the model's certainty. The price of the limit is that fewer labels are
 certain: 17 instead of 26% of CF, 13 instead of 29% of SP.
 
+The limit was chosen on these data sets, so its figures are somewhat optimistic, and it allows one
+false promise in ten: in 200 draws, 1% of those of MS promised too much.
+
 Interpret these figures with care. No method is best on all data sets, and the raters' consensus is
 not always the gold answer. Held-out ratings measure how well *raters* are predicted. Only gold
 answers show an error that all raters share.

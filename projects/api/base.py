@@ -78,7 +78,8 @@ class ApiView(APIView):
         query = parse_query_parameters(request, parameters)
         serializer = serializer_class(data=request.data)
         serializer.is_valid(raise_exception=True)
-        return {**query, **serializer.validated_data}
+        body = serializer.validated_data
+        return {**query, **body} if parameters else body  # some serializers build an object
 
 
 @contextlib.contextmanager

@@ -42,7 +42,7 @@ ALLOWED_WORDS = set(
     Label Studio Prodigy doccano Argilla Potato Zooniverse INCEpTION CVAT
     Amazon Mechanical Turk Toloka Appen Figure Eight Labelbox SageMaker Ground Truth Langfuse LangSmith
     Qualtrics Google Forms REDCap LeWiDi Hugging Face Prolific Rayyan Augmented Vach Gerke ID Webhook
-    Braintrust Inspect OpenAI Evals promptfoo
+    Braintrust Inspect OpenAI Evals promptfoo results DeepEval Phoenix lm evaluation harness YAML WebAnno TSV
     Slack Microsoft Teams Standard Webhooks
     """.split()  # noqa: SIM905 - a list of this length is easier to read as words
 )

@@ -30,6 +30,7 @@ def auditor(project: Project, make_user: Any, monkeypatch: pytest.MonkeyPatch) -
         if connection.vendor == "sqlite":
             cursor.execute("PRAGMA ignore_check_constraints = ON")
         else:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # else its rows are still to check
             cursor.execute("ALTER TABLE projects_member DROP CONSTRAINT member_role_valid")
     project.members.create(user=user, role="auditor")
     yield user

@@ -124,7 +124,7 @@ def list_newcomer_basis(alert: Alert) -> list[str]:
         _("Based on %(n)s shared items up to %(noticed)s."),
         _("Mean agreement score, adjusted for the others: %(at)s (median rater: %(middle)s)."),
         _("The score is %(low)s to %(high)s (95%% interval)."),
-        _("Raters at or above %(bound)s aren't flagged."),
+        _("Newcomers at or above %(bound)s aren't expected to be flagged."),
     ]
     params = {
         **build_text_params(alert),

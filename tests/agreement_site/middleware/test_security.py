@@ -7,7 +7,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from core.web.safe_html import clean_html
-from projects.authentication import create_token
+from projects.services.tokens import create_token
 
 pytestmark = pytest.mark.django_db
 

@@ -57,7 +57,7 @@ MAX_QUERIES = {
     "/projects/{project}/items/i1/": 14,
     "/projects/{project}/change/": 15,
     "/healthz": 11,
-    "/api/v1/projects/": 6,
+    "/api/v1/projects/": 5,
     "/api/v1/projects/{project}/": 4,
     "/api/v1/projects/{project}/ratings/": 5,
     "/api/v1/projects/{project}/agreement/": 7,
