@@ -189,9 +189,9 @@ def create_sample_world() -> SampleWorld:
     lead, _admin = make_user("lead"), make_user("admin", is_staff=True, is_superuser=True)
     loader.load_examples(owner=lead)
     project = loader.find_example(lead)
+    assert project is not None
     # Examples are left out of the page of all raters: one of them counts as a real project here.
     Project.objects.exclude(pk=project.pk).update(is_example=False)
-    assert project is not None
     world = SampleWorld(project)
     question = project.questions.get()
     for name in ("lead", "admin"):

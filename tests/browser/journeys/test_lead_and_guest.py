@@ -101,7 +101,7 @@ def test_lead_sees_the_ratings_of_an_invited_guest_live(
     path_before = line.get_attribute("d")
     maria_row = lead_page.locator("#raters").get_by_role("row", name=re.compile("maria"))
     expect(maria_row).to_be_visible()
-    n_rated = lead_page.locator("#headline .stat__note")
+    n_rated = lead_page.locator("#headline .stat__note", has_text="ratings")
     note_before = n_rated.inner_text()
 
     rate_by_keyboard(guest_page, range(N_RATED_FIRST, N_RATED))
