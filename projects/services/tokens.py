@@ -17,6 +17,7 @@ TOKEN_PREFIX = "ccd_"  # noqa: S105  # so that secret scanners and people recogn
 
 
 def compute_digest(token: str) -> str:
+    """Return what is stored of a token: its SHA-256 digest in hexadecimal digits."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 

@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 from metrics import tasks
 from metrics.example import loader
 from projects.models import Member, Project
+from quality import tasks as quality_tasks
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -69,6 +70,11 @@ def test_screenshots_are_saved(
     people = {"lead": lead, "ada": create_ada(example)}
     client_for(lead).get(f"/projects/{example.pk}/")  # requests results from a worker
     tasks.sweep_all()
+    # Gold answers, alerts and rater statuses, as a running worker computes them.
+    quality_tasks.sweep_gold_and_repeats()
+    quality_tasks.sweep_labels_and_queues()
+    quality_tasks.sweep_alerts()
+    quality_tasks.sweep_raters()
     for name, (username, path, size, scheme) in SCREENSHOTS.items():
         with browser.new_context(
             viewport=size, color_scheme=scheme, reduced_motion="reduce"
