@@ -143,10 +143,7 @@ class NextItemView(ApiView):
     def post(self, request: Request, project_id: int) -> Response:
         """Submit answers as with the form of the annotation page; the response is the next item."""
         rater = self._get_rater(request, project_id)
-        parse_query_parameters(request)
-        serializer = AnswersIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        data = serializer.validated_data
+        data = self.parse_body(request, AnswersIn)
         item = _get_item_or_404(rater, data["item"])
         ended_exam = None
         try:

@@ -64,10 +64,7 @@ class MediaView(ApiView):
     def post(self, request: Request, project_id: int) -> Response:
         """All files or none. The type of a file is read from its content."""
         project = self.get_project(request, project_id, role=Member.Role.LEAD)
-        parse_query_parameters(request)
-        serializer = MediaIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        files: Any = serializer.validated_data["files"]
+        files = self.parse_body(request, MediaIn)["files"]
         try:
             counts = media.add_media_items(project=project, files=files, by=request.user)
         except InvalidProjectChange as error:

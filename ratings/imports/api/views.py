@@ -10,7 +10,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api.errors import CODES, MEDIA_TYPE, build_error_body
-from core.api.parameters import parse_query_parameters
 from core.api.parsers import UploadParser
 from core.api.schema import describe_write
 from core.api.strict_fields import StrictSerializer
@@ -154,10 +153,7 @@ class ImportsView(ApiView):
     def post(self, request: Request, project_id: int) -> Response:
         """Answers when the file is stored; 400 if it has problems, and nothing was stored."""
         project = self.get_project(request, project_id, role=Member.Role.LEAD)
-        parse_query_parameters(request)
-        serializer = ImportIn(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        options = serializer.validated_data
+        options = self.parse_body(request, ImportIn)
         file = options["file"]
         result = command.import_file(
             file,
