@@ -92,8 +92,12 @@ class SelectedRatings:
 
     def select_displayed(self, scale: QuestionScale) -> np.ndarray:
         """Return the ratings to display: without models, unless these are pooled or alone."""
-        is_shown = self.separates_models and not scale.pooled
-        return self.ratings[~self.is_model] if is_shown else self.ratings
+        return self.ratings[self.select_rows(scale)]
+
+    def select_rows(self, scale: QuestionScale) -> np.ndarray:
+        """Return a mask (M,) of the ratings to display."""
+        has_own_values = self.separates_models and not scale.pooled
+        return ~self.is_model if has_own_values else np.ones(len(self.ratings), bool)
 
 
 def compute_dashboard(
@@ -101,11 +105,13 @@ def compute_dashboard(
     scale: QuestionScale,
     *,
     clusters: QuestionClusters | None,
+    cluster_numbers: np.ndarray | None,
     n_items: int | None,
 ) -> DashboardBody:
     """Compute the body of a filtered dashboard.
 
     Where both people and models rate, the results of people are shown, unless the lead pooled them.
+    ``cluster_numbers`` (M,): those of the selected ratings' items.
     """
     ratings, displayed = selected.ratings, selected.select_displayed(scale)
     raters, n_ratings = np.unique(ratings["rater"], return_counts=True)
@@ -120,6 +126,7 @@ def compute_dashboard(
         patterns.n_items,
         _count_tables(displayed, heatmap_raters, scale),
         displayed,
+        None if cluster_numbers is None else cluster_numbers[selected.select_rows(scale)],
     )
     return DashboardBody(
         n_ratings=len(ratings),

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from django.db.models.functions import Coalesce
 
 from metrics.agreement import drift, outliers
+from metrics.results.clusters import get_cluster_numbers
 from metrics.results.headline.random_sample import build_targeted_mask
 from metrics.scale import QuestionScale
 from projects.models import GuidelineVersion, Item, Question, Rater
@@ -171,8 +172,11 @@ def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
     settings = drift.DriftSettings(
         alert_level=level, watch_level=min(level, drift.DriftSettings().watch_level)
     )
+    has_clusters = bool(question.project.cluster_attribute)
     known_changes = replace(
-        known_changes, attributes=list_attribute_columns(question, ratings["item"])
+        known_changes,
+        attributes=list_attribute_columns(question, ratings["item"]),
+        clusters=get_cluster_numbers(ratings["item"], question.project) if has_clusters else None,
     )
     columns = ratings["item"], ratings["rater"], ratings["code"], ratings["day"]
     drift_result = drift.detect_drift(
