@@ -135,8 +135,8 @@ def find_below(codes, document):
     """Return the raters below the others, by document or (None) by item."""
     item, rater, code = to_long(codes)
     clusters = None if document is None else document[item]
-    found = find_outlying_raters(item, rater, code, 3, clusters=clusters)
-    return [outlier.rater for outlier in found]
+    outliers = find_outlying_raters(item, rater, code, 3, clusters=clusters)
+    return [outlier.rater for outlier in outliers]
 
 
 def test_who_misreads_some_documents_is_not_below_the_others():
