@@ -578,7 +578,7 @@ in [alerts.md](../benchmarks/alerts.md):
 
 | simulation | goal | measured |
 |---|---|---|
-| 20 kinds of change of items or all raters, 2 scales | innocents in <= 5% of rater-years | 0.8%, worst 5.2% |
+| items or all raters change, in 20 ways | innocents in <= 5% of rater-years | 0.8%, worst 5.2% |
 | items in documents, with clusters | innocents in <= 5% of rater-years | 0.0% (up to 96% without) |
 | drift of one or two raters | named >= 90% | 96 to 100% |
 | drift of one rater, items in documents | named >= 90% | 95 to 100% |
