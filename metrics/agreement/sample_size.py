@@ -51,8 +51,8 @@ def compute_planning_error(value: Value, n_clusters: int | None = None) -> float
 
     value: with the interval of independent items, or of so many clusters. None without an error.
     """
-    se, n_items = value["se"], value["n_items"]
-    if se is None or value["low"] is None or value["high"] is None or (n_items or 0) < 2:
+    se, n_items = value["se"], value["n_items"] or 0
+    if se is None or value["low"] is None or value["high"] is None or n_items < 2:
         return se
     df = (n_items if n_clusters is None else n_clusters) - 1
     return max(se, (value["high"] - value["low"]) / 2 / float(t_quantile(df)))

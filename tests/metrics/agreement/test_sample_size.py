@@ -91,10 +91,11 @@ def test_nine_of_ten_studies_reach_the_assured_width(kappa, shares, half_width):
 def test_planning_error_is_that_of_the_interval_shown():
     """Twelve items with full agreement: the standard error is 0, the interval is wide."""
     counts, n_items = np.array([[3, 0], [0, 3]]), np.array([8, 4])
-    value = fleiss.fleiss_kappa(counts, n_items).to_value()
+    estimate = fleiss.fleiss_kappa(counts, n_items)
+    value = estimate.to_value()
     assert value["se"] == 0
     error = sample_size.compute_planning_error(value)
-    half_width = (value["high"] - value["low"]) / 2
+    half_width = float(estimate.high - estimate.low) / 2
     assert error == pytest.approx(half_width / stats.t.ppf(0.975, 11))
     in_clusters = sample_size.compute_planning_error(value, 4)
     assert in_clusters == pytest.approx(half_width / stats.t.ppf(0.975, 3))

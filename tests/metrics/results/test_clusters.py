@@ -263,6 +263,7 @@ def list_outlying(question: Any, *, half: str = "", get: Any = None) -> list[int
     if half:
         get(**{"item.half": half})
         stored = FilteredResult.objects.get(kind=FilteredResult.Kind.DASHBOARD)
+        assert stored.body is not None
         findings = stored.body["diagnosis"]["findings"]
     names = {finding["name"]: finding["figures"] for finding in findings}
     return [row[0] for row in names.get("outlying_raters", {"raters": []})["raters"]]

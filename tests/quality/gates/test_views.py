@@ -118,14 +118,13 @@ def test_sentence_of_a_verdict_says_how_many_items_are_missing() -> None:
 
 
 def build_rule(verdict: str, value: float | None, needed_items: int | None = None) -> Any:
-    margin = None if value is None else 0.1
     return {
         "measure": "gwet_ac1", "name": "gwet_ac1", "at_least": 0.6, "verdict": verdict,
         "estimate": {
             "value": value,
-            "low": value - margin if margin else None,
-            "high": value + margin if margin else None,
-            "reason": None if margin else "single_category",
+            "low": None if value is None else value - 0.1,
+            "high": None if value is None else value + 0.1,
+            "reason": "single_category" if value is None else None,
         },
         "needed_items": needed_items,
     }  # fmt: skip

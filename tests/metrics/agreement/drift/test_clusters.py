@@ -74,10 +74,10 @@ def test_a_pair_with_one_common_document_is_no_copy():
 
 def test_clusters_of_one_item_change_nothing():
     columns, _documents = simulate_documents(1, size=10, days=1, lapse=0.9)
-    item = columns[0]
+    item, rater, code, day = columns
     results = [
         drift.detect_drift(
-            *columns, K, ordered=False, context=drift.DriftContext(clusters=clusters)
+            item, rater, code, day, K, ordered=False, context=drift.DriftContext(clusters=clusters)
         ).alerts
         for clusters in (None, item)
     ]
