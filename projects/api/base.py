@@ -73,13 +73,12 @@ class ApiView(APIView):
         request: Request,
         serializer_class: type[Serializer[Any]],
         parameters: Sequence[str] = (),
-    ) -> Any:
+    ) -> dict[str, Any]:
         """Return the validated body; ``parameters``: fields that the query may have instead."""
-        query = parse_query_parameters(request, parameters)
+        query: dict[str, Any] = parse_query_parameters(request, parameters)
         serializer = serializer_class(data=request.data)
         serializer.is_valid(raise_exception=True)
-        body = serializer.validated_data
-        return {**query, **body} if parameters else body  # some serializers build an object
+        return query | serializer.validated_data
 
 
 @contextlib.contextmanager
