@@ -11,6 +11,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.cache import get_conditional_response
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
@@ -20,6 +21,10 @@ from projects.models import Project, Question
 from projects.permissions import ANY_ROLE, get_project
 
 from . import idempotency
+
+
+class ResultPending(Exception):
+    """A worker has not computed the result yet; the response is 202."""
 
 
 def get_token_project_id(request: Request) -> int | None:
@@ -64,6 +69,11 @@ class ApiView(APIView):
             return add_etag(response)
         response.add_post_render_callback(add_etag)
         return response
+
+    def handle_exception(self, exc: Exception) -> Response:
+        if isinstance(exc, ResultPending):
+            return Response({"computed_at": None}, status=202, headers={"Retry-After": "1"})
+        return super().handle_exception(exc)
 
     def get_project(self, request: Request, project_id: int, *, role: str = ANY_ROLE) -> Project:
         return get_project(request.user, project_id, role=role, token=request.auth)
