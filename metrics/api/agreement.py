@@ -120,7 +120,10 @@ class PairListView(ApiView):
                 paginate(request, params, key_length=1, read=filtered.build_list_reader(rows))
             )
         reader = partial(_read_pairs, question, scale, weights=weights)
-        return Response(paginate(request, params, key_length=2, read=reader))
+        page = paginate(request, params, key_length=2, read=reader)
+        if not page["results"]:
+            filtered.wait_for_first_results(question)
+        return Response(page)
 
 
 class RaterListView(ApiView):
@@ -140,8 +143,10 @@ class RaterListView(ApiView):
             body = filtered.get_dashboard(question, rating_filter)
             list_reader = filtered.build_list_reader(filtered.list_raters(body))
             return Response(paginate(request, params, key_length=1, read=list_reader))
-        reader = partial(_read_raters, question)
-        return render_json_page(paginate(request, params, key_length=1, read=reader))
+        page = paginate(request, params, key_length=1, read=partial(_read_raters, question))
+        if not page["results"]:
+            filtered.wait_for_first_results(question)
+        return render_json_page(page)
 
 
 # --- the question

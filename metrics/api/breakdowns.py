@@ -106,6 +106,8 @@ class CategoryAgreementView(ApiView):
         question = get_question(project, params.get("question"))
         question.project = project
         agreement = filtered.SelectedAgreement.load(question, rating_filter).agreement
+        if agreement is None:
+            filtered.wait_for_first_results(question)
         categories = agreement.details.get("categories", []) if agreement else []
         return Response({"question": question.key, "categories": categories})
 
@@ -134,6 +136,8 @@ class DisputedItemsView(ApiView):
             if rating_filter
             else load_diagnosis(question)
         )
+        if not diagnosis.disputes:
+            filtered.wait_for_first_results(question)
         disputed = disputed_items.load_disputed_items(diagnosis.disputes, scale, weights)
         return Response(
             {

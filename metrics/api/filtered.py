@@ -38,12 +38,14 @@ from metrics.filters import (
 )
 from metrics.jobs import question_updates
 from metrics.models import CountState, FilteredResult
+from metrics.results.disagreement.findings import load_diagnosis
 from metrics.results.headline.headline_trend import get_headline_weighting
 from metrics.results.question_agreement import QuestionAgreement, load_question_agreement
 from metrics.scale import QuestionScale, get_weighted_name
 from projects.api.base import ApiView, ResultPending, get_question
 from projects.models import Member, Project, Question, Rater
 from projects.selectors.item_counts import count_items
+from ratings.models import Rating
 
 # Population -> the kind of rater that its filter selects.
 POPULATION_KINDS = {"people": Rater.Kind.HUMAN.value, "models": Rater.Kind.MODEL.value, "all": ""}
@@ -181,6 +183,13 @@ def count_pending_ratings(question: Question) -> int:
     """Return how many ratings are not in the question's results yet."""
     state = CountState.objects.filter(question=question).first()
     return question_updates.count_pending_ratings(question, state)
+
+
+def wait_for_first_results(question: Question) -> None:
+    """Raise ResultPending if the question has ratings, but none were counted yet."""
+    is_rated = Rating.objects.current().filter(question=question).exists()
+    if is_rated and not load_diagnosis(question).disputes:
+        raise ResultPending
 
 
 def choose_weights(params: dict[str, str], question: Question, scale: QuestionScale) -> str:

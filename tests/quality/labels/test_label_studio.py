@@ -132,7 +132,7 @@ def test_a_slow_server_keeps_no_stage_from_work(
     project: Project,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Where one request takes the time of a stage, each run goes on by a step of each stage."""
+    """Each run does one step of each stage, though one request takes the time of a stage."""
     monkeypatch.setattr(pull, "STAGE_SECONDS", -1.0)
     monkeypatch.setattr(client, "PAGE_SIZE", 2)
     monkeypatch.setattr(label_studio, "PAGE_SIZE", 2)
