@@ -225,7 +225,7 @@ def _read_page_by_time(
         question.pk: {category.code: category.label for category in question.categories.all()}
         for question in questions
     }
-    results = []
+    results: list[tuple[pagination.CursorKey, Any]] = []
     for time, question_id, *row in page_rows[:size]:
         key, data = _format_rating(question_by_id[question_id], labels[question_id], tuple(row))
         microseconds = (time - EPOCH) // datetime.timedelta(microseconds=1)

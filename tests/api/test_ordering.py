@@ -105,10 +105,10 @@ def rated_items(question: Question, rate: Any, utc: Any) -> Question:
         for rater, label in zip(("ann", "ben", "cleo"), labels, strict=False):
             rate(question, item, rater, label, rated_at=utc(2026, 3, 10 - day, 9))
     Item.objects.create(project=question.project, key="i5")
-    for days, item in enumerate(question.project.items.order_by("key")):
+    for days, pk in enumerate(Item.objects.order_by("key").values_list("pk", flat=True)):
         moment = utc(2026, 3, 1) - days * DAY
-        Item.objects.filter(pk=item.pk).update(created_at=moment, changed_at=moment)
-        Rating.objects.filter(item=item).update(changed_at=moment)
+        Item.objects.filter(pk=pk).update(created_at=moment, changed_at=moment)
+        Rating.objects.filter(item=pk).update(changed_at=moment)
     return question
 
 
