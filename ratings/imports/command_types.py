@@ -60,7 +60,7 @@ class ImportOptions:
     members: Sequence[tuple[str, str]] = ()
     questions: Sequence[tuple[str, str]] = ()
     project_name: str = ""
-    scale: str = ""
+    scales: Mapping[str, str] = field(default_factory=dict)  # by question; "": of all others
     order: Sequence[str] = ()
     duplicate_policy: str = ""  # a key of DUPLICATE_POLICIES, "again", or empty for "last"
     zone: str = ""

@@ -283,7 +283,8 @@ def _format_repeats(repeats: Repeats) -> str:
 def _format_question(key: str, question: InterpretedQuestion) -> str:
     return _("question %(key)s: %(scale)s; labels in this order: %(labels)s") % {
         "key": key,
-        "scale": question.scale or _("the project's scale"),
+        "scale": question.scale
+        or (_("no scale yet") if question.order else _("the project's scale")),
         "labels": ", ".join(question.order or question.labels),
     }
 

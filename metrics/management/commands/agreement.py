@@ -32,8 +32,14 @@ from ratings.imports.mapping.column_options import parse_column_roles
 from ratings.imports.mapping.display_texts import LAYOUT_TEXTS
 from ratings.imports.mapping.import_mapping import SHEET_CHOICES
 from ratings.imports.values.label_interpretation import quote_labels
-from ratings.imports.values.label_notes import NO_ORDER, LabelNote, format_command_note
-from ratings.imports.values.label_order import ALPHABET
+from ratings.imports.values.label_notes import (
+    NO_ORDER,
+    OPEN_SCALE,
+    SEEM_ORDERED,
+    LabelNote,
+    format_command_note,
+)
+from ratings.imports.values.label_order import ALPHABET, guess_order
 from ratings.management.label_arguments import (
     add_label_arguments,
     parse_label_options,
@@ -70,7 +76,7 @@ class Command(BaseCommand):
         parser.add_argument("--sheets", choices=list(SHEET_CHOICES), help="as for import_file")
         parser.add_argument("--question", help="use the rows with this value of column 'question'")
         parser.add_argument(
-            "--scale", choices=SCALES, default="nominal", help="which coefficients are printed"
+            "--scale", choices=SCALES, help="which coefficients are printed; nominal by default"
         )
         parser.add_argument(
             "--order",
@@ -113,12 +119,14 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the whole report as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        has_scale = options["scale"] is not None
+        options["scale"] = options["scale"] or "nominal"
         try:
             results = _compute_results(options)
         except (rating_file.RatingFileError, ValueError) as error:
             raise CommandError(f"{options['file']}: {error}") from None
         ratings = results.ratings
-        notes = [*ratings.notes, *_note_missing_order(ratings, options)]
+        notes = [*ratings.notes, *_note_order(ratings, options, has_scale=has_scale)]
         messages = [format_command_note(note.to_json()) for note in notes]
         if options["json"]:
             file_info = {
@@ -233,14 +241,20 @@ def _compute_results(options: Mapping[str, Any]) -> _FileResults:
     )
 
 
-def _note_missing_order(
-    ratings: rating_file.RatingFile, options: Mapping[str, Any]
+def _note_order(
+    ratings: rating_file.RatingFile, options: Mapping[str, Any], *, has_scale: bool
 ) -> list[LabelNote]:
-    """Return a note if the scale needs an order and none is known."""
-    has_order = ratings.order_basis != ALPHABET or options["values"] or options["matrix"]
-    if options["scale"] == "nominal" or has_order or len(ratings.categories) < 3:
+    """Return a note if a scale needs an unknown order, or none was chosen for ordered labels."""
+    if options["values"] or options["matrix"] or len(ratings.categories) < 3:
         return []
-    return [LabelNote(NO_ORDER, {"labels": quote_labels(ratings.categories)})]
+    if has_scale:
+        needs_order = options["scale"] != "nominal" and ratings.order_basis == ALPHABET
+        kinds = [NO_ORDER] if needs_order else []
+    else:
+        guess = guess_order(ratings.categories)
+        is_ordered = guess.scale == "ordinal"
+        kinds = [OPEN_SCALE if guess.is_scale_open else SEEM_ORDERED] if is_ordered else []
+    return [LabelNote(kind, {"labels": quote_labels(ratings.categories)}) for kind in kinds]
 
 
 def _split_list(text: str | None) -> list[str] | None:

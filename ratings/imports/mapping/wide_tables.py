@@ -94,7 +94,9 @@ class WideTables(RespondentTables):
             guess.value_columns = {
                 str(index): list(place) for index, place in values.places.items()
             }
-        guess.suspected_codes = find_codes_in_all_rows(self.head, list(places))
+        for question in {question for _rater, question in values.places.values()}:
+            columns = [index for index, place in values.places.items() if place[1] == question]
+            guess.suspected_codes += find_codes_in_all_rows(self.head, columns)
         self._add_doubt_on_raters(guess, values)
         return guess
 

@@ -87,7 +87,7 @@ def test_scale_decides_which_coefficients_are_printed(
 
 
 def test_text_shows_sample_sizes(write_file, capsys):
-    text = run_command(capsys, write_file(format_csv(ROWS)))
+    text = run_command(capsys, write_file(format_csv(ROWS)), "--scale", "nominal")
     assert text.startswith(
         "3 items, 2 raters, 5 ratings; 2 items with two or more ratings\ncategories: none, minor, "
         "major"

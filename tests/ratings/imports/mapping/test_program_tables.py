@@ -13,7 +13,7 @@ import pytest
 from projects.models import Item
 from ratings.models import Rating
 from tests.ratings.imports.readers.test_platform_files import list_ratings
-from tests.ratings.imports.test_command import run_import_command
+from tests.ratings.imports.test_command import import_with_scale
 
 from .test_table_styles import Table, split_labels
 
@@ -140,7 +140,7 @@ def test_every_rating_is_read(name: str, tmp_path: Path, lead: Any) -> None:
     table = READABLE[name]
     path = tmp_path / "table.txt"
     path.write_text(table.text)
-    status, report = run_import_command(path, name="N", owner=lead.username, json=True)
+    status, report = import_with_scale(path, name="N", owner=lead.username, json=True)
     assert (status, report["problems"]) == (0, [])
     items = table.items.split("|" if "|" in table.items else None)
     assert list_ratings(table.question) == {
@@ -240,7 +240,7 @@ def test_doubtful_table_is_refused_with_the_next_step(name: str, tmp_path: Path,
     text, reason, advice = REFUSED[name]
     path = tmp_path / "table.txt"
     path.write_text(text)
-    status, report = run_import_command(path, name="N", owner=lead.username, json=True)
+    status, report = import_with_scale(path, name="N", owner=lead.username, json=True)
     assert status == 1 and not Rating.objects.exists()
     (problem,) = report["problems"]
     assert reason in problem["message"] and advice in problem["message"]
@@ -249,7 +249,7 @@ def test_doubtful_table_is_refused_with_the_next_step(name: str, tmp_path: Path,
 def test_items_alone_are_imported_on_request(tmp_path: Path, lead: Any) -> None:
     path = tmp_path / "labels.jsonl"
     path.write_text(REFUSED["several labels in every cell of doccano"][0])
-    status, report = run_import_command(path, name="N", owner=lead.username, layout="items")
+    status, report = import_with_scale(path, name="N", owner=lead.username, layout="items")
     assert (status, report["items"], report["left_out"]) == (0, 3, {"several_labels": 3})
 
 
@@ -266,14 +266,14 @@ def test_items_alone_are_imported_on_request(tmp_path: Path, lead: Any) -> None:
 def test_zeros_and_minus_ones_may_be_answers(text: str, tmp_path: Path, lead: Any) -> None:
     path = tmp_path / "table.csv"
     path.write_text(text)
-    status, report = run_import_command(path, name="N", owner=lead.username)
+    status, report = import_with_scale(path, name="N", owner=lead.username)
     assert (status, report["items"]) == (0, 12)
 
 
 def test_ids_with_and_without_zeros_are_noted(tmp_path: Path, lead: Any) -> None:
     path = tmp_path / "table.csv"
     path.write_text("item,rater,label\n001,1,y\n002,1,n\n1,1.0,y\n2,2,n\n")
-    status, report = run_import_command(path, name="N", owner=lead.username)
+    status, report = import_with_scale(path, name="N", owner=lead.username)
     assert status == 0 and any("001 / 1; 002 / 2" in note for note in report["notes"])
     assert any("are different raters: 1 / 1.0" in note for note in report["notes"])
 
@@ -285,7 +285,7 @@ def test_content_in_an_object(tmp_path: Path, lead: Any) -> None:
         for n, a, b in ((1, "y", "n"), (2, "n", "n"), (3, "y", "y"))
     ]
     path.write_text(json.dumps(records))
-    status, _report = run_import_command(path, name="N", owner=lead.username)
+    status, _report = import_with_scale(path, name="N", owner=lead.username)
     assert status == 0 and {rater for _, rater, _ in list_ratings()} == {"ann", "ben"}
     assert Item.objects.get(key="1").body == {"text": "Text 1"}
 
@@ -310,7 +310,7 @@ def test_hidden_sheets_come_last(tmp_path: Path, lead: Any) -> None:
         [["item", "Coder 1", "Coder 2"], [1, "a", "b"], [2, "b", "b"]],
         hidden=[["item", "rater", "label"], [1, "x", "a"], [2, "x", "b"]],
     )
-    status, report = run_import_command(path, name="N", owner=lead.username)
+    status, report = import_with_scale(path, name="N", owner=lead.username)
     assert (status, report["raters"], report["left_out"]) == (0, 2, {"other_sheets": 1})
 
 
@@ -319,10 +319,10 @@ def test_errors_in_cells_that_are_not_imported(tmp_path: Path, lead: Any) -> Non
     rows += [[number, "a", "b", f"=B{number + 1}=C{number + 1}"] for number in range(1, 5)]
     rows += [["Kappa", "#DIV/0!", None, None]]
     path = write_workbook(tmp_path / "book.xlsx", rows[:-1])
-    status, report = run_import_command(path, name="N", owner=lead.username)
+    status, report = import_with_scale(path, name="N", owner=lead.username)
     assert (status, report["raters"], report["ratings"]) == (0, 2, 8)
     write_workbook(path, rows)
-    status, report = run_import_command(path, name="M", owner=lead.username)
+    status, report = import_with_scale(path, name="M", owner=lead.username)
     assert status == 1 and (report["problems"][0]["line"], report["problems"][0]["column"]) == (
         6,
         "Rater 1",
@@ -333,13 +333,13 @@ def test_merged_cells_are_filled_and_others_are_not(tmp_path: Path, lead: Any) -
     rows: list[list[Any]] = [["Item", "Rater", "Label"], ["d1", "a", "x"], [None, "b", "y"]]
     rows += [["d2", "a", "y"], [None, "b", "y"]]
     path = write_workbook(tmp_path / "book.xlsx", rows)
-    status, report = run_import_command(path, name="N", owner=lead.username)
+    status, report = import_with_scale(path, name="N", owner=lead.username)
     assert (status, report["problems"][0]["lines"]) == (1, [3, 5])
     workbook = openpyxl.load_workbook(path)
     for cells in ("A2:A3", "A4:A5"):
         workbook.active.merge_cells(cells)
     workbook.save(path)
-    status, _report = run_import_command(path, name="N", owner=lead.username)
+    status, _report = import_with_scale(path, name="N", owner=lead.username)
     assert status == 0
     assert list_ratings() == {
         ("d1", "a", "x"),
@@ -359,7 +359,7 @@ def test_names_of_merged_cells_in_a_workbook(tmp_path: Path, lead: Any) -> None:
             ["B", "high", "poor", "high", "poor"],
         ],
     )
-    status, report = run_import_command(path, name="N", owner=lead.username)
+    status, report = import_with_scale(path, name="N", owner=lead.username)
     assert (status, report["raters"], report["ratings"]) == (0, 2, 8)
     assert ("B", "Reviewer 2", "high") in list_ratings("Bias")
 
@@ -371,5 +371,5 @@ def test_short_texts_beside_an_item_column_are_content(lead: Any, tmp_path: Path
         "item,text,rater,label\n"
         + "".join(f"{text},{text},{rater},{rater}\n" for text, rater in rows)
     )
-    run_import_command(file, name="Texts", owner=lead.username)
+    import_with_scale(file, name="Texts", owner=lead.username)
     assert Item.objects.get(key="text-03").body == {"text": "text-03"}

@@ -186,7 +186,7 @@ def test_scale_of_bare_numbers_is_a_required_choice(new_project_wizard: WizardCl
     new_project_wizard.upload_and_validate("\n".join(["item,rater,label", *rows]).encode())
     response = new_project_wizard.start_import()
     assert response.status_code == 400 and not Project.objects.exists()
-    assert "Are they codes (nominal)" in get_page_text(response)
+    assert "Do the labels have an order" in get_page_text(response)
     assert new_project_wizard.start_import(scale="ordinal").status_code == 302
     assert Project.objects.get().questions.get().scale == "ordinal"
 
