@@ -107,8 +107,9 @@ def read_rating_file(
         raise RatingFileError(format_error(error)) from None
     rows = file_rows.rows
     if not rows:
+        left_out = file_rows.understood.format_left_out()
         raise RatingFileError(
-            "There is no rating in the file."
+            "\n".join(["There is no rating in the file.", *left_out])
             if question is None
             else f"No row is of question {question!r}."
         )

@@ -179,9 +179,13 @@ class FileInterpretation:
                 _("items: %(items)s; raters: %(raters)s; ratings: %(ratings)s") % self.counts
             )
         if self.repeats.count:
-            lines.append(_format_repeats(self.repeats))
-        lines += [_format_skipped_part(reason, parts) for reason, parts in self.left_out.items()]
-        return lines
+            has_ids = not self.layout or any(column.role == "item" for column in self.columns)
+            lines.append(_format_repeats(self.repeats, has_ids=has_ids))
+        return lines + self.format_left_out()
+
+    def format_left_out(self) -> list[str]:
+        """Return a line for each reason for which parts of the file were left out."""
+        return [_format_skipped_part(reason, parts) for reason, parts in self.left_out.items()]
 
 
 def list_columns(mapping: ImportMapping, head: TableHead) -> list[InterpretedColumn]:
@@ -267,10 +271,14 @@ def _join_first_names(names: list[str]) -> str:
     return ", ".join(first_names) + ("" if first_names == names else ", …")
 
 
-def _format_repeats(repeats: Repeats) -> str:
-    """Return the line on raters who rated an item twice."""
+def _format_repeats(repeats: Repeats, *, has_ids: bool) -> str:
+    """Return the line on raters who rated an item twice; without computed IDs of items."""
     examples = "; ".join(
-        _("%(rater)s on %(item)s in lines %(first)s and %(second)s")
+        (
+            _("%(rater)s on %(item)s in lines %(first)s and %(second)s")
+            if has_ids
+            else _("%(rater)s in lines %(first)s and %(second)s")
+        )
         % {"item": item, "rater": rater, "first": first, "second": second}
         for item, rater, first, _label, second, _other in repeats.examples[:MAX_SHOWN_LINES]
     )

@@ -46,6 +46,8 @@ from ratings.management.label_arguments import (
     parse_list_option,
 )
 
+MAX_LISTED_CATEGORIES = 50
+
 
 class Command(BaseCommand):
     help = (
@@ -290,7 +292,7 @@ def _format_report(
         f"{_format_count(report['n_raters'], 'rater')}, "
         f"{_format_count(report['n_ratings'], 'rating')}; "
         f"{_format_count(report['n_pairable_items'], 'item')} with two or more ratings",
-        f"categories: {', '.join(ratings.categories)}",
+        f"categories: {_format_categories(ratings.categories)}",
     ]
     if ratings.repeats:
         lines.append(
@@ -314,6 +316,13 @@ def _format_report(
     if any(line.endswith(" *") for line in lines):
         lines.append(f"* the bands of {options['scheme']} were defined for another coefficient")
     return lines
+
+
+def _format_categories(categories: list[str]) -> str:
+    """Return the categories, or the first and the last one of many."""
+    if len(categories) <= MAX_LISTED_CATEGORIES:
+        return ", ".join(categories)
+    return f"{len(categories)}, from {categories[0]} to {categories[-1]}"
 
 
 _GROUP_LABELS = {"people": "people", "models": "models", "people_models": "people with models"}

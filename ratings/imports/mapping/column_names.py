@@ -257,6 +257,11 @@ def asks_for_comment(text: str) -> bool:
     return not column_words.COMMENT_WORDS.isdisjoint(words)
 
 
+def is_form_person_name(name: str) -> bool:
+    """Return whether a column of a form has the person who filled it in: Email Address."""
+    return compact_name(name) in column_words.FORM_PERSON_NAMES
+
+
 def is_respondent_name(name: str) -> bool:
     """Return whether a column of a survey identifies who filled it in: ResponseId, email."""
     return compact_name(_remove_survey_code(name)) in column_words.RESPONDENT_NAMES

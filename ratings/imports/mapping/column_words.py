@@ -211,9 +211,14 @@ RATING_ID_STEMS = _split_words("annotation rating response assignment session co
 TELLING_WORDS = _split_words(
     "creator participant annotator coder rater reviewer worker reader stimulus"
 )
-RESPONDENT_NAMES = _split_words(
-    "responseid email emailaddress name respondentid participantid prolificid prolificpid "
-    "recipientemail subjectid user id token"
+# The person who filled in a form, as Google Forms and Microsoft Forms name the column.
+FORM_PERSON_NAMES = _split_words(
+    "email emailaddress name username yourname emailadresse nutzername adresseemail "
+    "nomdutilisateur direccióndecorreoelectrónico nombredeusuario 电子邮件地址 用户名"
+)
+RESPONDENT_NAMES = FORM_PERSON_NAMES | _split_words(
+    "responseid respondentid participantid prolificid prolificpid recipientemail subjectid user id "
+    "token"
 )
 COMMENT_WORDS = _split_words(
     "comment comments remarks feedback kommentar kommentare anmerkung anmerkungen commentaire "

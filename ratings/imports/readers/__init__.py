@@ -34,13 +34,12 @@ from .rejected_files import (
     LmEvalResultsSource,
     ProlificSource,
     PromptfooTableSource,
+    ScaleSource,
     WebAnnoSource,
     YamlSource,
 )
-from .surveys.google_forms import GoogleFormsSource
 from .surveys.qualtrics import QualtricsSource
 from .surveys.rayyan import RayyanSource
-from .surveys.redcap import RedcapSource
 from .tables.csv import CsvSource
 from .tables.json_records import JsonSource
 from .tables.parquet import ParquetSource
@@ -54,6 +53,7 @@ from .tools.label_studio import LabelStudioSource
 from .tools.llm_judge import LlmJudgeSource
 from .tools.potato import PotatoSource
 from .tools.prodigy import ProdigySource
+from .tools.via import ViaSource
 from .tools.zooniverse import ZooniverseSource
 
 __all__ = [
@@ -77,6 +77,7 @@ SOURCES: dict[str, FileSource] = {
     "zooniverse": ZooniverseSource(),
     "inception": InceptionSource(),
     "cvat": CvatSource(),
+    "via": ViaSource(),
     "mturk": MturkSource(),
     "toloka": TolokaSource(),
     "appen": AppenSource(),
@@ -84,6 +85,7 @@ SOURCES: dict[str, FileSource] = {
     "promptfoo_table": PromptfooTableSource(),
     "lm_eval_results": LmEvalResultsSource(),
     "webanno": WebAnnoSource(),
+    "scale_ai": ScaleSource(),
     "yaml": YamlSource(),
     "labelbox": LabelboxSource(),
     "ground_truth": GroundTruthSource(),
@@ -97,8 +99,6 @@ SOURCES: dict[str, FileSource] = {
     "deepeval": DeepEvalSource(),
     "lm_eval": LmEvalSource(),
     "qualtrics": QualtricsSource(),
-    "google_forms": GoogleFormsSource(),
-    "redcap": RedcapSource(),
     "rayyan": RayyanSource(),
     "lewidi": LewidiSource(),
     "label_lists": LabelListsSource(),

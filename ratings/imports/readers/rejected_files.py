@@ -76,6 +76,19 @@ class WebAnnoSource(RejectedSource):
         return sample.head.lstrip(b"\xef\xbb\xbf").startswith(b"#FORMAT=WebAnno")
 
 
+class ScaleSource(RejectedSource):
+    """Source of tasks of Scale AI, whose responses are the results of several workers."""
+
+    name = "Scale AI"
+    extensions = (".json",)
+    problem = "merged_labels"
+
+    def can_read(self, sample: FileSample) -> bool:
+        tasks = [task for record in sample.records for task in record.get("docs") or [record]]
+        names = {"task_id", "params", "response"}
+        return bool(tasks) and all(isinstance(t, dict) and names <= t.keys() for t in tasks)
+
+
 class YamlSource(RejectedSource):
     """Source of YAML, which is not read."""
 

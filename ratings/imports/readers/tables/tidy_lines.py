@@ -152,6 +152,9 @@ class TidyLines:
 
     def _drop_extra_header_lines(self, start: list[TableLine]) -> None:
         """Remove the second and third header line that survey tools write."""
+        second = {get_text(cell).casefold() for _, cells in start[1:2] for cell in cells} - {""}
+        if second and second <= set(ANSWER_COLUMN_NAMES):
+            self._count_skipped_rows([start.pop(1)], "header_row")
         for number, (_, cells) in enumerate(start[1:3], start=1):
             texts = [get_text(cell).replace(" ", "") for cell in cells]
             if any(text.startswith('{"ImportId"') for text in texts):

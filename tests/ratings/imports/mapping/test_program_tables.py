@@ -48,6 +48,45 @@ READABLE = {
         {"R1": "aaba", "R2": "baba"},
         left_out={"note_row": 2, "total_row": 1},
     ),
+    "a remark directly below totals": Table(
+        "Case,Dr. Smith,Dr. Jones\n1,y,y\n2,n,y\n3,y,y\n,,\nTotal,2,3\nSmith was blinded,,\n",
+        "1 2 3",
+        {"Smith": "yny", "Jones": "yyy"},
+        left_out={"note_row": 1, "total_row": 1},
+    ),
+    "SurveyMonkey writes Response below its questions": Table(
+        "Respondent ID,Collector ID,Start Date,A_clear?,B_clear?\n,,,Response,Response\n"
+        "1,7,01/02/2026,y,n\n2,7,01/02/2026,y,y\n3,7,01/02/2026,n,y\n",
+        "A_clear? B_clear?",
+        {"1": "yn", "2": "yy", "3": "ny"},
+        left_out={"header_row": 1},
+    ),
+    "a form with a question about each text": Table(
+        "Timestamp,Email Address,A_clear?,B_clear?,Any comments?\n"
+        "2026/05/01 3:00:11 PM GMT+2,a@x.org,y,n,none\n"
+        "2026/05/01 3:10:11 PM GMT+2,b@x.org,n,n,\n",
+        "A_clear? B_clear?",
+        {"a@x.org": "yn", "b@x.org": "nn"},
+    ),
+    "moderators decide about posts": Table(
+        "post_id|moderator|decision\n1|m1|keep\n1|m2|keep\n2|m1|drop\n2|m2|keep\n",
+        "1 2",
+        {"m1": "keep drop", "m2": "keep keep"},
+    ),
+    "two coders and 0 or 1 for each of several codes": Table(
+        "Excerpt,Theme A - Coder 1,Theme A - Coder 2,Theme B - Coder 1,Theme B - Coder 2\n"
+        + "".join(f"E{n},{n % 2},{(n + 1) % 2},0,1\n" for n in range(10)),
+        " ".join(f"E{n}" for n in range(10)),
+        {"Coder 1": "0101010101", "Coder 2": "1010101010"},
+        "Theme_A",
+    ),
+    "raters agree that no item has a criterion": Table(
+        "id,rater,anger,joy\n"
+        + "".join(f"{n},{rater},0,{n % 2 ^ (rater == 'b')}\n" for n in range(8) for rater in "ab"),
+        "0 1 2 3 4 5 6 7",
+        {"a": "00000000", "b": "00000000"},
+        "anger",
+    ),
     "a last row below a blank line is data": Table(
         "Unit,Coder A,Coder B\n1,a,b\n2,b,b\n3,a,a\n,,\n4,a,\n", "1 2 3 4",
         {"Coder A": "abaa", "Coder B": "bba."},
@@ -154,6 +193,26 @@ def test_every_rating_is_read(name: str, tmp_path: Path, lead: Any) -> None:
 
 MATRIX = [[0, 1, 0, 2], [1, 0, 0, 1], [2, 0, 2, 0], [0, 0, 1, 1], [2, 2, 0, 0]] * 2
 REFUSED = {
+    "(blank) and phrases of several words": (
+        "item,r1,r2\n1,yes,(blank)\n2,no,no\n3,not rated,yes\n4,yes,yes\n",
+        "'(blank)', 'not rated'",
+        "--missing='(blank),not rated'",
+    ),
+    "no opinion beside a scale": (
+        "item,rater,answer\n1,a,1 - Disagree\n1,b,3 - Agree\n2,a,2 - Neutral\n2,b,Don’t know\n",
+        "'Don’t know'",
+        "--not-missing='Don’t know'",
+    ),
+    "the answers of a model are content beside its prompt": (
+        "user_input,response,faithfulness,relevancy\nQ1,R1,0.9,0.8\nQ2,R2,0.7,0.6\nQ3,R3,0.8,0.5\n",
+        "faithfulness, relevancy",
+        "--rater NAME",
+    ),
+    "rows with the same text": (
+        "text,ann1,ann2\nhello,pos,neg\nhello,pos,pos\nbye,neg,neg\nnice,pos,pos\n",
+        "an earlier one: lines 2 and 3.",
+        "--duplicates",
+    ),
     "zeros stand where workers did not answer": (
         "task,w1,w2,w3,w4\n"
         + "".join(f"{n},{','.join(map(str, row))}\n" for n, row in enumerate(MATRIX)),
@@ -176,7 +235,7 @@ REFUSED = {
         "--rater NAME",
     ),
     "objects instead of labels": (
-        "DataRow ID,Labeled Data,Label,Created By\n"
+        "DataRow ID,Data,Label,Created By\n"
         + "".join(f"d{n},https://x.org/{n}.jpg,\"{{\"\"a\"\": 1}}\",{who}\n" for n in range(3) for who in "xy"),
         "Cells of Label have objects or lists instead of a label",
         "--map label=COLUMN",
