@@ -86,6 +86,8 @@ def read_file_rows(path: Path, question: str | None, options: TableOptions) -> F
 
 
 def _read_rows(path: Path, question: str | None, options: TableOptions) -> FileRows:
+    if not path.stat().st_size:
+        raise UnreadableFileError("empty")
     encoding = options.encoding or _detect_encoding(path)
     mapping = ImportMapping(
         source=detect_source(read_sample(path, encoding=encoding)),

@@ -244,6 +244,8 @@ def format_doubt(mapping: ImportMapping, head: TableHead) -> tuple[str, str]:
         "labels": _format_assignments("label", columns),
         "raters": _format_assignments("rater", columns),
         "items": _format_assignments("item", columns),
+        "first_rater": _format_assignments("rater", columns[:1]),
+        "other_labels": _format_assignments("label", columns[1:]),
         "first_item": _format_assignments("item", columns[:1]),
         "contents": _format_assignments("content", columns),
         "ignored": _format_assignments("ignore", columns),

@@ -155,6 +155,12 @@ def is_answer_name(name: str) -> bool:
     return not column_words.ANSWER_WORDS.isdisjoint(normalize_name(name).split("_"))
 
 
+def is_count_name(name: str) -> bool:
+    """Return whether a column of this name has numbers of ratings: toxic_count, n_toxic."""
+    normalized = normalize_name(name)
+    return normalized.endswith("_count") or normalized.startswith(("n_", "num_", "count_"))
+
+
 def is_criterion_name(name: str) -> bool:
     """Return whether a column of this name is a question of its own: fluency, severe_toxic."""
     return not column_words.CRITERIA.isdisjoint(normalize_name(name).split("_"))

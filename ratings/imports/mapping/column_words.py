@@ -198,7 +198,7 @@ MERGED_RATERS = _split_words(
 KEY_PARTS = _split_words(
     "sentence sent segment seg turn line paragraph para utterance frame page chunk token span clip "
     "position index row number nr no lesion tooth eye side slide image question response answer "
-    "satz absatz zeile phrase ligne"
+    "quotation excerpt satz absatz zeile phrase ligne"
 )
 REPEAT_NAMES = ("trial", "round", "session", "attempt", "visit", "wave", "repetition", "repeat")
 # Beginnings of the names of language models.

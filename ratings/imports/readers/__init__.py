@@ -30,14 +30,7 @@ from .platforms.ground_truth import GroundTruthSource
 from .platforms.labelbox import LabelboxSource
 from .platforms.model_evaluations import DeepEvalSource, LmEvalSource
 from .protocols import FileReader, FileSource
-from .rejected_files import (
-    LmEvalResultsSource,
-    ProlificSource,
-    PromptfooTableSource,
-    ScaleSource,
-    WebAnnoSource,
-    YamlSource,
-)
+from .rejected_files import REJECTED_SOURCES
 from .surveys.qualtrics import QualtricsSource
 from .surveys.rayyan import RayyanSource
 from .tables.csv import CsvSource
@@ -81,12 +74,7 @@ SOURCES: dict[str, FileSource] = {
     "mturk": MturkSource(),
     "toloka": TolokaSource(),
     "appen": AppenSource(),
-    "prolific": ProlificSource(),
-    "promptfoo_table": PromptfooTableSource(),
-    "lm_eval_results": LmEvalResultsSource(),
-    "webanno": WebAnnoSource(),
-    "scale_ai": ScaleSource(),
-    "yaml": YamlSource(),
+    **REJECTED_SOURCES,
     "labelbox": LabelboxSource(),
     "ground_truth": GroundTruthSource(),
     "promptfoo": PromptfooSource(),

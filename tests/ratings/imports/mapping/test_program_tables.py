@@ -91,6 +91,17 @@ READABLE = {
         "Unit,Coder A,Coder B\n1,a,b\n2,b,b\n3,a,a\n,,\n4,a,\n", "1 2 3 4",
         {"Coder A": "abaa", "Coder B": "bba."},
     ),
+    "files with byte order marks were joined": Table(
+        "\ufeffitem,rater,label\n1,ann,y\n2,ann,n\n\ufeffitem,rater,label\n1,ben,y\n2,ben,y\n",
+        "1 2",
+        {"ann": "yn", "ben": "yy"},
+        left_out={"repeated_header": 1},
+    ),
+    "decimal points and decimal commas": Table(
+        'item,rater,score\n1,a,"1,5"\n1,b,1.5\n2,a,"2,0"\n2,b,2\n3,a,3\n3,b,"3,0"\n',
+        "1 2 3",
+        {"a": "1.5 2 3", "b": "1.5 2 3"},
+    ),
     "files with their header rows were joined": Table(
         "item,rater,label\n1,ann,y\n2,ann,n\nitem,rater,label\n1,ben,y\n2,ben,y\n",
         "1 2",
@@ -193,6 +204,27 @@ def test_every_rating_is_read(name: str, tmp_path: Path, lead: Any) -> None:
 
 MATRIX = [[0, 1, 0, 2], [1, 0, 0, 1], [2, 0, 2, 0], [0, 0, 1, 1], [2, 2, 0, 0]] * 2
 REFUSED = {
+    "columns of unknown names whose cells look like raters and labels": (
+        "Aussage;Person;Antwort\n1;P1;ja\n1;P2;nein\n2;P1;ja\n2;P2;ja\n",
+        "Person may be the rater, and Antwort the label",
+        "--map rater=Person label=Antwort",
+    ),
+    "counts named as such": (
+        "id,toxic_count,not_toxic_count\n1,3,2\n2,0,5\n3,5,0\n4,2,3\n",
+        "have the same sum in all or most rows",
+        "--layout counts",
+    ),
+    "spans of brat": (
+        "T1\tPerson 0 5\tAlice\nT2\tPlace 10 16\tBerlin\n",
+        "boxes, spans and other marks",
+        "one label per item",
+    ),
+    "boxes of COCO": (
+        '{"images": [{"id": 1}], "annotations": [{"id": 1, "category_id": 2, "bbox": [1, 2, 3, 4]}],'
+        '"categories": [{"id": 2, "name": "cat"}]}',
+        "boxes, spans and other marks",
+        "one label per item",
+    ),
     "(blank) and phrases of several words": (
         "item,r1,r2\n1,yes,(blank)\n2,no,no\n3,not rated,yes\n4,yes,yes\n",
         "'(blank)', 'not rated'",
@@ -408,12 +440,13 @@ def test_merged_cells_are_filled_and_others_are_not(tmp_path: Path, lead: Any) -
     }
 
 
-def test_names_of_merged_cells_in_a_workbook(tmp_path: Path, lead: Any) -> None:
+@pytest.mark.parametrize("names", [("Study", None), (None, "Study")])
+def test_names_of_merged_cells_in_a_workbook(names: Any, tmp_path: Path, lead: Any) -> None:
     path = write_workbook(
         tmp_path / "book.xlsx",
         [
-            ["Study", "Reviewer 1", None, "Reviewer 2", None],
-            [None, "Bias", "Quality", "Bias", "Quality"],
+            [names[0], "Reviewer 1", None, "Reviewer 2", None],
+            [names[1], "Bias", "Quality", "Bias", "Quality"],
             ["A", "low", "good", "low", "poor"],
             ["B", "high", "poor", "high", "poor"],
         ],
