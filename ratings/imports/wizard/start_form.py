@@ -61,7 +61,11 @@ class StartForm(forms.Form):
             note["kind"] in UNDECIDED_KINDS for note in list_label_notes(run)
         )
         self.has_only_items = not self.new_keys and run.project is None
-        super().__init__(data, initial={"duplicate_policy": mapping.duplicate_policy})
+        # In a wide table each row should be an item: only the lead knows what the others are.
+        is_error = mapping.layout == "wide" and run.summary.get("repeats")
+        super().__init__(
+            data, initial={"duplicate_policy": "" if is_error else mapping.duplicate_policy}
+        )
         for index, key in enumerate(self.new_keys):
             self._add_question(index, key)
         if self.has_only_items:
