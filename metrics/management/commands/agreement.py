@@ -31,15 +31,7 @@ from ratings.imports.decoding.encodings import ENCODINGS
 from ratings.imports.mapping.column_options import parse_column_roles
 from ratings.imports.mapping.display_texts import LAYOUT_TEXTS
 from ratings.imports.mapping.import_mapping import SHEET_CHOICES
-from ratings.imports.values.label_interpretation import quote_labels
-from ratings.imports.values.label_notes import (
-    NO_ORDER,
-    OPEN_SCALE,
-    SEEM_ORDERED,
-    LabelNote,
-    format_command_note,
-)
-from ratings.imports.values.label_order import ALPHABET, guess_order
+from ratings.imports.values.label_notes import format_command_note
 from ratings.management.label_arguments import (
     add_label_arguments,
     parse_label_options,
@@ -121,14 +113,16 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the whole report as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        has_scale = options["scale"] is not None
-        options["scale"] = options["scale"] or "nominal"
+        chosen_scale = options["scale"]
+        options["scale"] = chosen_scale or "nominal"
         try:
             results = _compute_results(options)
         except (rating_file.RatingFileError, ValueError) as error:
             raise CommandError(f"{options['file']}: {error}") from None
         ratings = results.ratings
-        notes = [*ratings.notes, *_note_order(ratings, options, has_scale=has_scale)]
+        has_numbers = options["values"] is not None or options["matrix"] is not None
+        order_notes = [] if has_numbers else ratings.list_order_notes(chosen_scale)
+        notes = [*ratings.notes, *order_notes]
         messages = [format_command_note(note.to_json()) for note in notes]
         if options["json"]:
             file_info = {
@@ -241,22 +235,6 @@ def _compute_results(options: Mapping[str, Any]) -> _FileResults:
         pair=results.pair and file_clusters.widen_pair(results.pair, clusters),
         cluster=clusters.describe(headline["headline"]["name"]),
     )
-
-
-def _note_order(
-    ratings: rating_file.RatingFile, options: Mapping[str, Any], *, has_scale: bool
-) -> list[LabelNote]:
-    """Return a note if a scale needs an unknown order, or none was chosen for ordered labels."""
-    if options["values"] or options["matrix"] or len(ratings.categories) < 3:
-        return []
-    if has_scale:
-        needs_order = options["scale"] != "nominal" and ratings.order_basis == ALPHABET
-        kinds = [NO_ORDER] if needs_order else []
-    else:
-        guess = guess_order(ratings.categories)
-        is_ordered = guess.scale == "ordinal"
-        kinds = [OPEN_SCALE if guess.is_scale_open else SEEM_ORDERED] if is_ordered else []
-    return [LabelNote(kind, {"labels": quote_labels(ratings.categories)}) for kind in kinds]
 
 
 def _split_list(text: str | None) -> list[str] | None:

@@ -21,6 +21,7 @@ from .column_names import (
     are_rater_numbers,
     is_author_name,
     is_content_part_name,
+    is_criterion_name,
     is_score_name,
     rank_name,
 )
@@ -277,6 +278,7 @@ class _ColumnGuesser(WideTables):
             )
             names = [self.head.names[index] for index in candidates]
             is_certain = bool(shared) or rater_columns.differ_only_in_number(names)
+            is_certain = is_certain or all(map(is_criterion_name, names))
             guess.label_columns = list(candidates)
             for index in candidates:
                 self.reasons[index] = "questions"

@@ -30,8 +30,8 @@ OPEN_SCALE = "open_scale"
 UNDECIDED_KINDS = (MAYBE_MISSING, SIMILAR)
 
 OPEN_SCALE_TEXT = _(
-    "Do the labels have an order? Choose nominal for codes and names: all differences count the "
-    "same. Choose ordinal for steps of a scale, interval for amounts: close labels disagree less."
+    "Do the labels have an order? Nominal: all differences count the same. Ordinal (steps) or "
+    "interval (amounts): close labels disagree less."
 )
 NOTE_TEXTS: dict[str, str | Promise] = {
     MISSING: _("Read as missing values: %(labels)s. Ratings left out: %(count)s."),

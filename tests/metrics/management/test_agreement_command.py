@@ -129,7 +129,7 @@ def test_rows_of_one_question(write_file, capsys):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("", [], "Line 1: Only one column"),
+        ("", [], "The file is empty"),
         ("item,rater\na,b", [], "No label column found.*columns are item, rater"),
         ("item,rater,label,label\n", [], "Line 1: Columns 3 and 4 are both named 'label'"),
         (

@@ -216,14 +216,14 @@ REFUSED = {
     ),
     "spans of brat": (
         "T1\tPerson 0 5\tAlice\nT2\tPlace 10 16\tBerlin\n",
-        "boxes, spans and other marks",
-        "one label per item",
+        "The file marks parts of items",
+        "whole items",
     ),
     "boxes of COCO": (
         '{"images": [{"id": 1}], "annotations": [{"id": 1, "category_id": 2, "bbox": [1, 2, 3, 4]}],'
         '"categories": [{"id": 2, "name": "cat"}]}',
-        "boxes, spans and other marks",
-        "one label per item",
+        "The file marks parts of items",
+        "whole items",
     ),
     "(blank) and phrases of several words": (
         "item,r1,r2\n1,yes,(blank)\n2,no,no\n3,not rated,yes\n4,yes,yes\n",

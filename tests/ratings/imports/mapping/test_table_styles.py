@@ -234,12 +234,6 @@ REFUSED = {
         "'#REF!'",
         "--missing='#REF!'",
     ),
-    "answers of a form": (
-        "Timestamp;Email;Text 1: clear?;Text 2: clear?\n25.11.2025 10:00;a@x.org;Yes;No\n"
-        "25.11.2025 10:05;b@x.org;Yes;Yes\n25.11.2025 10:09;c@x.org;No;No\n",
-        "Rows look like raters",
-        "--layout raters",
-    ),
     "columns of photos": (
         "Photo 1,Photo 2,Photo 3\nreal,fake,real\nfake,fake,real\nreal,real,real\nfake,real,fake\n",
         "named like criteria, not raters: Photo 1",
