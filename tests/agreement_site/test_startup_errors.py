@@ -106,7 +106,7 @@ def test_status_without_tables_says_what_to_do(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("is_terminal", "level"), [(True, "WARNING"), (False, "INFO")])
 def test_commands_log_less_to_a_terminal(is_terminal: bool, level: str) -> None:
-    """What a command prints, such as a token, stands there alone."""
+    """A secret that a command prints has no log lines beside it."""
     controller, terminal = pty.openpty()
     environment = {name: value for name, value in os.environ.items() if name != "LOG_LEVEL"}
     script = "from django.conf import settings; print(settings.LOG_LEVEL)"
