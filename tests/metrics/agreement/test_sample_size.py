@@ -82,8 +82,8 @@ def test_nine_of_ten_studies_reach_the_assured_width(kappa, shares, half_width):
             kappa, shares, half_width, with_assurance=with_assurance
         )
         studies = np.random.default_rng(7).multinomial(items, table.ravel(), size=2000)
-        shown = cohen.kappa(studies.reshape(-1, *table.shape))
-        reached.append(((shown.high - shown.low) / 2 <= half_width).mean())
+        kappas = cohen.kappa(studies.reshape(-1, *table.shape))
+        reached.append(((kappas.high - kappas.low) / 2 <= half_width).mean())
     assert 0.4 < reached[0] < 0.6
     assert reached[1] >= 0.885
 
@@ -187,9 +187,9 @@ def test_fewer_ratings_an_item_give_wider_intervals():
     assert len(widths) == 4
     assert widths == sorted(widths, reverse=True)
     current_estimate = fleiss.fleiss_kappa(counts, np.ones(300))
-    shown = float(current_estimate.high - current_estimate.low) / 2
-    assert widths[-1] == pytest.approx(shown)
-    assert shown > stats.t.ppf(0.975, 299) * current_estimate.se
+    half_interval = float(current_estimate.high - current_estimate.low) / 2
+    assert widths[-1] == pytest.approx(half_interval)
+    assert half_interval > stats.t.ppf(0.975, 299) * current_estimate.se
     cheapest = sample_size.find_cheapest_plan(plans)
     ratings = [plan.ratings for plan in plans if plan.ratings is not None]
     assert len(ratings) == 4
