@@ -95,7 +95,7 @@ def _record_admin_event(event_type: str, request: HttpRequest, row: Any, **value
     )
 
 
-def _serialize_values(values: Any, names: list[str]) -> dict[str, Any]:
+def _serialize_values(values: Any, names: list[str]) -> dict[str, object]:
     """Return the values of a form as the audit log may store them; passwords are masked."""
     serialized = {}
     for name in names:

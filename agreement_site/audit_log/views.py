@@ -50,7 +50,7 @@ def show_audit_log(request: HttpRequest, project_id: int | None = None) -> HttpR
     """Show entries, filtered by account, action and days, one page at a time."""
     project = get_audited_project(request.user, project_id)
     before = get_after_id(request.GET)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "project": project,
         "actions": ACTIONS.items(),
         "errors": {},
@@ -120,7 +120,7 @@ def _get_project_names(entries: list[AuditLogEntry]) -> dict[int, str]:
 
 def build_row(
     entry: AuditLogEntry, mask: Mask, zone: datetime.tzinfo, project_names: Mapping[int, str]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the template context of one audit log entry: time, actor, changes and details.
 
     Changes are (name, label, before, after); the other details are listed separately.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import shutil
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -28,7 +29,7 @@ from . import stale_results
 
 logger = logging.getLogger(__name__)
 
-HealthResponse = tuple[int, dict[str, Any]]  # status and body
+HealthResponse = tuple[int, Mapping[str, object]]  # status and body
 
 STATEMENT_MILLISECONDS = 1500
 MIN_FREE_BYTES = 32 << 20  # on the disk of the database
@@ -82,7 +83,7 @@ def _write_probe_row() -> None:
     AttemptCounter.objects.update_or_create(key="ready", defaults={"since": timezone.now()})
 
 
-def _build_ready_body() -> dict[str, Any]:
+def _build_ready_body() -> dict[str, object]:
     now = timezone.now()
     lag = stale_results.record_and_measure_lag(now)
     backlogs = backlog.list_progress().values()

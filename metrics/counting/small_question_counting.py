@@ -187,14 +187,14 @@ def _group_by_scale(
     groups: dict[str, tuple[QuestionScale, dict[int, list[str]]]] = {}
     for question in questions.order_by("pk"):
         scale = QuestionScale.for_question(question)
-        declaration = question.get_declaration(question.categories.all()) | {
+        declaration = question.get_declaration(question.categories.all())
+        shared = {
+            **declaration,
             "width": scale.width,
             "note": "",
+            "categories": [{**category, "label": ""} for category in declaration["categories"]],
         }
-        declaration["categories"] = [
-            category | {"label": ""} for category in declaration["categories"]
-        ]
-        group = groups.setdefault(store.encode_json(declaration), (scale, {}))
+        group = groups.setdefault(store.encode_json(shared), (scale, {}))
         group[1][question.pk] = scale.labels
     return groups.values()
 

@@ -218,16 +218,13 @@ def compute_trend(ratings: np.ndarray, scale: QuestionScale) -> Trend:
                 distinct, n_items, names=list_headline_coefficients(scale)
             )
             for name, estimate in estimates.items():
-                period_values, cumulative_values = estimate[0].to_values(), estimate[1].to_values()
-                for period_value, cumulative_value in zip(
-                    period_values, cumulative_values, strict=True
-                ):
-                    points[name].append(
-                        [to_trend_point(period_value), to_short_list(cumulative_value)]
+                points[name] += [
+                    [to_trend_point(value), to_short_list(cumulative_value)]
+                    for value, cumulative_value in zip(
+                        estimate[0].to_values(), estimate[1].to_values(), strict=True
                     )
-        starts = [
-            date_from_day(start_day).isoformat() for start_day in start_days[-MAX_POINTS:].tolist()
-        ]
+                ]
+        starts = [date_from_day(day).isoformat() for day in start_days[-MAX_POINTS:].tolist()]
         trends[span] = {"starts": starts, **points}
     return trends
 

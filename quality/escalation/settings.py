@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
@@ -16,7 +17,7 @@ from quality.models import Escalation, LabelRules
 from quality.validation import InvalidSettings
 
 
-def summarize_escalations(question: Question, rules: LabelRules) -> dict[str, Any] | None:
+def summarize_escalations(question: Question, rules: LabelRules) -> dict[str, object] | None:
     """Return the numbers of items by state and reason, or None where requests were never used."""
     rows = Escalation.objects.filter(question=question)
     by_state = dict(rows.values_list("state").annotate(Count("pk")).order_by())
@@ -89,7 +90,7 @@ def set_label_rules(*, question: Question, by: Any, **values: Any) -> LabelRules
     return row
 
 
-def _validate(values: dict[str, Any], *, overlap: int) -> dict[str, str]:
+def _validate(values: Mapping[str, float], *, overlap: int) -> dict[str, str]:
     """Return {name: error message}; empty when all values are valid."""
     errors = {}
     if not 0.5 <= values["certain_from"] <= 0.999:

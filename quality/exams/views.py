@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,6 +30,7 @@ from quality.validation import InvalidSettings
 from ratings.annotation.assignments import exams
 from ratings.items import content
 from ratings.models import Exam, ExamRules
+from ratings.models.exam import ExamTest
 
 RATERS_PER_PAGE = 50
 MAX_LOOPHOLE = 0.1  # probability
@@ -159,7 +159,16 @@ class ReviewedAnswer:
     appeal: Appeal | None = None
 
 
-def _build_reviews(rater: Rater, attempts: list[Exam]) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class ReviewedAttempt:
+    """An ended attempt with its answers, wrong ones first."""
+
+    exam: Exam
+    rows: list[ReviewedAnswer]
+    may_contest: bool
+
+
+def _build_reviews(rater: Rater, attempts: list[Exam]) -> list[ReviewedAttempt]:
     """Return each attempt with its answers, wrong ones first."""
     steps = [step for exam in attempts for step in exam.answers]
     items = Item.objects.in_bulk({step[0] for step in steps})
@@ -171,14 +180,14 @@ def _build_reviews(rater: Rater, attempts: list[Exam]) -> list[dict[str, Any]]:
         rater, [exam.question_id for exam in attempts]
     )
     return [
-        {
-            "exam": exam,
-            "rows": [
+        ReviewedAttempt(
+            exam,
+            [
                 replace(row, appeal=appeals.get((exam.question_id, row.item.pk)))
                 for row in _list_reviewed_answers(exam, items, golds, labels)
             ],
-            "may_contest": exam.question_id in contestable,
-        }
+            may_contest=exam.question_id in contestable,
+        )
         for exam in attempts
     ]
 
@@ -238,26 +247,12 @@ def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
         "form": form,
         "rules": rules,
         "is_custom": form["preset"].value() == settings.CUSTOM or bool(form.errors),
-        **power,
-        "page": _build_results_page(question, rules, power["min_items"], request.GET.get("page")),
+        "power": power,
+        "page": _build_results_page(question, rules, power.min_items, request.GET.get("page")),
     }
     return render(
         request, "quality/exams/overview.html", context, status=400 if form.errors else 200
     )
-
-
-def _compute_power(question: Question, rules: ExamRules) -> dict[str, Any]:
-    """Return the number of available items and the error rates of one attempt."""
-    n_gold = len(exams.get_eligible_answers(question))
-    test = {**rules.get_test_parameters(), "max_answers": min(rules.max_answers, max(n_gold, 1))}
-    return {
-        "n_gold": n_gold,
-        "min_items": exams.compute_min_correct_answers(question),
-        "items_each": test["max_answers"],
-        "passing_low": exam_pass_probability(rules.p_fail, **test),
-        "failing_high": 1 - exam_pass_probability(rules.p_pass, **test),
-        "loophole": _find_loophole(question, test),
-    }
 
 
 @dataclass(frozen=True)
@@ -269,7 +264,33 @@ class ExamLoophole:
     pass_probability: float
 
 
-def _find_loophole(question: Question, test: Mapping[str, Any]) -> ExamLoophole | None:
+@dataclass(frozen=True)
+class ExamPower:
+    """The gold items for an exam, and the error rates of one attempt."""
+
+    n_gold: int
+    min_items: int  # that an attempt needs
+    items_each: int  # that an attempt uses at most
+    passing_low: float  # probability that a rater who should fail passes
+    failing_high: float
+    loophole: ExamLoophole | None
+
+
+def _compute_power(question: Question, rules: ExamRules) -> ExamPower:
+    n_gold = len(exams.get_eligible_answers(question))
+    test = rules.get_test_parameters()
+    test["max_answers"] = min(rules.max_answers, max(n_gold, 1))
+    return ExamPower(
+        n_gold=n_gold,
+        min_items=exams.compute_min_correct_answers(question),
+        items_each=test["max_answers"],
+        passing_low=exam_pass_probability(rules.p_fail, **test),
+        failing_high=1 - exam_pass_probability(rules.p_pass, **test),
+        loophole=_find_loophole(question, test),
+    )
+
+
+def _find_loophole(question: Question, test: ExamTest) -> ExamLoophole | None:
     """Return the most frequent gold answer if a rater who always gives it often passes."""
     answer = settings.get_most_frequent_answer(question)
     if answer is None:

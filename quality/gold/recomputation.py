@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from django.db import transaction
@@ -112,11 +111,7 @@ def compute_gold_score(
     ``pass_mark``: the pass mark. The evidence counts responses after ``since``.
     """
     right = [response.code in gold_of_item[response.item].right for response in responses]
-    table = np.zeros((scale.k, scale.k), np.int64)
-    for response in responses:
-        category = gold_of_item[response.item].single_category
-        if category is not None:
-            table[response.code, category] += 1
+    table = _count_answers(responses, gold_of_item, scale.k)
     values = scale.values if scale.type.numeric else None
     result = formulas.compute_score(table, None, values)
     n, n_right = len(responses), sum(right)
@@ -148,11 +143,23 @@ def compute_gold_score(
     )
 
 
+def _count_answers(
+    responses: Sequence[GoldResponse], gold_of_item: Mapping[int, CurrentGold], k: int
+) -> np.ndarray:
+    """Return the table (k, k) of answers by the gold category of items that have one."""
+    table = np.zeros((k, k), np.int64)
+    for response in responses:
+        category = gold_of_item[response.item].single_category
+        if category is not None:
+            table[response.code, category] += 1
+    return table
+
+
 def _list_class_scores(
     responses: Sequence[GoldResponse],
     gold_of_item: Mapping[int, CurrentGold],
     scale: QuestionScale,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, float]]:
     """Return the rater's accuracy for each gold category."""
     outcomes: dict[int, list[bool]] = {}
     for response in responses:
@@ -170,7 +177,7 @@ def _list_class_scores(
 
 def _list_week_scores(
     responses: Sequence[GoldResponse], right: np.ndarray, evidence_by_answer: np.ndarray
-) -> list[dict[str, Any]]:
+) -> list[dict[str, float]]:
     """Return the rater's accuracy by week, and the evidence at the end of each week."""
     weeks = compute_start_days(np.array([response.day for response in responses]), "week")
     rows = []

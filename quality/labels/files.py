@@ -13,7 +13,7 @@ from quality.models import ItemLabel, LabelSource
 from ratings.exports.rating_files import format_cell, join_lines
 from ratings.files.parquet_file import iter_parquet
 
-from .selectors import LabelNames, get_data_split, iter_item_bodies, iter_label_rows
+from .selectors import LabelNames, LabelRow, get_data_split, iter_item_bodies, iter_label_rows
 
 Labels = QuerySet[ItemLabel]
 
@@ -33,7 +33,7 @@ def stream_argilla(labels: Labels, label_names: LabelNames) -> Iterator[bytes]:
 
 
 def _iter_json_list(
-    labels: Labels, label_names: LabelNames, build: Callable[[dict[str, Any], Any], dict[str, Any]]
+    labels: Labels, label_names: LabelNames, build: Callable[[LabelRow, Any], dict[str, object]]
 ) -> Iterator[str]:
     """Yield the pieces of a JSON list with one element per label."""
     encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -46,40 +46,40 @@ def _iter_json_list(
     yield "]\n" if separator != "[" else "[]\n"
 
 
-def _get_content(row: dict[str, Any], body: Any) -> dict[str, Any]:
+def _get_content(row: LabelRow, body: Any) -> dict[str, object]:
     """Return the parts of an item by name, with its key."""
     parts = body if isinstance(body, dict) else {"text": body}
-    return {"item": row["item"], **parts}
+    return {"item": row.item, **parts}
 
 
-def _build_task(row: dict[str, Any], body: Any) -> dict[str, Any]:
-    task: dict[str, Any] = {"data": _get_content(row, body), "annotations": []}
-    if row["label"] is not None:
+def _build_task(row: LabelRow, body: Any) -> dict[str, object]:
+    annotations = []
+    if row.label is not None:
         result = {
-            "from_name": row["question"],
+            "from_name": row.question,
             "to_name": "text",
             "type": "choices",
-            "value": {"choices": [row["label"]]},
+            "value": {"choices": [row.label]},
         }
-        truth = row["source"] != LabelSource.CONSENSUS
-        task["annotations"].append({"result": [result], "ground_truth": truth})
-    task["meta"] = {"source": row["source"], "confidence": row["confidence"]}
-    return task
+        truth = row.source != LabelSource.CONSENSUS
+        annotations.append({"result": [result], "ground_truth": truth})
+    meta = {"source": row.source, "confidence": row.confidence}
+    return {"data": _get_content(row, body), "annotations": annotations, "meta": meta}
 
 
-def _build_record(row: dict[str, Any], body: Any) -> dict[str, Any]:
+def _build_record(row: LabelRow, body: Any) -> dict[str, object]:
     fields = {}
     for name, value in _get_content(row, body).items():
         fields[name] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    record: dict[str, Any] = {"id": row["item"], "fields": fields, "suggestions": {}}
-    if row["label"] is not None:
-        record["suggestions"][row["question"]] = {
-            "value": row["label"],
-            "score": row["confidence"],
-            "agent": row["source"],
+    suggestions = {}
+    if row.label is not None:
+        suggestions[row.question] = {
+            "value": row.label,
+            "score": row.confidence,
+            "agent": row.source,
         }
-    record["metadata"] = {"ratings": row["ratings"]}
-    return record
+    metadata = {"ratings": row.ratings}
+    return {"id": row.item, "fields": fields, "suggestions": suggestions, "metadata": metadata}
 
 
 # Columns before those of the categories, which hold the probabilities.
@@ -113,15 +113,17 @@ def _iter_csv_lines(labels: Labels, label_names: LabelNames) -> Iterator[str]:
         )
 
 
-def _list_values(row: dict[str, Any], label_names: LabelNames) -> list[Any]:
+def _list_values(row: LabelRow, label_names: LabelNames) -> list[Any]:
     """Return a row as a value for each of COLUMNS, then one for each category."""
-    fields = row | {"as_of": _format_time(row["as_of"]), "split": get_data_split(row["item"])}
-    shares = [row["distribution"].get(label) for label in label_names.share_labels]
+    fields = _build_fields(row)
+    shares = [row.distribution.get(label) for label in label_names.share_labels]
     return clean_row([*(fields[name] for name in COLUMNS), *shares])
 
 
-def _format_time(time: Any) -> str:
-    return time.isoformat().replace("+00:00", "Z")
+def _build_fields(row: LabelRow) -> dict[str, object]:
+    """Return a row as an object of JSON, with the split of its item."""
+    as_of = row.as_of.isoformat().replace("+00:00", "Z")
+    return {**row._asdict(), "as_of": as_of, "split": get_data_split(row.item)}
 
 
 def stream_jsonl(labels: Labels, label_names: LabelNames) -> Iterator[bytes]:
@@ -131,8 +133,7 @@ def stream_jsonl(labels: Labels, label_names: LabelNames) -> Iterator[bytes]:
 def _iter_json_lines(labels: Labels, label_names: LabelNames) -> Iterator[str]:
     encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
     for _item, row in iter_label_rows(labels, label_names):
-        fields = row | {"as_of": _format_time(row["as_of"]), "split": get_data_split(row["item"])}
-        yield f"{encode(fields)}\n"
+        yield f"{encode(_build_fields(row))}\n"
 
 
 def stream_parquet(labels: Labels, label_names: LabelNames) -> Iterator[bytes]:
@@ -158,7 +159,7 @@ def _iter_typed_values(labels: Labels, label_names: LabelNames) -> Iterator[list
     time_index = COLUMNS.index("as_of")
     for _item, row in iter_label_rows(labels, label_names):
         values = _list_values(row, label_names)
-        values[time_index] = row["as_of"]
+        values[time_index] = row.as_of
         yield values
 
 

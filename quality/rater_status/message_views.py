@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -62,7 +61,7 @@ def send_message(request: HttpRequest, project_id: int) -> HttpResponse:
             sent_text = ngettext("Sent to %(n)s rater.", "Sent to %(n)s raters.", n)
             messages.success(request, sent_text % {"n": n})
             return redirect(return_url)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "project": project,
         "raters": can_read,
         "selected_raters": selected,

@@ -16,7 +16,6 @@ from metrics.views.dashboard.recommendation import (
     NextAction,
 )
 from projects.models import Question
-from projects.permissions import Capability, may
 from quality.alerts.kinds import KINDS
 from quality.inbox.selectors import get_uncertain_labels
 from quality.models import Alert, AlertState
@@ -92,7 +91,7 @@ def _suggest_raters(
 
 
 def _suggest_items(selection: Selection) -> list[NextAction]:
-    if not may(getattr(selection.project, "role", None), Capability.REVIEW):
+    if not selection.project.can_review:
         return []
     labels = get_uncertain_labels().filter(question=selection.question).order_by("-doubt")
     doubts = list(labels.values_list("doubt", flat=True)[:MAX_COUNTED_ITEMS])

@@ -149,32 +149,20 @@ def _store_answers(
             rater_work.get_current_answers(rater, item), codes, comment, page_versions
         )
     now = timezone.now()
-    seconds = (
-        _compute_seconds(last_closed_at, assignment, now)
-        if is_first and assignment is not None and not page_versions.is_delayed
-        else None
-    )
-    judgements: dict[Question, Judgement] = {}
-    for question, code in codes.items():
-        # The comment is about the item: it is stored with the first question's rating only.
-        item_comment = None if judgements else comment
-        judgements[question] = Judgement(
-            item.pk,
-            rater.pk,
-            code,
-            comment=item_comment,
-            seconds=seconds,
-            guidelines=page_versions.guidelines,
-            item_version=page_versions.item_version,
-        )
+    seconds = None
+    if is_first and assignment is not None and not page_versions.is_delayed:
+        seconds = _compute_seconds(last_closed_at, assignment, now)
     record_own_answers(
-        {question: [judgement] for question, judgement in judgements.items()},
+        _build_judgements(
+            rater, item, codes, comment, seconds=seconds, page_versions=page_versions
+        ),
         check_kinds={} if assignment is None else {item.pk: assignment.kind},
         by=by,
         source=FORM,
         closed_item_ids=closed_item_ids,
     )
-    exam = exams.record_exam_answer(rater, item, codes) if in_exam and is_first else None
+    if in_exam and is_first and (exam := exams.record_exam_answer(rater, item, codes)):
+        ended_exams.append(exam)
     if assignment is not None:
         assignment.state = State.DONE
         assignment.closed_at = assignment.closed_at or now
@@ -182,8 +170,33 @@ def _store_answers(
         assignment.save(update_fields=["state", "closed_at", "flagged"])
     if is_first:
         RaterQueue.objects.filter(rater=rater).update(last_closed_at=now)
-    ended_exams += [exam] if exam is not None else []
     return True
+
+
+def _build_judgements(
+    rater: Rater,
+    item: Item,
+    codes: Mapping[Question, int],
+    comment: str,
+    *,
+    seconds: float | None,
+    page_versions: PageVersions,
+) -> dict[Question, list[Judgement]]:
+    """Return each question's judgement; the comment is about the item: with the first alone."""
+    return {
+        question: [
+            Judgement(
+                item.pk,
+                rater.pk,
+                code,
+                comment=None if index else comment,
+                seconds=seconds,
+                guidelines=page_versions.guidelines,
+                item_version=page_versions.item_version,
+            )
+        ]
+        for index, (question, code) in enumerate(codes.items())
+    }
 
 
 def _validate_assigned(

@@ -200,7 +200,7 @@ class ItemView(ApiView):
 def format_items(project: Project, items: list[Item]) -> list[dict[str, Any]]:
     ids = [item.pk for item in items]
     rating_counts = item_search.count_ratings_by_item(ids)
-    is_lead = project.role == Member.Role.LEAD  # type: ignore[attr-defined]  # set by projects.permissions
+    is_lead = project.can_manage
     gold: Any = {}
     if is_lead:
         gold = gold_rows.get_gold_by_item(project.questions.prefetch_related("categories"), ids)

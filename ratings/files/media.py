@@ -98,7 +98,7 @@ def add_media_items(*, project: Project, files: Sequence[Any], by: Any) -> dict[
 
     All or nothing. Raises an error whose ``fields`` name each file that is not accepted, and why.
     """
-    errors: dict[str, Any] = {}
+    errors: dict[str, str] = {}
     uploads = list(_iter_valid_uploads(files, errors))
     if errors:
         raise InvalidProjectChange(errors)
@@ -115,7 +115,7 @@ def _save_items(
     bulk.execute_statements(locks.build_items_lock(project.pk))  # two uploads at once take turns
     keys = {upload.key for upload, _name in stored}
     bodies = dict(Item.objects.filter(project=project, key__in=keys).values_list("key", "body"))
-    errors: dict[str, Any] = {}
+    errors: dict[str, str] = {}
     for upload, name in stored:
         body = bodies.setdefault(upload.key, {})
         address = reverse("media", args=[project.pk, name])
@@ -138,7 +138,7 @@ def _save_items(
     return upsert.upsert_items(project=project, rows=rows, by=by)
 
 
-def _iter_valid_uploads(files: Sequence[Any], errors: dict[str, Any]) -> Iterator[MediaUpload]:
+def _iter_valid_uploads(files: Sequence[Any], errors: dict[str, str]) -> Iterator[MediaUpload]:
     """Yield the accepted files; add a message to ``errors`` for each other one."""
     for file in files:
         file.seek(0)

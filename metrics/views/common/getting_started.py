@@ -14,7 +14,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from metrics.results.question_agreement import QuestionAgreement
-from projects.models import Member, Project, Rater
+from projects.models import Project, Rater
+from projects.models.roles import Capability, may
 from projects.selectors.item_counts import count_items
 
 from . import number_formats
@@ -44,7 +45,7 @@ def list_steps(project: Any, agreement: QuestionAgreement | None) -> list[SetupS
 def is_card_shown(project: Project, role: str, agreement: QuestionAgreement | None) -> bool:
     """Return True for a lead while too few items can be compared for a meaningful result."""
     return (
-        role == Member.Role.LEAD
+        may(role, Capability.MANAGE)
         and not project.archived_at
         and count_double_rated(agreement) < MIN_DOUBLE_RATED
     )

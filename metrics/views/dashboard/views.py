@@ -24,6 +24,7 @@ from metrics.views.common.sources.base import ProjectSource
 from metrics.views.project_list import example_views, listing
 from metrics.views.project_list.rows import ProjectGroup
 from projects.models import Member, Project
+from projects.models.roles import Capability, list_roles_with
 from projects.permissions import can_create_projects, get_project
 from ratings.annotation.progress import project_states
 
@@ -81,7 +82,8 @@ def show_projects(request: HttpRequest) -> HttpResponse:
 
 def _is_annotator_only(user: Any) -> bool:
     """Return True if the user is an annotator in each of their projects."""
-    return not Member.objects.filter(user=user).exclude(role=Member.Role.ANNOTATOR).exists()
+    roles = list_roles_with(Capability.SEE_RESULTS)
+    return not Member.objects.filter(user=user, role__in=roles).exists()
 
 
 def _build_empty_context(selection: Selection, source: ProjectSource) -> dict[str, object] | None:

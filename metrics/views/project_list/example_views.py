@@ -55,7 +55,7 @@ def is_tour_shown(request: HttpRequest, project: Any) -> bool:
 
     ``project`` has its ``role``, as `get_project` sets it.
     """
-    if project.role != Member.Role.LEAD or not loader.is_sample_project(project):
+    if not project.can_manage or not loader.is_sample_project(project):
         return False
     return project.pk not in request.session.get(CLOSED_TOURS, [])
 

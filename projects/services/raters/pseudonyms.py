@@ -157,7 +157,7 @@ def get_rater_by_key(project: Project, key: str, **filters: Any) -> Rater | None
     return matches.first()
 
 
-def list_identities(project: Project) -> list[dict[str, Any]]:
+def list_identities(project: Project) -> list[dict[str, object]]:
     """List key, name, pseudonym and account of the hidden raters, sorted by pseudonym."""
     identities = RaterIdentity.objects.filter(project=project).order_by("rater__key")
     rows = identities.values(

@@ -157,22 +157,17 @@ def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
     """
     scale = QuestionScale.for_question(question)
     ratings = _load_ratings(question, scale)
-    reason = ""
     if scale.k < 2:
-        reason = SINGLE_CATEGORY
-    elif _count_pairs(ratings["item"]) > MAX_RATING_PAIRS:
-        reason = TOO_MANY_COMPARISONS
-    if reason:
-        return ScanResult(None, reason, ratings.size)
-    level, known_changes = (
-        sensitivity.get_evidence_threshold(question.project_id),
+        return ScanResult(None, SINGLE_CATEGORY, ratings.size)
+    if _count_pairs(ratings["item"]) > MAX_RATING_PAIRS:
+        return ScanResult(None, TOO_MANY_COMPARISONS, ratings.size)
+    level = sensitivity.get_evidence_threshold(question.project_id)
+    known_changes = replace(
         build_drift_context(question),
+        attributes=list_attribute_columns(question, ratings["item"]),
     )
     settings = drift.DriftSettings(
         alert_level=level, watch_level=min(level, drift.DriftSettings().watch_level)
-    )
-    known_changes = replace(
-        known_changes, attributes=list_attribute_columns(question, ratings["item"])
     )
     columns = ratings["item"], ratings["rater"], ratings["code"], ratings["day"]
     drift_result = drift.detect_drift(

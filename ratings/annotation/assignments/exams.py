@@ -154,7 +154,7 @@ def compute_min_correct_answers(question: Question) -> int:
         result = _get_exam_policy().evaluate([True] * number, rules)
         if result is not None and result.outcome == State.PASSED:
             return number
-    return int(rules["max_answers"])
+    return rules["max_answers"]
 
 
 def get_eligible_answers(question: Question) -> dict[int, frozenset[int]]:
