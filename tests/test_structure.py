@@ -3,6 +3,7 @@ contracts."""
 
 from __future__ import annotations
 
+import ast
 import tomllib
 from pathlib import Path
 
@@ -20,6 +21,8 @@ LONG_MODULES = {
 }
 MAX_LINES = 400  # of a module
 MAX_MODULES = 880  # of the product; join what is one subject before you raise it
+MAX_FUNCTION_LINES = 40
+MAX_LONG_FUNCTIONS = 49  # of the product; split one before you add one
 MAX_CLIENT_LINES = 1_500  # of the Python client without generated modules
 PACKAGES = sorted(path.parent.name for path in BASE_DIR.glob("*/__init__.py"))
 
@@ -63,6 +66,23 @@ def test_product_has_few_modules() -> None:
         if package != "tests" and "migrations" not in path.parts
     ]
     assert len(modules) <= MAX_MODULES
+
+
+def test_functions_are_short() -> None:
+    functions = [
+        node
+        for package in PACKAGES
+        for path in (BASE_DIR / package).rglob("*.py")
+        if package != "tests" and "migrations" not in path.parts
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef)
+    ]
+    long = [
+        node.name
+        for node in functions
+        if (node.end_lineno or 0) - node.lineno + 1 > MAX_FUNCTION_LINES
+    ]
+    assert len(long) <= MAX_LONG_FUNCTIONS, long
 
 
 def test_no_module_of_the_client_is_too_long() -> None:

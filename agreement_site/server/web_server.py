@@ -74,11 +74,6 @@ def preload_site() -> None:
 
 
 def main() -> None:
-    from granian import Granian
-    from granian.constants import HTTPModes, Interfaces
-    from granian.http import HTTP1Settings
-    from granian.log import LogLevels
-
     host, port = os.environ.get("HOST") or "127.0.0.1", int(os.environ.get("PORT") or 8000)
     try:
         host, port = find_free_address(host, port)
@@ -95,6 +90,15 @@ def main() -> None:
         from agreement_site.monitoring.prometheus import remove_dead_process_files
 
         remove_dead_process_files(settings.METRICS_DIR)
+    _serve(host, port)
+
+
+def _serve(host: str, port: int) -> None:
+    from django.conf import settings
+    from granian import Granian
+    from granian.constants import HTTPModes, Interfaces
+    from granian.http import HTTP1Settings
+    from granian.log import LogLevels
 
     Granian(
         "agreement_site.server.web_server:create_application",

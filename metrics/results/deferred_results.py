@@ -78,15 +78,12 @@ def recompute_deferred_results(question_id: int) -> None:
         return
     scale = QuestionScale.for_question(state.question)
     all_time = AllTimePatterns.load(question_id, scale)
-    all_intervals, people_intervals = bootstrap.compute_pooled_and_people_intervals(
+    intervals = bootstrap.compute_pooled_and_people_intervals(
         all_time.patterns, all_time.n_items, scale
     )
     mean_pairwise_kappas = mean_kappas.compute_question_mean_kappas(all_time)
-    all_time_result = (
-        Result.objects.filter(question=question_id, period_unit=PeriodUnit.ALL)
-        .only("headline")
-        .first()
-    )
+    rows = Result.objects.filter(question=question_id, period_unit=PeriodUnit.ALL)
+    all_time_result = rows.only("headline").first()
     full_headline = sample_headline.get_all_ratings_headline(
         {} if all_time_result is None else all_time_result.headline
     )
@@ -108,8 +105,8 @@ def recompute_deferred_results(question_id: int) -> None:
         state,
         all_time_result,
         diagnosis,
-        bootstrap=all_intervals,
-        bootstrap_people=people_intervals,
+        bootstrap=intervals[0],
+        bootstrap_people=intervals[1],
         mean_pairwise_kappas=mean_pairwise_kappas,
         **sample_fields,
     )

@@ -11,11 +11,9 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from core import security_log
 from core.text import describe_range, describe_whole_range
-from events.services import record_event
 from projects.models import Question, Rater
-from quality.validation import InvalidSettings
+from quality.validation import InvalidSettings, record_rules_change
 from ratings.annotation.assignments import exams
 from ratings.models import Exam, ExamRules, Rating
 
@@ -74,23 +72,7 @@ def set_exam_rules(
     n_waived = 0
     if new["required"] and not before["required"] and not everybody:
         n_waived = _waive_experienced_raters(question, by)
-    data = {"question": question.key, "before": before, "after": new, "waived": n_waived}
-    record_event(
-        project_id=question.project_id,
-        kind="exam_rules.changed",
-        subject=f"question/{question.key}",
-        data=data,
-        by=by,
-    )
-    security_log.log_event(
-        "exam_rules_changed",
-        project_id=question.project_id,
-        by=by.pk,
-        question=question.key,
-        waived=n_waived,
-        before=before,
-        after=new,
-    )
+    record_rules_change("exam_rules.changed", question, before, new, by=by, waived=n_waived)
     return row
 
 

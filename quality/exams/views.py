@@ -18,11 +18,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from core.web.tables import get_page_size
-from metrics.agreement.rater_quality.gold import exam_pass_probability, expected_exam_length
+from metrics.agreement.rater_quality.gold import expected_exam_length
 from metrics.views.common.number_formats import format_percent
 from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import Category, GoldAnswer, Item, Member, Question, Rater
-from quality.exams import decisions, settings
+from quality.exams import decisions, power, settings
 from quality.models import Appeal
 from quality.own_rater import get_own_rater_or_404
 from quality.review import gold_appeals
@@ -30,10 +30,8 @@ from quality.validation import InvalidSettings
 from ratings.annotation.assignments import exams
 from ratings.items import content
 from ratings.models import Exam, ExamRules
-from ratings.models.exam import ExamTest
 
 RATERS_PER_PAGE = 50
-MAX_LOOPHOLE = 0.1  # probability
 LEAD = Member.Role.LEAD
 FINISHED_STATES = (Exam.State.PASSED, Exam.State.FAILED, Exam.State.WAIVED)
 
@@ -240,64 +238,19 @@ def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
             messages.success(request, _("Saved."))
             return _redirect_to_exams(selection)
     question.exam_rules = rules
-    power = _compute_power(question, rules)
+    exam_power = power.compute_power(question, rules)
     context = {
         "project": selection.project,
         "selection": selection,
         "form": form,
         "rules": rules,
         "is_custom": form["preset"].value() == settings.CUSTOM or bool(form.errors),
-        "power": power,
-        "page": _build_results_page(question, rules, power.min_items, request.GET.get("page")),
+        "power": exam_power,
+        "page": _build_results_page(question, rules, exam_power.min_items, request.GET.get("page")),
     }
     return render(
         request, "quality/exams/overview.html", context, status=400 if form.errors else 200
     )
-
-
-@dataclass(frozen=True)
-class ExamLoophole:
-    """An answer that passes the exam more often than ``MAX_LOOPHOLE`` if it is always given."""
-
-    label: str
-    share: float  # of the gold answers
-    pass_probability: float
-
-
-@dataclass(frozen=True)
-class ExamPower:
-    """The gold items for an exam, and the error rates of one attempt."""
-
-    n_gold: int
-    min_items: int  # that an attempt needs
-    items_each: int  # that an attempt uses at most
-    passing_low: float  # probability that a rater who should fail passes
-    failing_high: float
-    loophole: ExamLoophole | None
-
-
-def _compute_power(question: Question, rules: ExamRules) -> ExamPower:
-    n_gold = len(exams.get_eligible_answers(question))
-    test = rules.get_test_parameters()
-    test["max_answers"] = min(rules.max_answers, max(n_gold, 1))
-    return ExamPower(
-        n_gold=n_gold,
-        min_items=exams.compute_min_correct_answers(question),
-        items_each=test["max_answers"],
-        passing_low=exam_pass_probability(rules.p_fail, **test),
-        failing_high=1 - exam_pass_probability(rules.p_pass, **test),
-        loophole=_find_loophole(question, test),
-    )
-
-
-def _find_loophole(question: Question, test: ExamTest) -> ExamLoophole | None:
-    """Return the most frequent gold answer if a rater who always gives it often passes."""
-    answer = settings.get_most_frequent_answer(question)
-    if answer is None:
-        return None
-    label, n, n_items = answer
-    probability = exam_pass_probability(n / n_items, **test)
-    return ExamLoophole(label, n / n_items, probability) if probability > MAX_LOOPHOLE else None
 
 
 @dataclass(frozen=True)

@@ -106,21 +106,15 @@ def compute_gold_score(
     pass_mark: float,
     since: datetime.datetime | None = None,
 ) -> GoldScore:
-    """Return the gold score of one rater from their responses (at least one, by time).
-
-    ``pass_mark``: the pass mark. The evidence counts responses after ``since``.
-    """
+    """Return a rater's gold score; the evidence counts responses (by time) after ``since``."""
     right = [response.code in gold_of_item[response.item].right for response in responses]
     table = _count_answers(responses, gold_of_item, scale.k)
-    values = scale.values if scale.type.numeric else None
-    result = formulas.compute_score(table, None, values)
+    result = formulas.compute_score(table, None, scale.values if scale.type.numeric else None)
     n, n_right = len(responses), sum(right)
     low, high = wilson_interval(n_right, n)
     start = 0 if since is None else sum(response.at <= since for response in responses)
-    evidence_by_answer = np.ones(n)  # evidence before the first answer
-    evidence_by_answer[start:] = np.minimum(
-        formulas.compute_evidence(right[start:], pass_mark), MAX_EVIDENCE
-    )
+    evidence = np.minimum(formulas.compute_evidence(right[start:], pass_mark), MAX_EVIDENCE)
+    evidence_by_answer = np.concatenate([np.ones(start), evidence])  # 1 before the first answer
     reached = formulas.find_pause(evidence_by_answer)
     return GoldScore(
         question_id=question_id,

@@ -84,30 +84,14 @@ def iter_label_rows(
 ) -> Iterator[tuple[int, LabelRow]]:
     """Yield (item id, label), in chunks."""
     columns = (
-        "item_id",
-        "item__key",
-        "code",
-        "source",
-        "confidence",
-        "distribution",
-        "mean",
-        "n_ratings",
-        "reason",
-        "computed_at",
+        *("item_id", "item__key", "code", "source", "confidence", "distribution"),
+        *("mean", "n_ratings", "reason", "computed_at"),
     )
     decider_of_item = _get_deciders(label_names.question)
-    for (
-        item_id,
-        key,
-        code,
-        source,
-        confidence,
-        shares,
-        mean,
-        n,
-        reason,
-        computed_at,
-    ) in labels.values_list(*columns).iterator(chunk_size=CHUNK_SIZE):
+    for item_id, key, code, source, *figures in labels.values_list(*columns).iterator(
+        chunk_size=CHUNK_SIZE
+    ):
+        confidence, shares, mean, n, reason, computed_at = figures
         is_decided = source == LabelSource.DECISION
         row = LabelRow(
             item=key,

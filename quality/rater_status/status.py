@@ -146,42 +146,49 @@ def list_rater_summaries(
         people = people.filter(pk__in=rater_ids)
         conditions["rater__in"] = rater_ids
     comparison = comparison or get_comparison(question)
-    results = _get_results(
+    figures = _get_figures(
         question, conditions, comparison.weights, scale_is_ordered=scale_is_ordered
     )
     drifts = {row.rater_id: row for row in DriftState.objects.filter(**conditions)}
     golds = {row.rater_id: row for row in GoldScore.objects.filter(**conditions)}
     repeats = {row.rater_id: row for row in RepeatScore.objects.filter(**conditions)}
-    inconsistent = get_inconsistent_scores(question)
-    failed_exams = get_failed_exams(question)
     alerts = get_unresolved_alerts_by_rater(question)
-    summaries = []
-    for rater in people.order_by("pk"):
-        figures = results.get(rater.pk, _StoredFigures())
-        summary = RaterSummary(
+    summaries = [
+        RaterSummary(
             rater=rater,
-            n_ratings=figures.n_ratings,
-            seconds=figures.seconds,
-            peers=figures.peers,
-            bias=figures.bias,
+            **vars(figures.get(rater.pk, _StoredFigures())),
             gold=golds.get(rater.pk),
             repeats=repeats.get(rater.pk),
             drift=drifts.get(rater.pk),
             alerts=alerts.get(rater.pk, []),
             impact=comparison.compute_impact(rater.pk),
         )
-        reasons = list_reasons(
-            rater.pk,
-            comparison,
-            summary.peers,
-            drift=summary.drift,
-            gold=summary.gold,
-            repeats=inconsistent.get(rater.pk),
-            failed_exam=failed_exams.get(rater.pk),
-            alerts=summary.alerts,
+        for rater in people.order_by("pk")
+    ]
+    return _add_reasons(question, summaries, comparison)
+
+
+def _add_reasons(
+    question: Question, summaries: list[RaterSummary], comparison: RaterComparison
+) -> list[RaterSummary]:
+    inconsistent = get_inconsistent_scores(question)
+    failed_exams = get_failed_exams(question)
+    return [
+        replace(
+            summary,
+            reasons=list_reasons(
+                summary.rater.pk,
+                comparison,
+                summary.peers,
+                drift=summary.drift,
+                gold=summary.gold,
+                repeats=inconsistent.get(summary.rater.pk),
+                failed_exam=failed_exams.get(summary.rater.pk),
+                alerts=summary.alerts,
+            ),
         )
-        summaries.append(replace(summary, reasons=reasons))
-    return summaries
+        for summary in summaries
+    ]
 
 
 @dataclass(frozen=True)
@@ -194,7 +201,7 @@ class _StoredFigures:
     bias: Mapping[str, Any] | None = None
 
 
-def _get_results(
+def _get_figures(
     question: Question, conditions: dict[str, object], weights: str, *, scale_is_ordered: bool
 ) -> dict[int, _StoredFigures]:
     names = get_weighted_name("vs_peers", weights), "vs_peers_bias"
@@ -271,9 +278,8 @@ def list_reasons(
 ) -> list[StatusReason]:
     """Return the reasons for a rater's status, the most severe ones first.
 
-    ``peers``: the estimate of agreement with the others. ``drift`` counts if it is watched,
-    ``gold`` if its evidence is that of a pause; ``repeats`` is given for an inconsistent rater;
-    ``alerts``: those that are not resolved.
+    ``peers``: agreement with the others; ``repeats``: of an inconsistent rater; ``alerts``:
+    unresolved ones. ``drift`` counts if it is watched, ``gold`` if its evidence is that of a pause.
     """
     result = comparison.raters.get(rater_id)
     reasons = [_build_alert_reason(alert) for alert in alerts]
@@ -297,8 +303,8 @@ def list_reasons(
         accuracy = failed_exam.n_right / n if n else None
         reasons.append(StatusReason(ReasonCode.EXAM, check, accuracy, n=n))
     if not has_enough_items(peers):
-        n_items = peers["n_items"] or 0
-        reasons.append(StatusReason(ReasonCode.NOT_ENOUGH, RaterStatus.UNKNOWN, n=n_items))
+        unknown = RaterStatus.UNKNOWN
+        reasons.append(StatusReason(ReasonCode.NOT_ENOUGH, unknown, n=peers["n_items"] or 0))
     return reasons
 
 

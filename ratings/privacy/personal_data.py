@@ -198,8 +198,7 @@ def _format_value(value: Any) -> str:
 def pseudonymize_rater(*, rater: Rater, by: Any, comments: bool) -> Rater:
     """Remove key, name, account and messages of the rater's person; keep ratings and counts.
 
-    The texts that they wrote are cleared unless ``comments`` is True. A Deletion row records the
-    numbers.
+    Their texts are cleared unless ``comments`` is True. A Deletion row records the numbers.
     """
     legal_hold.raise_if_held(rater.project_id)
     locked_rater = Rater.objects.select_for_update().get(pk=rater.pk)

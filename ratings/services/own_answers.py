@@ -75,17 +75,17 @@ def record_check_answers(
 ) -> RecordOutcome:
     """Record a rater's answers to items that are hidden checks of one kind, or of an exam.
 
-    NO_CODE withdraws the answer. All or nothing; an answer that equals the current one changes
-    nothing. ``closed_item_ids``, and what is raised, are those of ratings.services.record. The
-    caller holds the locks of the assignments.
+    NO_CODE withdraws the answer. All or nothing; equal answers change nothing. ``closed_item_ids``
+    and errors are those of ratings.services.record. The caller has locked the assignments.
     """
     outcome = RecordOutcome()
     corrections: dict[Question, list[Judgement]] = {}
     for question in sorted(judgements, key=lambda question: question.pk):
         state, ratings = lock_ratings(question, judgements[question])
         for judgement in judgements[question]:
+            pair = (judgement.item_id, judgement.rater_id)
             current_rows = CheckAnswer.objects.filter(
-                question=question, item=judgement.item_id, rater=judgement.rater_id, is_current=True
+                question=question, item=pair[0], rater=pair[1], is_current=True
             )
             previous = current_rows.first()
             previous_code = None if previous is None else previous.code
@@ -95,7 +95,7 @@ def record_check_answers(
                 continue
             _validate_correction_allowed(judgement, previous_code, kind, closed_item_ids)
             row.question, row.kind, row.by, row.source = question, kind, by, source
-            rating = ratings.get((judgement.item_id, judgement.rater_id))
+            rating = ratings.get(pair)
             if kind == Assignment.Kind.REPEAT and rating is not None:
                 # A corrected repeat is still compared with the rating before the first repeat.
                 rated_code = None if previous is None else previous.rated_code

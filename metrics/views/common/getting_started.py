@@ -57,50 +57,34 @@ def build_steps(
     """Build the steps from the project and its counts."""
     n_double_rated = count_double_rated(agreement)
 
-    def build_url(name: str, fragment: str = "") -> str:
-        return reverse(name, args=[project.pk]) + fragment
-
     format_count = number_formats.format_count
-    has_guidelines, has_overlap = project.guidelines_version > 0, project.overlap >= 2
+    has_guidelines = project.guidelines_version > 0
     version = (
         _("version %(n)s") % {"n": project.guidelines_version} if has_guidelines else _("none yet")
     )
-    return [
-        SetupStep(
-            _("Items"),
-            format_count(n_items),
-            n_items > 0,
-            _("Add items"),
-            build_url("import_upload"),
-        ),
-        SetupStep(
-            _("Guidelines"),
-            version,
-            has_guidelines,
-            _("Write guidelines"),
-            build_url("guidelines_settings"),
-        ),
-        SetupStep(
-            _("Raters"),
-            format_count(n_raters),
-            n_raters >= 2,
-            _("Invite people"),
-            build_url("people"),
-        ),
-        SetupStep(
+    shared = f"{min(n_double_rated, MIN_DOUBLE_RATED)}/{MIN_DOUBLE_RATED}"
+    steps = (
+        (_("Items"), format_count(n_items), n_items > 0, _("Add items"), "import_upload"),
+        (_("Guidelines"), version, has_guidelines, _("Write guidelines"), "guidelines_settings"),
+        (_("Raters"), format_count(n_raters), n_raters >= 2, _("Invite people"), "people"),
+        (
             _("Ratings per item"),
             format_count(project.overlap),
-            has_overlap,
+            project.overlap >= 2,
             _("Increase"),
-            build_url("project_settings"),
+            "project_settings",
         ),
-        SetupStep(
+        (
             _("Items with two ratings"),
-            f"{min(n_double_rated, MIN_DOUBLE_RATED)}/{MIN_DOUBLE_RATED}",
+            shared,
             n_double_rated >= MIN_DOUBLE_RATED,
             _("Rate"),
-            build_url("rate"),
+            "rate",
         ),
+    )
+    return [
+        SetupStep(name, state, done, action, reverse(url_name, args=[project.pk]))
+        for name, state, done, action, url_name in steps
     ]
 
 

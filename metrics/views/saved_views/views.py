@@ -194,9 +194,8 @@ def _render_list(
         "first_day": today.isoformat(),
         "last_day": (today + datetime.timedelta(days=saved_views.MAX_LINK_DAYS)).isoformat(),
     }
-    return render(
-        request, "metrics/saved_views/saved_views.html", context, status=400 if errors else 200
-    )
+    status = 400 if errors else 200
+    return render(request, "metrics/saved_views/saved_views.html", context, status=status)
 
 
 def _describe_view(view: SavedView, questions: dict[str, str]) -> list[str]:

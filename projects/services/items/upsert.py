@@ -48,13 +48,11 @@ def upsert_items(
 ) -> Counts:
     """Create or change items by key; fields that are left out stay. All or nothing.
 
-    The audit log gets one line with the numbers. A batch of an import (``is_import``) has been
-    validated, and the import has a line of its own.
-
-    Raises BadRequest with the errors of each row. ``is_partial``: rows change existing items, and
-    may leave out the body; raises Conflict if one does not exist. New items are stored in the
-    order of the rows, which is the order of lists and of the queue. The previous body of a changed
-    item is stored as a version if it showed anything (store_item_versions).
+    The audit log gets one line with the numbers; a batch of an import (``is_import``) has been
+    validated, and the import has a line of its own. Raises BadRequest with the errors of each row.
+    ``is_partial``: rows change existing items, and may leave out the body; raises Conflict if one
+    does not exist. New items are stored in the order of the rows, which is that of the queue. The
+    previous body of a changed item is stored as a version (store_item_versions).
     """
     items = list(rows) if is_import else validate_rows("item", rows, FIELDS, is_partial=is_partial)
     with transaction.atomic():

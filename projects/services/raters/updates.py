@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -115,14 +115,21 @@ def change_rater(
         kind_history.record_previous_kinds({rater.pk: rater.kind})
     if (rater.kind, rater.group) != (kind, group):
         Project.objects.filter(pk=rater.project_id).increment_items_and_raters_version()
-    after = {
-        "name": name,
-        "kind": kind,
-        "model": model,
-        "prompt_version": prompt_version,
-        "group": group,
-        "user_id": user_id,
-    }
+    return _save_changes(
+        rater,
+        {
+            "name": name,
+            "kind": kind,
+            "model": model,
+            "prompt_version": prompt_version,
+            "group": group,
+            "user_id": user_id,
+        },
+        by=by,
+    )
+
+
+def _save_changes(rater: Rater, after: Mapping[str, object], *, by: Any) -> Rater:
     before = {field: getattr(rater, field) for field in after}
     for field, value in after.items():
         setattr(rater, field, value)

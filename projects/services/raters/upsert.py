@@ -44,9 +44,8 @@ def upsert_raters(
 
     Raises BadRequest with the errors of each row. ``username`` links the rater to an account that
     is in the project or known to ``by`` (``permissions.get_addable_users``); the account becomes
-    an annotator of the project if it has no role in it; null unlinks it. ``by`` is None for the
-    site's administrator. ``is_partial``: rows change existing raters; raises Conflict if one does
-    not exist.
+    an annotator of the project if it has no role in it; null unlinks it. ``by``: None for the
+    site's administrator. ``is_partial``: raises Conflict if a rater does not exist.
     """
     raters = validate_rows("rater", rows, FIELDS)
     with transaction.atomic():

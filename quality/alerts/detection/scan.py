@@ -177,21 +177,17 @@ def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
     outlier_result = outliers.detect_outliers(
         drift_result, scale.k, segment_starts=known_changes.segment_starts, seconds=seconds
     )
-    drift_alerts = [
-        alert
+    candidates = [
+        build_drift_candidate(alert, level)
         for index, alert in enumerate(drift_result.alerts)
         if index not in outlier_result.explained
     ]
-    return ScanResult(
-        drift_result,
-        "",
-        ratings.size,
-        level,
-        [build_drift_candidate(alert, level) for alert in drift_alerts]
-        + [build_outlier_candidate(outlier, scale, level) for outlier in outlier_result.findings]
-        + list_missing_rating_candidates(question, ratings, today),
-        sensitivity.compute_rating_volume(drift_result),
-    )
+    candidates += [
+        build_outlier_candidate(outlier, scale, level) for outlier in outlier_result.findings
+    ]
+    candidates += list_missing_rating_candidates(question, ratings, today)
+    volume = sensitivity.compute_rating_volume(drift_result)
+    return ScanResult(drift_result, "", ratings.size, level, candidates, volume)
 
 
 def build_drift_context(question: Question) -> drift.DriftContext:

@@ -145,6 +145,22 @@ def _build_numbers_layer(color: Spec, name: str, number_format: str) -> Spec:
     }
 
 
+def _build_share_layers(max_share: float) -> list[Spec]:
+    """Return the cells by their share of the disagreement, and their numbers."""
+    diagonal_test = "datum.own === datum.other"
+    color = build_field(
+        "disagreement_share",
+        "quantitative",
+        _("share of the disagreement"),
+        scale=_build_scale(0, max_share),
+        legend={**_build_legend(), "format": ".0%"},
+        condition={"test": diagonal_test, "value": {"expr": "diagonal"}},
+    )
+    mark = {"type": "rect", "cornerRadius": 1, "style": "tile"}
+    ink = _build_ink(diagonal_test, "disagreement_share", 0, max_share)
+    return [{"mark": mark, "encoding": {"color": color}}, _build_numbers_layer(ink, "n", ",d")]
+
+
 def build_confusion_table(
     labels: list[str], *, rows_title: str, columns_title: str, max_share: float = 1.0
 ) -> Spec:
@@ -168,21 +184,6 @@ def build_confusion_table(
         build_count_field("n", _("ratings")),
         build_field("share", "quantitative", _("share of the row"), format=".0%"),
     ]
-    diagonal_test = "datum.own === datum.other"
-    color = build_field(
-        "disagreement_share",
-        "quantitative",
-        _("share of the disagreement"),
-        scale=_build_scale(0, max_share),
-        legend={**_build_legend(), "format": ".0%"},
-        condition={"test": diagonal_test, "value": {"expr": "diagonal"}},
-    )
-    rect = {
-        "mark": {"type": "rect", "cornerRadius": 1, "style": "tile"},
-        "encoding": {"color": color},
-    }
-    ink = _build_ink(diagonal_test, "disagreement_share", 0, max_share)
-    text = _build_numbers_layer(ink, "n", ",d")
     sums = [
         _build_sums_layer(x, y, labels_with_sum[-1], tooltip, summed_by=summed_by)
         for summed_by in ({"own"}, {"other"}, set())
@@ -191,7 +192,7 @@ def build_confusion_table(
         46 * len(labels) + 150 if len(labels) <= 8 else 526,
         params=PARAMS,
         encoding={"x": x, "y": y, "tooltip": tooltip},
-        layer=[rect, text, *sums],
+        layer=[*_build_share_layers(max_share), *sums],
     )
 
 

@@ -129,11 +129,10 @@ def build_trend_chart(
 ) -> Spec:
     """Return a line chart with the interval as a band, and what reaches the target as a tint.
 
-    Points based on few items are grey; the running total is dashed. Charts below each other share
-    the time axis, so the labels at the left have a fixed width.
+    Points of few items are grey; the running total is dashed.
 
     rows: start, end, value, low, high, enough_items, n_items and, for a project, cumulative.
-    ``annotations``: annotations (day, text).
+    ``annotations``: (day, text).
     """
     x = build_time_axis(period)
     domain = _compute_domain(rows, bias=bias, target=target)
@@ -157,25 +156,33 @@ def build_trend_chart(
     ]
     if any(row.get("cumulative") is not None for row in rows):
         tooltip.append(build_decimal_field("cumulative", _("cumulative")))
-        dashed = {"strokeDash": [5, 4], "strokeWidth": 1.25, "style": "faint", **SMOOTH}
         encoding = {"x": x, "y": {**y, "field": "cumulative", "title": title}}
-        layers.append({"mark": {"type": "line", "clip": True, **dashed}, "encoding": encoding})
-    point = {"type": "point", "filled": True, "size": 36, "opacity": 1, "clip": True}
-    for condition, style in ((ENOUGH_ITEMS, "accent"), (FEW_ITEMS, "faint")):
-        layers.append(
-            {
-                "transform": [condition],
-                "mark": {**point, "style": style},
-                "encoding": {**line, "tooltip": tooltip},
-            }
-        )
+        layers.append({"mark": CUMULATIVE_LINE, "encoding": encoding})
+    layers += _build_point_layers({**line, "tooltip": tooltip})
     layers.append(_build_crosshair(x, tooltip))
     layers += _build_annotation_layers(x, annotations)  # above, so that their flags have tooltips
     return build_chart(180 if bias else 260, layer=layers)
 
 
+CUMULATIVE_LINE = {
+    "type": "line",
+    "clip": True,
+    "strokeDash": [5, 4],
+    "strokeWidth": 1.25,
+    "style": "faint",
+    **SMOOTH,
+}
 ENOUGH_ITEMS = {"filter": "datum.enough_items"}
 FEW_ITEMS = {"filter": "!datum.enough_items"}
+
+
+def _build_point_layers(encoding: Spec) -> list[Spec]:
+    """Return the points of periods with enough items, and those with few."""
+    point = {"type": "point", "filled": True, "size": 36, "opacity": 1, "clip": True}
+    return [
+        {"transform": [condition], "mark": {**point, "style": style}, "encoding": encoding}
+        for condition, style in ((ENOUGH_ITEMS, "accent"), (FEW_ITEMS, "faint"))
+    ]
 
 
 def _build_target_layers(
