@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Mapping
-from typing import Any
 
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
@@ -22,6 +21,7 @@ from django.views.decorators.http import require_safe
 
 from agreement_site import releases
 from agreement_site.models import AttemptCounter
+from core.db.transactions import limit_statement_time
 from metrics.counting import backlog
 from metrics.integrity import schedule
 
@@ -55,7 +55,7 @@ def check_readiness() -> HealthResponse:
         return build_not_ready("disk", "The disk of the database is full.")
     try:
         with transaction.atomic():
-            limit_statement_time(connection)
+            limit_statement_time(connection, STATEMENT_MILLISECONDS)
             if mismatch := releases.describe_schema_mismatch():
                 return build_not_ready("release", mismatch)
             if connection.vendor == "postgresql":
@@ -64,13 +64,6 @@ def check_readiness() -> HealthResponse:
     except DatabaseError as error:
         logger.warning("Not ready: %s", error)
         return build_no_database()
-
-
-def limit_statement_time(database: Any) -> None:
-    """Limit each statement to STATEMENT_MILLISECONDS until the transaction ends (PostgreSQL)."""
-    if database.vendor == "postgresql":
-        with database.cursor() as cursor:
-            cursor.execute(f"SET LOCAL statement_timeout = {STATEMENT_MILLISECONDS}")
 
 
 def get_free_bytes() -> int:

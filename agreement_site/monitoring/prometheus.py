@@ -23,6 +23,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from agreement_site import releases
+from core.db.transactions import limit_statement_time
 from metrics.counting import backlog
 from metrics.integrity import schedule
 from metrics.models import Worker
@@ -95,7 +96,7 @@ def _query_gauges() -> dict[str, tuple[str, Any]]:
     """Return name -> (description, value); the value is None where there is none."""
     now = timezone.now()
     with transaction.atomic():
-        health.limit_statement_time(connection)
+        limit_statement_time(connection, health.STATEMENT_MILLISECONDS)
         lag = stale_results.record_and_measure_lag(now)
         backlogs = backlog.list_progress().values()
         swept_at = Worker.objects.aggregate(at=Max("swept_at"))["at"]

@@ -117,12 +117,9 @@ def _update_items_and_raters_versions(question_ids: Sequence[int]) -> None:
     )
     # Without skip_locked two workers would wait for each other's rows; the second finds it done.
     unlocked = behind.select_for_update(skip_locked=True, of=("self",)).order_by("pk")
-    bulk.execute_statements(
-        (
-            "UPDATE metrics_countstate SET items_and_raters_version = %s WHERE question_id = %s",
-            (version, pk),
-        )
-        for pk, version in unlocked.values_list("pk", "question__project__items_and_raters_version")
+    rows = unlocked.values_list("pk", "question__project__items_and_raters_version")
+    bulk.update_rows_by_id(
+        "metrics_countstate", ["items_and_raters_version"], list(rows), key="question_id"
     )
 
 

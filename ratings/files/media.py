@@ -22,7 +22,6 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from core import security_log
-from core.db import bulk
 from projects import locks
 from projects.models import Item, Project
 from projects.services.items import upsert
@@ -112,7 +111,7 @@ def add_media_items(*, project: Project, files: Sequence[Any], by: Any) -> dict[
 def _save_items(
     stored: Sequence[tuple[MediaUpload, str]], project: Project, by: Any
 ) -> dict[str, int]:
-    bulk.execute_statements(locks.build_items_lock(project.pk))  # two uploads at once take turns
+    locks.lock_items(project.pk)  # two uploads at once take turns
     keys = {upload.key for upload, _name in stored}
     bodies = dict(Item.objects.filter(project=project, key__in=keys).values_list("key", "body"))
     errors: dict[str, str] = {}

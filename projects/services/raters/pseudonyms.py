@@ -15,7 +15,6 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F, Q
 
-from core.db import bulk
 from projects import locks
 from projects.models import Project, Rater, RaterIdentity
 
@@ -122,21 +121,6 @@ def get_true_names(project: Project) -> dict[str, str]:
         return {}
     identities = RaterIdentity.objects.filter(project=project)
     return dict(identities.values_list("rater__key", "name"))
-
-
-def build_pseudonym_lookup(project: Project, keys: Collection[str]) -> list[bulk.Statement]:
-    """Build the query for (true key, pseudonym, id) of the hidden raters with these true keys.
-
-    It is to be sent together with other queries.
-    """
-    if not project.hides_raters or not keys:
-        return []
-    condition, values = bulk.build_in_condition("d.key", sorted(keys))
-    sql = (
-        "SELECT d.key, r.key, r.id FROM projects_rateridentity d"  # noqa: S608  # fixed names
-        f" JOIN projects_rater r ON r.id = d.rater_id WHERE d.project_id = %s AND {condition}"
-    )
-    return [(sql, [project.pk, *values])]
 
 
 def get_rater_ids(project: Project, keys: Collection[str]) -> dict[str, int]:
