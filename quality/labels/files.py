@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -82,20 +83,9 @@ def _build_record(row: LabelRow, body: Any) -> dict[str, object]:
     return {"id": row.item, "fields": fields, "suggestions": suggestions, "metadata": metadata}
 
 
+DISTRIBUTION_INDEX = LabelRow._fields.index("distribution")
 # Columns before those of the categories, which hold the probabilities.
-COLUMNS = (
-    "item",
-    "question",
-    "label",
-    "source",
-    "confidence",
-    "mean",
-    "ratings",
-    "reason",
-    "decided_by",
-    "as_of",
-    "split",
-)
+COLUMNS = (*(name for name in LabelRow._fields if name != "distribution"), "split")
 
 
 def stream_csv(labels: Labels, label_names: LabelNames) -> Iterator[bytes]:
@@ -115,15 +105,13 @@ def _iter_csv_lines(labels: Labels, label_names: LabelNames) -> Iterator[str]:
 
 def _list_values(row: LabelRow, label_names: LabelNames) -> list[Any]:
     """Return a row as a value for each of COLUMNS, then one for each category."""
-    fields = _build_fields(row)
+    values = [*row[:DISTRIBUTION_INDEX], *row[DISTRIBUTION_INDEX + 1 : -1]]
     shares = [row.distribution.get(label) for label in label_names.share_labels]
-    return clean_row([*(fields[name] for name in COLUMNS), *shares])
+    return clean_row([*values, _format_time(row.as_of), get_data_split(row.item), *shares])
 
 
-def _build_fields(row: LabelRow) -> dict[str, object]:
-    """Return a row as an object of JSON, with the split of its item."""
-    as_of = row.as_of.isoformat().replace("+00:00", "Z")
-    return {**row._asdict(), "as_of": as_of, "split": get_data_split(row.item)}
+def _format_time(time: datetime.datetime) -> str:
+    return time.isoformat().replace("+00:00", "Z")
 
 
 def stream_jsonl(labels: Labels, label_names: LabelNames) -> Iterator[bytes]:
@@ -133,7 +121,9 @@ def stream_jsonl(labels: Labels, label_names: LabelNames) -> Iterator[bytes]:
 def _iter_json_lines(labels: Labels, label_names: LabelNames) -> Iterator[str]:
     encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
     for _item, row in iter_label_rows(labels, label_names):
-        yield f"{encode(_build_fields(row))}\n"
+        fields = dict(zip(LabelRow._fields, row, strict=True))
+        fields |= {"as_of": _format_time(row.as_of), "split": get_data_split(row.item)}
+        yield f"{encode(fields)}\n"
 
 
 def stream_parquet(labels: Labels, label_names: LabelNames) -> Iterator[bytes]:
