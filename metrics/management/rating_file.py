@@ -18,9 +18,20 @@ from metrics.agreement.counts.tally import PatternCounts, count_patterns
 from ratings.imports.interpretation import FileInterpretation, Repeats
 from ratings.imports.problems import ProblemList, UnreadableFileError, format_error
 from ratings.imports.uploads import open_unpacked
-from ratings.imports.values.label_interpretation import LabelOptions, interpret_labels
-from ratings.imports.values.label_notes import MAYBE_MISSING, LabelNote, format_command_note
-from ratings.imports.values.label_order import OPTION, guess_order
+from ratings.imports.values.label_interpretation import (
+    LabelOptions,
+    interpret_labels,
+    quote_labels,
+)
+from ratings.imports.values.label_notes import (
+    MAYBE_MISSING,
+    NO_ORDER,
+    OPEN_SCALE,
+    SEEM_ORDERED,
+    LabelNote,
+    format_command_note,
+)
+from ratings.imports.values.label_order import ALPHABET, OPTION, guess_order
 from ratings.label_normalization import parse_number
 
 from .rating_rows import (
@@ -68,6 +79,21 @@ class RatingFile:
         """The number of items with each vector of counts of the categories."""
         return count_patterns(self.item, self.code, len(self.categories))
 
+    def list_order_notes(self, scale: str | None) -> list[LabelNote]:
+        """Return a note if the scale needs an unknown order, or none was chosen for ordered labels.
+
+        ``scale`` is None if the user chose none.
+        """
+        guess = guess_order(self.categories)
+        kind = ""
+        if len(self.categories) < 3 or (scale is None and guess.scale != "ordinal"):
+            return []
+        if scale is None:
+            kind = OPEN_SCALE if guess.is_scale_open else SEEM_ORDERED
+        elif scale != "nominal" and self.order_basis == ALPHABET:
+            kind = NO_ORDER
+        return [LabelNote(kind, {"labels": quote_labels(self.categories)})] if kind else []
+
     def get_cluster_numbers(self) -> npt.NDArray[np.int64]:
         """Return an integer (M,) that identifies the cluster of each rating's item.
 
@@ -82,24 +108,6 @@ class RatingFile:
         return np.array(by_item, np.int64)[self.item]
 
 
-def _read_unpacked(path: Path, question: str | None, table: TableOptions) -> FileRows:
-    """Return the rows of a file; raise RatingFileError for one that cannot be read or has none."""
-    if not path.is_file():
-        raise RatingFileError("There is no such file.")
-    try:
-        with open_unpacked(path) as unpacked_path:
-            file_rows = read_file_rows(unpacked_path, question, table)
-    except UnreadableFileError as error:
-        raise RatingFileError(format_error(error)) from None
-    if not file_rows.rows:
-        raise RatingFileError(
-            "There is no rating in the file."
-            if question is None
-            else f"No row is of question {question!r}."
-        )
-    return file_rows
-
-
 def read_rating_file(
     path: Path,
     *,
@@ -112,29 +120,63 @@ def read_rating_file(
     """Read a file of any format that can be imported; one rating of each item and rater counts.
 
     It is the latest by time where all have one, else the last of the file. Labels are read as an
-    import reads them, by `labels`. Categories are `order`, else the labels in the order that an
-    import guesses; their values `values`, else the labels' numbers, else 1, 2, ... Raises
-    RatingFileError.
+    import reads them, with the decisions `labels`. Categories are `order`, else the labels of the
+    file in the order that an import guesses. Their values are `values`, else the labels' own
+    numbers, else 1, 2, ... Raises RatingFileError.
     """
-    file_rows = _read_unpacked(path, question, table or TableOptions())
-    rows, notes = _read_labels(file_rows, labels or LabelOptions(), order or ())
+    if not path.is_file():
+        raise RatingFileError("There is no such file.")
+    try:
+        with open_unpacked(path) as unpacked_path:
+            file_rows = read_file_rows(unpacked_path, question, table or TableOptions())
+    except UnreadableFileError as error:
+        raise RatingFileError(format_error(error)) from None
+    rows = file_rows.rows
+    if not rows:
+        left_out = file_rows.understood.format_left_out()
+        raise RatingFileError(
+            "\n".join(["There is no rating in the file.", *left_out])
+            if question is None
+            else f"No row is of question {question!r}."
+        )
+    n_rows = len(rows)
+    label_options = replace(
+        labels or LabelOptions(),
+        is_exact=file_rows.label_options.is_exact,
+        suspected=file_rows.label_options.suspected,
+    )
+    rows, notes = _read_labels(rows, label_options, order or ())
     if not rows:
         raise RatingFileError("Every label in the file stands for a missing value.")
     categories, order_basis = _list_categories(rows, order)
+    if len(categories) < 2:
+        raise RatingFileError(
+            f"All ratings have the label {categories[0]!r}, and agreement needs at least two "
+            "categories, not 1. Fill in empty cells if they are an answer, or name labels that "
+            "nobody gave by --order."
+        )
     latest = select_latest(rows)
-    items, raters = (sorted({getattr(row, part) for row in rows}) for part in REQUIRED[:2])
-    item, rater, code = _encode(latest, items, raters, categories)
+    codes = {label: code for code, label in enumerate(categories)}
+    items, raters = (
+        {name: index for index, name in enumerate(sorted({getattr(row, part) for row in rows}))}
+        for part in REQUIRED[:2]
+    )
+    columns = np.array(
+        [(items[row.item], raters[row.rater], codes[row.label]) for row in latest], np.int64
+    )
+    numbers = _get_values(categories, values)
+    item, rater, code = columns.T
     return RatingFile(
         item,
         rater,
         code,
-        items,
-        raters,
+        list(items),
+        list(raters),
         categories,
-        _get_values(categories, values),
+        numbers,
         repeats=len(rows) - len(latest),
         order_basis=order_basis,
-        missing=len(file_rows.rows) - len(rows),
+        missing=n_rows - len(rows),
         notes=notes,
         understood=_complete_understood(file_rows, latest, categories),
         clusters=file_rows.clusters,
@@ -162,57 +204,31 @@ def _complete_understood(
 
 
 def _read_labels(
-    file_rows: FileRows, options: LabelOptions, order: Sequence[str]
+    rows: list[FileRow], options: LabelOptions, order: Sequence[str]
 ) -> tuple[list[FileRow], list[LabelNote]]:
     """Return the rows that have a label, with this label, and notes on the labels.
 
     Labels that `order` names are no codes for missing values. Raises RatingFileError for labels
     that may be one, because either number would be wrong in the other case.
     """
-    guessed = file_rows.label_options
-    options = replace(options, is_exact=guessed.is_exact, suspected=guessed.suspected)
-    counts = Counter(row.label for row in file_rows.rows)
+    counts = Counter(row.label for row in rows)
     reading = interpret_labels(counts, options, existing=order)
     for note in reading.undecided:
         if note.kind == MAYBE_MISSING:
             raise RatingFileError(format_command_note(note.to_json()))
     labelled_rows = [
         row if label == row.label else row._replace(label=label)
-        for row in file_rows.rows
+        for row in rows
         if (label := reading.labels[row.label]) is not None
     ]
     return labelled_rows, reading.notes
-
-
-def _encode(
-    rows: Sequence[FileRow], items: list[str], raters: list[str], categories: list[str]
-) -> np.ndarray:
-    """Return the positions (3, M) of each row's item, rater and label in these lists."""
-    item_index, rater_index, codes = (
-        {name: index for index, name in enumerate(names)} for names in (items, raters, categories)
-    )
-    columns = [(item_index[row.item], rater_index[row.rater], codes[row.label]) for row in rows]
-    return np.array(columns, np.int64).T
 
 
 def _list_categories(rows: list[FileRow], order: Sequence[str] | None) -> tuple[list[str], str]:
     """Return the categories in their order, and what the order is based on."""
     if order is None:
         guess = guess_order({row.label for row in rows})
-        categories, basis = guess.labels, guess.basis
-    else:
-        _validate_order(rows, order)
-        categories, basis = list(order), OPTION
-    if len(categories) < 2:
-        raise RatingFileError(
-            f"All ratings have the label {categories[0]!r}, and agreement needs at least two "
-            "categories, not 1. Fill in empty cells if they are an answer, or name labels that "
-            "nobody gave by --order."
-        )
-    return categories, basis
-
-
-def _validate_order(rows: list[FileRow], order: Sequence[str]) -> None:
+        return guess.labels, guess.basis
     allowed = set(order)
     if len(allowed) < len(order):
         duplicate = next(label for label in order if list(order).count(label) > 1)
@@ -222,6 +238,7 @@ def _validate_order(rows: list[FileRow], order: Sequence[str]) -> None:
         if row.label not in allowed:
             problems.add("label_unknown", row.line, value=row.label, allowed=", ".join(order))
     raise_problems(problems)
+    return list(order), OPTION
 
 
 def _get_values(categories: list[str], values: Sequence[float] | None) -> list[float]:

@@ -31,14 +31,14 @@ from ratings.imports.decoding.encodings import ENCODINGS
 from ratings.imports.mapping.column_options import parse_column_roles
 from ratings.imports.mapping.display_texts import LAYOUT_TEXTS
 from ratings.imports.mapping.import_mapping import SHEET_CHOICES
-from ratings.imports.values.label_interpretation import quote_labels
-from ratings.imports.values.label_notes import NO_ORDER, LabelNote, format_command_note
-from ratings.imports.values.label_order import ALPHABET
+from ratings.imports.values.label_notes import format_command_note
 from ratings.management.label_arguments import (
     add_label_arguments,
     parse_label_options,
     parse_list_option,
 )
+
+MAX_LISTED_CATEGORIES = 50
 
 
 class Command(BaseCommand):
@@ -49,31 +49,117 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        _add_file_arguments(parser)
-        _add_statistics_arguments(parser)
+        parser.add_argument(
+            "file",
+            type=Path,
+            help="table or export, optionally gzipped; the first line of a table has the names of "
+            "the columns",
+        )
+        parser.add_argument(
+            "--map",
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="ROLE=COLUMN",
+            help="role of a column, as for import_file",
+        )
+        parser.add_argument("--layout", choices=list(LAYOUT_TEXTS), help="as for import_file")
+        parser.add_argument(
+            "--encoding", choices=list(ENCODINGS), help="encoding of text that is not UTF-8"
+        )
+        parser.add_argument("--sheets", choices=list(SHEET_CHOICES), help="as for import_file")
+        parser.add_argument("--question", help="use the rows with this value of column 'question'")
+        parser.add_argument(
+            "--scale", choices=SCALES, help="which coefficients are printed; nominal by default"
+        )
+        parser.add_argument(
+            "--order",
+            help="all categories from lowest to highest, separated by commas; a category with a "
+            "comma stands in double quotes",
+        )
+        add_label_arguments(parser)
+        parser.add_argument("--values", help="a number for each category, separated by commas")
+        parser.add_argument(
+            "--matrix", help="custom agreement weights as JSON rows, e.g. [[1,0.5],[0.5,1]]"
+        )
+        parser.add_argument(
+            "--weights",
+            choices=WEIGHTINGS,
+            default=UNWEIGHTED,
+            help="the declared weights, which the choice of the headline depends on",
+        )
+        parser.add_argument(
+            "--models",
+            help="raters that are models, separated by commas; people are shown separately",
+        )
+        parser.add_argument(
+            "--pair", help="two raters, separated by a comma, to print statistics of the pair"
+        )
+        parser.add_argument(
+            "--cluster",
+            metavar="COLUMN",
+            help="column (or attribute of the items) that items of one document, conversation or "
+            "patient share: intervals take into account that they are alike",
+        )
+        parser.add_argument(
+            "--scores",
+            metavar="values|FILE",
+            help="agreement on scores: the categories' values, or the means of a gold score of the "
+            "items, a CSV of item,score",
+        )
+        parser.add_argument(
+            "--scheme", choices=SCHEMES, default="landis_koch", help="scheme of verbal bands"
+        )
         parser.add_argument("--json", action="store_true", help="print the whole report as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        chosen_scale = options["scale"]
+        options["scale"] = chosen_scale or "nominal"
         try:
             results = _compute_results(options)
         except (rating_file.RatingFileError, ValueError) as error:
             raise CommandError(f"{options['file']}: {error}") from None
         ratings = results.ratings
-        notes = [*ratings.notes, *_note_missing_order(ratings, options)]
+        has_numbers = options["values"] is not None or options["matrix"] is not None
+        order_notes = [] if has_numbers else ratings.list_order_notes(chosen_scale)
+        notes = [*ratings.notes, *order_notes]
         messages = [format_command_note(note.to_json()) for note in notes]
         if options["json"]:
-            report = _build_json(results) | {
-                "notes": [
-                    {**note.to_json(), "message": message}
-                    for note, message in zip(notes, messages, strict=True)
-                ]
+            file_info = {
+                "categories": ratings.categories,
+                "values": ratings.values,
+                "raters": ratings.raters,
             }
-            self.stdout.write(json.dumps(report, allow_nan=False))
+            file_info |= {"order_basis": ratings.order_basis, "missing": ratings.missing}
+            file_info["notes"] = [
+                {**note.to_json(), "message": message}
+                for note, message in zip(notes, messages, strict=True)
+            ]
+            additional = {
+                "repeats_left_out": ratings.repeats,
+                "policies": [vars(rule) for rule in results.rules],
+                "pair": results.pair,
+                "scored": results.scored,
+                "cluster": results.cluster,
+                "understood": ratings.understood.to_json(),
+            }
+            self.stdout.write(
+                json.dumps(
+                    file_info | additional | results.report | results.headline, allow_nan=False
+                )
+            )
             return
         self.stderr.write("\n  ".join(["understood:", *ratings.understood.format_lines()]))
         for message in messages:
             self.stdout.write(f"note: {message}")
-        for line in _format_results(results, options):
+        custom = options["matrix"] is not None
+        lines = _format_report(ratings, results.report, options, results.headline, custom=custom)
+        lines += file_clusters.format_cluster(results.cluster) if results.cluster else []
+        lines += file_statistics.format_missing_data_policies(results.rules)
+        lines += file_statistics.format_pair_statistics(results.pair) if results.pair else []
+        if results.scored:
+            lines += file_statistics.format_score_agreement(results.scored, ratings.categories)
+        for line in lines:
             self.stdout.write(line)
 
 
@@ -90,104 +176,8 @@ class _FileResults:
     cluster: ClusterDescription | None = None
 
 
-def _add_file_arguments(parser: CommandParser) -> None:
-    parser.add_argument(
-        "file",
-        type=Path,
-        help="table or export, optionally gzipped; the first line of a table has the names of "
-        "the columns",
-    )
-    parser.add_argument(
-        "--map",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="ROLE=COLUMN",
-        help="role of a column, as for import_file",
-    )
-    parser.add_argument("--layout", choices=list(LAYOUT_TEXTS), help="as for import_file")
-    parser.add_argument(
-        "--encoding", choices=list(ENCODINGS), help="encoding of text that is not UTF-8"
-    )
-    parser.add_argument("--sheets", choices=list(SHEET_CHOICES), help="as for import_file")
-    parser.add_argument("--question", help="use the rows with this value of column 'question'")
-    parser.add_argument(
-        "--order",
-        help="all categories from lowest to highest, separated by commas; a category with a "
-        "comma stands in double quotes",
-    )
-    add_label_arguments(parser)
-
-
-def _add_statistics_arguments(parser: CommandParser) -> None:
-    parser.add_argument(
-        "--scale", choices=SCALES, default="nominal", help="which coefficients are printed"
-    )
-    parser.add_argument("--values", help="a number for each category, separated by commas")
-    parser.add_argument(
-        "--matrix", help="custom agreement weights as JSON rows, e.g. [[1,0.5],[0.5,1]]"
-    )
-    parser.add_argument(
-        "--weights",
-        choices=WEIGHTINGS,
-        default=UNWEIGHTED,
-        help="the declared weights, which the choice of the headline depends on",
-    )
-    parser.add_argument(
-        "--models",
-        help="raters that are models, separated by commas; people are shown separately",
-    )
-    parser.add_argument(
-        "--pair", help="two raters, separated by a comma, to print statistics of the pair"
-    )
-    parser.add_argument(
-        "--cluster",
-        metavar="COLUMN",
-        help="column (or attribute of the items) that items of one document, conversation or "
-        "patient share: intervals take into account that they are alike",
-    )
-    parser.add_argument(
-        "--scores",
-        metavar="values|FILE",
-        help="agreement on scores: the categories' values, or the means of a gold score of the "
-        "items, a CSV of item,score",
-    )
-    parser.add_argument(
-        "--scheme", choices=SCHEMES, default="landis_koch", help="scheme of verbal bands"
-    )
-
-
-def _build_json(results: _FileResults) -> dict[str, object]:
-    ratings = results.ratings
-    return {
-        "categories": ratings.categories,
-        "values": ratings.values,
-        "raters": ratings.raters,
-        "order_basis": ratings.order_basis,
-        "missing": ratings.missing,
-        "repeats_left_out": ratings.repeats,
-        "policies": [vars(rule) for rule in results.rules],
-        "pair": results.pair,
-        "scored": results.scored,
-        "cluster": results.cluster,
-        "understood": ratings.understood.to_json(),
-        **results.report,
-        **results.headline,
-    }
-
-
-def _format_results(results: _FileResults, options: Mapping[str, Any]) -> list[str]:
-    ratings, custom = results.ratings, options["matrix"] is not None
-    lines = _format_report(ratings, results.report, options, results.headline, custom=custom)
-    lines += file_clusters.format_cluster(results.cluster) if results.cluster else []
-    lines += file_statistics.format_missing_data_policies(results.rules)
-    lines += file_statistics.format_pair_statistics(results.pair) if results.pair else []
-    if results.scored:
-        lines += file_statistics.format_score_agreement(results.scored, ratings.categories)
-    return lines
-
-
-def _read_file(options: Mapping[str, Any]) -> rating_file.RatingFile:
+def _compute_results(options: Mapping[str, Any]) -> _FileResults:
+    """Read the file and compute the results. Raises RatingFileError and ValueError."""
     ratings = rating_file.read_rating_file(
         options["file"],
         order=parse_list_option("--order", options["order"]) or None,
@@ -196,20 +186,17 @@ def _read_file(options: Mapping[str, Any]) -> rating_file.RatingFile:
         question=options["question"],
         table=rating_file.TableOptions(
             parse_column_roles(options["map"]),
-            *(options[name] or "" for name in ("layout", "encoding", "sheets", "cluster")),
+            options["layout"] or "",
+            options["encoding"] or "",
+            options["sheets"] or "",
+            options["cluster"] or "",
         ),
     )
-    if options["scale"] == "ratio" and (lowest := min(ratings.values)) < 0:
+    if options["scale"] == "ratio" and min(ratings.values) < 0:
         raise ValueError(
-            f"On a ratio scale values are 0 or more; {lowest:g} is a value of the file."
-            " Use --scale interval."
+            f"On a ratio scale values are 0 or more; {min(ratings.values):g} is a value of "
+            "the file. Use --scale interval."
         )
-    return ratings
-
-
-def _compute_results(options: Mapping[str, Any]) -> _FileResults:
-    """Read the file and compute the results. Raises RatingFileError and ValueError."""
-    ratings = _read_file(options)
     matrix = None if options["matrix"] is None else _parse_matrix(options["matrix"])
     report = build_report(
         ratings.item,
@@ -235,9 +222,11 @@ def _compute_results(options: Mapping[str, Any]) -> _FileResults:
         if options["scores"]
         else None,
     )
-    if not (name := options["cluster"]):
+    if not options["cluster"]:
         return results
-    clusters = file_clusters.compute_cluster_effects(ratings, scale, name, models=models)
+    clusters = file_clusters.compute_cluster_effects(
+        ratings, scale, options["cluster"], models=models
+    )
     return replace(
         results,
         report=file_clusters.widen_report(report, clusters),
@@ -246,16 +235,6 @@ def _compute_results(options: Mapping[str, Any]) -> _FileResults:
         pair=results.pair and file_clusters.widen_pair(results.pair, clusters),
         cluster=clusters.describe(headline["headline"]["name"]),
     )
-
-
-def _note_missing_order(
-    ratings: rating_file.RatingFile, options: Mapping[str, Any]
-) -> list[LabelNote]:
-    """Return a note if the scale needs an order and none is known."""
-    has_order = ratings.order_basis != ALPHABET or options["values"] or options["matrix"]
-    if options["scale"] == "nominal" or has_order or len(ratings.categories) < 3:
-        return []
-    return [LabelNote(NO_ORDER, {"labels": quote_labels(ratings.categories)})]
 
 
 def _split_list(text: str | None) -> list[str] | None:
@@ -280,7 +259,7 @@ def _parse_matrix(text: str) -> Any:
 def _format_report(
     ratings: rating_file.RatingFile,
     report: ReportDict,
-    options: Mapping[str, Any],
+    options: ReportDict,
     file_headline: ReportDict,
     *,
     custom: bool,
@@ -291,7 +270,7 @@ def _format_report(
         f"{_format_count(report['n_raters'], 'rater')}, "
         f"{_format_count(report['n_ratings'], 'rating')}; "
         f"{_format_count(report['n_pairable_items'], 'item')} with two or more ratings",
-        f"categories: {', '.join(ratings.categories)}",
+        f"categories: {_format_categories(ratings.categories)}",
     ]
     if ratings.repeats:
         lines.append(
@@ -315,6 +294,13 @@ def _format_report(
     if any(line.endswith(" *") for line in lines):
         lines.append(f"* the bands of {options['scheme']} were defined for another coefficient")
     return lines
+
+
+def _format_categories(categories: list[str]) -> str:
+    """Return the categories, or the first and the last one of many."""
+    if len(categories) <= MAX_LISTED_CATEGORIES:
+        return ", ".join(categories)
+    return f"{len(categories)}, from {categories[0]} to {categories[-1]}"
 
 
 _GROUP_LABELS = {"people": "people", "models": "models", "people_models": "people with models"}
