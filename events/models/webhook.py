@@ -114,9 +114,7 @@ class Delivery(models.Model):
     # Null: a test.
     event = models.ForeignKey(Event, models.CASCADE, null=True, blank=True, related_name="+")
     state = models.CharField(max_length=9, choices=State.choices, default=State.PENDING)
-    attempts = models.PositiveSmallIntegerField(
-        default=0
-    )  # since it was created or last sent again
+    attempts = models.PositiveSmallIntegerField(default=0)  # of the current round of attempts
     next_at = models.DateTimeField(null=True)  # of the next attempt; null when there is none
     created_at = models.DateTimeField()
     # [{"at", "status", "error", "answer", "seconds"}, ...], the oldest attempt first; at most

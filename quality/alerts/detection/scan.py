@@ -153,8 +153,8 @@ class ScanResult:
 def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
     """Scan the current ratings of people for alerts; ``today`` is the day of missing ratings.
 
-    Each rating counts for the day on which its rater gave it; the threshold follows from the project's
-    sensitivity. Ratings that were requested because earlier ones disagreed are left out:
+    Each rating counts for the day on which its rater gave it. The threshold follows from the
+    project's sensitivity. Ratings that were requested because earlier ones disagreed are left out:
     agreement on such items is lower for everybody (metrics.results.headline.random_sample).
     """
     scale = QuestionScale.for_question(question)
