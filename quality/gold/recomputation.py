@@ -109,7 +109,8 @@ def compute_gold_score(
 ) -> GoldScore:
     """Return the gold score of one rater from their responses (at least one, by time).
 
-    ``pass_mark``: the accuracy that a rater must reach. The evidence counts responses after ``since``.
+    ``pass_mark``: the accuracy that a rater must reach. The evidence counts responses after
+    ``since``.
     """
     right = [response.code in gold_of_item[response.item].right for response in responses]
     table = np.zeros((scale.k, scale.k), np.int64)
@@ -275,7 +276,7 @@ def _store_results(
 
 
 RECOMPUTATION = Recomputation(
-    "scores on gold",
+    "gold scores",
     GoldState,
     _compute_and_store_scores,
     list_outdated_questions,
