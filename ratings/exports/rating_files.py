@@ -158,9 +158,9 @@ def join_lines(lines: Iterator[str]) -> Iterator[bytes]:
 
 
 def iter_parquet_rows(rows: Iterable[ExportRow]) -> Iterator[bytes]:
-    """Yield a Parquet file: texts, but ``rated_at`` (UTC, microseconds) and ``guidelines``.
+    """Yield a Parquet file with the column types of COLUMN_KINDS.
 
-    ``guidelines`` is a number or null.
+    Times are timestamps in UTC with microseconds, numbers are integers or null, all others texts.
     """
     import pyarrow
 
