@@ -291,7 +291,7 @@ class WideTables(RespondentTables):
         return [index for index in indexes if index not in shared and columns[index].filled]
 
     def _are_texts_beside_numbers(self, indexes: Sequence[int], texts: Collection[int]) -> bool:
-        """Return whether some columns have other texts in every row, and all others numbers."""
+        """Return whether ``texts`` differ in every row, and all others are numbers."""
         columns = self.head.columns
         others = [index for index in indexes if index not in texts]
         return len(others) >= 2 and all(
@@ -301,7 +301,7 @@ class WideTables(RespondentTables):
         )
 
     def _shares_values_with(self, index: int, candidates: Sequence[int]) -> bool:
-        """Return whether the column has only values of the other columns, as a rater's has."""
+        """Return whether the column has repeats, and most of its values are in another column."""
         values = self.head.columns[index].values
         return (
             any(
