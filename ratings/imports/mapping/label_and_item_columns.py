@@ -227,7 +227,10 @@ class LabelAndItemColumns(NamedRoles):
         ]
 
     def _resembles_any(self, index: int, candidates: Sequence[int]) -> bool:
-        """Return whether all values of a column are in another one, or the names are alike."""
+        """Return whether all values of a column are in another one, or the names are alike.
+
+        Also if the column is named like a criterion and has values like labels.
+        """
         names, columns = self.head.names, self.head.columns
         if is_criterion_name(names[index]) and columns[index].is_label_like:
             return bool(candidates)

@@ -271,9 +271,10 @@ class WideTables(RespondentTables):
         return guess
 
     def _find_rater_and_labels(self, free: Sequence[int]) -> list[int]:
-        """Return a column that tells the rows of each item apart, and those of labels, or nothing.
+        """Return [a column that may be the rater, the columns that may be labels], or [].
 
-        Nothing in the names says so; the user decides.
+        The first has a different value in each row of an item. The names of the columns do not show
+        it, so the user has to choose.
         """
         columns, item = self.head.columns, self.columns.get("item")
         if item is None or not columns[item].has_repeats:
