@@ -139,7 +139,7 @@ def build_pending_response() -> Response:
 
 
 class ResultsView(ApiView):
-    """A view whose result may still be computed by a worker."""
+    """Base of views whose result a worker computes; the response is 202 until it has."""
 
     def handle_exception(self, exc: Exception) -> Response:
         return (
@@ -226,7 +226,7 @@ def list_pairs(body: DashboardBody, scale: QuestionScale, weights: str) -> list[
 
 
 def list_raters(body: DashboardBody) -> list[Row]:
-    """Return the values of each rater in a filtered dashboard, by id."""
+    """Return the values of each rater in a filtered dashboard, in the order of their ids."""
     agreements = list_rater_agreements(body.raters, body.clusters)
     return [
         {
