@@ -1,6 +1,6 @@
 """Guess the layout of a table and the role of each column, with the reason for each guess.
 
-The lead confirms or changes the guess; what runs unattended rejects a file with a doubt.
+The lead confirms or changes the guess; an import that nobody confirms rejects a file with a doubt.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from .column_names import (
     are_rater_numbers,
     is_author_name,
     is_content_part_name,
+    is_criterion_name,
     is_score_name,
     rank_name,
 )
@@ -60,7 +61,7 @@ class _ColumnGuesser(WideTables):
     """Guesses the layout of one table."""
 
     def guess(self) -> ColumnGuess:
-        """Return the guess: wide if the names of columns say so, else long, wide or items."""
+        """Return the layout and the role of each column, with the reasons and at most one doubt."""
         self.exclude_unusable_columns()
         self.assign_roles_by_name()
         guess = self._guess_layout()
@@ -94,12 +95,21 @@ class _ColumnGuesser(WideTables):
             return self._guess_long()
         if guess := self._guess_double_entry():
             return guess
+        self._move_unique_response_to_content()
         if "label" in self.columns:
             return self._guess_without_raters()
         return self._guess_wide_or_items()
 
+    def _move_unique_response_to_content(self) -> None:
+        """Take a column such as `response` beside a prompt for content if no text occurs twice."""
+        label = self.columns.get("label")
+        if label is None or self.head.columns[label].has_repeats or not self.has_content:
+            return
+        if is_content_part_name(self.head.names[label]):
+            self.content.append(self.columns.pop("label"))
+
     def _guess_counted_rows(self) -> ColumnGuess | None:
-        """Return the guess for a table of two raters crossed, or with numbers of equal rows."""
+        """Return the guess for a cross table of two raters or a table of combinations, or None."""
         if counts := find_crossed_counts(self.head):
             layout, doubt, role, index = "crossed", "crossed_counts", "label", 0
         elif frequency := find_frequency(self.head):
@@ -129,7 +139,7 @@ class _ColumnGuesser(WideTables):
         return self.build_counts_guess(counts)
 
     def _drop_rater_of_single_rows(self) -> None:
-        """Take a column `author` for a description if each item has one row: of its content."""
+        """Remove the role of rater from a column named like `author` if no item has two rows."""
         rater = self.columns.get("rater")
         is_author = rater is not None and is_author_name(self.head.names[rater])
         if rater is not None and is_author and not self.has_repeated_keys():
@@ -231,10 +241,11 @@ class _ColumnGuesser(WideTables):
             guess.doubt, guess.doubtful_columns = "incomplete_content", parts
 
     def _correct_label_column(self, guess: ColumnGuess) -> None:
-        """Correct the column of labels that was chosen by its name alone.
+        """Correct the label column that was chosen by its name alone.
 
-        What all raters of an item say alike describes the item if another column differs; and two
-        columns that are both named like labels are left to the user.
+        If all raters of an item have the same value in it, and another column has different ones,
+        it describes the item. If another such column is named like labels too, the user has to
+        choose.
         """
         label = self.columns.get("label")
         if label is None:
@@ -255,7 +266,7 @@ class _ColumnGuesser(WideTables):
             guess.doubt, guess.doubtful_columns = "labels_unclear", sorted([label, *rivals])
 
     def _set_label_columns(self, guess: ColumnGuess, candidates: Sequence[int]) -> None:
-        """Choose the column of labels, or several that answer a question each."""
+        """Choose the label column, or one for each question; add a doubt if unclear."""
         columns = self.head.columns
         if len(candidates) == 1:
             self.columns["label"] = candidates[0]
@@ -268,6 +279,7 @@ class _ColumnGuesser(WideTables):
             )
             names = [self.head.names[index] for index in candidates]
             is_certain = bool(shared) or rater_columns.differ_only_in_number(names)
+            is_certain = is_certain or all(map(is_criterion_name, names))
             guess.label_columns = list(candidates)
             for index in candidates:
                 self.reasons[index] = "questions"
@@ -281,12 +293,15 @@ class _ColumnGuesser(WideTables):
             guess.doubt = "no_labels"
 
     def _guess_double_entry(self) -> ColumnGuess | None:
-        """Return the guess for records that two people entered: record_id 1--1, 1--2."""
+        """Return the guess for records that two people entered (record_id 1--1, 1--2), or None."""
         item = self.columns.get("item", 0)
         parts = [text.rpartition(DOUBLE_ENTRY) for text in self.head.columns[item].filled]
-        if not parts or not all(key and person.isdigit() for key, _, person in parts):
+        keys = [key for key, _, person in parts if key and person.isdigit()]
+        # A record without a person was merged from both.
+        merged = [text for key, _, text in parts if not key]
+        if len(keys) + len(merged) < len(parts) or len(set(keys)) == len(keys):
             return None
-        if len({key for key, _, _ in parts}) == len(parts):
+        if not set(merged) <= set(keys):
             return None
         self.columns["item"] = item
         self.reasons[item] = "double_entry"

@@ -1,4 +1,4 @@
-"""Detect tables whose cells are no ratings: counts, probabilities, results, no line of names."""
+"""Detect tables whose cells are no ratings: counts, probabilities, results, no header row."""
 
 from __future__ import annotations
 
@@ -22,16 +22,13 @@ MIN_RATERS_OF_CODES = 4
 MIN_ROWS_OF_CODES = 10
 MAX_OTHER_ROWS = 10  # one of so many rows may lack the code, or have no answer
 MIN_CODE_SHARE = 4  # one of so many cells has a code
+MIN_LABELS_WITH_CODE = 3  # 0 beside 1 alone is an answer
 _MARKS = " :=.-_/|"  # between a rater and a label
 _TOTALS = ("all", "total", "totals", "sum", "summe", "gesamt", "somme", "total general", "合计")
 
 
 def detect_table_without_ratings(head: TableHead) -> tuple[str, list[int]] | None:
-    """Return (key of DOUBTS, columns) of a table whose cells are no ratings, or None.
-
-    Such as a table of results or of the counts of two raters, or one whose first line is no line of
-    column names.
-    """
+    """Return (key of DOUBTS, columns) of a table of results or without a header row, or None."""
     results = [index for index, name in enumerate(head.names) if is_agreement_result_name(name)]
     if results and all(head.columns[index].is_numeric for index in results):
         return "results", results
@@ -41,7 +38,7 @@ def detect_table_without_ratings(head: TableHead) -> tuple[str, list[int]] | Non
 
 
 def _are_names_data(head: TableHead) -> bool:
-    """Return whether each name is also a value of its column: the line of names is missing."""
+    """Return whether each name is also a value of its column: the header row is missing."""
     return (
         len(head.names) > 1
         and len(head.sample_rows) >= MIN_ROWS
@@ -88,7 +85,7 @@ def split_rater_prefix(texts: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def find_frequency(head: TableHead) -> list[int]:
-    """Return the column that says how often each combination of the other columns occurs."""
+    """Return [the column with the number of times that each row of the others occurs], or []."""
     for index, name in enumerate(head.names):
         cells = head.columns[index]
         if not is_frequency_name(name) or not _are_whole(cells):
@@ -150,14 +147,17 @@ def find_counts_with_total(head: TableHead) -> list[int]:
 
 
 def find_codes_in_all_rows(head: TableHead, indexes: Sequence[int]) -> list[str]:
-    """Return 0 or -1 if most rows have it beside another number, as a code for "did not rate".
+    """Return ["0"] or ["-1"] if it seems to be a code for "did not rate", or [].
 
-    An answer that most raters give is also the answer of all of them to some items.
+    Nearly every row has it beside other numbers. A real answer that is so frequent would be the
+    only one in some rows.
     """
     if len(indexes) < MIN_RATERS_OF_CODES or len(head.sample_rows) < MIN_ROWS_OF_CODES:
         return []
     columns = [head.columns[index] for index in indexes]
     if not all(column.is_numeric for column in columns if column.filled):
+        return []
+    if len(set.union(*(column.values for column in columns))) < MIN_LABELS_WITH_CODE:
         return []
     rows = list(zip(*(column.texts for column in columns), strict=True))
     n_cells = sum(len(column.filled) for column in columns)

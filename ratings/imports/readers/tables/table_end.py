@@ -37,6 +37,8 @@ class TableEnd:
     def remove(self, *, has_blank_lines: bool) -> None:
         """Remove totals, notes below a blank line, and the totals above these."""
         self._remove_totals()
+        if "total_row" not in self.removed:
+            self._remove_remarks_below_totals()
         if has_blank_lines and (n_notes := self._count_notes()):
             self._remove_last(n_notes, "note_row")
             self._remove_totals()
@@ -54,11 +56,23 @@ class TableEnd:
                 totals += 1
         self._remove_last(totals, "total_row")
 
+    def _remove_remarks_below_totals(self) -> None:
+        """Remove rows of a single cell below a total, and the totals above them."""
+        n_remarks = 0
+        while n_remarks < len(self.rows) - 1:
+            first, *others = map(get_text, self.rows[-1 - n_remarks][1])
+            if not first or any(others) or self.n_columns < 2:
+                break
+            n_remarks += 1
+        if n_remarks and _is_total(self.rows[-1 - n_remarks][1]):
+            self._remove_last(n_remarks, "note_row")
+            self._remove_totals()
+
     def _count_notes(self) -> int:
         """Return the number of rows below a blank line that are no data, such as a legend.
 
-        Each has fewer cells than the table has columns, and no value of the rows above but in the
-        first column.
+        Each has fewer cells than the table has columns. It has no value that the same column has
+        above, except in the first one, and no number in a column of numbers.
         """
         n_notes = 0
         for start in range(len(self.rows) - 1, 0, -1):
@@ -113,7 +127,7 @@ def _is_total(cells: Sequence[Any]) -> bool:
 
 
 def _count_results(rows: Sequence[TableLine], limit: int) -> int:
-    """Return the number of rows of results below a table of words: Kappa, 0.42.
+    """Return the number of result rows, such as `Kappa, 0.42`, at the end of a table.
 
     They have a name and numbers, in columns that have no number in any row above.
     """
