@@ -43,7 +43,7 @@ MAX_ATTRIBUTE_VALUES = (
 )
 MAX_ATTRIBUTES = 20  # in a result
 MAX_ATTRIBUTES_READ = 50  # attributes that are read
-SHIFT_LEVEL = 0.01  # of a reported shift of the bias between any two raters by chance
+SHIFT_LEVEL = 0.01  # probability that chance makes any pair's bias appear to shift
 MAX_SHIFTS = 10
 MAX_SHIFT_RATERS = 200  # raters whose pairs are examined: those with the most ratings
 MIN_SHIFT = 0.1  # a smaller shift is not reported, however certain
@@ -56,9 +56,10 @@ ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8"), ("day", "i8")])
 def compute_attribution(
     row: Attribution, scale: QuestionScale, clusters: QuestionClusters | None = None
 ) -> dict[str, object]:
-    """Return both values, the change, and what explains it; ``clusters`` of the items, if any.
+    """Return the JSON object that explains a change: both values, the change and contributions.
 
-    The contributions of raters, of categories and of the values of item attributes.
+    The contributions are those of raters, categories and values of item attributes. ``clusters``:
+    the clusters of the items, whose design effect widens intervals.
     """
     items = _filter_items_of_periods(row)
     ratings, period = _load_ratings(row, scale)
@@ -95,13 +96,13 @@ def compute_attribution(
     )
     raters_left_out = len(by_rater[MAX_RATERS:])
     by_rater = by_rater[:MAX_RATERS]
-    found_shifts = []
+    bias_shifts = []
     if scale.type.ordered:
         biases = _compute_biases(ratings, period, scale)
         for entry in by_rater:
             rater = entry["name"]
             entry["bias"] = [biases.get((rater, 0)), biases.get((rater, 1))]
-        found_shifts = _list_bias_shifts(ratings, period, scale)
+        bias_shifts = _list_bias_shifts(ratings, period, scale)
     attributes: list[Entry] = []
     for attribute, values, group in _group_by_attributes(items, ratings["item"]):
         entries = build_entries(partial(_leave_out_groups, group), values)
@@ -121,7 +122,7 @@ def compute_attribution(
             lambda part, _rows: part.compute_without_each_category(), scale.labels
         ),
         "attributes": attributes,
-        "shifts": found_shifts,
+        "shifts": bias_shifts,
     }
 
 
@@ -147,7 +148,7 @@ def _compute_bounds(row: Attribution) -> list[tuple[int, int]]:
 
 
 def _filter_items_of_periods(row: Attribution) -> Any:
-    """Return ids of the items with a rating in either period; it need not be the second one."""
+    """Return a queryset of the ids of items with any counted rating in either period."""
     within = Q()
     for first, end in _compute_bounds(row):
         within |= Q(counted_day__gte=first, counted_day__lt=end)
@@ -197,8 +198,8 @@ def _build_entries(
 ) -> list[Entry]:
     """Return a dict for each name.
 
-    Its keys: name, kappa before and after without it, contribution, whether it sets the name apart,
-    ratings excluded, and why the kappa is undefined.
+    Its keys: name, kappa before and after without it, contribution, whether this is distinct, the
+    numbers of ratings left out, and why the kappa is undefined.
     """
     contributions = without.compute_contributions(change)
     return [
@@ -224,7 +225,7 @@ def _build_entries(
 
 
 def _get_sort_key(entry: Entry) -> float:
-    """Return a sort key: the largest contribution first, undefined ones last."""
+    """Return a sort key: the largest absolute contribution first, undefined ones last."""
     return 1.0 if entry["contribution"] is None else -abs(entry["contribution"])
 
 

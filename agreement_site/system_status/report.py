@@ -33,7 +33,7 @@ LOW_DISK_BYTES = 1 << 30  # free on the disk of DATA_DIR; imports and, on SQLite
 def collect_status() -> dict[str, Any]:
     """Return the status as `manage.py status --json` prints it.
 
-    ``late`` are the ids of questions.
+    ``late`` are the ids of questions. Stale questions are recorded, as by a sweep.
     """
     now = timezone.now()
     lag = stale_results.record_and_measure_lag(now)
@@ -128,7 +128,7 @@ def list_problems(status: dict[str, Any]) -> list[str]:
 
 
 def _list_mail_problems(mails: outbox.MailQueueState | None) -> list[str]:
-    """Return the problems of queued mails; None where the site sends none."""
+    """Return the problems of queued mails; ``mails`` is None where the site sends no mail."""
     if mails is None:
         return []
     sentences = []

@@ -113,7 +113,7 @@ def list_examples(owner: Any) -> QuerySet[Project]:
 
 
 def is_sample_project(project: Project) -> bool:
-    """Return whether this is a sample project with a story."""
+    """Return whether this is the simulated example project (TRANSLATIONS_PROJECT)."""
     return project.is_example and project.name == TRANSLATIONS_PROJECT
 
 

@@ -26,7 +26,7 @@ ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("counted", "i8"), ("counted_da
 def open_snapshot() -> Iterator[None]:
     """Context manager in which all queries read one consistent snapshot of the database.
 
-    Inside a transaction: the state of that one.
+    Inside a transaction it changes nothing: the queries see what that transaction sees.
     """
     if connection.in_atomic_block:
         yield

@@ -251,7 +251,7 @@ def find_coefficient_differences(agreement: QuestionAgreement, scale: QuestionSc
     would depend on the order of declaration, and two categories have no weights.
     """
     headline = sample_headline.get_all_ratings_headline(agreement.headline)
-    coefficients, means = agreement.all_coefficients, agreement.pairwise_means
+    coefficients, means = agreement.population_coefficients, agreement.pairwise_means
     if not headline:
         return []
     findings: list[DiagnosticFinding | None] = []

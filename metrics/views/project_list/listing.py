@@ -97,7 +97,7 @@ def _fill_rows(filled_rows: list[ProjectRow]) -> None:
 
 
 def _add_notes(rows: list[ProjectRow]) -> None:
-    """Add what the findings say: outliers, and whether a word for the shown value would hold."""
+    """Add notes on outliers, and whether the findings forbid naming a band for the shown value."""
     shown_rows = [row.shown_question for row in rows if row.shown_question]
     findings = get_stored_findings(shown_row.question.pk for shown_row in shown_rows)
     outliers = list_outlier_raters(findings)
@@ -240,7 +240,7 @@ def _rank_by_need(user: Any) -> dict[int, float]:
 def _get_agreement_sort_key(row: ProjectRow) -> tuple[bool, float]:
     """Return a sort key with the lowest agreement first, and values that are too early to say last.
 
-    An interval over half the scale is not low agreement.
+    A value whose interval is too wide is not evidence of low agreement.
     """
     estimate = row.headline
     if estimate is None or (value := estimate["value"]) is None:
@@ -282,7 +282,7 @@ def _count_uncounted(questions: list[int]) -> dict[int, int]:
 def _build_attention_notes(
     row: ProjectRow, question: Question, outlier_raters: list[Rater]
 ) -> list[str | SafeString]:
-    """Return what a lead should look at, the most urgent first, with links."""
+    """Return notes on what needs the lead's attention, the most urgent first, with links."""
     notes: list[str | SafeString] = []
     uncounted = row.uncounted
     query = urlencode({"question": question.key})

@@ -129,7 +129,8 @@ class Agreement:
     models: Value
     # between people and models
     people_models: Value
-    # Name -> value, of all raters together
+    # Name -> value, of people, or of models where only models rate; of all raters together with
+    # population=all, or where the lead pools them
     coefficients: dict[str, Value]
     # Clusters of items; null where the project has none
     cluster: Cluster | None

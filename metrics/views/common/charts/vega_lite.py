@@ -127,13 +127,13 @@ def build_trend_chart(
     target: float | None = None,
     annotations: Sequence[tuple[str, str]] = (),
 ) -> Spec:
-    """Return a line chart with the interval as a band, and what reaches the target as a tint.
+    """Return a line chart with the interval as a band, and a tinted area above the target.
 
     Points based on few items are grey; the running total is dashed. Charts below each other share
     the time axis, so the labels at the left have a fixed width.
 
     rows: start, end, value, low, high, enough_items, n_items and, for a project, cumulative.
-    ``annotations``: annotations (day, text).
+    ``annotations``: (day, text) of each.
     """
     x = build_time_axis(period)
     domain = _compute_domain(rows, bias=bias, target=target)
