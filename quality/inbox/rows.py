@@ -56,11 +56,9 @@ class InboxScope:
 
     @classmethod
     def for_user(cls, user: Any, project_ids: Collection[int] | None = None) -> InboxScope:
-        """Return the user's projects without examples, or those of them with these ids."""
-        projects = Project.objects.filter(archived_at=None)
-        if project_ids is None:
-            projects = projects.filter(is_example=False)
-        else:
+        """Return the user's projects, or those of them with these ids; never examples."""
+        projects = Project.objects.filter(archived_at=None, is_example=False)
+        if project_ids is not None:
             projects = projects.filter(pk__in=project_ids)
 
         def select(*roles: str) -> QuerySet[Project]:

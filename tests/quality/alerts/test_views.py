@@ -198,7 +198,7 @@ def test_the_ratings_that_differ_most_come_first(
     ann = Rater.objects.get(project=question.project, key="ann")
     alert = make_alert(question, ann, chart=chart)
     response = client.get(f"/projects/{question.project_id}/alerts/{alert.pk}/")
-    assert [differing.item_key for differing in response.context["deviating_ratings"]] == [
+    assert [differing.item.key for differing in response.context["deviating_ratings"]] == [
         "i1",
         "i3",
         "i2",
