@@ -130,7 +130,7 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "impact": (
         _("Impact"),
-        _("The number of ratings times the gap between the rater’s kappa and the median."),
+        _("The expected number of wrong labels."),
     ),
     "seconds": (_("Seconds per item"), _("The median time of a rater’s newest timed ratings.")),
 }

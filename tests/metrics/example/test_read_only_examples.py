@@ -100,9 +100,7 @@ def test_page_and_api_say_that_an_example_is_read_only(
     refused = client.post(f"{address}settings/", {"name": "Mine"})
     assert refused.status_code == 403
     assert "Examples are read-only" in refused.text
-    refused = client.patch(
-        f"/api/v1{address}", {"name": "Mine"}, content_type="application/json"
-    )
+    refused = client.patch(f"/api/v1{address}", {"name": "Mine"}, content_type="application/json")
     assert refused.status_code == 403
     assert "Examples are read-only" in refused.json()["error"]["message"]
     page = client.get(address)
