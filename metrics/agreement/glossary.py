@@ -88,7 +88,7 @@ TERMS: dict[str, tuple[str, str]] = {
     "policies": (
         _("Missing ratings"),
         _(
-            "How items that not everybody rated count: all ratings, each item once, "
+            "How incomplete items count: all ratings, each item once, "
             "only complete items, or only items with two ratings."
         ),
     ),
