@@ -60,6 +60,7 @@ def _build_line(rater: RaterListEntry) -> RaterLine:
         STATUS_LABELS[rater.status],
         rater.status in (RaterStatus.ACT, RaterStatus.CHECK),
         {"value": result.value, "low": result.low, "high": result.high} if result else None,
+        rater.status == RaterStatus.ACT,
     )
 
 

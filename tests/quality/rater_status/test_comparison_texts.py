@@ -43,7 +43,11 @@ def make_comparison(middle: float | None = 0.7, **changes: Any) -> RaterComparis
     [
         (make_comparison(), True, "Agrees far less than the others"),
         # The value is the same, but no alert says that it is more than chance.
-        (make_comparison(), False, "Below the team’s median (0.70): 0.50. The items may explain it."),
+        (
+            make_comparison(),
+            False,
+            "Below the team’s median (0.70): 0.50. The items may explain it.",
+        ),
         (make_comparison(value=0.7), False, "Not below the team’s median: 0.70 (median 0.70)."),
         (
             make_comparison()._replace(outlying={1: (-0.2, 80)}),

@@ -210,7 +210,7 @@ def test_raters_with_open_alerts_come_first(
     assert url == f"/projects/{project.pk}/raters/?question=severity"
     page = client.get(f"/projects/{project.pk}/")
     raters = page.text.split('id="raters"')[1].split("</section>")[0]
-    assert raters.count("badge--warn") == 2
+    assert raters.count("badge--bad") == 2
     assert page.context["overview_raters"].n_to_check == 2
     Rater.objects.filter(project=project).update(paused=True)
     assert "Check" not in str(list(get_actions(client, project)))
