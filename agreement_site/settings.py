@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import secrets
 import sys
+import tempfile
 from collections.abc import Collection
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -65,13 +67,11 @@ def require_env(name: str) -> str:
 def detect_program(arguments: list[str]) -> str:
     """Return the kind of this process: web, worker, migrate, or the name of a command."""
     name = Path(arguments[0]).name if arguments else ""
-    if name == "web_server.py":
-        return "web"
-    if "celery" in arguments[0] if arguments else False:
-        return "worker"
-    if name == "prepare.py":
-        return "migrate"
-    return arguments[1] if name == "manage.py" and len(arguments) > 1 else "command"
+    if name == "manage.py" and len(arguments) > 1:
+        # The supervisor is forked into the web server, and into workers (server/worker.py).
+        return "web" if arguments[1] == "services" else arguments[1]
+    programs = {"web_server.py": "web", "worker.py": "worker", "prepare.py": "migrate"}
+    return programs.get(name, "command")
 
 
 # Shown in PostgreSQL's `application_name`.
@@ -148,14 +148,14 @@ def load_secret_key(folder: Path) -> str:
             )
         return env_key
     path = folder / "secret_key"
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_text().strip()
-    with os.fdopen(handle, "w") as file:
-        key = secrets.token_urlsafe(60)
-        file.write(key)
-    return key
+    if not path.exists():
+        # A link appears with its whole content: another process may start at the same moment.
+        with tempfile.NamedTemporaryFile("w", dir=folder) as file:
+            file.write(secrets.token_urlsafe(60))
+            file.flush()
+            with contextlib.suppress(FileExistsError):
+                os.link(file.name, path)
+    return path.read_text().strip()
 
 
 # Files created from here on are private to their owner: the database, keys, imports.
@@ -618,7 +618,7 @@ _publish_retry_policy = {
 CELERY_TASK_PUBLISH_RETRY_POLICY = _publish_retry_policy
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_connect_timeout": 0.5,
-    "socket_timeout": env_int("BROKER_SOCKET_TIMEOUT", 1),
+    "socket_timeout": 1,  # of web requests; workers wait longer (agreement_site/server/worker.py)
     "socket_keepalive": True,
     "visibility_timeout": 300,
     "global_keyprefix": os.environ.get("BROKER_PREFIX", "concord:"),

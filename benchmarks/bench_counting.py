@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import os
 import queue
 import resource
 import statistics
@@ -212,19 +211,10 @@ def bench_burst(seconds: int, options: Any) -> None:
 
     question, _items = create_project(10_000, options)
     question_updates.update_question(question.pk)
-    command = [
-        sys.executable,
-        "-m",
-        "celery",
-        "--app",
-        "agreement_site.celery",
-        "--quiet",
-        "worker",
-    ]
-    command += ["--pool", "threads", "--concurrency", "2", "--loglevel", "ERROR"]
-    command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     worker = subprocess.Popen(
-        command, cwd=large_project.ROOT, env={**os.environ, "BROKER_SOCKET_TIMEOUT": "30"}
+        [sys.executable, "-m", "agreement_site.server.worker"],
+        cwd=large_project.ROOT,
+        stdout=subprocess.DEVNULL,
     )
     try:
         wait_for_worker(question)

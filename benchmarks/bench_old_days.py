@@ -11,7 +11,6 @@ concerns an item of a day at least 62 days before the last one.
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 import time
@@ -21,10 +20,6 @@ import large_project
 import numpy as np
 
 OLD_DAYS = 62  # days after which the cumulative trend is not updated at once
-WORKER_ARGUMENTS = (
-    "-m celery --app agreement_site.celery --quiet worker --pool threads --concurrency 2"
-    " --loglevel ERROR --without-gossip --without-mingle --without-heartbeat"
-)
 
 
 def main() -> None:
@@ -43,9 +38,11 @@ def main() -> None:
             ratings=options.ratings, raters=options.raters, days=options.days
         )
         question = project.questions.get()
-        command = [sys.executable, *WORKER_ARGUMENTS.split()]
-        environment = {**os.environ, "BROKER_SOCKET_TIMEOUT": "30"}
-        worker = subprocess.Popen(command, cwd=large_project.ROOT, env=environment)
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "agreement_site.server.worker"],
+            cwd=large_project.ROOT,
+            stdout=subprocess.DEVNULL,
+        )
         try:
             change_rating(question, get_newest_item(question))
             durations = [

@@ -41,7 +41,7 @@ Question.objects.bulk_create(
 def describe_process(command: str) -> str:
     """Return the name of a process, from its command line."""
     for word, name in {
-        "manage.py": "supervisor",
+        "concord supervisor": "supervisor",
         "while read": "watcher (shell)",
         "celery": "worker (Celery)",
         "web_server": "web (granian)",

@@ -1,10 +1,14 @@
 """`make run`: broker, worker and web server of one installation under one supervisor.
 
 Environment: DATA_DIR, HOST, PORT, REDIS_URL (then no broker is started), WEB_PROCESSES,
-WEB_THREADS, WORKER_PROCESSES, WORKER_THREADS. Standard library only: the supervisor stays small.
+WEB_THREADS, WORKER_PROCESSES, WORKER_THREADS.
+
+The supervisor loads the site while another process migrates the database, and forks worker and web
+server from itself: the memory and the time of loading are spent once.
 """
 
 import argparse
+import contextlib
 import fcntl
 import os
 import socket
@@ -17,16 +21,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
+import setproctitle
+
 from . import embedded_broker, web_server
-from .supervisor import Program, Supervisor, print_message
+from .supervisor import CAN_FORK, Program, Supervisor, print_message
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 
-# One BLAS thread and few memory arenas per process: several small processes share the machine.
-LOW_MEMORY_ENVIRONMENT = {
+# What the C libraries and Python read when a process begins. One BLAS thread and few memory arenas
+# per process: several small processes share the machine. Titles of processes leave their
+# environment as it is.
+PROCESS_ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
     "MALLOC_ARENA_MAX": "2",
+    "PYTHONUNBUFFERED": "1",
+    "SPT_NOENV": "1",
 }
 
 
@@ -76,6 +86,7 @@ def lock_data_dir(data_dir: Path) -> IO[str]:
     """Return the locked file that prevents a second start on `data_dir`; keep it open.
 
     All processes started from here on create files for their owner alone, as the settings do.
+    A fork does not keep the lock.
     """
     os.umask(0o077)
     try:
@@ -95,6 +106,7 @@ def lock_data_dir(data_dir: Path) -> IO[str]:
             f"Concord already runs on {data_dir} (process {holder}). "
             "Stop it first, or start another one with its own DATA_DIR and PORT."
         ) from None
+    os.register_at_fork(after_in_child=file.close)
     file.truncate(0)
     file.write(f"{os.getpid()}\n")
     file.flush()
@@ -116,32 +128,30 @@ def resolve_address(host: str, port: int) -> tuple[str, int]:
         ) from error
 
 
-def prepare_database(environment: dict[str, str]) -> str:
-    """Migrate the database and return the text about signing in."""
+def prepare_database_and_load_site() -> str:
+    """Migrate the database, load the site meanwhile, and return the text about signing in."""
     # A terminal may show the first password; a log would keep it for good.
     show = ["--show"] if sys.stdout.isatty() else []
-    result = subprocess.run(
+    with subprocess.Popen(
         [sys.executable, "-m", "agreement_site.server.prepare", *show],
-        env={**os.environ, **environment},
-        cwd=BASE_DIR,
         stdout=subprocess.PIPE,
         text=True,
-        check=False,
-    )
-    if result.returncode:
+    ) as preparation:
+        if CAN_FORK:
+            with contextlib.suppress(Exception):  # the programs and the migration say why
+                web_server.preload_site()
+        output = preparation.communicate()[0]
+    if preparation.returncode:
         raise StartupError(
-            f"{result.stdout}The database could not be brought up to date; the reason is above."
+            f"{output}The database could not be brought up to date; the reason is above."
         )
-    return result.stdout.strip()
+    return output.strip()
 
 
-def list_programs(installation: Installation, environment: dict[str, str]) -> list[Program]:
+def list_programs(installation: Installation) -> list[Program]:
     """Return broker (unless REDIS_URL is set), workers and web server, in the order of start."""
-    started = [
-        build_worker(installation, environment, number)
-        for number in range(1, installation.worker_processes + 1)
-    ]
-    started.append(build_web_server(installation, environment))
+    started = [build_worker(number) for number in range(1, installation.worker_processes + 1)]
+    started.append(build_web_server())
     if not installation.redis_url:
         broker = Program(
             "The broker",
@@ -152,46 +162,21 @@ def list_programs(installation: Installation, environment: dict[str, str]) -> li
     return started
 
 
-def build_worker(installation: Installation, environment: dict[str, str], number: int) -> Program:
-    """Return a Celery worker.
+def build_worker(number: int) -> Program:
+    def run() -> None:
+        from .worker import run_worker
 
-    It has threads, not forked children: one process takes half the memory, and NumPy and the
-    database release the interpreter lock. A long import on one thread leaves the other
-    for counting.
-    """
-    command = [
-        sys.executable,
-        "-m",
-        "celery",
-        "--app",
-        "agreement_site.celery",
-        "--quiet",
-        "worker",
-    ]
-    command += ["--pool", "threads", "--concurrency", str(installation.worker_threads)]
-    command += ["--hostname", f"worker{number}@%h", "--loglevel", "INFO"]
-    # These events are not used, and without them an idle worker sends nothing.
-    command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-    overrides = {
-        "BROKER_SOCKET_TIMEOUT": "30",  # a worker may wait for the broker; a web request may not
-        # `migrate` has run them; here they would import every view of the site
-        "CELERY_SKIP_CHECKS": "1",
-    }
-    return Program(f"Worker {number}", command, {**environment, **overrides}, stop_timeout=20)
+        run_worker(f"worker{number}")
+
+    command = [sys.executable, "-m", "agreement_site.server.worker", f"worker{number}"]
+    return Program(f"Worker {number}", command, run, stop_timeout=20)
 
 
-def build_web_server(installation: Installation, environment: dict[str, str]) -> Program:
-    overrides = {
-        "HOST": installation.host,
-        "PORT": str(installation.port),
-        "WEB_PROCESSES": str(installation.web_processes),
-        "WEB_THREADS": str(installation.web_threads),
-    }
-    command = [sys.executable, "-m", "agreement_site.server.web_server"]
+def build_web_server() -> Program:
     return Program(
         "The web server",
-        command,
-        {**environment, **overrides},
+        [sys.executable, "-m", "agreement_site.server.web_server"],
+        web_server.main,
         stop_timeout=web_server.STOP_TIMEOUT_SECONDS + 5,
     )
 
@@ -225,17 +210,18 @@ def run_installation(installation: Installation, *, end_with_parent: bool) -> in
         host, port = resolve_address(installation.host, installation.port)
         installation = replace(installation, host=host, port=port)
         broker_url = f"redis+socket://{embedded_broker.get_broker_socket(installation.data_dir)}"
-        environment = {
-            **{
-                name: value
-                for name, value in LOW_MEMORY_ENVIRONMENT.items()
-                if name not in os.environ
-            },
-            "PYTHONUNBUFFERED": "1",
-            "DJANGO_SETTINGS_MODULE": "agreement_site.settings",
-            "DATA_DIR": str(installation.data_dir),
-            "REDIS_URL": installation.redis_url or broker_url,
-        }
+        os.environ.update(
+            {
+                "DJANGO_SETTINGS_MODULE": "agreement_site.settings",
+                "DATA_DIR": str(installation.data_dir),
+                "REDIS_URL": installation.redis_url or broker_url,
+                "HOST": host,
+                "PORT": str(port),
+                "WEB_PROCESSES": str(installation.web_processes),
+                "WEB_THREADS": str(installation.web_threads),
+                "WORKER_THREADS": str(installation.worker_threads),
+            }
+        )
         if os.geteuid() == 0:
             print_message(
                 "Running as root. It works, but a user of its own is safer for a server on a "
@@ -245,13 +231,20 @@ def run_installation(installation: Installation, *, end_with_parent: bool) -> in
             f"Concord keeps its data in {installation.data_dir} and writes its log here, one line "
             "a request. Checking the database ..."
         )
-        sign_in = prepare_database(environment)
+        sign_in = prepare_database_and_load_site()
         print_message("The tables are ready. Starting the worker and the web server ...")
-        supervisor = Supervisor(
-            list_programs(installation, environment), end_with_parent=end_with_parent
+        announcement = threading.Thread(
+            target=announce_address, args=(host, port, sign_in), daemon=True
         )
-        threading.Thread(target=announce_address, args=(host, port, sign_in), daemon=True).start()
-        return supervisor.run()
+        supervisor = Supervisor(list_programs(installation), end_with_parent=end_with_parent)
+        return supervisor.run(when_started=announcement.start)
+
+
+def set_process_environment() -> None:
+    """Execute this program again where PROCESS_ENVIRONMENT is not set; the process stays."""
+    missing = {name: value for name, value in PROCESS_ENVIRONMENT.items() if name not in os.environ}
+    if missing:
+        os.execve(sys.executable, sys.orig_argv, {**os.environ, **missing})  # noqa: S606 - itself
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -260,6 +253,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--end-with-parent", action="store_true", help="stop when the starting process is gone"
     )
     options = parser.parse_args(arguments)
+    set_process_environment()
+    # Forks inherit where the title is stored; it is not found after changes of the environment.
+    setproctitle.setproctitle("concord supervisor")
     os.chdir(BASE_DIR)
     try:
         return run_installation(

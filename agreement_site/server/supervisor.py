@@ -4,9 +4,13 @@ Each program leads a process group of its own, so that its children end with it.
 ends is restarted, after a pause that grows while it keeps failing. A small shell holds the
 reading end of a pipe: when the supervisor ends, even by kill -9, the pipe closes and the shell
 ends the groups. This works on Linux and macOS alike.
+
+A program may first run as a fork of the supervisor, which shares the memory of the modules that
+both have loaded. A restart executes its command: it then runs the code that is installed by now.
 """
 
 import contextlib
+import multiprocessing
 import os
 import select
 import signal
@@ -14,8 +18,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from types import FrameType
 
 INITIAL_PAUSE_SECONDS = 0.2  # seconds before a restart; doubles with each failure
@@ -23,6 +27,8 @@ MAX_PAUSE_SECONDS = 30.0
 HEALTHY_AFTER_SECONDS = 10.0  # seconds after which a running program counts as healthy
 READY_TIMEOUT_SECONDS = 10.0  # seconds to wait for a program before the next one is started
 CHECK_INTERVAL_SECONDS = 1.0  # seconds between two checks when no signal arrives
+CAN_FORK = sys.platform == "linux"  # libraries of macOS do not survive a fork
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 # Reads lines of process groups, remembers the last line, and ends its groups when the pipe closes.
 WATCHER_SCRIPT = """
@@ -47,13 +53,56 @@ def print_message(text: str) -> None:
 
 @dataclass(frozen=True)
 class Program:
-    """A program to run. `ready` is polled until it is true before the next program is started."""
+    """A program to run. `ready` is polled until it is true before the next program is started.
+
+    ``function`` does the same as ``command`` in a fork of the supervisor.
+    """
 
     name: str
     command: Sequence[str]
-    environment: Mapping[str, str] = field(default_factory=dict)
+    function: Callable[[], None] | None = None
     stop_timeout: float = 10.0  # seconds between SIGTERM and SIGKILL
     ready: Callable[[], bool] | None = None
+
+
+class ForkedProcess:
+    """A function in a fork of this process, with the part of Popen's interface that is used."""
+
+    def __init__(self, function: Callable[[], None]) -> None:
+        self._process = multiprocessing.get_context("fork").Process(
+            target=self._run, args=[function]
+        )
+        self._process.start()
+        assert self._process.pid is not None
+        self.pid = self._process.pid
+        with contextlib.suppress(PermissionError, ProcessLookupError):
+            os.setpgid(self.pid, self.pid)  # here and in the child, whichever comes first
+
+    @staticmethod
+    def _run(function: Callable[[], None]) -> None:
+        with contextlib.suppress(PermissionError):
+            os.setpgid(0, 0)
+        signal.set_wakeup_fd(-1)
+        for number in (*STOP_SIGNALS, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        function()
+
+    @property
+    def returncode(self) -> int:
+        """The exit status, negative for a signal, of a process that has ended."""
+        assert self._process.exitcode is not None
+        return self._process.exitcode
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def wait(self) -> None:
+        self._process.join()
+
+    def send_signal(self, number: signal.Signals) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
 
 
 class Child:
@@ -61,18 +110,23 @@ class Child:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | ForkedProcess | None = None
         self.started_at = 0.0
         self.start_at = 0.0
         self.failures = 0
 
+    def start_first(self) -> None:
+        """Start the program as a fork where that is possible."""
+        if self.program.function and CAN_FORK:
+            self.started_at = time.monotonic()
+            self.process = ForkedProcess(self.program.function)
+        else:
+            self.start()
+
     def start(self) -> None:
         self.started_at = time.monotonic()
         self.process = subprocess.Popen(
-            self.program.command,
-            env={**os.environ, **self.program.environment},
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
+            self.program.command, stdin=subprocess.DEVNULL, start_new_session=True
         )
 
     def handle_end(self) -> bool:
@@ -130,6 +184,7 @@ class ProcessGroupGuard:
         )
         assert self.process.stdin is not None
         self.pipe = self.process.stdin
+        os.register_at_fork(after_in_child=self.pipe.close)  # or it would outlive this process
 
     def set_groups(self, groups: Sequence[int]) -> None:
         """Set the groups to end; replaces the previous ones."""
@@ -173,13 +228,18 @@ class Supervisor:
         self.wakeup_reader, self.wakeup_writer = socket.socketpair()
         self.guard = ProcessGroupGuard()
 
-    def run(self) -> int:
-        """Work until SIGTERM, SIGINT or SIGHUP. Return the exit status."""
+    def run(self, when_started: Callable[[], None] = lambda: None) -> int:
+        """Work until SIGTERM, SIGINT or SIGHUP. Return the exit status.
+
+        ``when_started`` is called once, after the last fork; it may start threads.
+        """
         self._install_signal_handlers()
         try:
             for child in self.children:
-                self._start(child)
+                child.start_first()
+                self._pass_groups_to_guard()
                 self._wait_until_ready(child)
+            when_started()
             while not self._should_stop():
                 self._restart_ended_children()
                 self._sleep()
@@ -199,7 +259,7 @@ class Supervisor:
         for wakeup_socket in (self.wakeup_reader, self.wakeup_writer):
             wakeup_socket.setblocking(False)
         signal.set_wakeup_fd(self.wakeup_writer.fileno(), warn_on_full_buffer=False)
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for number in STOP_SIGNALS:
             signal.signal(number, self._count_stop_request)
         signal.signal(signal.SIGCHLD, lambda number, frame: None)  # only to wake the main loop
 
@@ -213,10 +273,6 @@ class Supervisor:
     def _pass_groups_to_guard(self) -> None:
         self.guard.set_groups([child.process.pid for child in self.children if child.process])
 
-    def _start(self, child: Child) -> None:
-        child.start()
-        self._pass_groups_to_guard()
-
     def _wait_until_ready(self, child: Child) -> None:
         deadline = time.monotonic() + READY_TIMEOUT_SECONDS
         ready = child.program.ready
@@ -229,7 +285,8 @@ class Supervisor:
         for child in self.children:
             child.handle_end()
             if child.process is None and time.monotonic() >= child.start_at:
-                self._start(child)
+                child.start()
+                self._pass_groups_to_guard()
 
     def _sleep(self) -> None:
         """Wait for a signal, the next start of a program, or CHECK_INTERVAL_SECONDS."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import socket
 import sys
 from typing import TYPE_CHECKING
@@ -61,13 +62,17 @@ def create_application() -> HealthProbes:
 
 
 def preload_site() -> None:
-    """Load the site before the processes are forked, so that they share unchanged memory."""
+    """Load the site before processes are forked, so that they share unchanged memory."""
     import django
+    from django.db import connections
     from django.urls import reverse
 
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agreement_site.settings")
+    from agreement_site.celery import app
+
     django.setup()
+    app.loader.import_default_modules()  # the tasks
     reverse("healthz")  # loads the URLs, and with them every view
+    connections.close_all()  # a connection must not be used by two processes
     # Garbage collection writes to every object it visits, which would then no longer be shared.
     gc.collect()
     gc.freeze()
@@ -96,9 +101,13 @@ def main() -> None:
 
         remove_dead_process_files(settings.METRICS_DIR)
 
+    # A new process inherits granian's handler, which only sets a flag of the parent. Until it has
+    # its own, SIGTERM must end it, or it would be waited for in vain.
+    os.register_at_fork(after_in_child=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
     Granian(
         "agreement_site.server.web_server:create_application",
         factory=True,
+        process_name="concord web_server",
         address=host,
         port=port,
         interface=Interfaces.WSGI,

@@ -32,6 +32,7 @@ COMMANDS = [
     ("manage.py", "migrate"),
     ("-m", "agreement_site.server.prepare"),
     ("-m", "agreement_site.server.web_server"),
+    ("-m", "agreement_site.server.worker"),
 ]
 
 

@@ -198,7 +198,7 @@ def test_a_worker_of_an_older_release_refuses_to_start(
     newest.unlink()
     broker = f"redis+socket://{embedded_broker.get_broker_socket(site_under_load.data_dir)}"
     result = subprocess.run(
-        [sys.executable, "-m", "celery", "--app", "agreement_site.celery", "worker"],
+        [sys.executable, "-m", "agreement_site.server.worker"],
         cwd=tmp_path,
         env={**site_under_load.build_environment(), "REDIS_URL": broker},
         capture_output=True,

@@ -71,7 +71,7 @@ def build_rows(
 
 
 def _fill_rows(filled_rows: list[ProjectRow]) -> None:
-    """Load the results, counts and notes of the rows, with a fixed number of queries."""
+    """Load what sorting and grouping need: results and counts, with a fixed number of queries."""
     projects = [row.project for row in filled_rows]
     all_questions = list(Question.objects.filter(project__in=projects))
     n_items = count_items_by_project(projects)
@@ -90,10 +90,6 @@ def _fill_rows(filled_rows: list[ProjectRow]) -> None:
         pk: _get_first_rated_question(questions) for pk, questions in rows_by_project.items()
     }
     uncounted = _count_uncounted([question.pk for question in all_questions])
-    findings = get_stored_findings(row.question.pk for row in shown_rows.values())
-    outliers = list_outlier_raters(findings)
-    for shown_row in shown_rows.values():
-        shown_row.is_band_withheld = is_band_withheld(findings.get(shown_row.question.pk, []))
     for row in filled_rows:
         row.n_items = n_items[row.project.pk]
         if row.project.pk in shown_rows and row.sees_results:
@@ -102,18 +98,23 @@ def _fill_rows(filled_rows: list[ProjectRow]) -> None:
                 shown_rows[row.project.pk],
             )
             row.uncounted = uncounted.get(row.project.pk, 0)
-            shown_question = row.shown_question.question
-            row.attention = _build_attention_notes(
-                row, shown_question, outliers.get(shown_question.pk, [])
-            )
-    _add_setup_steps(filled_rows)
+
+
+def _add_notes(rows: list[ProjectRow]) -> None:
+    """Add what the findings say: outliers, and whether a word for the shown value would hold."""
+    shown_rows = [row.shown_question for row in rows if row.shown_question]
+    findings = get_stored_findings(shown_row.question.pk for shown_row in shown_rows)
+    outliers = list_outlier_raters(findings)
+    for row, shown_row in zip(rows, shown_rows, strict=True):
+        shown_row.is_band_withheld = is_band_withheld(findings.get(shown_row.question.pk, []))
+        row.attention = _build_attention_notes(
+            row, shown_row.question, outliers.get(shown_row.question.pk, [])
+        )
 
 
 def _add_setup_steps(rows: list[ProjectRow]) -> None:
     """Add the steps that new projects still need, for their leads."""
-    new_rows = [
-        row for row in rows if row.questions and is_card_shown(row.project, row.role, row.agreement)
-    ]
+    new_rows = [row for row in rows if is_card_shown(row.project, row.role, row.agreement)]
     if not new_rows:
         return
     raters = Rater.objects.filter(project__in=[row.project for row in new_rows])
@@ -131,7 +132,8 @@ def _get_first_rated_question(questions: list[QuestionRow]) -> QuestionRow:
 def load_page_details(page_rows: list[ProjectRow], user: Any) -> None:
     """Load the details that only the rows of the shown page need.
 
-    The decisions, the weekly trends, the raters, and the time of the last change of a rating.
+    The decisions, the notes, the weekly trends, the raters, and the time of the last change of a
+    rating.
     """
     needing = [row.project.pk for row in page_rows if row.impact is not None]
     for inbox in PROJECT_INBOX:
@@ -139,6 +141,8 @@ def load_page_details(page_rows: list[ProjectRow], user: Any) -> None:
         for row in page_rows:
             row.decisions = decisions.get(row.project.pk)
     filled_rows = [row for row in page_rows if row.questions]
+    _add_notes(filled_rows)
+    _add_setup_steps(filled_rows)
     questions = [question_row for row in filled_rows for question_row in row.questions]
     weekly_trends = recent_weeks.get_recent_weeks(
         {row.question.pk: row.agreement for row in questions if row.agreement}

@@ -7,9 +7,11 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
+import psycopg
 import pytest
 import redis
 
@@ -138,6 +140,34 @@ def test_unusable_data_folder_is_rejected(
     assert "DATA_DIR" in message
 
 
+def read_program_names(database_url: str) -> set[str]:
+    with psycopg.connect(database_url) as connection:
+        rows = connection.execute("SELECT application_name FROM pg_stat_activity").fetchall()
+    return {name for [name] in rows}
+
+
+def test_metrics_have_web_server_and_worker(
+    new_installation: Callable[[], ServicesInstallation],
+) -> None:
+    """Both are forks of one process, and count into files of their own."""
+    installation = new_installation()
+    installation.copy_database()
+    installation.extra_environment = {"METRICS_TOKEN": "scraper"}
+    installation.start()
+
+    def scrape() -> str:
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{installation.port}/metrics",
+            headers={"Authorization": "Bearer scraper"},
+        )
+        with urllib.request.urlopen(request) as response:
+            content: str = response.read().decode()
+        return content
+
+    for line in ('route="metrics"', 'concord_task_seconds_count{task="metrics.tasks.sweep_all"}'):
+        wait_for(lambda line=line: line in scrape(), line)  # type: ignore[misc]
+
+
 def test_configured_database_and_broker_are_used(
     new_installation: Callable[[], ServicesInstallation], broker_url: str
 ) -> None:
@@ -145,8 +175,9 @@ def test_configured_database_and_broker_are_used(
     if not postgres_url:
         pytest.skip("no PostgreSQL: `make test` starts one")
     installation = new_installation()
+    database_url = database_templates.create_database(postgres_url, "services")
     installation.extra_environment = {
-        "DATABASE_URL": database_templates.create_database(postgres_url, "services"),
+        "DATABASE_URL": database_url,
         "REDIS_URL": broker_url,
     }
     installation.start()
@@ -154,6 +185,10 @@ def test_configured_database_and_broker_are_used(
     assert installation.get_status() == 200
     assert not installation.find_pids("valkey-server")
     assert not list(installation.data_dir.glob("*.sqlite3"))
+    wait_for(
+        lambda: read_program_names(database_url) >= {"concord web", "concord worker"},
+        "connections of both programs",
+    )
     assert installation.process is not None
     installation.process.terminate()
     assert installation.process.wait(timeout=60) == 0

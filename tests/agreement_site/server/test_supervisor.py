@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -22,8 +23,31 @@ sys.exit(Supervisor([program], end_with_parent=sys.argv[1] == "bound").run())
 """
 
 
+# The function writes its process number; the command writes a word and goes on.
+FORK_SCRIPT = """
+import os, pathlib, sys, time
+from agreement_site.server.launcher import lock_data_dir
+from agreement_site.server.supervisor import Program, Supervisor
+folder = pathlib.Path(sys.argv[1])
+def run():
+    (folder / "pid").write_text(str(os.getpid()))
+    time.sleep(100)
+lock = lock_data_dir(folder)
+program = Program("The program", ["/bin/sh", "-c", f"echo command > {folder}/pid; sleep 100"], run)
+sys.exit(Supervisor([program]).run())
+"""
+
+
 def build_supervisor_command(program: str, kind: str = "free") -> list[str]:
     return [sys.executable, "-c", SCRIPT, kind, program]
+
+
+def start_forked_program(folder: Path) -> tuple[subprocess.Popen[bytes], str]:
+    """Return a supervisor, and the process number of its program, which is a fork of it."""
+    process = subprocess.Popen([sys.executable, "-c", FORK_SCRIPT, str(folder)], cwd=BASE_DIR)
+    pid = folder / "pid"
+    wait_for(lambda: pid.exists() and pid.read_text(), "the program")
+    return process, pid.read_text()
 
 
 def is_alive(pid: str) -> bool:
@@ -106,6 +130,36 @@ def test_kill_9_of_the_supervisor_ends_programs_that_ignore_sigterm(tmp_path: Pa
     wait_for(lambda: not is_alive(pid.read_text()), "the end of the program")
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_ends_a_forked_program(tmp_path: Path, number: signal.Signals) -> None:
+    process, pid = start_forked_program(tmp_path)
+    process.send_signal(number)
+    assert process.wait(timeout=30) == 0
+    assert not is_alive(pid)
+
+
+def test_kill_9_of_the_supervisor_ends_a_forked_program_and_its_lock(tmp_path: Path) -> None:
+    process, pid = start_forked_program(tmp_path)
+    os.kill(int(pid), signal.SIGSTOP)  # it cannot end before it is killed
+    process.kill()
+    process.wait()
+    (tmp_path / "pid").unlink()
+    restarted, new_pid = start_forked_program(tmp_path)  # the fork does not hold the lock
+    wait_for(lambda: not is_alive(pid), "the end of the program")
+    restarted.terminate()
+    assert restarted.wait(timeout=30) == 0
+    assert not is_alive(new_pid)
+
+
+def test_forked_program_is_restarted_by_its_command(tmp_path: Path) -> None:
+    """A restart runs the code that is installed by then, not what the supervisor has loaded."""
+    process, pid = start_forked_program(tmp_path)
+    os.kill(int(pid), signal.SIGKILL)
+    wait_for(lambda: (tmp_path / "pid").read_text() == "command\n", "the command")
+    process.terminate()
+    assert process.wait(timeout=30) == 0
+
+
 def test_bound_supervisor_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     command = build_supervisor_command(f"echo $$ > {pid}; exec sleep 100", kind="bound")
@@ -138,7 +192,7 @@ def test_socket_folder_of_another_user_is_rejected(
     folder.unlink()
 
 
-def test_supervisor_loads_neither_django_nor_celery() -> None:
+def test_rejected_start_loads_neither_django_nor_celery() -> None:
     code = "import sys; sys.argv = ['manage.py']; import agreement_site.server.launcher; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], cwd=BASE_DIR, capture_output=True, text=True, check=True

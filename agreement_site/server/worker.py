@@ -1,0 +1,55 @@
+"""A Celery worker with the settings that Concord needs.
+
+    WORKER_THREADS=2 python -m agreement_site.server.worker [NAME]
+
+It has threads, not forked children: one process takes half the memory, and NumPy and the database
+release the interpreter lock. A long import on one thread leaves the other for counting.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from agreement_site.celery import app
+from agreement_site.startup_errors import exit_with_one_sentence
+
+# A worker may wait for the broker; a web request may not (settings.py).
+SOCKET_TIMEOUT_SECONDS = 30
+
+
+def use_connections_of_worker() -> None:
+    """Give the fork of a supervisor, which has the web server's settings, those of a worker."""
+    from django.conf import settings
+    from django.db import connection
+
+    if connection.vendor != "postgresql":
+        return
+    options = connection.settings_dict["OPTIONS"]
+    options["application_name"] = "concord worker"
+    if options.get("options") == settings.TIMEOUT_OPTIONS["web"]:
+        del options["options"]
+
+
+def run_worker(name: str = "worker") -> None:
+    """Run a worker until it receives SIGTERM, and exit with its status."""
+    with exit_with_one_sentence():
+        use_connections_of_worker()
+        app.conf.broker_transport_options |= {"socket_timeout": SOCKET_TIMEOUT_SECONDS}
+        worker = app.Worker(
+            hostname=f"{name}@{os.uname().nodename}",
+            pool="threads",
+            concurrency=int(os.environ.get("WORKER_THREADS") or 2),
+            loglevel="INFO",
+            quiet=True,
+            # These events are not used, and without them an idle worker sends nothing.
+            without_gossip=True,
+            without_mingle=True,
+            without_heartbeat=True,
+        )
+        worker.start()
+    sys.exit(worker.exitcode)
+
+
+if __name__ == "__main__":
+    run_worker(*sys.argv[1:2])
