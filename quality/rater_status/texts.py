@@ -20,11 +20,12 @@ from quality.rater_status.status import RaterStatus, RaterSummary, ReasonCode, S
 
 
 def describe_agreement(
-    comparison: comparison.RaterComparison, rater: int, *, is_outlier: bool
+    comparison: comparison.RaterComparison, rater: int, *, is_outlier: bool, has_cause: bool = False
 ) -> str:
     """Return a sentence on the rater's agreement with the others; empty without a result.
 
-    ``is_outlier``: an unresolved alert says that the rater agrees clearly less than the others.
+    ``is_outlier``: an unresolved alert says that the rater agrees clearly less than the others;
+    ``has_cause``: an alert or a bias states why the rater is below the median.
     """
     result = comparison.raters.get(rater)
     if result is None:
@@ -42,6 +43,8 @@ def describe_agreement(
             "Agrees less than the others on the same items: %(value)s (median %(middle)s)."
         )
     elif result.value is not None and result.value < comparison.middle:
+        if has_cause:
+            return ""
         template = _("Below the team’s median (%(middle)s): %(value)s. The items may explain it.")
     else:
         template = _("Not below the team’s median: %(value)s (median %(middle)s).")

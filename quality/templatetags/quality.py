@@ -25,7 +25,11 @@ from quality.models import (
     RepeatState,
 )
 from quality.rater_status import comparison, texts
-from quality.rater_status.status import is_outlier, list_rater_summaries
+from quality.rater_status.status import (
+    get_unresolved_alerts_by_rater,
+    is_outlier,
+    list_rater_summaries,
+)
 from ratings.models import Assignment, CheckAnswer, RaterMessage
 from ratings.services.rating_times import date_from_day
 
@@ -135,11 +139,17 @@ def describe_rater(question: Question, rater: Rater) -> str:
     rater_comparison = comparison.get_comparison(question)
     has_outlier_alert = rater_comparison.computed_at is not None and is_outlier(question, rater)
     result = rater_comparison.raters.get(rater.pk)
-    sentences = [texts.describe_agreement(rater_comparison, rater.pk, is_outlier=has_outlier_alert)]
-    if result is not None and result.is_biased:
-        labels = QuestionScale.for_question(question).labels
-        sentences.insert(0, texts.describe_bias(result, labels))
-    return " ".join(sentences)
+    is_biased = result is not None and result.is_biased
+    agreement = texts.describe_agreement(
+        rater_comparison,
+        rater.pk,
+        is_outlier=has_outlier_alert,
+        has_cause=is_biased or rater.pk in get_unresolved_alerts_by_rater(question),
+    )
+    if result is None or not is_biased:
+        return agreement
+    labels = QuestionScale.for_question(question).labels
+    return f"{texts.describe_bias(result, labels)} {agreement}".rstrip()
 
 
 @register.simple_tag

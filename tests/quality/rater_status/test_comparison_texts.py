@@ -69,6 +69,13 @@ def test_agreement_is_called_low_only_with_an_alert(
     assert texts.describe_agreement(comparison, 2, is_outlier=is_outlier) == ""
 
 
+def test_items_are_no_explanation_of_a_rater_with_a_known_cause() -> None:
+    assert "The items may explain it." in texts.describe_agreement(
+        make_comparison(), 1, is_outlier=False
+    )
+    assert texts.describe_agreement(make_comparison(), 1, is_outlier=False, has_cause=True) == ""
+
+
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
