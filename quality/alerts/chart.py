@@ -80,8 +80,8 @@ def list_deviating_ratings(alert: Alert, scale: QuestionScale) -> list[Deviating
         if distance > 0:
             deviating.append((distance, item_id, day, index, sorted(other_indexes)))
     deviating.sort(key=lambda row: -row[0])
-    shown = deviating[:MAX_RATINGS_SHOWN]
-    items = Item.objects.in_bulk([item_id for _distance, item_id, *_row in shown])
+    largest = deviating[:MAX_RATINGS_SHOWN]
+    items = Item.objects.in_bulk([item_id for _distance, item_id, *_row in largest])
     return [
         DeviatingRating(
             item=items[item_id],
@@ -90,7 +90,7 @@ def list_deviating_ratings(alert: Alert, scale: QuestionScale) -> list[Deviating
             other_labels=[scale.labels[other_index] for other_index in other_indexes],
             distance=distance,
         )
-        for distance, item_id, day, index, other_indexes in shown
+        for distance, item_id, day, index, other_indexes in largest
     ]
 
 
