@@ -136,7 +136,7 @@ def measure_import(path: Path, user: Any, previous: Any) -> tuple[float, float, 
     run.refresh_from_db()
     new_scales = {}
     for key in services.list_new_question_keys(run):
-        order, scale, _basis = guess_order(run.summary["questions"][key]["labels"])
+        order, scale, *_basis = guess_order(run.summary["questions"][key]["labels"])
         new_scales[key] = services.NewQuestionScale(scale, order)
     services.start_writing(run=run, duplicate_policy="last", new_scales=new_scales, by=user)
     processor_seconds = time.process_time()

@@ -19,7 +19,6 @@ MAX_EXPONENT = 20  # a number with a greater one is left as it is written
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 _THOUSANDS = re.compile(r"[+-]?\d{1,3},\d{3}", re.ASCII)
-_WHOLE_NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
 # Long and short forms of two answers, which one file may mix.
 _SHORT_FORMS = (
     (("yes", "no"), ("y", "n")),
@@ -72,12 +71,12 @@ def has_decimal_commas(labels: Collection[str]) -> bool:
     """Return whether the commas in these labels are decimal commas.
 
     All labels must be numbers then. 1,000 may be a thousand, so at least one label must have
-    another number of digits behind its comma; and 2.5 beside 2,5 is no way to write numbers.
+    another number of digits behind its comma.
     """
     commas = [label for label in labels if _DECIMAL_COMMA.fullmatch(label)]
     plain_labels = [label for label in labels if not _DECIMAL_COMMA.fullmatch(label)]
     return any(not _THOUSANDS.fullmatch(label) for label in commas) and all(
-        _WHOLE_NUMBER.fullmatch(label) for label in plain_labels
+        parse_decimal(label) is not None for label in plain_labels
     )
 
 

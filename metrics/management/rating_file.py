@@ -18,9 +18,20 @@ from metrics.agreement.counts.tally import PatternCounts, count_patterns
 from ratings.imports.interpretation import FileInterpretation, Repeats
 from ratings.imports.problems import ProblemList, UnreadableFileError, format_error
 from ratings.imports.uploads import open_unpacked
-from ratings.imports.values.label_interpretation import LabelOptions, interpret_labels
-from ratings.imports.values.label_notes import MAYBE_MISSING, LabelNote, format_command_note
-from ratings.imports.values.label_order import OPTION, guess_order
+from ratings.imports.values.label_interpretation import (
+    LabelOptions,
+    interpret_labels,
+    quote_labels,
+)
+from ratings.imports.values.label_notes import (
+    MAYBE_MISSING,
+    NO_ORDER,
+    OPEN_SCALE,
+    SEEM_ORDERED,
+    LabelNote,
+    format_command_note,
+)
+from ratings.imports.values.label_order import ALPHABET, OPTION, guess_order
 from ratings.label_normalization import parse_number
 
 from .rating_rows import (
@@ -68,6 +79,21 @@ class RatingFile:
         """The number of items with each vector of counts of the categories."""
         return count_patterns(self.item, self.code, len(self.categories))
 
+    def list_order_notes(self, scale: str | None) -> list[LabelNote]:
+        """Return a note if the scale needs an unknown order, or none was chosen for ordered labels.
+
+        ``scale`` is None if the user chose none.
+        """
+        guess = guess_order(self.categories)
+        kind = ""
+        if len(self.categories) < 3 or (scale is None and guess.scale != "ordinal"):
+            return []
+        if scale is None:
+            kind = OPEN_SCALE if guess.is_scale_open else SEEM_ORDERED
+        elif scale != "nominal" and self.order_basis == ALPHABET:
+            kind = NO_ORDER
+        return [LabelNote(kind, {"labels": quote_labels(self.categories)})] if kind else []
+
     def get_cluster_numbers(self) -> npt.NDArray[np.int64]:
         """Return an integer (M,) that identifies the cluster of each rating's item.
 
@@ -107,8 +133,9 @@ def read_rating_file(
         raise RatingFileError(format_error(error)) from None
     rows = file_rows.rows
     if not rows:
+        left_out = file_rows.understood.format_left_out()
         raise RatingFileError(
-            "There is no rating in the file."
+            "\n".join(["There is no rating in the file.", *left_out])
             if question is None
             else f"No row is of question {question!r}."
         )

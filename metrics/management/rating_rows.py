@@ -24,6 +24,7 @@ from ratings.imports.readers import (
     detect_source,
     guess_mapping,
 )
+from ratings.imports.readers.tools.base import MAX_LABEL_LENGTH
 from ratings.imports.records import ItemRecord, RatingRecord, ReaderProblem, SkippedRecord
 from ratings.imports.skipped_rows import SkippedRecordCounts
 from ratings.imports.values.label_interpretation import LabelOptions
@@ -85,6 +86,8 @@ def read_file_rows(path: Path, question: str | None, options: TableOptions) -> F
 
 
 def _read_rows(path: Path, question: str | None, options: TableOptions) -> FileRows:
+    if not path.stat().st_size:
+        raise UnreadableFileError("empty")
     encoding = options.encoding or _detect_encoding(path)
     mapping = ImportMapping(
         source=detect_source(read_sample(path, encoding=encoding)),
@@ -131,6 +134,9 @@ def _read_records(
             if question in (None, record.question):
                 row = _build_row(record, mapping, reader.columns, problems)
                 file_rows.rows.extend([row] if row else [])
+    labels = {row.label for row in file_rows.rows}
+    if final := reader.find_final_problem(labels, is_usable=bool(questions or skipped.counts)):
+        problems.add(final.kind, final.line, final.column, **final.values)
     raise_problems(problems)
     file_rows.questions = list(questions)
     if cluster and not file_rows.clusters:
@@ -208,6 +214,11 @@ def _build_row(
         if not text:
             problems.add("key_empty", record.line, columns.get(role, role))
             return None
+    label = record.label or ""
+    if len(label) > MAX_LABEL_LENGTH:
+        values = {"value": label[:40], "found": len(label), "limit": MAX_LABEL_LENGTH}
+        problems.add("key_long", record.line, columns.get("label", "label"), **values)
+        return None
     time = record.rated_at or None
     if isinstance(time, str):
         time = parse_table_time(time, zone=ZoneInfo("UTC"), date_order=mapping.date_order)
@@ -217,7 +228,7 @@ def _build_row(
         return None
     if time is not None and time.tzinfo is None:
         time = time.replace(tzinfo=datetime.UTC)
-    return FileRow(record.line, record.item, record.rater, record.label or "", time)
+    return FileRow(record.line, record.item, record.rater, label, time)
 
 
 def select_latest(rows: Sequence[FileRow]) -> list[FileRow]:

@@ -35,7 +35,13 @@ from .problems import (
 from .readers import SOURCES
 from .services import NewQuestionScale
 from .values.label_interpretation import quote_labels
-from .values.label_notes import MISSING, NO_ORDER, LabelNote, format_command_note
+from .values.label_notes import (
+    MISSING,
+    NO_ORDER,
+    OPEN_SCALE,
+    LabelNote,
+    format_command_note,
+)
 from .values.label_order import ALPHABET, OPTION, guess_order
 
 __all__ = ["FileResult", "ImportOptions", "import_file"]
@@ -92,10 +98,12 @@ def _run_wizard_steps(
             show_understood(result.understood)
         return
     assert result.understood is not None
+    new_scales = _build_new_scales(run, result, options)
+    result.understood.questions = _interpret_questions(run, new_scales)
+    show_understood(result.understood)
+    if result.problems:
+        return
     try:
-        new_scales = _build_new_scales(run, result, options)
-        result.understood.questions = _interpret_questions(run, new_scales)
-        show_understood(result.understood)
         if not options.dry_run:
             result.project = services.start_writing(
                 run=run,
@@ -104,9 +112,6 @@ def _run_wizard_steps(
                 by=by,
             )
             _check_or_write_file(run)
-    except InvalidImportOptions as error:
-        result.add_problem(str(error))
-        return
     except (InvalidProjectChange, InvalidQuestions) as error:
         result.add_problem(
             _join_messages(
@@ -281,35 +286,70 @@ def _select_question(
 def _build_new_scales(
     run: ImportRun, result: FileResult, options: ImportOptions
 ) -> dict[str, NewQuestionScale]:
-    """Return the scales of the questions to create. Raises InvalidImportOptions."""
+    """Return the scales of the questions to create, and add a problem for each unknown one.
+
+    A scale that only the user can know is empty.
+    """
     new_scales: dict[str, NewQuestionScale] = {}
     keys = services.list_new_question_keys(run)
+    for key in {key for key in options.scales if key} - set(keys):
+        message = f"--scale: the file has no new question '{key}'; it has {', '.join(keys)}"
+        result.add_problem(message, kind="scale")
     for key in keys:
         labels = list(run.summary["questions"][key]["labels"])
-        order, scale, basis = guess_order(labels)
-        spellings = {get_normal_form(label): label for label in labels}
-        option_order = [spellings.get(get_normal_form(label), label) for label in options.order]
-        missing = [label for label in labels if label not in option_order]
-        if options.order and not missing:
-            order = option_order
-            scale, basis = "ordinal", OPTION
-        elif options.order and len(keys) == 1:
-            raise InvalidImportOptions(f"--order does not name the labels {', '.join(missing)}")
-        elif options.scale == "ordinal" and basis == ALPHABET and len(order) > 2:
-            note = LabelNote(NO_ORDER, {"labels": quote_labels(order)})
-            raise InvalidImportOptions(format_command_note(note.to_json()))
-        if len(order) == 1:
-            # A question needs two categories: add one, so that no rating is lost.
-            (label,) = order
-            order.append(FALLBACK_LABELS[label == FALLBACK_LABELS[0]])
-            result.notes.append(SINGLE_LABEL_NOTE.format(key=key, label=label, other=order[1]))
-        new_scales[key] = NewQuestionScale(options.scale or scale, order, order_basis=basis)
+        try:
+            scale = _choose_scale(key, labels, options, is_only=len(keys) == 1)
+        except InvalidImportOptions as error:
+            result.add_problem(f"question '{key}': {error}", kind="scale")
+            scale = NewQuestionScale("", labels)
+        order = list(scale.categories)
+        new_scales[key] = scale
+        if len(labels) == 1 and len(order) == 2:
+            result.notes.append(SINGLE_LABEL_NOTE.format(key=key, label=labels[0], other=order[1]))
         result.labels[key] |= {
-            "scale": options.scale or scale,
-            "order": order,
-            "order_basis": basis,
-        }
+            "scale": scale.scale, "order": order, "order_basis": scale.order_basis,
+        }  # fmt: skip
+    if not result.problems:
+        _require_scales(new_scales, result)
     return new_scales
+
+
+def _choose_scale(
+    key: str, labels: list[str], options: ImportOptions, *, is_only: bool
+) -> NewQuestionScale:
+    """Return the scale of a new question: of the options, else guessed from its labels.
+
+    Raises InvalidImportOptions if an order is needed and unknown.
+    """
+    scale = options.scales.get(key, options.scales.get("", ""))
+    guess = guess_order(labels)
+    spellings = {get_normal_form(label): label for label in labels}
+    named_order = [spellings.get(get_normal_form(label), label) for label in options.order]
+    missing = [label for label in labels if label not in named_order]
+    if options.order and not missing:
+        return NewQuestionScale(scale or "ordinal", named_order, order_basis=OPTION)
+    if options.order and is_only:
+        raise InvalidImportOptions(f"--order does not name the labels {', '.join(missing)}")
+    if scale == "ordinal" and guess.basis == ALPHABET and len(labels) > 2:
+        note = LabelNote(NO_ORDER, {"labels": quote_labels(guess.labels)})
+        raise InvalidImportOptions(format_command_note(note.to_json()))
+    categories = list(guess.labels)
+    if len(categories) == 1:
+        # A question needs two categories: add one, so that no rating is lost.
+        categories.append(FALLBACK_LABELS[categories[0] == FALLBACK_LABELS[0]])
+    guessed_scale = "" if guess.is_scale_open else guess.scale
+    return NewQuestionScale(scale or guessed_scale, categories, order_basis=guess.basis)
+
+
+def _require_scales(new_scales: Map[str, NewQuestionScale], result: FileResult) -> None:
+    """Add a problem if questions have no scale."""
+    keys = [key for key, scale in new_scales.items() if not scale.scale]
+    if not keys:
+        return
+    each = ",".join(f"{key}=ordinal" for key in keys)
+    values = {"each": f", or one for each question: --scale {each}" if len(new_scales) > 1 else ""}
+    message = format_command_note(LabelNote(OPEN_SCALE, values).to_json())
+    result.add_problem(f"question {', '.join(keys)}: {message}", kind="scale", count=len(keys))
 
 
 def _join_messages(messages: Any) -> str:

@@ -60,7 +60,7 @@ class ImportOptions:
     members: Sequence[tuple[str, str]] = ()
     questions: Sequence[tuple[str, str]] = ()
     project_name: str = ""
-    scale: str = ""
+    scales: Mapping[str, str] = field(default_factory=dict)  # by question; "": of all others
     order: Sequence[str] = ()
     duplicate_policy: str = ""  # a key of DUPLICATE_POLICIES, "again", or empty for "last"
     zone: str = ""
@@ -206,8 +206,11 @@ def _reject_repeated_rows(run: ImportRun, result: FileResult, options: ImportOpt
         return
     examples = run.summary["repeat_examples"]
     rows = {item: (first, second) for item, _rater, first, _label, second, _other in examples}
+    # A computed ID says nothing to the user.
+    has_ids = "item" in run.mapping["columns"] or run.mapping["rows_are_items"]
     listed = ", ".join(
-        f"{item} (lines {first} and {second})" for item, (first, second) in rows.items()
+        f"{item} (lines {first} and {second})" if has_ids else f"lines {first} and {second}"
+        for item, (first, second) in rows.items()
     )
     message = REPEATED_ROWS_TEXT.format(count=run.summary["repeats"], items=listed)
     result.add_problem(message, kind="repeated_rows", count=run.summary["repeats"])

@@ -179,9 +179,13 @@ class FileInterpretation:
                 _("items: %(items)s; raters: %(raters)s; ratings: %(ratings)s") % self.counts
             )
         if self.repeats.count:
-            lines.append(_format_repeats(self.repeats))
-        lines += [_format_skipped_part(reason, parts) for reason, parts in self.left_out.items()]
-        return lines
+            has_ids = not self.layout or any(column.role == "item" for column in self.columns)
+            lines.append(_format_repeats(self.repeats, has_ids=has_ids))
+        return lines + self.format_left_out()
+
+    def format_left_out(self) -> list[str]:
+        """Return a line for each reason for which parts of the file were left out."""
+        return [_format_skipped_part(reason, parts) for reason, parts in self.left_out.items()]
 
 
 def list_columns(mapping: ImportMapping, head: TableHead) -> list[InterpretedColumn]:
@@ -240,6 +244,8 @@ def format_doubt(mapping: ImportMapping, head: TableHead) -> tuple[str, str]:
         "labels": _format_assignments("label", columns),
         "raters": _format_assignments("rater", columns),
         "items": _format_assignments("item", columns),
+        "first_rater": _format_assignments("rater", columns[:1]),
+        "other_labels": _format_assignments("label", columns[1:]),
         "first_item": _format_assignments("item", columns[:1]),
         "contents": _format_assignments("content", columns),
         "ignored": _format_assignments("ignore", columns),
@@ -267,10 +273,14 @@ def _join_first_names(names: list[str]) -> str:
     return ", ".join(first_names) + ("" if first_names == names else ", …")
 
 
-def _format_repeats(repeats: Repeats) -> str:
-    """Return the line on raters who rated an item twice."""
+def _format_repeats(repeats: Repeats, *, has_ids: bool) -> str:
+    """Return the line on raters who rated an item twice; without computed IDs of items."""
     examples = "; ".join(
-        _("%(rater)s on %(item)s in lines %(first)s and %(second)s")
+        (
+            _("%(rater)s on %(item)s in lines %(first)s and %(second)s")
+            if has_ids
+            else _("%(rater)s in lines %(first)s and %(second)s")
+        )
         % {"item": item, "rater": rater, "first": first, "second": second}
         for item, rater, first, _label, second, _other in repeats.examples[:MAX_SHOWN_LINES]
     )
@@ -283,7 +293,8 @@ def _format_repeats(repeats: Repeats) -> str:
 def _format_question(key: str, question: InterpretedQuestion) -> str:
     return _("question %(key)s: %(scale)s; labels in this order: %(labels)s") % {
         "key": key,
-        "scale": question.scale or _("the project's scale"),
+        "scale": question.scale
+        or (_("no scale yet") if question.order else _("the project's scale")),
         "labels": ", ".join(question.order or question.labels),
     }
 

@@ -160,6 +160,7 @@ MESSAGES: dict[str, str | Promise] = {
         "WebAnno TSV has labels of words and spans, but ratings are about whole items. Export the "
         "project as UIMA CAS JSON, of which labels of whole documents are imported."
     ),
+    "marks_in_items": _("The file marks parts of items, but ratings are about whole items."),
     "yaml": _("YAML isn't supported. Convert the file to JSON, or to a table (CSV)."),
     "question_missing": _("No row is about question '%(question)s'; the file has %(found)s."),
 }

@@ -39,7 +39,7 @@ ALLOWED_WORDS = set(
     webp wav webm pyarrow Scott PABAK Pearson Spearman Kendall Lin
     Conger Cronbach Light
     JavaScript PIN
-    Label Studio Prodigy doccano Argilla Potato Zooniverse INCEpTION CVAT
+    Label Studio Prodigy doccano Argilla Potato Zooniverse INCEpTION CVAT VGG Image Annotator COCO brat Scale AI
     Amazon Mechanical Turk Toloka Appen Figure Eight Labelbox SageMaker Ground Truth Langfuse LangSmith
     Qualtrics Google Forms REDCap LeWiDi Hugging Face Prolific Rayyan Augmented Vach Gerke ID Webhook
     Braintrust Inspect OpenAI Evals promptfoo results DeepEval Phoenix lm evaluation harness YAML WebAnno TSV

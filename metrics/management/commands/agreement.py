@@ -31,14 +31,14 @@ from ratings.imports.decoding.encodings import ENCODINGS
 from ratings.imports.mapping.column_options import parse_column_roles
 from ratings.imports.mapping.display_texts import LAYOUT_TEXTS
 from ratings.imports.mapping.import_mapping import SHEET_CHOICES
-from ratings.imports.values.label_interpretation import quote_labels
-from ratings.imports.values.label_notes import NO_ORDER, LabelNote, format_command_note
-from ratings.imports.values.label_order import ALPHABET
+from ratings.imports.values.label_notes import format_command_note
 from ratings.management.label_arguments import (
     add_label_arguments,
     parse_label_options,
     parse_list_option,
 )
+
+MAX_LISTED_CATEGORIES = 50
 
 
 class Command(BaseCommand):
@@ -70,7 +70,7 @@ class Command(BaseCommand):
         parser.add_argument("--sheets", choices=list(SHEET_CHOICES), help="as for import_file")
         parser.add_argument("--question", help="use the rows with this value of column 'question'")
         parser.add_argument(
-            "--scale", choices=SCALES, default="nominal", help="which coefficients are printed"
+            "--scale", choices=SCALES, help="which coefficients are printed; nominal by default"
         )
         parser.add_argument(
             "--order",
@@ -113,12 +113,16 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the whole report as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        chosen_scale = options["scale"]
+        options["scale"] = chosen_scale or "nominal"
         try:
             results = _compute_results(options)
         except (rating_file.RatingFileError, ValueError) as error:
             raise CommandError(f"{options['file']}: {error}") from None
         ratings = results.ratings
-        notes = [*ratings.notes, *_note_missing_order(ratings, options)]
+        has_numbers = options["values"] is not None or options["matrix"] is not None
+        order_notes = [] if has_numbers else ratings.list_order_notes(chosen_scale)
+        notes = [*ratings.notes, *order_notes]
         messages = [format_command_note(note.to_json()) for note in notes]
         if options["json"]:
             file_info = {
@@ -233,16 +237,6 @@ def _compute_results(options: Mapping[str, Any]) -> _FileResults:
     )
 
 
-def _note_missing_order(
-    ratings: rating_file.RatingFile, options: Mapping[str, Any]
-) -> list[LabelNote]:
-    """Return a note if the scale needs an order and none is known."""
-    has_order = ratings.order_basis != ALPHABET or options["values"] or options["matrix"]
-    if options["scale"] == "nominal" or has_order or len(ratings.categories) < 3:
-        return []
-    return [LabelNote(NO_ORDER, {"labels": quote_labels(ratings.categories)})]
-
-
 def _split_list(text: str | None) -> list[str] | None:
     return None if text is None else [part.strip() for part in text.split(",")]
 
@@ -276,7 +270,7 @@ def _format_report(
         f"{_format_count(report['n_raters'], 'rater')}, "
         f"{_format_count(report['n_ratings'], 'rating')}; "
         f"{_format_count(report['n_pairable_items'], 'item')} with two or more ratings",
-        f"categories: {', '.join(ratings.categories)}",
+        f"categories: {_format_categories(ratings.categories)}",
     ]
     if ratings.repeats:
         lines.append(
@@ -300,6 +294,13 @@ def _format_report(
     if any(line.endswith(" *") for line in lines):
         lines.append(f"* the bands of {options['scheme']} were defined for another coefficient")
     return lines
+
+
+def _format_categories(categories: list[str]) -> str:
+    """Return the categories, or the first and the last one of many."""
+    if len(categories) <= MAX_LISTED_CATEGORIES:
+        return ", ".join(categories)
+    return f"{len(categories)}, from {categories[0]} to {categories[-1]}"
 
 
 _GROUP_LABELS = {"people": "people", "models": "models", "people_models": "people with models"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,16 @@ from core.api.schema import describe_write
 from core.api.strict_fields import StrictSerializer
 from projects.api.base import ApiView
 from projects.authentication import TokenAuthentication
-from projects.models import Member, Scale
+from projects.models import Member
 from projects.services.project_validation import list_time_zones, normalize_time_zone
 from ratings.imports import command
 from ratings.imports.command_types import FileResult
 from ratings.imports.decoding.encodings import ENCODINGS
 from ratings.imports.decoding.table_times import DATE_ORDERS
-from ratings.imports.mapping.column_options import InvalidImportOptions, parse_column_roles
+from ratings.imports.mapping.column_options import (
+    parse_column_roles,
+    parse_scales,
+)
 from ratings.imports.mapping.display_texts import LAYOUT_TEXTS
 from ratings.imports.mapping.import_mapping import (
     DUPLICATE_POLICIES,
@@ -31,8 +35,16 @@ from ratings.imports.mapping.import_mapping import (
 from ratings.imports.readers import SOURCES
 from ratings.imports.values.label_interpretation import JOIN, KEEP, LabelOptions
 from ratings.imports.values.label_lists import parse_label_list
+from ratings.imports.values.label_notes import MAYBE_MISSING, SIMILAR
 
 MAX_ROLES = 1000
+# Fields that decide about a kind of problem; all others concern the file.
+PROBLEM_FIELDS = {
+    "scale": "scale",
+    MAYBE_MISSING: "missing",
+    SIMILAR: "similar",
+    "repeated_rows": "duplicates",
+}
 MAX_OPTION_LENGTH = 10_000
 
 
@@ -47,6 +59,14 @@ def _build_choice(choices: Any, help_text: str) -> serializers.ChoiceField:
     return serializers.ChoiceField(
         choices=list(choices), required=False, allow_blank=True, default="", help_text=help_text
     )
+
+
+def _parse_option(parse: Callable[[Any], Any], value: Any) -> Any:
+    """Return the parsed value of an option. Raises ValidationError."""
+    try:
+        return parse(value)
+    except ValueError as error:
+        raise serializers.ValidationError(str(error)) from None
 
 
 class ImportIn(StrictSerializer):
@@ -71,7 +91,10 @@ class ImportIn(StrictSerializer):
     )
     question = _build_text("Key of the question of a table's labels")
     rater = _build_text("Rater of a file that names none")
-    scale = _build_choice(Scale.values, "Scale of new questions")
+    scale = _build_text(
+        "Scale of new questions, or QUESTION=SCALE for each, separated by commas; required where "
+        "the labels are three or more numbers"
+    )
     order = _build_text("Categories of new questions, lowest first, separated by commas")
     missing = _build_text("Further texts that stand for a missing value, separated by commas")
     not_missing = _build_text("Texts that are labels although they usually stand for none")
@@ -83,10 +106,10 @@ class ImportIn(StrictSerializer):
     dates = _build_choice(DATE_ORDERS, "Order of day and month in dates such as 03/04/2026")
 
     def validate_map(self, roles: list[str]) -> list[tuple[str, str]]:
-        try:
-            return parse_column_roles(roles)
-        except InvalidImportOptions as error:
-            raise serializers.ValidationError(str(error)) from None
+        return _parse_option(parse_column_roles, roles)
+
+    def validate_scale(self, text: str) -> dict[str, str]:
+        return _parse_option(parse_scales, text) if text else {}
 
     def validate_zone(self, name: str) -> str:
         zone = normalize_time_zone(name) if name else ""
@@ -95,10 +118,7 @@ class ImportIn(StrictSerializer):
         return zone
 
     def _validate_labels(self, text: str) -> list[str]:
-        try:
-            return parse_label_list(text)
-        except ValueError as error:
-            raise serializers.ValidationError(str(error)) from None
+        return _parse_option(parse_label_list, text)
 
     validate_order = validate_missing = validate_not_missing = _validate_labels
 
@@ -166,10 +186,11 @@ class ImportsView(ApiView):
 
 
 def _build_options(options: Any) -> command.ImportOptions:
-    same_names = ("layout", "sheets", "encoding", "source", "question", "rater", "scale", "order")
+    same_names = ("layout", "sheets", "encoding", "source", "question", "rater", "order")
     return command.ImportOptions(
         **{name: options[name] for name in same_names},
         columns=options["map"],
+        scales=options["scale"],
         duplicate_policy=options["duplicates"],
         zone=options["zone"],
         date_order=options["dates"],
@@ -182,11 +203,17 @@ def _respond(result: FileResult) -> Response:
     """Return the result, as an error with what was understood if nothing can be stored."""
     if result.stored:
         return Response(result.to_json())
-    messages = " ".join(problem["message"] for problem in result.problems)
+    messages: dict[str, str] = {}
+    for problem in result.problems:
+        name = PROBLEM_FIELDS.get(problem["kind"], "file")
+        messages[name] = f"{messages.get(name, '')} {problem['message']}".strip()
     body = build_error_body(
         400,
         "The file cannot be imported; nothing was stored.",
-        {"file": messages},
-        [{"row": None, "field": "file", "code": CODES[400], "detail": messages}],
+        messages,
+        [
+            {"row": None, "field": name, "code": CODES[400], "detail": text}
+            for name, text in messages.items()
+        ],
     )
     return Response({**body, **result.to_json()}, status=400, content_type=MEDIA_TYPE)

@@ -155,6 +155,12 @@ def is_answer_name(name: str) -> bool:
     return not column_words.ANSWER_WORDS.isdisjoint(normalize_name(name).split("_"))
 
 
+def is_count_name(name: str) -> bool:
+    """Return whether a column of this name has numbers of ratings: toxic_count, n_toxic."""
+    normalized = normalize_name(name)
+    return normalized.endswith("_count") or normalized.startswith(("n_", "num_", "count_"))
+
+
 def is_criterion_name(name: str) -> bool:
     """Return whether a column of this name is a question of its own: fluency, severe_toxic."""
     return not column_words.CRITERIA.isdisjoint(normalize_name(name).split("_"))
@@ -255,6 +261,11 @@ def asks_for_comment(text: str) -> bool:
     """Return whether a question of a survey asks for a comment: Any further comments?"""
     words = normalize_name(text).split("_")
     return not column_words.COMMENT_WORDS.isdisjoint(words)
+
+
+def is_form_person_name(name: str) -> bool:
+    """Return whether a column of a form has the person who filled it in: Email Address."""
+    return compact_name(name) in column_words.FORM_PERSON_NAMES
 
 
 def is_respondent_name(name: str) -> bool:

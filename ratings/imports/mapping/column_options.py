@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from projects.models import Scale
+
 from .column_names import RESPONDENT_ROLES, is_frequency_name
 from .columns import CONTENT_ROLES, LONG_ROLES, MULTI_COLUMN_ROLES, ROLES, TableHead
 from .import_mapping import ImportMapping
@@ -35,6 +37,23 @@ def parse_column_roles(arguments: Sequence[str]) -> list[tuple[str, str]]:
             )
         column_roles.append((role, column))
     return column_roles
+
+
+def parse_scales(text: str) -> dict[str, str]:
+    """Return question key -> scale of "ordinal" or "quality=ordinal,topic=nominal".
+
+    The key of all other questions is empty. Raises InvalidImportOptions.
+    """
+    scales = {}
+    for part in text.split(","):
+        key, _separator, scale = part.strip().rpartition("=")
+        if scale not in Scale.values:
+            raise InvalidImportOptions(
+                f"--scale {text}: use one of {', '.join(Scale.values)}, or QUESTION=SCALE for each "
+                "question, separated by commas."
+            )
+        scales[key] = scale
+    return scales
 
 
 def apply_column_options(

@@ -30,7 +30,8 @@ NAMES_BY_ROLE = {
         "reviewer reviewer_id evaluator evaluator_id assessor assessor_id grader grader_id "
         "examiner marker scorer physician radiologist pathologist clinician doctor expert "
         "prolific_pid prolific_id expert_id participant participant_id respondent respondent_id "
-        "author completed_by "
+        "author completed_by moderator moderator_id screener auditor curator tagger inspector "
+        "interviewer transcriber rated_by_id scored_by marked_by checked_by "
         "surgeon nurse dentist therapist technician sonographer anaesthetist anesthetist operator "
         "creator created_by createdby gutachter gutachterin untersucher bewerter beurteiler "
         "kodierer kodiererin annotatorin beurteilerin bewerterin prufer prüfer juror annotateur "
@@ -197,7 +198,7 @@ MERGED_RATERS = _split_words(
 KEY_PARTS = _split_words(
     "sentence sent segment seg turn line paragraph para utterance frame page chunk token span clip "
     "position index row number nr no lesion tooth eye side slide image question response answer "
-    "satz absatz zeile phrase ligne"
+    "quotation excerpt satz absatz zeile phrase ligne"
 )
 REPEAT_NAMES = ("trial", "round", "session", "attempt", "visit", "wave", "repetition", "repeat")
 # Beginnings of the names of language models.
@@ -210,9 +211,14 @@ RATING_ID_STEMS = _split_words("annotation rating response assignment session co
 TELLING_WORDS = _split_words(
     "creator participant annotator coder rater reviewer worker reader stimulus"
 )
-RESPONDENT_NAMES = _split_words(
-    "responseid email emailaddress name respondentid participantid prolificid prolificpid "
-    "recipientemail subjectid user id token"
+# The person who filled in a form, as Google Forms and Microsoft Forms name the column.
+FORM_PERSON_NAMES = _split_words(
+    "email emailaddress name username yourname emailadresse nutzername adresseemail "
+    "nomdutilisateur direccióndecorreoelectrónico nombredeusuario 电子邮件地址 用户名"
+)
+RESPONDENT_NAMES = FORM_PERSON_NAMES | _split_words(
+    "responseid respondentid participantid prolificid prolificpid recipientemail subjectid user id "
+    "token"
 )
 COMMENT_WORDS = _split_words(
     "comment comments remarks feedback kommentar kommentare anmerkung anmerkungen commentaire "

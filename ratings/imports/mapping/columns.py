@@ -21,6 +21,7 @@ from .column_names import (
     are_rater_numbers,
     is_author_name,
     is_content_part_name,
+    is_criterion_name,
     is_score_name,
     rank_name,
 )
@@ -94,9 +95,18 @@ class _ColumnGuesser(WideTables):
             return self._guess_long()
         if guess := self._guess_double_entry():
             return guess
+        self._move_unique_response_to_content()
         if "label" in self.columns:
             return self._guess_without_raters()
         return self._guess_wide_or_items()
+
+    def _move_unique_response_to_content(self) -> None:
+        """Take a column such as `response` beside a prompt for content if no text occurs twice."""
+        label = self.columns.get("label")
+        if label is None or self.head.columns[label].has_repeats or not self.has_content:
+            return
+        if is_content_part_name(self.head.names[label]):
+            self.content.append(self.columns.pop("label"))
 
     def _guess_counted_rows(self) -> ColumnGuess | None:
         """Return the guess for a table of two raters crossed, or with numbers of equal rows."""
@@ -268,6 +278,7 @@ class _ColumnGuesser(WideTables):
             )
             names = [self.head.names[index] for index in candidates]
             is_certain = bool(shared) or rater_columns.differ_only_in_number(names)
+            is_certain = is_certain or all(map(is_criterion_name, names))
             guess.label_columns = list(candidates)
             for index in candidates:
                 self.reasons[index] = "questions"
@@ -284,9 +295,12 @@ class _ColumnGuesser(WideTables):
         """Return the guess for records that two people entered: record_id 1--1, 1--2."""
         item = self.columns.get("item", 0)
         parts = [text.rpartition(DOUBLE_ENTRY) for text in self.head.columns[item].filled]
-        if not parts or not all(key and person.isdigit() for key, _, person in parts):
+        keys = [key for key, _, person in parts if key and person.isdigit()]
+        # A record without a person was merged from both.
+        merged = [text for key, _, text in parts if not key]
+        if len(keys) + len(merged) < len(parts) or len(set(keys)) == len(keys):
             return None
-        if len({key for key, _, _ in parts}) == len(parts):
+        if not set(merged) <= set(keys):
             return None
         self.columns["item"] = item
         self.reasons[item] = "double_entry"

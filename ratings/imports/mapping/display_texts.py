@@ -89,6 +89,13 @@ DOUBTS: dict[str, tuple[str | Promise, str]] = {
         _("No label column found. Choose one, or the layout without ratings."),
         "--map label=COLUMN, or --layout items",
     ),
+    "maybe_rater": (
+        _(
+            "%(first)s may be the rater, and %(others)s the label. Choose both, or the layout "
+            "without ratings."
+        ),
+        "--map %(first_rater)s %(other_labels)s, or --layout items",
+    ),
     "maybe_labels": (
         _(
             "These columns may be labels: %(columns)s. Choose the label columns and the rater, "

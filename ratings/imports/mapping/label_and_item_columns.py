@@ -186,16 +186,15 @@ class LabelAndItemColumns(NamedRoles):
         """
         columns = self.head.columns
         likely = self._list_likely_columns()
-        varied = [index for index in likely if not columns[index].is_constant]
-        independent = self.list_independent_columns()
-        if independent:
-            # Where all raters agree on a question, its labels seem to describe the item.
-            return [
-                index
-                for index in likely
-                if index in independent or self._resembles_any(index, independent)
-            ]
-        return [index for index in varied if len(columns[index].values) <= MAX_LABELS] or likely
+        labels = self.list_independent_columns() or [
+            index
+            for index in likely
+            if not columns[index].is_constant and len(columns[index].values) <= MAX_LABELS
+        ]
+        # Where all raters agree on a question, its labels seem to describe the item.
+        return [
+            index for index in likely if index in labels or self._resembles_any(index, labels)
+        ] or likely
 
     def _list_likely_columns(self) -> list[int]:
         columns = self.head.columns
@@ -225,6 +224,8 @@ class LabelAndItemColumns(NamedRoles):
     def _resembles_any(self, index: int, candidates: Sequence[int]) -> bool:
         """Return whether all values of a column are in another one, or the names are alike."""
         names, columns = self.head.names, self.head.columns
+        if is_criterion_name(names[index]) and columns[index].is_label_like:
+            return bool(candidates)
         return any(
             differ_only_in_number([names[index], names[candidate]])
             or (

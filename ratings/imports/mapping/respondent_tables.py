@@ -8,15 +8,14 @@ from . import rater_columns
 from .column_cells import LONG_ROLES, ColumnGuess
 from .column_names import (
     RESPONDENT_ROLES,
+    asks_for_comment,
     compact_name,
+    is_form_person_name,
     is_respondent_name,
     is_survey_name,
     rank_name,
 )
 from .label_and_item_columns import LabelAndItemColumns
-
-# Columns of forms with the person who filled them in.
-FORM_NAMES = ("email", "emailaddress", "username", "name", "yourname")
 
 
 class RespondentTables(LabelAndItemColumns):
@@ -70,10 +69,26 @@ class RespondentTables(LabelAndItemColumns):
         answers = [i for i in self.list_free_columns() if columns[i].has_short_texts]
         answers = [i for i in answers if compact_name(names[i]) and not is_survey_name(names[i])]
         answers = [i for i in answers if not rater_columns.is_comment_column_name(names[i])]
+        answers = [i for i in answers if not asks_for_comment(names[i])]
         if len(answers) < 2:
             self.columns, self.reasons = saved
             return None
-        return self._build_raters_in_rows_guess(answers)
+        guess = self._build_raters_in_rows_guess(answers)
+        if self._have_shared_values(answers):
+            guess.doubt, guess.doubtful_columns = "", []
+        return guess
+
+    def _have_shared_values(self, indexes: Sequence[int]) -> bool:
+        """Return whether each of the columns has a value of another one: answers to one question.
+
+        Unless it is answered by everybody alike, or not at all.
+        """
+        values = {index: self.head.columns[index].values for index in indexes}
+        return all(
+            any(values[index] & values[other] for other in indexes if other != index)
+            for index in indexes
+            if values[index]
+        )
 
     def _begins_like_form(self) -> bool:
         """Return whether the first columns are the time and the address or name of a person."""
@@ -81,7 +96,7 @@ class RespondentTables(LabelAndItemColumns):
         return (
             rank_name(names[0], "rated_at") is not None
             and self.head.columns[0].has_times
-            and any(compact_name(name) in FORM_NAMES for name in names[1:3])
+            and any(map(is_form_person_name, names[1:3]))
         )
 
     def _guess_respondents(

@@ -22,6 +22,7 @@ MIN_RATERS_OF_CODES = 4
 MIN_ROWS_OF_CODES = 10
 MAX_OTHER_ROWS = 10  # one of so many rows may lack the code, or have no answer
 MIN_CODE_SHARE = 4  # one of so many cells has a code
+MIN_LABELS_WITH_CODE = 3  # 0 beside 1 alone is an answer
 _MARKS = " :=.-_/|"  # between a rater and a label
 _TOTALS = ("all", "total", "totals", "sum", "summe", "gesamt", "somme", "total general", "合计")
 
@@ -158,6 +159,8 @@ def find_codes_in_all_rows(head: TableHead, indexes: Sequence[int]) -> list[str]
         return []
     columns = [head.columns[index] for index in indexes]
     if not all(column.is_numeric for column in columns if column.filled):
+        return []
+    if len(set.union(*(column.values for column in columns))) < MIN_LABELS_WITH_CODE:
         return []
     rows = list(zip(*(column.texts for column in columns), strict=True))
     n_cells = sum(len(column.filled) for column in columns)

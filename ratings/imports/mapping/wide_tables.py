@@ -11,6 +11,7 @@ from .column_cells import ColumnGuess, find_computed_column
 from .column_names import (
     compact_name,
     is_comparison_name,
+    is_count_name,
     is_criterion_name,
     is_difficulty_name,
     is_model_name,
@@ -94,7 +95,9 @@ class WideTables(RespondentTables):
             guess.value_columns = {
                 str(index): list(place) for index, place in values.places.items()
             }
-        guess.suspected_codes = find_codes_in_all_rows(self.head, list(places))
+        for question in {question for _rater, question in values.places.values()}:
+            columns = [index for index, place in values.places.items() if place[1] == question]
+            guess.suspected_codes += find_codes_in_all_rows(self.head, columns)
         self._add_doubt_on_raters(guess, values)
         return guess
 
@@ -194,7 +197,8 @@ class WideTables(RespondentTables):
         self._release_long_roles()
         self._exclude_comparisons()
         free = self.list_free_columns()
-        if counts := find_count_columns(self.head, free):
+        named = [i for i, name in enumerate(self.head.names) if is_count_name(name)]
+        if counts := find_count_columns(self.head, free) or find_count_columns(self.head, named):
             return self.build_counts_guess(counts)
         has_keys = "item" in self.columns or self.has_content
         first = 0 if not has_keys else None
@@ -209,6 +213,8 @@ class WideTables(RespondentTables):
             self.head, candidates, self.labels, sure=self.has_content
         )
         doubtful = self._list_doubtful_raters(shared)
+        if doubtful and self._find_rater_and_labels(free):
+            return self._guess_items(free)
         if self._are_texts_beside_numbers(shared, doubtful):
             shared = [index for index in shared if index not in doubtful]
             doubtful = []
@@ -247,8 +253,9 @@ class WideTables(RespondentTables):
         self._exclude_or_keep_as_attributes(free, guess, "no_role")
         if not self.has_content:
             guess.excluded_columns, guess.attribute_columns = [], list(guess.excluded_columns)
-            guess.doubt = "no_labels"
-            guess.doubtful_columns = list(free)
+            guess.doubt, guess.doubtful_columns = "no_labels", list(free)
+            if columns := self._find_rater_and_labels(free):
+                guess.doubt, guess.doubtful_columns = "maybe_rater", columns
         else:
             guess.attribute_columns = [
                 index
@@ -262,6 +269,21 @@ class WideTables(RespondentTables):
             if answers:
                 guess.doubt, guess.doubtful_columns = "maybe_labels", answers
         return guess
+
+    def _find_rater_and_labels(self, free: Sequence[int]) -> list[int]:
+        """Return a column that tells the rows of each item apart, and those of labels, or nothing.
+
+        Nothing in the names says so; the user decides.
+        """
+        columns, item = self.head.columns, self.columns.get("item")
+        if item is None or not columns[item].has_repeats:
+            return []
+        for index in free:
+            pairs = set(zip(columns[item].texts, columns[index].texts, strict=True))
+            if columns[index].has_repeats and len(pairs) == len(self.head.sample_rows):
+                labels = [i for i in free if i != index and columns[i].is_label_like]
+                return [index, *labels] if labels else []
+        return []
 
     def _exclude_comparisons(self) -> None:
         """Exclude columns that compare the raters or describe items, if two others are left."""

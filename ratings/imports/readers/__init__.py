@@ -30,17 +30,9 @@ from .platforms.ground_truth import GroundTruthSource
 from .platforms.labelbox import LabelboxSource
 from .platforms.model_evaluations import DeepEvalSource, LmEvalSource
 from .protocols import FileReader, FileSource
-from .rejected_files import (
-    LmEvalResultsSource,
-    ProlificSource,
-    PromptfooTableSource,
-    WebAnnoSource,
-    YamlSource,
-)
-from .surveys.google_forms import GoogleFormsSource
+from .rejected_files import REJECTED_SOURCES
 from .surveys.qualtrics import QualtricsSource
 from .surveys.rayyan import RayyanSource
-from .surveys.redcap import RedcapSource
 from .tables.csv import CsvSource
 from .tables.json_records import JsonSource
 from .tables.parquet import ParquetSource
@@ -54,6 +46,7 @@ from .tools.label_studio import LabelStudioSource
 from .tools.llm_judge import LlmJudgeSource
 from .tools.potato import PotatoSource
 from .tools.prodigy import ProdigySource
+from .tools.via import ViaSource
 from .tools.zooniverse import ZooniverseSource
 
 __all__ = [
@@ -77,14 +70,11 @@ SOURCES: dict[str, FileSource] = {
     "zooniverse": ZooniverseSource(),
     "inception": InceptionSource(),
     "cvat": CvatSource(),
+    "via": ViaSource(),
     "mturk": MturkSource(),
     "toloka": TolokaSource(),
     "appen": AppenSource(),
-    "prolific": ProlificSource(),
-    "promptfoo_table": PromptfooTableSource(),
-    "lm_eval_results": LmEvalResultsSource(),
-    "webanno": WebAnnoSource(),
-    "yaml": YamlSource(),
+    **REJECTED_SOURCES,
     "labelbox": LabelboxSource(),
     "ground_truth": GroundTruthSource(),
     "promptfoo": PromptfooSource(),
@@ -97,8 +87,6 @@ SOURCES: dict[str, FileSource] = {
     "deepeval": DeepEvalSource(),
     "lm_eval": LmEvalSource(),
     "qualtrics": QualtricsSource(),
-    "google_forms": GoogleFormsSource(),
-    "redcap": RedcapSource(),
     "rayyan": RayyanSource(),
     "lewidi": LewidiSource(),
     "label_lists": LabelListsSource(),

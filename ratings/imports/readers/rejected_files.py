@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from ratings.imports.decoding.sample import FileSample
 from ratings.imports.mapping.import_mapping import ImportMapping
@@ -12,10 +14,23 @@ from ratings.imports.records import ReaderProblem, Record
 from .tools.base import ToolReader, ToolSource
 
 
-class RejectedSource(ToolSource):
-    """Base of sources whose files are rejected; ``problem`` is a key of MESSAGES."""
+class _RejectedFormat(NamedTuple):
+    """A format without ratings; ``problem`` is a key of MESSAGES."""
 
-    problem = ""
+    name: str
+    extensions: tuple[str, ...]
+    problem: str
+    can_read: Callable[[FileSample], bool]
+
+
+class RejectedSource(ToolSource):
+    """Source of files that are rejected."""
+
+    def __init__(self, rejected_format: _RejectedFormat) -> None:
+        self.name, self.extensions, self.problem, self._can_read = rejected_format
+
+    def can_read(self, sample: FileSample) -> bool:
+        return self._can_read(sample)
 
     def open_reader(self, path: Path, mapping: ImportMapping) -> ToolReader:
         return _RejectingReader(self, path, mapping)
@@ -28,62 +43,54 @@ class _RejectingReader(ToolReader):
         yield ReaderProblem(1, self.tool.problem, fatal=True)
 
 
-class ProlificSource(RejectedSource):
-    """Source of the list of submissions of a study, which has participants alone."""
-
-    name = "Prolific"
-    extensions = (".csv",)
-    problem = "prolific"
-    submission_columns = {"submission id", "participant id", "status"}
-
-    def can_read(self, sample: FileSample) -> bool:
-        names = {name.casefold().replace("_", " ") for name in sample.names}
-        return sample.kind == "text" and names >= self.submission_columns
+def _is_list_of_submissions(sample: FileSample) -> bool:
+    """Return whether the file has the participants of a study alone."""
+    names = {name.casefold().replace("_", " ") for name in sample.names}
+    return sample.kind == "text" and names >= {"submission id", "participant id", "status"}
 
 
-class PromptfooTableSource(RejectedSource):
-    """Source of promptfoo's table, which has outputs instead of the answers of graders."""
-
-    name = "promptfoo (CSV)"
-    extensions = (".csv",)
-    problem = "promptfoo_table"
-
-    def can_read(self, sample: FileSample) -> bool:
-        head = sample.head.decode("utf-8", "ignore")
-        has_outputs = any(name.startswith("[") and "] " in name for name in sample.names)
-        return sample.kind == "text" and has_outputs and ("[PASS]" in head or "[FAIL]" in head)
+def _is_table_of_outputs(sample: FileSample) -> bool:
+    """Return whether the file has outputs of models instead of the answers of graders."""
+    head = sample.head.decode("utf-8", "ignore")
+    has_outputs = any(name.startswith("[") and "] " in name for name in sample.names)
+    return sample.kind == "text" and has_outputs and ("[PASS]" in head or "[FAIL]" in head)
 
 
-class LmEvalResultsSource(RejectedSource):
-    """Source of the results of lm-evaluation-harness, which are means."""
-
-    name = "lm-evaluation-harness (results)"
-    extensions = (".json",)
-    problem = "lm_eval_results"
-
-    def can_read(self, sample: FileSample) -> bool:
-        return sample.has_fields("results", "versions", "n-shot")
+def _is_list_of_tasks(sample: FileSample) -> bool:
+    """Return whether the file has tasks whose responses are the results of several workers."""
+    tasks = [task for record in sample.records for task in record.get("docs") or [record]]
+    names = {"task_id", "params", "response"}
+    return bool(tasks) and all(isinstance(task, dict) and names <= task.keys() for task in tasks)
 
 
-class WebAnnoSource(RejectedSource):
-    """Source of WebAnno TSV, which has labels of words and spans."""
-
-    name = "WebAnno TSV"
-    extensions = (".tsv",)
-    problem = "webanno"
-
-    def can_read(self, sample: FileSample) -> bool:
-        return sample.head.lstrip(b"\xef\xbb\xbf").startswith(b"#FORMAT=WebAnno")
+def _is_yaml(sample: FileSample) -> bool:
+    lines = [line for line in sample.head.splitlines()[:20] if line.strip()]
+    is_list = all(line.startswith((b"- ", b"  ", b"#", b"---")) for line in lines)
+    return sample.kind == "text" and is_list and any(b": " in line for line in lines)
 
 
-class YamlSource(RejectedSource):
-    """Source of YAML, which is not read."""
-
-    name = "YAML"
-    extensions = (".yaml", ".yml")
-    problem = "yaml"
-
-    def can_read(self, sample: FileSample) -> bool:
-        lines = [line for line in sample.head.splitlines()[:20] if line.strip()]
-        is_list = all(line.startswith((b"- ", b"  ", b"#", b"---")) for line in lines)
-        return sample.kind == "text" and is_list and any(b": " in line for line in lines)
+REJECTED_SOURCES = {
+    key: RejectedSource(_RejectedFormat(*values))
+    for key, values in {
+        "prolific": ("Prolific", (".csv",), "prolific", _is_list_of_submissions),
+        "promptfoo_table": ("promptfoo (CSV)", (".csv",), "promptfoo_table", _is_table_of_outputs),
+        "lm_eval_results": (
+            "lm-evaluation-harness (results)", (".json",), "lm_eval_results",
+            lambda sample: sample.has_fields("results", "versions", "n-shot"),
+        ),
+        "webanno": (
+            "WebAnno TSV", (".tsv",), "webanno",
+            lambda sample: sample.head.lstrip(b"\xef\xbb\xbf").startswith(b"#FORMAT=WebAnno"),
+        ),
+        "coco": (
+            "COCO", (".json",), "marks_in_items",
+            lambda sample: sample.has_fields("images", "annotations", "categories"),
+        ),
+        "brat": (
+            "brat", (".ann",), "marks_in_items",
+            lambda sample: re.match(rb"T\d+\t\S+ \d+ \d+[\t;]", sample.head) is not None,
+        ),
+        "scale_ai": ("Scale AI", (".json",), "merged_labels", _is_list_of_tasks),
+        "yaml": ("YAML", (".yaml", ".yml"), "yaml", _is_yaml),
+    }.items()
+}  # fmt: skip

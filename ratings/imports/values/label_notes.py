@@ -12,6 +12,8 @@ from typing import Any, TypedDict
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from ratings.imports.problems import quote_argument
+
 MISSING = "missing"
 MAYBE_MISSING = "maybe_missing"
 EQUAL = "equal"
@@ -21,10 +23,16 @@ JOINED = "joined"
 SEVERAL_LABELS = "several_labels"
 BESIDE_NUMBERS = "beside_numbers"
 NO_ORDER = "no_order"
+SEEM_ORDERED = "seem_ordered"
+OPEN_SCALE = "open_scale"
 
 # Kinds that stop an import until the lead has decided.
 UNDECIDED_KINDS = (MAYBE_MISSING, SIMILAR)
 
+OPEN_SCALE_TEXT = _(
+    "Do the labels have an order? Nominal: all differences count the same. Ordinal (steps) or "
+    "interval (amounts): close labels disagree less."
+)
 NOTE_TEXTS: dict[str, str | Promise] = {
     MISSING: _("Read as missing values: %(labels)s. Ratings left out: %(count)s."),
     MAYBE_MISSING: _("These may be missing values or labels: %(labels)s. Ratings: %(count)s."),
@@ -41,6 +49,8 @@ NOTE_TEXTS: dict[str, str | Promise] = {
     ),
     BESIDE_NUMBERS: _("Most labels are numbers; these are not: %(labels)s. Ratings: %(count)s."),
     NO_ORDER: _("Labels in alphabetical order, as no other order is known: %(labels)s."),
+    SEEM_ORDERED: _("The labels seem ordered: %(labels)s."),
+    OPEN_SCALE: OPEN_SCALE_TEXT,
 }
 # The next step on the command line; the wizard has fields for it.
 COMMAND_HINTS = {
@@ -51,6 +61,8 @@ COMMAND_HINTS = {
     ),
     SIMILAR: "Add --similar=join to make them one label, or --similar=keep to keep them.",
     BESIDE_NUMBERS: "If they are no answers, correct them in the file, or use --missing.",
+    SEEM_ORDERED: "Add --scale ordinal to take their order into account.",
+    OPEN_SCALE: "Add --scale nominal, --scale ordinal or --scale interval{each}.",
     NO_ORDER: "Add --order with all labels, the lowest first, separated by commas.",
 }
 
@@ -98,4 +110,6 @@ def format_command_note(note: StoredNote) -> str:
     hint = COMMAND_HINTS.get(note["kind"])
     if hint is None:
         return text
-    return f"{text} {hint.format(code=','.join(note['values'].get('codes', ())))}"
+    values = note["values"]
+    code = quote_argument(",".join(values.get("codes", ())))
+    return f"{text} {hint.format(code=code, each=values.get('each', ''))}"

@@ -71,12 +71,14 @@ class LabelOrder(NamedTuple):
     """Guessed order of labels: labels from lowest to highest, scale, and basis of the guess.
 
     ``scale`` is "ordinal" or "nominal", ``basis`` one of the names above. A basis of ALPHABET means
-    that no order is known.
+    that no order is known. ``is_scale_open``: only a person can know whether there is an order,
+    because the labels are bare numbers, or names with a number.
     """
 
     labels: list[str]
     scale: str
     basis: str
+    is_scale_open: bool = False
 
 
 def guess_order(labels: Iterable[str]) -> LabelOrder:
@@ -92,7 +94,10 @@ def guess_order(labels: Iterable[str]) -> LabelOrder:
             is_ordinal = len(unordered) > 2 and not (
                 basis == NUMBERS_IN_WORDS and _are_numbered_names(unordered)
             )
-            return LabelOrder(ordered, "ordinal" if is_ordinal else "nominal", basis)
+            is_open = is_ordinal and (
+                basis == NUMBERS or (basis == NUMBERS_IN_WORDS and _may_be_numbered_names(ordered))
+            )
+            return LabelOrder(ordered, "ordinal" if is_ordinal else "nominal", basis, is_open)
     ordered = sorted(unordered, key=lambda label: (label.casefold(), label))
     return LabelOrder(ordered, "nominal", ALPHABET)
 
@@ -145,6 +150,17 @@ def _are_numbered_names(labels: Collection[str]) -> bool:
     """Return whether the numbers in labels only distinguish names: topic 1, topic 2."""
     words = {re.sub(r"[\W\d_]+", " ", label).strip() for label in labels}
     return all(normalize_phrase(word) in _NAMES.split() for word in words)
+
+
+def _may_be_numbered_names(labels: Collection[str]) -> bool:
+    """Return whether numbers stand before or behind different words, or behind a letter: 1 cat, A1.
+
+    Words of a known scale are its steps: 1 poor, 2 good.
+    """
+    words = [re.sub(r"[\W\d_]+", " ", label).strip() for label in labels]
+    if len(set(words)) == 1:
+        return len(words[0]) == 1 and all(label.strip()[:1].isalpha() for label in labels)
+    return all(words) and len(set(words)) == len(words) and find_known_scale(words) is None
 
 
 def _get_rank(match: re.Match[str], before: str, after: str) -> float:

@@ -7,7 +7,7 @@ from enum import Enum
 
 from ratings.label_normalization import parse_decimal
 
-from .label_order import find_known_scale
+from .label_order import ALPHABET, find_known_scale, guess_order
 
 # In lower case. What programs write for an empty cell, and the signs that people use for it.
 MISSING_CODES = (
@@ -18,6 +18,7 @@ MISSING_CODES = (
 SUSPECTED_CODES = frozenset(
     (
         "missing",
+        "blank",
         "skipped",
         "refused",
         "#ref!",
@@ -57,6 +58,29 @@ SUSPECTED_CODES = frozenset(
         "不适用",
         "未作答",
         "未回答",
+    )
+)
+# Answers that have no place on a scale; they may be missing values if the others are ordered.
+NO_OPINIONS = frozenset(
+    (
+        "don't know",
+        "dont know",
+        "do not know",
+        "dk",
+        "can't tell",
+        "cannot tell",
+        "can't say",
+        "not sure",
+        "no opinion",
+        "prefer not to say",
+        "weiß nicht",
+        "weiss nicht",
+        "ne sait pas",
+        "je ne sais pas",
+        "no sabe",
+        "no sé",
+        "不知道",
+        "不清楚",
     )
 )
 MAX_CODE_LENGTH = 20  # characters; a longer label is no code
@@ -135,6 +159,8 @@ def _classify_in_context(label: str, labels: Collection[str]) -> CodeStatus:
     if label.strip().casefold().strip("[]<>()") in SUSPECTED_CODES:
         has_others = any(answer != label for answer in labels)
         return CodeStatus.SUSPECTED if has_others else CodeStatus.LABEL
+    if label.strip().casefold().replace("’", "'") in NO_OPINIONS:
+        return CodeStatus.SUSPECTED if _is_beside_scale(label, labels) else CodeStatus.LABEL
     number = parse_decimal(label)
     if number is None or number not in NEGATIVE_CODES | POSITIVE_CODES:
         return CodeStatus.LABEL
@@ -145,6 +171,17 @@ def _classify_in_context(label: str, labels: Collection[str]) -> CodeStatus:
         return CodeStatus.LABEL
     is_outside = min(plain_numbers) > number / 3 if number < 0 else max(plain_numbers) < number / 3
     return CodeStatus.SUSPECTED if is_outside else CodeStatus.LABEL
+
+
+def _is_beside_scale(label: str, labels: Collection[str]) -> bool:
+    """Return whether the labels have an order without this one, and none with it."""
+    others = [
+        answer
+        for answer in labels
+        if answer.strip().casefold().replace("’", "'") not in NO_OPINIONS
+    ]
+    guess = guess_order(others)
+    return guess.scale == "ordinal" and guess_order([*others, label]).basis == ALPHABET
 
 
 def _is_minus_one(label: str, counts: Mapping[str, int]) -> bool:

@@ -16,9 +16,12 @@ from ratings.imports.mapping.import_mapping import (
     ImportMapping,
 )
 from ratings.imports.services import NewQuestionScale
-from ratings.imports.values.label_notes import UNDECIDED_KINDS, StoredQuestion
+from ratings.imports.values.label_notes import (
+    OPEN_SCALE_TEXT,
+    UNDECIDED_KINDS,
+    StoredQuestion,
+)
 from ratings.imports.values.label_order import ALPHABET, guess_order
-from ratings.label_normalization import parse_number
 from ratings.models import ImportRun
 
 from .labels_form import list_label_notes
@@ -32,14 +35,9 @@ NO_ORDER_HELP = gettext_lazy(
 )
 
 
-OPEN_SCALE_HELP = gettext_lazy(
-    "The labels are numbers. Are they codes (nominal), ordered (ordinal) or amounts (interval)?"
-)
-
-
 def _get_scale_help(scale: str, *, is_open: bool) -> Any:
     if is_open:
-        return OPEN_SCALE_HELP
+        return OPEN_SCALE_TEXT
     return GUESSED_ORDER_HELP if scale == Scale.ORDINAL else ""
 
 
@@ -63,7 +61,11 @@ class StartForm(forms.Form):
             note["kind"] in UNDECIDED_KINDS for note in list_label_notes(run)
         )
         self.has_only_items = not self.new_keys and run.project is None
-        super().__init__(data, initial={"duplicate_policy": mapping.duplicate_policy})
+        # In a wide table each row should be an item: only the lead knows what the others are.
+        is_error = mapping.layout == "wide" and run.summary.get("repeats")
+        super().__init__(
+            data, initial={"duplicate_policy": "" if is_error else mapping.duplicate_policy}
+        )
         for index, key in enumerate(self.new_keys):
             self._add_question(index, key)
         if self.has_only_items:
@@ -74,9 +76,9 @@ class StartForm(forms.Form):
                 del self.fields["duplicate_policy"]
 
     def _add_question(self, index: int, key: str) -> None:
-        order, scale, basis = guess_order(self.questions[key]["labels"])
+        guess = guess_order(self.questions[key]["labels"])
         categories_help = _("From lowest to highest if ordered. You can add categories.")
-        if basis == ALPHABET and len(order) > 2:
+        if guess.basis == ALPHABET and len(guess.labels) > 2:
             categories_help = f"{NO_ORDER_HELP} {categories_help}"
         is_one_of_several = len(self.new_keys) > 1
         self.fields[_get_field_name("text", index)] = forms.CharField(
@@ -86,22 +88,21 @@ class StartForm(forms.Form):
             max_length=500,
             initial=self.texts[key],
         )
-        # Nothing but the lead can know whether bare numbers are an order or names of categories.
-        is_open = len(order) > 2 and all(parse_number(label) is not None for label in order)
+        is_open = guess.is_scale_open
         self.fields[_get_field_name("scale", index)] = forms.ChoiceField(
             label=_("Scale of %(question)s") % {"question": key}
             if is_one_of_several
             else _("Scale"),
             choices=[("", _("choose one")), *Scale.choices] if is_open else Scale.choices,
-            initial="" if is_open else scale,
-            help_text=_get_scale_help(scale, is_open=is_open),
+            initial="" if is_open else guess.scale,
+            help_text=_get_scale_help(guess.scale, is_open=is_open),
         )
         self.fields[_get_field_name("categories", index)] = forms.CharField(
             label=_("Categories of %(question)s, one per line, in order") % {"question": key}
             if is_one_of_several
             else _("Categories, one per line, in order"),
             widget=forms.Textarea({"rows": 6, "class": "mono"}),
-            initial="\n".join(order),
+            initial="\n".join(guess.labels),
             help_text=categories_help,
         )
 

@@ -9,19 +9,24 @@ import functools
 import json
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from projects.models import Project, Scale
+from projects.models import Project
 from projects.services.project_validation import list_time_zones, normalize_time_zone
 from ratings.imports import command
 from ratings.imports.decoding.encodings import ENCODINGS
 from ratings.imports.decoding.table_times import DATE_ORDERS
 from ratings.imports.interpretation import FileInterpretation
-from ratings.imports.mapping.column_options import InvalidImportOptions, parse_column_roles
+from ratings.imports.mapping.column_options import (
+    InvalidImportOptions,
+    parse_column_roles,
+    parse_scales,
+)
 from ratings.imports.mapping.columns import MULTI_COLUMN_ROLES, ROLES
 from ratings.imports.mapping.display_texts import LAYOUT_TEXTS
 from ratings.imports.mapping.import_mapping import (
@@ -101,7 +106,10 @@ class Command(BaseCommand):
             help="key of a question in the file, and its key in the project",
         )
         parser.add_argument(
-            "--scale", choices=Scale.values, help="scale of new questions; guessed by default"
+            "--scale",
+            default="",
+            help="scale of new questions, or QUESTION=SCALE for each, separated by commas; guessed "
+            "by default, unless the labels are three or more numbers",
         )
         parser.add_argument(
             "--order",
@@ -140,7 +148,7 @@ class Command(BaseCommand):
         import_options = command.ImportOptions(
             source="" if options["source"] == AUTO_SOURCE else options["source"],
             encoding=options["encoding"] or "",
-            columns=_parse_roles(options["map"]),
+            columns=_parse_option(parse_column_roles, options["map"]),
             layout=options["layout"] or "",
             sheets=options["sheets"] or "",
             question=options["question"] or "",
@@ -149,7 +157,7 @@ class Command(BaseCommand):
             members=_parse_pairs("--member", options["member"]),
             questions=_parse_pairs("--rename-question", options["rename_question"]),
             project_name=options["name"] or "",
-            scale=options["scale"] or "",
+            scales=_parse_option(parse_scales, options["scale"]) if options["scale"] else {},
             order=order,
             duplicate_policy=options["duplicates"] or "",
             zone=_parse_zone(options["zone"]),
@@ -217,9 +225,10 @@ def _get_project_and_owner(options: dict[str, Any]) -> tuple[Project | None, Any
     return project, owner
 
 
-def _parse_roles(arguments: list[str]) -> list[tuple[str, str]]:
+def _parse_option(parse: Callable[[Any], Any], value: Any) -> Any:
+    """Return the parsed value of an option. Raises CommandError."""
     try:
-        return parse_column_roles(arguments)
+        return parse(value)
     except InvalidImportOptions as error:
         raise CommandError(str(error)) from None
 

@@ -87,7 +87,7 @@ def test_scale_decides_which_coefficients_are_printed(
 
 
 def test_text_shows_sample_sizes(write_file, capsys):
-    text = run_command(capsys, write_file(format_csv(ROWS)))
+    text = run_command(capsys, write_file(format_csv(ROWS)), "--scale", "nominal")
     assert text.startswith(
         "3 items, 2 raters, 5 ratings; 2 items with two or more ratings\ncategories: none, minor, "
         "major"
@@ -129,7 +129,7 @@ def test_rows_of_one_question(write_file, capsys):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("", [], "Line 1: Only one column"),
+        ("", [], "The file is empty"),
         ("item,rater\na,b", [], "No label column found.*columns are item, rater"),
         ("item,rater,label,label\n", [], "Line 1: Columns 3 and 4 are both named 'label'"),
         (

@@ -87,10 +87,24 @@ def test_a_doubtful_file_stores_nothing_and_says_why(client: APIClient, project:
     assert confirmed.json()["ratings"] == 9
 
 
+def test_the_field_of_a_missing_decision_is_named(client: APIClient, project: Project) -> None:
+    numbers = b"doc,coder,grade\na,ann,1\na,ben,2\nb,ann,3\nb,ben,3\n"
+    response = post_file(client, project, numbers, question="grade")
+    assert response.status_code == 400 and not Rating.objects.exists()
+    assert list(response.json()["error"]["fields"]) == ["scale"]
+    response = post_file(client, project, numbers, question="grade", scale="grade=ordinal")
+    assert response.status_code == 200, response.content
+    assert project.questions.get(key="grade").scale == "ordinal"
+    similar = b"doc,coder,tone\na,ann,Good\na,ben,good\nb,ann,bad\nb,ben,bad\n"
+    response = post_file(client, project, similar, question="tone")
+    assert list(response.json()["error"]["fields"]) == ["similar"]
+
+
 @pytest.mark.parametrize(
     ("options", "field"),
     [
         ({"layout": "diagonal"}, "layout"),
+        ({"scale": "grade=best"}, "scale"),
         ({"map": ["verdict"]}, "map"),
         ({"zone": "Mars/Base"}, "zone"),
         ({"order": '"open'}, "order"),

@@ -17,7 +17,7 @@ from django.core.management import CommandError, call_command
 
 from projects.models import Item, Project
 from ratings.models import Rating
-from tests.ratings.imports.test_command import run_import_command
+from tests.ratings.imports.test_command import import_with_scale
 from tests.ratings.imports.wizard_client import (
     WizardClient,
     get_labels,
@@ -131,7 +131,7 @@ def get_roles(understood: dict[str, Any]) -> dict[str, str]:
 @pytest.mark.parametrize("name", READABLE_FILES)
 def test_file_is_understood_by_both_commands(name: str, lead: Any) -> None:
     expected, path = READABLE_FILES[name], FILES / name
-    status, report = run_import_command(path, name="N", owner=lead.username, json=True)
+    status, report = import_with_scale(path, name="N", owner=lead.username, json=True)
     assert (status, report["problems"]) == (0, [])
     n_questions = len(report["understood"][str(path)]["questions"])
     assert (report["items"], report["raters"]) == (expected.items, expected.raters)
@@ -177,7 +177,7 @@ DOUBTFUL_FILES = {
 @pytest.mark.parametrize("name", DOUBTFUL_FILES)
 def test_doubtful_file_is_rejected_with_what_to_do(name: str, lead: Any) -> None:
     before = snapshot_import_tables(), list_stored_files()
-    status, report = run_import_command(FILES / name, name="N", owner=lead.username, json=True)
+    status, report = import_with_scale(FILES / name, name="N", owner=lead.username, json=True)
     assert status == 1
     (problem,) = report["problems"]
     kind, *texts = DOUBTFUL_FILES[name]
@@ -190,7 +190,7 @@ def test_doubtful_file_is_rejected_with_what_to_do(name: str, lead: Any) -> None
 
 def test_counts_become_ratings_of_anonymous_raters(lead: Any) -> None:
     path = FILES / "table_of_counts.csv"
-    status, report = run_import_command(path, name="N", owner=lead.username, layout="counts")
+    status, report = import_with_scale(path, name="N", owner=lead.username, layout="counts")
     assert (status, report["items"], report["raters"], report["ratings"]) == (0, 10, 14, 140)
     # Fleiss (1971) and Wikipedia give 0.210 for this table.
     assert compute_agreement(path, layout="counts")["fleiss_kappa"] == pytest.approx(
@@ -202,14 +202,14 @@ def test_counts_become_ratings_of_anonymous_raters(lead: Any) -> None:
 
 def test_repeated_rows_of_a_wide_table_are_imported_on_request(lead: Any) -> None:
     path = FILES / "item_in_two_rows_wide.csv"
-    status, report = run_import_command(path, name="N", owner=lead.username, duplicates="last")
+    status, report = import_with_scale(path, name="N", owner=lead.username, duplicates="last")
     assert (status, report["ratings"]) == (0, 12)
     assert report["understood"][str(path)]["repeats"]["count"] == 12
 
 
 def test_later_time_stands_in_both_commands(lead: Any) -> None:
     path = FILES / "rater_twice_newest_first.csv"
-    _, report = run_import_command(path, name="N", owner=lead.username)
+    _, report = import_with_scale(path, name="N", owner=lead.username)
     question = Project.objects.get().questions.get()
     assert get_labels(question)["1", "a"] == "new"
     for understood in (
@@ -224,14 +224,14 @@ def test_times_without_a_zone_are_those_of_the_project(lead: Any, project: Proje
     project.time_zone = "Europe/Berlin"
     project.save()
     path = FILES / "times_of_a_spreadsheet.csv"
-    status, report = run_import_command(
+    status, report = import_with_scale(
         path, project=project.pk, owner=lead.username, question="other", json=True
     )
     assert status == 0, report
     assert report["understood"][str(path)]["zone"] == "Europe/Berlin"
     assert Rating.objects.earliest("pk").rated_at.isoformat() == "2025-11-25T13:03:22+00:00"
     # Another zone on request.
-    run_import_command(
+    import_with_scale(
         path, project=project.pk, owner=lead.username, question="third", zone="Asia/Tokyo"
     )
     assert Rating.objects.latest("pk").rated_at.isoformat() == "2025-11-25T05:03:22+00:00"
@@ -241,10 +241,10 @@ def test_ambiguous_dates_need_their_order(tmp_path: Path, lead: Any) -> None:
     path = tmp_path / "dates.csv"
     path.write_text("item,rater,label,date\n1,a,x,03/04/2025 10:00\n2,a,y,05/04/2025 10:00\n")
     options = {"name": "N", "owner": lead.username}
-    status, report = run_import_command(path, **options)
+    status, report = import_with_scale(path, **options)
     assert status == 1
     assert "--dates dmy" in report["problems"][0]["message"]
-    assert run_import_command(path, **options, dates="dmy")[0] == 0
+    assert import_with_scale(path, **options, dates="dmy")[0] == 0
     assert Rating.objects.earliest("pk").rated_at.date().isoformat() == "2025-04-03"
 
 
@@ -258,7 +258,7 @@ def test_ambiguous_dates_need_their_order(tmp_path: Path, lead: Any) -> None:
 def test_user_decides_which_columns_are_raters(
     lead: Any, roles: list[str], n_raters: int, n_ratings: int
 ) -> None:
-    status, report = run_import_command(
+    status, report = import_with_scale(
         FILES / "majority_beside_raters.csv", name="N", owner=lead.username, map=roles
     )
     assert (status, report["raters"], report["ratings"]) == (0, n_raters, n_ratings)
@@ -268,10 +268,10 @@ def test_several_columns_can_be_labels(tmp_path: Path, lead: Any) -> None:
     path = tmp_path / "labels.csv"
     path.write_text("item,rater,tone,length\n1,a,warm,3\n1,b,cold,3\n2,a,warm,7\n2,b,warm,9\n")
     options = {"name": "N", "owner": lead.username}
-    status, report = run_import_command(path, **options)
+    status, report = import_with_scale(path, **options)
     assert status == 1
     assert "--map label=tone label=length" in report["problems"][0]["message"]
-    status, report = run_import_command(path, **options, map=["label=tone", "label=length"])
+    status, report = import_with_scale(path, **options, map=["label=tone", "label=length"])
     assert (status, report["ratings"]) == (0, 8)
     assert set(report["understood"][str(path)]["questions"]) == {"tone", "length"}
 
@@ -310,7 +310,7 @@ def test_items_without_a_key_name_the_column_that_can_be_one(tmp_path: Path, lea
     )
     roles = ["text=text", "rater=rater", "label=label", "attributes=post"]
     options = {"name": "N", "owner": lead.username, "map": [*roles, "item="]}
-    status, report = run_import_command(path, **options)
+    status, report = import_with_scale(path, **options)
     (problem,) = report["problems"]
     assert (status, problem["count"], problem["lines"]) == (1, 2, [3, 5])
     assert problem["message"] == (
@@ -319,13 +319,13 @@ def test_items_without_a_key_name_the_column_that_can_be_one(tmp_path: Path, lea
         "(--map item=post, or --map ignore=post)."
     )
     for advised in ("item=post", "ignore=post"):
-        assert run_import_command(path, **options | {"map": [*roles[:3], advised]})[0] == 0
+        assert import_with_scale(path, **options | {"map": [*roles[:3], advised]})[0] == 0
 
 
 def test_each_kind_of_fault_is_one_sentence_of_both_commands(tmp_path: Path, lead: Any) -> None:
     path = tmp_path / "faults.csv"
     path.write_text("item,rater,label\n" + "a,r,x\nb,,x\n,s,y\nc\n" * 9)
-    status, report = run_import_command(path, name="N", owner=lead.username)
+    status, report = import_with_scale(path, name="N", owner=lead.username)
     assert status == 1
     assert [(problem["kind"], problem["count"]) for problem in report["problems"]] == [
         ("key_empty", 18),
@@ -364,14 +364,14 @@ SHEETS_OF_RATERS: dict[str, list[list[Any]]] = {
 def test_sheets_of_raters_are_merged_on_request(tmp_path: Path, lead: Any) -> None:
     path = write_workbook(tmp_path / "raters.xlsx", SHEETS_OF_RATERS)
     options = {"name": "N", "owner": lead.username}
-    status, report = run_import_command(path, **options)
+    status, report = import_with_scale(path, **options)
     assert (status, Project.objects.count()) == (1, 0)
     message = report["problems"][0]["message"]
     assert "3 sheets have the same columns, each of one rater: Anna, Ben, Carla" in message
     with pytest.raises(CommandError, match="--sheets raters, or --sheets first"):
         compute_agreement(path)
 
-    status, report = run_import_command(path, **options, sheets="raters")
+    status, report = import_with_scale(path, **options, sheets="raters")
     assert (status, report["items"], report["raters"], report["ratings"]) == (0, 3, 3, 6)
     assert report["left_out"] == {"other_sheets": 1, "title_row": 1}
     answer = compute_agreement(path, sheets="raters")
@@ -386,7 +386,7 @@ def test_sheets_of_raters_are_merged_on_request(tmp_path: Path, lead: Any) -> No
 
 def test_first_sheet_alone_is_read_on_request(tmp_path: Path, lead: Any) -> None:
     path = write_workbook(tmp_path / "raters.xlsx", SHEETS_OF_RATERS)
-    status, report = run_import_command(path, name="N", owner=lead.username, sheets="first")
+    status, report = import_with_scale(path, name="N", owner=lead.username, sheets="first")
     assert (status, report["raters"], report["ratings"]) == (0, 1, 2)
     understood = report["understood"][str(path)]
     assert understood["sheets"] == ["Anna"]
@@ -401,10 +401,10 @@ def test_sheets_with_raters_are_read_one_after_another(tmp_path: Path, lead: Any
     }
     path = write_workbook(tmp_path / "months.xlsx", sheets)
     options = {"name": "N", "owner": lead.username}
-    status, report = run_import_command(path, **options)
+    status, report = import_with_scale(path, **options)
     assert status == 1
     assert "(--sheets rows, or --sheets first)" in report["problems"][0]["message"]
-    status, report = run_import_command(path, **options, sheets="rows")
+    status, report = import_with_scale(path, **options, sheets="rows")
     assert (status, report["items"], report["raters"], report["ratings"]) == (0, 2, 2, 4)
     # Lines are counted through all sheets.
     assert report["understood"][str(path)]["left_out"]["missing"]["lines"] == [7]
@@ -462,7 +462,7 @@ STORED_LABELS = {
 
 @pytest.mark.parametrize("name", STORED_LABELS)
 def test_stored_labels_are_those_of_the_file(name: str, lead: Any) -> None:
-    run_import_command(FILES / name, name="N", owner=lead.username)
+    import_with_scale(FILES / name, name="N", owner=lead.username)
     labels = get_labels(Project.objects.get().questions.get())
     assert {
         (item, rater.removesuffix("@example.org")): label for (item, rater), label in labels.items()
@@ -470,7 +470,7 @@ def test_stored_labels_are_those_of_the_file(name: str, lead: Any) -> None:
 
 
 def test_columns_of_a_task_are_its_content(lead: Any) -> None:
-    run_import_command(FILES / "tool_csv_id_first.csv", name="N", owner=lead.username)
+    import_with_scale(FILES / "tool_csv_id_first.csv", name="N", owner=lead.username)
     bodies = Item.objects.values_list("key", "body__text")
     assert dict(bodies) == {
         "1": "First of the sentences",

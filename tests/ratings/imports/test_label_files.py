@@ -17,6 +17,7 @@ from django.core.management import CommandError, call_command
 from metrics.agreement.all_statistics import report
 from projects.models import Project
 from ratings.models import ImportRun, Rating
+from tests.ratings.imports.test_command import import_with_scale, run_import_command
 
 pytestmark = pytest.mark.django_db
 
@@ -25,13 +26,8 @@ CASES = Path(__file__).parent / "cases"
 
 def import_case(lead: Any, path: Path, **options: Any) -> tuple[int, dict[str, Any]]:
     """Import a file into a new project; return the exit status and the JSON report."""
-    output = io.StringIO()
     options = {"name": "Case", "owner": lead.username, "json": True, **options}
-    try:
-        call_command("import_file", str(path), stdout=output, **options)
-    except SystemExit as exit_error:
-        return int(str(exit_error.code)), json.loads(output.getvalue())
-    return 0, json.loads(output.getvalue())
+    return import_with_scale(path, **options)
 
 
 def run_agreement(path: Path, *options: str) -> dict[str, Any]:
@@ -271,3 +267,50 @@ def test_agreement_reads_wide_tables_like_an_import() -> None:
     assert "joy|love" in answer["categories"] and len(answer["categories"]) == 8
     answer = run_agreement(CASES / "decimals_wide.csv")
     assert answer["fleiss_kappa_quadratic"] == pytest.approx(0.8283, abs=5e-5)
+
+
+def test_the_scale_of_bare_numbers_is_required(lead: Any) -> None:
+    path = CASES / "decimals_wide.csv"
+    options = {"name": "Case", "owner": lead.username}
+    status, result = run_import_command(path, **options)
+    assert status == 1 and not Project.objects.exists() and not ImportRun.objects.exists()
+    (problem,) = result["problems"]
+    assert problem["kind"] == "scale"
+    assert "--scale nominal, --scale ordinal or --scale interval" in problem["message"]
+    question = result["understood"][str(path)]["questions"]["label"]
+    assert (question["scale"], question["order"]) == ("", ["1", "2", "3"])
+    for order in ("", "1,2,3"):
+        status, result = run_import_command(
+            path, **options, dry_run=True, order=order, scale="" if order else "nominal"
+        )
+        assert status == 0
+        assert result["understood"][str(path)]["scale"] == ("ordinal" if order else "nominal")
+
+
+def test_each_question_has_its_own_scale(lead: Any, tmp_path: Path) -> None:
+    path = tmp_path / "two.csv"
+    path.write_text(
+        "item,rater,topic,quality\n"
+        + "".join(f"{n},{rater},{n % 4},{n % 5}\n" for n in range(9) for rater in "ab")
+    )
+    options = {"name": "Case", "owner": lead.username, "map": ["label=topic", "label=quality"]}
+    (problem,) = run_import_command(path, **options)[1]["problems"]
+    assert "--scale topic=ordinal,quality=ordinal" in problem["message"]
+    for scale in ("topic=nominal", "topic=nominal,colour=ordinal", "quality=ordinal"):
+        assert run_import_command(path, **options, scale=scale)[0] == 1
+    assert not Project.objects.exists()
+    with pytest.raises(CommandError, match="QUESTION=SCALE"):
+        run_import_command(path, **options, scale="topic=best")
+    assert run_import_command(path, **options, scale="ordinal,topic=nominal")[0] == 0
+    scales = Project.objects.get().questions.values_list("key", "scale")
+    assert dict(scales) == {"topic": "nominal", "quality": "ordinal"}
+
+
+def test_agreement_notes_that_no_scale_was_chosen() -> None:
+    def get_notes(name: str, *options: str) -> set[str]:
+        return {note["kind"] for note in run_agreement(CASES / name, *options)["notes"]}
+
+    assert "open_scale" in get_notes("decimals_wide.csv")
+    assert "open_scale" not in get_notes("decimals_wide.csv", "--scale", "nominal")
+    assert get_notes("likert.csv") == {"seem_ordered"}
+    assert get_notes("likert.csv", "--scale", "ordinal") == set()

@@ -13,7 +13,7 @@ import pytest
 from projects.models import Item, Project
 from ratings.imports import uploads, zip_archives
 from ratings.models import ImportRun
-from tests.ratings.imports.test_command import run_import_command as run_command
+from tests.ratings.imports.test_command import import_with_scale as run_command
 from tests.ratings.imports.wizard_client import (
     WizardClient,
     get_labels,

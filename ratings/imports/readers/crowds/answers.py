@@ -6,6 +6,10 @@ import datetime
 import re
 from collections.abc import Iterator
 from typing import Any
+from xml.etree.ElementTree import ParseError
+
+from defusedxml import ElementTree
+from defusedxml.common import DefusedXmlException
 
 from ratings.imports.readers.tools.base import Fields, parse_time, to_text
 from ratings.imports.records import RecordTime
@@ -40,6 +44,27 @@ def _get_answer(value: Any) -> Any:
     if len(value) == 1:
         return _get_answer(next(iter(value.values())))
     return value
+
+
+def parse_form_answers(text: str) -> Fields:
+    """Return the answers of a QuestionFormAnswers document, several to a question as a list.
+
+    Empty if the text is no such document.
+    """
+    try:
+        root = ElementTree.fromstring(text) if text.startswith("<") else None
+    except (ParseError, DefusedXmlException):
+        root = None
+    answers: Fields = {}
+    for answer in root if root is not None else ():
+        values = {child.tag.rpartition("}")[2]: child.text or "" for child in answer}
+        selections = [child.text for child in answer if child.tag.endswith("}SelectionIdentifier")]
+        question = values.pop("QuestionIdentifier", "")
+        if question:
+            answers[question] = (
+                selections if len(selections) > 1 else next(iter(values.values()), "")
+            )
+    return answers
 
 
 def group_options_by_question(fields: Fields) -> Fields:

@@ -1,5 +1,6 @@
 """Labelbox: an export in NDJSON, a data row a line, with the labels of each project.
 
+Earlier exports, JSON or CSV, have a row for each label, with its answers in the column Label.
 Radio answers are answers; checklists, texts and objects are left out with their reason.
 """
 
@@ -18,6 +19,7 @@ from ratings.imports.readers.tools.base import (
     get_item_key,
     get_object,
     list_objects,
+    parse_json,
     parse_seconds,
     parse_time,
     to_text,
@@ -25,6 +27,7 @@ from ratings.imports.readers.tools.base import (
 from ratings.imports.records import ItemRecord, RatingRecord, Record, SkippedRecord
 
 KEY_FIELDS = ("external_id", "global_key", "id")
+LABEL_COLUMNS = {"DataRow ID", "Labeled Data", "Label", "Created By"}
 
 
 class LabelboxSource(ToolSource):
@@ -35,9 +38,14 @@ class LabelboxSource(ToolSource):
     columns = {"item": "data_row", "rater": "created_by", "label": "radio_answer"}
 
     def can_read(self, sample: FileSample) -> bool:
-        return sample.has_fields("data_row", "projects")
+        if sample.kind == "text":
+            return set(sample.names) >= LABEL_COLUMNS
+        return sample.has_fields("data_row", "projects") or sample.has_fields(*LABEL_COLUMNS)
 
     def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
+        if "Label" in fields:
+            yield from _parse_label_row(line, fields, mapping)
+            return
         data_row = fields["data_row"] if isinstance(fields["data_row"], dict) else {}
         content = data_row.get("row_data")
         body = build_body(content if isinstance(content, dict) else {"row_data": content})
@@ -54,6 +62,19 @@ class LabelboxSource(ToolSource):
             labels = project.get("labels") if isinstance(project, dict) else None
             for label in list_objects(labels):
                 yield from _parse_label(line, key, label, mapping)
+
+
+def _parse_label_row(line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
+    """Yield the item and the answers of a row of an earlier export."""
+    body = build_body({"text": fields["Labeled Data"]})
+    key = to_text(fields.get("External ID")) or get_item_key(fields["DataRow ID"], body)
+    yield ItemRecord(line, key, body or None)
+    details = {"created_by": fields["Created By"], "created_at": fields.get("Created At")}
+    performance = {"seconds_to_create": fields.get("Seconds to Label")}
+    performance["skipped"] = to_text(fields["Label"]).casefold() == "skip"
+    label = {"label_details": details, "performance_details": performance}
+    label["annotations"] = parse_json(fields["Label"])
+    yield from _parse_label(line, key, label, mapping)
 
 
 def _parse_label(line: int, key: str, label: Fields, mapping: ImportMapping) -> Iterator[Record]:
@@ -79,15 +100,21 @@ def _parse_label(line: int, key: str, label: Fields, mapping: ImportMapping) -> 
 def _iter_answers(classifications: Any) -> Iterator[tuple[str, Any]]:
     """Yield (question, answer) of classifications and those nested in their answers."""
     for classification in list_objects(classifications):
-        question = to_text(classification.get("name") or classification.get("value"))
-        choices = list_objects(classification.get("checklist_answers"))
-        radio = classification.get("radio_answer")
-        if isinstance(radio, dict):
-            choices = [radio]
-        if "text_answer" in classification:
-            text = classification["text_answer"]
+        get = classification.get
+        question = _get_name(classification)
+        choices = list_objects(get("checklist_answers") or get("answers"))
+        answer = get("radio_answer") or get("answer")
+        if isinstance(answer, dict):
+            choices = [answer]
+        text = get("text_answer", answer)
+        if "text_answer" in classification or isinstance(answer, str):
             yield question, text.get("content") if isinstance(text, dict) else text
         else:
-            yield question, [choice.get("name") or choice.get("value") for choice in choices]
+            yield question, list(map(_get_name, choices))
         for choice in choices:
             yield from _iter_answers(choice.get("classifications"))
+
+
+def _get_name(fields: Fields) -> str:
+    """Return the name of a question or an option."""
+    return to_text(fields.get("name") or fields.get("title") or fields.get("value"))

@@ -10,22 +10,30 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ratings.imports.decoding.sample import FileSample
+from ratings.imports.mapping.column_names import (
+    asks_for_comment,
+    is_descriptive_name,
+    is_respondent_name,
+)
 from ratings.imports.mapping.import_mapping import ImportMapping
 from ratings.imports.problems import UnreadableFileError
 from ratings.imports.readers.crowds.answers import parse_crowd_time
-from ratings.imports.readers.tools.base import Fields, ToolReader, ToolSource, open_records, to_text
-from ratings.imports.records import Record, SkippedRecord
-
-from .respondents import iter_respondent_records, parse_survey_column
+from ratings.imports.readers.tables.cells import build_question_key
+from ratings.imports.readers.tools.base import (
+    Fields,
+    ToolReader,
+    ToolSource,
+    open_records,
+    parse_single_answer,
+    to_text,
+)
+from ratings.imports.records import ItemRecord, RatingRecord, Record, SkippedRecord
 
 RESPONSE_ID = "ResponseId"
-METADATA = {
-    "StartDate", "EndDate", "RecordedDate", "Status", "IPAddress", "Progress", "Finished",
-    "Duration (in seconds)", RESPONSE_ID, "RecipientLastName", "RecipientFirstName",
-    "RecipientEmail", "ExternalReference", "ExternalDataReference", "LocationLatitude",
-    "LocationLongitude", "DistributionChannel", "UserLanguage", "Q_RecaptchaScore",
-    "Q_DuplicateRespondent", "PROLIFIC_PID", "STUDY_ID", "SESSION_ID",
-}  # fmt: skip
+OTHER_METADATA = {"ExternalDataReference", "STUDY_ID", "Q_RecaptchaScore", "Q_DuplicateRespondent"}
+# Loop & Merge repeats questions for each item: 1_Q5, 2_Q5.
+_LOOPED = re.compile(r"(?P<item>\d+)_(?P<question>[A-Za-z]\w*)")
+_NUMBERED = re.compile(r"(?P<question>[A-Za-z]+\d*)_\d+")
 IMPORT_ID = '"ImportId"'
 SCORE_NAME = re.compile(r"SC\d+")  # a score that the survey computes
 TEXT_ENDING, ORDER_ENDING = "_TEXT", "_DO"  # texts beside an option, and the order of display
@@ -69,15 +77,38 @@ def _parse_response(line: int, fields: Fields, texts: Fields) -> Iterator[Record
         yield SkippedRecord(line, "draft")
         return
     rated_at = parse_crowd_time(fields.get("RecordedDate") or fields.get("EndDate"))
-    answers = (
-        (parse_survey_column(name, to_text(texts.get(name))), value)
-        for name, value in fields.items()
-        if name not in METADATA
-        and not name.endswith((TEXT_ENDING, ORDER_ENDING))
-        and not SCORE_NAME.fullmatch(name)
-    )
     if any(value and name.endswith(TEXT_ENDING) for name, value in fields.items()):
         yield SkippedRecord(line, "free_text")
     if any(value and SCORE_NAME.fullmatch(name) for name, value in fields.items()):
         yield SkippedRecord(line, "number")
-    yield from iter_respondent_records(line, to_text(fields[RESPONSE_ID]), answers, rated_at)
+    rater = to_text(fields[RESPONSE_ID])
+    for name, answer in fields.items():
+        if not _is_answer_name(name):
+            continue
+        text = to_text(texts.get(name)) or name
+        if asks_for_comment(text):
+            yield from [SkippedRecord(line, "free_text")] if answer else []
+            continue
+        item, question = _split_name(name)
+        # The text of a loop is about one of several questions on the item.
+        yield ItemRecord(line, item, {"text": item if _LOOPED.fullmatch(name) else text})
+        label, reason = parse_single_answer(answer)
+        if label is not None:
+            yield RatingRecord(line, item, rater, question, label, rated_at, column=name)
+        elif reason != "no_label":
+            yield SkippedRecord(line, reason)
+
+
+def _is_answer_name(name: str) -> bool:
+    """Return whether a column has answers: it neither describes the response nor is computed."""
+    describes = is_descriptive_name(name) or is_respondent_name(name) or name in OTHER_METADATA
+    is_computed = name.endswith((TEXT_ENDING, ORDER_ENDING)) or SCORE_NAME.fullmatch(name)
+    return not (describes or is_computed)
+
+
+def _split_name(name: str) -> tuple[str, str]:
+    """Return (item, question key): Q1_2 is the second row of the grid Q1."""
+    if match := _LOOPED.fullmatch(name):
+        return match["item"], match["question"]
+    match = _NUMBERED.fullmatch(name)
+    return name[:200], build_question_key(match["question"]) if match else "answer"

@@ -155,6 +155,10 @@ class TableParser:
                 key = yield from self._parse_item(line, cells, key)
             if not key and "item" not in self.columns:
                 continue  # already yielded as a skipped record
+            separator = self.mapping.key_separator
+            if separator and separator not in clean_cell(cells[self.columns["item"]]):
+                yield SkippedRecord(line, "merged", key)
+                continue
             if skips_merged and is_aggregate_rater_name(rater := self._get_rater_key(cells)):
                 yield SkippedRecord(line, "merged", rater)
                 continue

@@ -37,6 +37,8 @@ class TableEnd:
     def remove(self, *, has_blank_lines: bool) -> None:
         """Remove totals, notes below a blank line, and the totals above these."""
         self._remove_totals()
+        if "total_row" not in self.removed:
+            self._remove_remarks_below_totals()
         if has_blank_lines and (n_notes := self._count_notes()):
             self._remove_last(n_notes, "note_row")
             self._remove_totals()
@@ -53,6 +55,18 @@ class TableEnd:
             while totals < limit and _is_total(self.rows[-1 - totals][1]):
                 totals += 1
         self._remove_last(totals, "total_row")
+
+    def _remove_remarks_below_totals(self) -> None:
+        """Remove rows of a single cell below a total, and the totals above them."""
+        n_remarks = 0
+        while n_remarks < len(self.rows) - 1:
+            first, *others = map(get_text, self.rows[-1 - n_remarks][1])
+            if not first or any(others) or self.n_columns < 2:
+                break
+            n_remarks += 1
+        if n_remarks and _is_total(self.rows[-1 - n_remarks][1]):
+            self._remove_last(n_remarks, "note_row")
+            self._remove_totals()
 
     def _count_notes(self) -> int:
         """Return the number of rows below a blank line that are no data, such as a legend.

@@ -85,7 +85,7 @@ class TidyLines:
         data = itertools.chain(start[1:], rows)
         has_role_names = any(is_role_name(get_text(name)) for name in names)
         for line, cells in self._iter_without_end(data, len(columns)):
-            if has_role_names and cells[0] == header[0] and list(cells) == list(header):
+            if has_role_names and _are_same_names(cells, header):
                 self._count_skipped_rows([(line, cells)], "repeated_header")
             else:
                 yield line, self._select_cells(line, cells, columns, len(names))
@@ -152,6 +152,9 @@ class TidyLines:
 
     def _drop_extra_header_lines(self, start: list[TableLine]) -> None:
         """Remove the second and third header line that survey tools write."""
+        second = {get_text(cell).casefold() for _, cells in start[1:2] for cell in cells} - {""}
+        if second and second <= set(ANSWER_COLUMN_NAMES):
+            self._count_skipped_rows([start.pop(1)], "header_row")
         for number, (_, cells) in enumerate(start[1:3], start=1):
             texts = [get_text(cell).replace(" ", "") for cell in cells]
             if any(text.startswith('{"ImportId"') for text in texts):
@@ -199,12 +202,19 @@ class TidyLines:
         ]
 
 
+def _are_same_names(cells: Sequence[Any], header: Sequence[Any]) -> bool:
+    """Return whether a row repeats the header row, maybe behind a byte order mark."""
+    first = str(cells[0]).removeprefix("\ufeff") if cells else ""
+    return first == str(header[0]) and list(cells[1:]) == list(header[1:])
+
+
 def _has_line_of_group_names(start: Sequence[TableLine], n_lines: int) -> bool:
     """Return whether the line above wider ones has names of groups of columns, not a title."""
     texts = [get_text(cell) for cell in start[n_lines - 1][1]]
     filled = [index for index, text in enumerate(texts) if text]
     has_gaps = filled != list(range(len(filled)))  # between cells that were merged
-    return len(filled) > 1 and has_gaps and len(texts) == len(start[n_lines][1])
+    # Workbooks leave out the empty cells at the end of a row.
+    return len(filled) > 1 and has_gaps and len(texts) <= len(start[n_lines][1])
 
 
 def _fill_merged_names(texts: Sequence[str]) -> list[str]:

@@ -13,7 +13,7 @@ from django.core.management import call_command
 
 from ratings.models import Rating
 from tests.ratings.imports.readers.test_platform_files import list_ratings
-from tests.ratings.imports.test_command import run_import_command
+from tests.ratings.imports.test_command import import_with_scale
 from tests.ratings.imports.wizard_client import WizardClient
 
 pytestmark = [
@@ -90,7 +90,7 @@ def test_two_raters_of_ten_items(name: str, tmp_path: Path, lead: Any) -> None:
     table = WIDE[name]
     path = tmp_path / "table.csv"
     path.write_text(table.text)
-    status, report = run_import_command(path, name="N", owner=lead.username, json=True)
+    status, report = import_with_scale(path, name="N", owner=lead.username, json=True)
     assert (status, report["problems"], report["gold"]) == (0, [], table.gold)
     keys = (
         [f"{letter}/{number}" for letter in "ABCDE" for number in "12"]
@@ -121,7 +121,7 @@ def test_column_computed_from_the_others_is_no_rater(
     values = [compute(a, b) for a, b in PAIRS]
     path = tmp_path / "table.csv"
     path.write_text(write_table("id,Anna,Ben,Carla", "{}", NUMBERS_A, NUMBERS_B, values))
-    status, report = run_import_command(path, name="N", owner=lead.username, json=True)
+    status, report = import_with_scale(path, name="N", owner=lead.username, json=True)
     assert (status, report["raters"], report["ratings"]) == (0, 2, 20)
 
 
@@ -130,7 +130,7 @@ def test_third_rater_is_one_if_a_single_row_differs(tmp_path: Path, lead: Any) -
     values[3] = 3
     path = tmp_path / "table.csv"
     path.write_text(write_table("id,Anna,Ben,Carla", "{}", NUMBERS_A, NUMBERS_B, values))
-    status, report = run_import_command(path, name="N", owner=lead.username, json=True)
+    status, report = import_with_scale(path, name="N", owner=lead.username, json=True)
     assert (status, report["raters"]) == (0, 3)
 
 
@@ -185,7 +185,7 @@ def test_items_and_raters_of_long_tables(name: str, tmp_path: Path, lead: Any) -
     text, numbers, first_key = LONG_TABLES[name]
     path = tmp_path / "table.csv"
     path.write_text(text)
-    status, report = run_import_command(path, name="N", owner=lead.username, json=True)
+    status, report = import_with_scale(path, name="N", owner=lead.username, json=True)
     assert (status, report["problems"]) == (0, [])
     assert (report["items"], report["raters"], report["ratings"]) == numbers
     assert first_key in {item for item, _rater, _label in list_ratings()}
@@ -197,7 +197,7 @@ def test_score_of_each_rater_is_a_question(tmp_path: Path, lead: Any) -> None:
         "rev_id,worker_id,toxicity,toxicity_score\n"
         + "".join(f"{n},{w},{(n + w) % 2},{(n * w) % 4 - 1}.0\n" for n in range(6) for w in (1, 2))
     )
-    _status, report = run_import_command(path, name="N", owner=lead.username, json=True)
+    _status, report = import_with_scale(path, name="N", owner=lead.username, json=True)
     assert report["ratings"] == 24
 
 
@@ -264,7 +264,7 @@ def test_doubt_names_the_options(name: str, tmp_path: Path, lead: Any) -> None:
     text, advice = REFUSED[name]
     path = tmp_path / "table.csv"
     path.write_text(text)
-    status, report = run_import_command(path, name="N", owner=lead.username, json=True)
+    status, report = import_with_scale(path, name="N", owner=lead.username, json=True)
     assert status == 1 and not Rating.objects.exists()
     assert advice in report["problems"][0]["message"]
 
@@ -272,7 +272,7 @@ def test_doubt_names_the_options(name: str, tmp_path: Path, lead: Any) -> None:
 def test_items_written_alike_are_noted(tmp_path: Path, lead: Any) -> None:
     path = tmp_path / "table.csv"
     path.write_text("item,rater,label\nText 1,a,x\ntext 1,b,x\n2,a,y\n2.0,b,x\n")
-    _status, report = run_import_command(path, name="N", owner=lead.username, json=True)
+    _status, report = import_with_scale(path, name="N", owner=lead.username, json=True)
     (note,) = [note for note in report["notes"] if "items whose IDs" in note]
     assert "Text 1 / text 1" in note and "2 / 2.0" in note
 
@@ -281,11 +281,11 @@ def test_named_columns_make_up_the_item_id(tmp_path: Path, lead: Any) -> None:
     path = tmp_path / "table.csv"
     path.write_text(REFUSED["modalities of cases"][0])
     columns = ["item=case", "item=modality"]
-    status, report = run_import_command(path, name="N", owner=lead.username, map=columns)
+    status, report = import_with_scale(path, name="N", owner=lead.username, map=columns)
     assert (status, report["items"], report["ratings"]) == (0, 6, 12)
     assert ("1/CT", "A", "p") in list_ratings()
     # With one column alone, the last of several rows stands.
-    status, report = run_import_command(path, name="M", owner=lead.username, map=columns[:1])
+    status, report = import_with_scale(path, name="M", owner=lead.username, map=columns[:1])
     assert (status, report["items"], report["ratings"]) == (0, 3, 6)
 
 
@@ -295,7 +295,7 @@ def test_survey_codes_before_names(tmp_path: Path, lead: Any) -> None:
         "id. Response ID,submitdate. Date submitted,G1Q1[SQ001]. Rate [Text A],"
         "G1Q1[SQ002]. Rate [Text B]\n1,2026-03-01 10:00:00,a,b\n2,2026-03-01 11:00:00,a,a\n"
     )
-    status, _report = run_import_command(path, name="N", owner=lead.username)
+    status, _report = import_with_scale(path, name="N", owner=lead.username)
     assert status == 0
     assert list_ratings() == {
         ("Text A", "1", "a"),
@@ -327,7 +327,7 @@ RECORDS = {
 def test_answers_in_objects_of_a_list(name: str, tmp_path: Path, lead: Any) -> None:
     path = tmp_path / "records.json"
     path.write_text(json.dumps([RECORDS[name], {**RECORDS[name], "id": 2, "text": "Two"}]))
-    status, _report = run_import_command(path, name="N", owner=lead.username)
+    status, _report = import_with_scale(path, name="N", owner=lead.username)
     assert status == 0
     assert list_ratings() == {(item, r, x) for item in "12" for r, x in (("a", "x"), ("b", "y"))}
 
@@ -344,7 +344,7 @@ def test_label_studio_columns_in_alphabetical_order(tmp_path: Path, lead: Any) -
             for r in ("a", "bb")
         )
     )
-    status, report = run_import_command(path, name="N", owner=lead.username, json=True)
+    status, report = import_with_scale(path, name="N", owner=lead.username, json=True)
     assert (status, report["left_out"]) == (0, {})
     assert {label for _item, _rater, label in list_ratings("choice")} == {"x", "y"}
 
@@ -363,7 +363,7 @@ def test_counted_items_are_imported_on_request(name: str, tmp_path: Path, lead: 
     path = tmp_path / "table.csv"
     path.write_text(COUNTED[name])
     layout = name.split(maxsplit=1)[0]
-    status, report = run_import_command(path, name="N", owner=lead.username, layout=layout)
+    status, report = import_with_scale(path, name="N", owner=lead.username, layout=layout)
     assert (status, report["items"], report["raters"], report["ratings"]) == (0, 50, 2, 100)
     if "names" in name:
         assert {rater for _item, rater, _label in list_ratings()} == {"Rater A", "Rater B"}
@@ -384,7 +384,7 @@ def test_wizard_reads_a_crossed_table(lead: Any, client_for: Any) -> None:
 def test_numbers_of_items_are_whole(tmp_path: Path, lead: Any) -> None:
     path = tmp_path / "table.csv"
     path.write_text("rater2,no,yes\nno,20,x\nyes,5,1.5\n")
-    status, report = run_import_command(
+    status, report = import_with_scale(
         path, name="N", owner=lead.username, layout="crossed", json=True
     )
     assert (
@@ -397,9 +397,9 @@ def test_combinations_need_a_column_of_numbers(tmp_path: Path, lead: Any) -> Non
     path = tmp_path / "table.csv"
     path.write_text("Anna,Ben,times\nx,x,3\nx,y,2\ny,y,4\n")
     arguments = {"owner": lead.username, "layout": "combinations", "json": True}
-    status, report = run_import_command(path, name="N", **arguments)
+    status, report = import_with_scale(path, name="N", **arguments)
     assert status == 1 and "--map count=COLUMN" in report["problems"][0]["message"]
-    status, report = run_import_command(path, name="N", map=["count=times"], **arguments)
+    status, report = import_with_scale(path, name="N", map=["count=times"], **arguments)
     assert (status, report["ratings"]) == (0, 18)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from projects.models import Project, Rater
-from tests.ratings.imports.test_command import run_import_command as run_command
+from tests.ratings.imports.test_command import import_with_scale as run_command
 from tests.ratings.imports.wizard_client import (
     WizardClient,
     get_labels,

@@ -13,7 +13,7 @@ import pytest
 from projects.models import Item
 from ratings.models import Rating
 from tests.ratings.imports.readers.test_platform_files import list_ratings
-from tests.ratings.imports.test_command import run_import_command
+from tests.ratings.imports.test_command import import_with_scale
 
 from .test_table_styles import Table, split_labels
 
@@ -48,9 +48,59 @@ READABLE = {
         {"R1": "aaba", "R2": "baba"},
         left_out={"note_row": 2, "total_row": 1},
     ),
+    "a remark directly below totals": Table(
+        "Case,Dr. Smith,Dr. Jones\n1,y,y\n2,n,y\n3,y,y\n,,\nTotal,2,3\nSmith was blinded,,\n",
+        "1 2 3",
+        {"Smith": "yny", "Jones": "yyy"},
+        left_out={"note_row": 1, "total_row": 1},
+    ),
+    "SurveyMonkey writes Response below its questions": Table(
+        "Respondent ID,Collector ID,Start Date,A_clear?,B_clear?\n,,,Response,Response\n"
+        "1,7,01/02/2026,y,n\n2,7,01/02/2026,y,y\n3,7,01/02/2026,n,y\n",
+        "A_clear? B_clear?",
+        {"1": "yn", "2": "yy", "3": "ny"},
+        left_out={"header_row": 1},
+    ),
+    "a form with a question about each text": Table(
+        "Timestamp,Email Address,A_clear?,B_clear?,Any comments?\n"
+        "2026/05/01 3:00:11 PM GMT+2,a@x.org,y,n,none\n"
+        "2026/05/01 3:10:11 PM GMT+2,b@x.org,n,n,\n",
+        "A_clear? B_clear?",
+        {"a@x.org": "yn", "b@x.org": "nn"},
+    ),
+    "moderators decide about posts": Table(
+        "post_id|moderator|decision\n1|m1|keep\n1|m2|keep\n2|m1|drop\n2|m2|keep\n",
+        "1 2",
+        {"m1": "keep drop", "m2": "keep keep"},
+    ),
+    "two coders and 0 or 1 for each of several codes": Table(
+        "Excerpt,Theme A - Coder 1,Theme A - Coder 2,Theme B - Coder 1,Theme B - Coder 2\n"
+        + "".join(f"E{n},{n % 2},{(n + 1) % 2},0,1\n" for n in range(10)),
+        " ".join(f"E{n}" for n in range(10)),
+        {"Coder 1": "0101010101", "Coder 2": "1010101010"},
+        "Theme_A",
+    ),
+    "raters agree that no item has a criterion": Table(
+        "id,rater,anger,joy\n"
+        + "".join(f"{n},{rater},0,{n % 2 ^ (rater == 'b')}\n" for n in range(8) for rater in "ab"),
+        "0 1 2 3 4 5 6 7",
+        {"a": "00000000", "b": "00000000"},
+        "anger",
+    ),
     "a last row below a blank line is data": Table(
         "Unit,Coder A,Coder B\n1,a,b\n2,b,b\n3,a,a\n,,\n4,a,\n", "1 2 3 4",
         {"Coder A": "abaa", "Coder B": "bba."},
+    ),
+    "files with byte order marks were joined": Table(
+        "\ufeffitem,rater,label\n1,ann,y\n2,ann,n\n\ufeffitem,rater,label\n1,ben,y\n2,ben,y\n",
+        "1 2",
+        {"ann": "yn", "ben": "yy"},
+        left_out={"repeated_header": 1},
+    ),
+    "decimal points and decimal commas": Table(
+        'item,rater,score\n1,a,"1,5"\n1,b,1.5\n2,a,"2,0"\n2,b,2\n3,a,3\n3,b,"3,0"\n',
+        "1 2 3",
+        {"a": "1.5 2 3", "b": "1.5 2 3"},
     ),
     "files with their header rows were joined": Table(
         "item,rater,label\n1,ann,y\n2,ann,n\nitem,rater,label\n1,ben,y\n2,ben,y\n",
@@ -140,7 +190,7 @@ def test_every_rating_is_read(name: str, tmp_path: Path, lead: Any) -> None:
     table = READABLE[name]
     path = tmp_path / "table.txt"
     path.write_text(table.text)
-    status, report = run_import_command(path, name="N", owner=lead.username, json=True)
+    status, report = import_with_scale(path, name="N", owner=lead.username, json=True)
     assert (status, report["problems"]) == (0, [])
     items = table.items.split("|" if "|" in table.items else None)
     assert list_ratings(table.question) == {
@@ -154,6 +204,47 @@ def test_every_rating_is_read(name: str, tmp_path: Path, lead: Any) -> None:
 
 MATRIX = [[0, 1, 0, 2], [1, 0, 0, 1], [2, 0, 2, 0], [0, 0, 1, 1], [2, 2, 0, 0]] * 2
 REFUSED = {
+    "columns of unknown names whose cells look like raters and labels": (
+        "Aussage;Person;Antwort\n1;P1;ja\n1;P2;nein\n2;P1;ja\n2;P2;ja\n",
+        "Person may be the rater, and Antwort the label",
+        "--map rater=Person label=Antwort",
+    ),
+    "counts named as such": (
+        "id,toxic_count,not_toxic_count\n1,3,2\n2,0,5\n3,5,0\n4,2,3\n",
+        "have the same sum in all or most rows",
+        "--layout counts",
+    ),
+    "spans of brat": (
+        "T1\tPerson 0 5\tAlice\nT2\tPlace 10 16\tBerlin\n",
+        "The file marks parts of items",
+        "whole items",
+    ),
+    "boxes of COCO": (
+        '{"images": [{"id": 1}], "annotations": [{"id": 1, "category_id": 2, "bbox": [1, 2, 3, 4]}],'
+        '"categories": [{"id": 2, "name": "cat"}]}',
+        "The file marks parts of items",
+        "whole items",
+    ),
+    "(blank) and phrases of several words": (
+        "item,r1,r2\n1,yes,(blank)\n2,no,no\n3,not rated,yes\n4,yes,yes\n",
+        "'(blank)', 'not rated'",
+        "--missing='(blank),not rated'",
+    ),
+    "no opinion beside a scale": (
+        "item,rater,answer\n1,a,1 - Disagree\n1,b,3 - Agree\n2,a,2 - Neutral\n2,b,Don’t know\n",
+        "'Don’t know'",
+        "--not-missing='Don’t know'",
+    ),
+    "the answers of a model are content beside its prompt": (
+        "user_input,response,faithfulness,relevancy\nQ1,R1,0.9,0.8\nQ2,R2,0.7,0.6\nQ3,R3,0.8,0.5\n",
+        "faithfulness, relevancy",
+        "--rater NAME",
+    ),
+    "rows with the same text": (
+        "text,ann1,ann2\nhello,pos,neg\nhello,pos,pos\nbye,neg,neg\nnice,pos,pos\n",
+        "an earlier one: lines 2 and 3.",
+        "--duplicates",
+    ),
     "zeros stand where workers did not answer": (
         "task,w1,w2,w3,w4\n"
         + "".join(f"{n},{','.join(map(str, row))}\n" for n, row in enumerate(MATRIX)),
@@ -176,7 +267,7 @@ REFUSED = {
         "--rater NAME",
     ),
     "objects instead of labels": (
-        "DataRow ID,Labeled Data,Label,Created By\n"
+        "DataRow ID,Data,Label,Created By\n"
         + "".join(f"d{n},https://x.org/{n}.jpg,\"{{\"\"a\"\": 1}}\",{who}\n" for n in range(3) for who in "xy"),
         "Cells of Label have objects or lists instead of a label",
         "--map label=COLUMN",
@@ -240,7 +331,7 @@ def test_doubtful_table_is_refused_with_the_next_step(name: str, tmp_path: Path,
     text, reason, advice = REFUSED[name]
     path = tmp_path / "table.txt"
     path.write_text(text)
-    status, report = run_import_command(path, name="N", owner=lead.username, json=True)
+    status, report = import_with_scale(path, name="N", owner=lead.username, json=True)
     assert status == 1 and not Rating.objects.exists()
     (problem,) = report["problems"]
     assert reason in problem["message"] and advice in problem["message"]
@@ -249,7 +340,7 @@ def test_doubtful_table_is_refused_with_the_next_step(name: str, tmp_path: Path,
 def test_items_alone_are_imported_on_request(tmp_path: Path, lead: Any) -> None:
     path = tmp_path / "labels.jsonl"
     path.write_text(REFUSED["several labels in every cell of doccano"][0])
-    status, report = run_import_command(path, name="N", owner=lead.username, layout="items")
+    status, report = import_with_scale(path, name="N", owner=lead.username, layout="items")
     assert (status, report["items"], report["left_out"]) == (0, 3, {"several_labels": 3})
 
 
@@ -266,14 +357,14 @@ def test_items_alone_are_imported_on_request(tmp_path: Path, lead: Any) -> None:
 def test_zeros_and_minus_ones_may_be_answers(text: str, tmp_path: Path, lead: Any) -> None:
     path = tmp_path / "table.csv"
     path.write_text(text)
-    status, report = run_import_command(path, name="N", owner=lead.username)
+    status, report = import_with_scale(path, name="N", owner=lead.username)
     assert (status, report["items"]) == (0, 12)
 
 
 def test_ids_with_and_without_zeros_are_noted(tmp_path: Path, lead: Any) -> None:
     path = tmp_path / "table.csv"
     path.write_text("item,rater,label\n001,1,y\n002,1,n\n1,1.0,y\n2,2,n\n")
-    status, report = run_import_command(path, name="N", owner=lead.username)
+    status, report = import_with_scale(path, name="N", owner=lead.username)
     assert status == 0 and any("001 / 1; 002 / 2" in note for note in report["notes"])
     assert any("are different raters: 1 / 1.0" in note for note in report["notes"])
 
@@ -285,7 +376,7 @@ def test_content_in_an_object(tmp_path: Path, lead: Any) -> None:
         for n, a, b in ((1, "y", "n"), (2, "n", "n"), (3, "y", "y"))
     ]
     path.write_text(json.dumps(records))
-    status, _report = run_import_command(path, name="N", owner=lead.username)
+    status, _report = import_with_scale(path, name="N", owner=lead.username)
     assert status == 0 and {rater for _, rater, _ in list_ratings()} == {"ann", "ben"}
     assert Item.objects.get(key="1").body == {"text": "Text 1"}
 
@@ -310,7 +401,7 @@ def test_hidden_sheets_come_last(tmp_path: Path, lead: Any) -> None:
         [["item", "Coder 1", "Coder 2"], [1, "a", "b"], [2, "b", "b"]],
         hidden=[["item", "rater", "label"], [1, "x", "a"], [2, "x", "b"]],
     )
-    status, report = run_import_command(path, name="N", owner=lead.username)
+    status, report = import_with_scale(path, name="N", owner=lead.username)
     assert (status, report["raters"], report["left_out"]) == (0, 2, {"other_sheets": 1})
 
 
@@ -319,10 +410,10 @@ def test_errors_in_cells_that_are_not_imported(tmp_path: Path, lead: Any) -> Non
     rows += [[number, "a", "b", f"=B{number + 1}=C{number + 1}"] for number in range(1, 5)]
     rows += [["Kappa", "#DIV/0!", None, None]]
     path = write_workbook(tmp_path / "book.xlsx", rows[:-1])
-    status, report = run_import_command(path, name="N", owner=lead.username)
+    status, report = import_with_scale(path, name="N", owner=lead.username)
     assert (status, report["raters"], report["ratings"]) == (0, 2, 8)
     write_workbook(path, rows)
-    status, report = run_import_command(path, name="M", owner=lead.username)
+    status, report = import_with_scale(path, name="M", owner=lead.username)
     assert status == 1 and (report["problems"][0]["line"], report["problems"][0]["column"]) == (
         6,
         "Rater 1",
@@ -333,13 +424,13 @@ def test_merged_cells_are_filled_and_others_are_not(tmp_path: Path, lead: Any) -
     rows: list[list[Any]] = [["Item", "Rater", "Label"], ["d1", "a", "x"], [None, "b", "y"]]
     rows += [["d2", "a", "y"], [None, "b", "y"]]
     path = write_workbook(tmp_path / "book.xlsx", rows)
-    status, report = run_import_command(path, name="N", owner=lead.username)
+    status, report = import_with_scale(path, name="N", owner=lead.username)
     assert (status, report["problems"][0]["lines"]) == (1, [3, 5])
     workbook = openpyxl.load_workbook(path)
     for cells in ("A2:A3", "A4:A5"):
         workbook.active.merge_cells(cells)
     workbook.save(path)
-    status, _report = run_import_command(path, name="N", owner=lead.username)
+    status, _report = import_with_scale(path, name="N", owner=lead.username)
     assert status == 0
     assert list_ratings() == {
         ("d1", "a", "x"),
@@ -349,17 +440,18 @@ def test_merged_cells_are_filled_and_others_are_not(tmp_path: Path, lead: Any) -
     }
 
 
-def test_names_of_merged_cells_in_a_workbook(tmp_path: Path, lead: Any) -> None:
+@pytest.mark.parametrize("names", [("Study", None), (None, "Study")])
+def test_names_of_merged_cells_in_a_workbook(names: Any, tmp_path: Path, lead: Any) -> None:
     path = write_workbook(
         tmp_path / "book.xlsx",
         [
-            ["Study", "Reviewer 1", None, "Reviewer 2", None],
-            [None, "Bias", "Quality", "Bias", "Quality"],
+            [names[0], "Reviewer 1", None, "Reviewer 2", None],
+            [names[1], "Bias", "Quality", "Bias", "Quality"],
             ["A", "low", "good", "low", "poor"],
             ["B", "high", "poor", "high", "poor"],
         ],
     )
-    status, report = run_import_command(path, name="N", owner=lead.username)
+    status, report = import_with_scale(path, name="N", owner=lead.username)
     assert (status, report["raters"], report["ratings"]) == (0, 2, 8)
     assert ("B", "Reviewer 2", "high") in list_ratings("Bias")
 
@@ -371,5 +463,5 @@ def test_short_texts_beside_an_item_column_are_content(lead: Any, tmp_path: Path
         "item,text,rater,label\n"
         + "".join(f"{text},{text},{rater},{rater}\n" for text, rater in rows)
     )
-    run_import_command(file, name="Texts", owner=lead.username)
+    import_with_scale(file, name="Texts", owner=lead.username)
     assert Item.objects.get(key="text-03").body == {"text": "text-03"}

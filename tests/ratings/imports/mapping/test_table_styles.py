@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 
 from ratings.models import Rating
 from tests.ratings.imports.readers.test_platform_files import list_ratings
-from tests.ratings.imports.test_command import run_import_command
+from tests.ratings.imports.test_command import import_with_scale
 from tests.ratings.imports.test_label_files import import_case
 from tests.ratings.imports.wizard_client import WizardClient
 
@@ -185,7 +185,7 @@ def test_every_rating_is_read(name: str, tmp_path: Path, lead: Any) -> None:
     table = READABLE[name]
     path = tmp_path / "table.csv"
     path.write_text(table.text)
-    status, report = run_import_command(path, name="N", owner=lead.username, json=True)
+    status, report = import_with_scale(path, name="N", owner=lead.username, json=True)
     assert (status, report["problems"]) == (0, [])
     items = table.items.split("|" if "|" in table.items else None)
     assert list_ratings(table.question) == {
@@ -232,13 +232,7 @@ REFUSED = {
     "errors of spreadsheets": (
         "id,rater1,rater2\n1,1,2\n2,#REF!,2\n3,2,1\n4,1,1\n",
         "'#REF!'",
-        "--missing=#REF!",
-    ),
-    "answers of a form": (
-        "Timestamp;Email;Text 1: clear?;Text 2: clear?\n25.11.2025 10:00;a@x.org;Yes;No\n"
-        "25.11.2025 10:05;b@x.org;Yes;Yes\n25.11.2025 10:09;c@x.org;No;No\n",
-        "Rows look like raters",
-        "--layout raters",
+        "--missing='#REF!'",
     ),
     "columns of photos": (
         "Photo 1,Photo 2,Photo 3\nreal,fake,real\nfake,fake,real\nreal,real,real\nfake,real,fake\n",
@@ -248,7 +242,7 @@ REFUSED = {
     "options to skip": (
         "id,rater1,rater2\n1,yes,no\n2,[skipped],yes\n3,no,no\n",
         "'[skipped]'",
-        "--missing=[skipped]",
+        "--missing='[skipped]'",
     ),
     "counts of most of the raters": (
         "Unit,a,b,c\n1,4,0,0\n2,0,3,1\n3,0,4,0\n4,1,0,3\n5,0,3,0\n6,2,2,0\n",
@@ -318,7 +312,7 @@ def test_doubtful_table_is_refused_with_the_next_step(name: str, tmp_path: Path,
     text, reason, advice = REFUSED[name]
     path = tmp_path / "table.csv"
     path.write_text(text)
-    status, report = run_import_command(path, name="N", owner=lead.username, json=True)
+    status, report = import_with_scale(path, name="N", owner=lead.username, json=True)
     assert status == 1 and not Rating.objects.exists()
     (problem,) = report["problems"]
     assert reason in problem["message"] and advice in problem["message"]
@@ -328,7 +322,7 @@ def test_doubtful_table_is_refused_with_the_next_step(name: str, tmp_path: Path,
 def test_layout_decides_what_a_table_is(name: str, tmp_path: Path, lead: Any) -> None:
     path = tmp_path / "table.csv"
     path.write_text(REFUSED[name][0])
-    status, report = run_import_command(path, name="N", owner=lead.username, layout="wide")
+    status, report = import_with_scale(path, name="N", owner=lead.username, layout="wide")
     assert status == 0 and report["ratings"] > 0
 
 
@@ -346,7 +340,7 @@ def test_layout_decides_what_a_table_is(name: str, tmp_path: Path, lead: Any) ->
 def test_similar_tables_are_ratings(text: str, tmp_path: Path, lead: Any) -> None:
     path = tmp_path / "table.csv"
     path.write_text(text)
-    status, report = run_import_command(path, name="N", owner=lead.username)
+    status, report = import_with_scale(path, name="N", owner=lead.username)
     assert (status, report["problems"]) == (0, [])
 
 

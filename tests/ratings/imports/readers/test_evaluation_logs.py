@@ -12,7 +12,7 @@ from projects.models import Rater
 from ratings.imports.decoding import json_stream
 from ratings.imports.decoding.json_stream import JsonStream
 from tests.ratings.imports.readers.test_platform_files import list_ratings
-from tests.ratings.imports.test_command import run_import_command
+from tests.ratings.imports.test_command import import_with_scale
 
 pytestmark = [
     pytest.mark.django_db,
@@ -22,7 +22,7 @@ pytestmark = [
 
 def import_text(text: str, path: Path, lead: Any) -> dict[str, Any]:
     path.write_text(text)
-    status, report = run_import_command(path, name="N", owner=lead.username, json=True)
+    status, report = import_with_scale(path, name="N", owner=lead.username, json=True)
     assert (status, report["problems"]) == (0, [])
     return report
 
@@ -239,5 +239,5 @@ def test_files_without_ratings_are_refused_with_the_next_step(
 ) -> None:
     path = tmp_path / "file"
     path.write_text(text)
-    status, report = run_import_command(path, name="N", owner=lead.username, json=True)
+    status, report = import_with_scale(path, name="N", owner=lead.username, json=True)
     assert status == 1 and advice in report["problems"][0]["message"]

@@ -112,6 +112,72 @@ def test_assignments_of_toloka_from_its_api(import_text: Any) -> None:
     assert result["left_out"] == {"rejected": 2} and result["gold"] == 1
 
 
+FORM_ANSWERS = (
+    '<?xml version="1.0"?><QuestionFormAnswers xmlns="http://example.org/QuestionFormAnswers.xsd">'
+    "<Answer><QuestionIdentifier>tone</QuestionIdentifier><FreeText>{}</FreeText></Answer>"
+    "<Answer><QuestionIdentifier>seen</QuestionIdentifier>"
+    "<SelectionIdentifier>yes</SelectionIdentifier></Answer></QuestionFormAnswers>"
+)
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_answers_of_mturk_in_xml(import_text: Any, kind: str) -> None:
+    assignments = [
+        {"HITId": item, "WorkerId": rater, "AssignmentStatus": status,
+         "Answer": FORM_ANSWERS.format(label)}
+        for item, rater, label, status in (
+            ("h1", "w1", "calm", "Submitted"), ("h1", "w2", "angry", "Approved"),
+            ("h2", "w1", "calm", "Rejected"))
+    ]  # fmt: skip
+    content: Any = {"NumResults": 3, "Assignments": assignments}
+    if kind == "csv":
+        rows = [list(assignments[0]), *(list(row.values()) for row in assignments)]
+        content = "".join(
+            ",".join('"{}"'.format(cell.replace('"', '""')) for cell in row) + "\n" for row in rows
+        )
+    status, result = import_text(content)
+    assert (status, get_source(result), result["left_out"]) == (0, "mturk", {"rejected": 1})
+    assert list_ratings("tone") == {("h1", "w1", "calm"), ("h1", "w2", "angry")}
+    assert list_ratings("seen") == {("h1", "w1", "yes"), ("h1", "w2", "yes")}
+
+
+def test_rows_of_labels_of_labelbox(import_text: Any) -> None:
+    rows = ["ID,DataRow ID,Labeled Data,Label,Created By,External ID,Seconds to Label"]
+    for number, (rater, tone) in enumerate((("a@x.org", "Calm"), ("b@x.org", "Angry"))):
+        label = {"objects": [], "classifications": [
+            {"title": "Tone", "value": "tone", "answer": {"title": tone, "value": tone.lower()}},
+            {"title": "Kinds", "answers": [{"title": "x"}, {"title": "y"}]}]}  # fmt: skip
+        cell = json.dumps(label).replace('"', '""')
+        rows.append(f'L{number},d1,Some text,"{cell}",{rater},one,5')
+    rows.append("L2,d2,Other text,Skip,a@x.org,two,1")
+    status, result = import_text("\n".join(rows))
+    assert (status, get_source(result), result["skips"]) == (0, "labelbox", 1)
+    assert list_ratings("Tone") == {("one", "a@x.org", "Calm"), ("one", "b@x.org", "Angry")}
+    assert result["left_out"] == {"several_labels": 2}
+    assert Item.objects.get(key="one").body == {"text": "Some text"}
+
+
+def test_attributes_of_files_in_via(import_text: Any) -> None:
+    box = '"{""name"":""rect"",""x"":1}"'
+    status, result = import_text(
+        "filename,file_size,file_attributes,region_count,region_id,region_shape_attributes,"
+        "region_attributes\n"
+        f'1.jpg,9,"{{""kind"":""cat""}}",2,0,{box},"{{}}"\n'
+        f'1.jpg,9,"{{""kind"":""cat""}}",2,1,{box},"{{}}"\n'
+        '2.jpg,9,"{""kind"":""dog""}",0,0,"{}","{}"\n',
+        rater="ann",
+    )
+    assert (status, get_source(result), result["left_out"]) == (0, "via", {"boxes": 2})
+    assert list_ratings("kind") == {("1.jpg", "ann", "cat"), ("2.jpg", "ann", "dog")}
+
+
+def test_merged_labels_of_scale_ai_are_rejected(import_text: Any) -> None:
+    task = {"task_id": "t", "params": {"categories": ["a"]}, "response": {"category": "a"}}
+    status, result = import_text([task])
+    assert (status, get_source(result)) == (1, "scale_ai")
+    assert "merged from several raters" in result["problems"][0]["message"]
+
+
 def test_comments_and_scores_of_qualtrics_are_no_answers(import_text: Any) -> None:
     status, result = import_text(
         "ResponseId,Progress,Finished,Q1_1,Q1_2,Q2,SC0\n"
@@ -225,20 +291,21 @@ def test_responses_of_qualtrics(import_text: Any) -> None:
 def test_responses_of_google_forms(import_text: Any) -> None:
     status, result = import_text(
         "Timestamp,Email Address,How clear is it? [Text A],How clear is it? [Text B]\n"
-        "3/1/2026 10:00:00,a@example.org,Clear,Unclear\n"
-        "3/1/2026 11:00:00,b@example.org,Clear,Clear\n"
+        "3/15/2026 10:00:00,a@example.org,Clear,Unclear\n"
+        "3/15/2026 11:00:00,b@example.org,Clear,Clear\n"
     )
-    assert (status, get_source(result)) == (0, "google_forms")
-    assert ("Text B", "a@example.org", "Unclear") in list_ratings("How_clear_is_it")
+    assert (status, get_source(result)) == (0, "csv")
+    assert ("Text B", "a@example.org", "Unclear") in list_ratings()
     assert result["ratings"] == 4
 
 
 def test_double_entry_of_redcap(import_text: Any) -> None:
     status, result = import_text(
         "record_id,redcap_data_access_group,lesion,lesion_complete\n"
-        "1--1,,1,2\n1--2,,0,2\n2--1,,0,2\n2--2,,0,2\n"
+        "1--1,,1,2\n1--2,,0,2\n1,,1,2\n2--1,,0,2\n2--2,,0,2\n"
     )
-    assert (status, get_source(result)) == (0, "redcap")
+    assert (status, get_source(result)) == (0, "csv")
+    assert result["left_out"] == {"merged": 1}
     assert list_ratings("lesion") == {
         ("1", "1", "1"), ("1", "2", "0"), ("2", "1", "0"), ("2", "2", "0")
     }  # fmt: skip

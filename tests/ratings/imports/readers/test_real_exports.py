@@ -119,7 +119,7 @@ def exports(shared_data: Path) -> Path:
     return folder
 
 
-def run_import_command(path: Path, owner: str) -> tuple[int, dict[str, Any]]:
+def import_with_scale(path: Path, owner: str) -> tuple[int, dict[str, Any]]:
     output = io.StringIO()
     try:
         call_command("import_file", str(path), name="X", owner=owner, json=True, stdout=output)
@@ -138,7 +138,7 @@ def test_every_export_has_an_expectation(exports: Path) -> None:
 def test_real_export_is_imported_or_refused(exports: Path, lead: Any, pattern: str) -> None:
     (path,) = exports.glob(pattern)
     before = snapshot_import_tables()
-    status, report = run_import_command(path, lead.username)
+    status, report = import_with_scale(path, lead.username)
     if isinstance(EXPECTED[pattern], str):
         assert status == 1
         assert EXPECTED[pattern] in report["problems"][0]["message"]

@@ -116,3 +116,25 @@ def test_every_label_is_in_the_order_once(labels: list[str]) -> None:
     order = guess_order(labels)
     assert sorted(order.labels) == sorted(labels)
     assert order == guess_order(reversed(labels))
+
+
+@pytest.mark.parametrize(
+    ("labels", "is_open"),
+    [
+        ("1|2|3", True),
+        ("0,5|1,0|1,5", True),
+        ("A1|A2|A3", True),
+        ("1. Depression|2. Neurosis|3. Other", True),
+        ("1|2", False),
+        ("1 - poor|2 - fair|3 - good", False),
+        ("1 (worst)|2|3 (best)", False),
+        ("Grade 1|Grade 2|Grade 3", False),
+        ("0%|5%|100%", False),
+        ("low|medium|high", False),
+        ("cat|dog|owl", False),
+    ],
+)
+def test_only_a_person_knows_the_scale_of_numbers_and_numbered_names(
+    labels: str, is_open: bool
+) -> None:
+    assert guess_order(labels.split("|")).is_scale_open is is_open

@@ -169,6 +169,21 @@ def test_lead_can_order_and_add_categories(new_project_wizard: WizardClient) -> 
     assert get_labels(question) == {("a", "r"): "yellow", ("a", "s"): "green"}
 
 
+def test_repeated_rows_of_a_wide_table_are_a_required_choice(
+    new_project_wizard: WizardClient,
+) -> None:
+    new_project_wizard.upload_and_validate(b"item,r1,r2\n1,a,b\n2,b,b\n1,b,b\n3,a,a\n")
+    assert new_project_wizard.start_import().status_code == 400
+    assert not Project.objects.exists()
+    assert new_project_wizard.start_import(duplicate_policy="last").status_code == 302
+
+
+def test_nothing_is_imported_before_labels_are_decided(new_project_wizard: WizardClient) -> None:
+    new_project_wizard.upload_and_validate(b"item,rater,label\n1,a,Yes\n1,b,yes\n2,a,no\n")
+    page = new_project_wizard.get_page().text
+    assert 'value="labels"' in page and 'value="start"' not in page
+
+
 @pytest.mark.parametrize(
     ("labels", "is_guess"), [(["low", "medium", "high"], True), (["green", "yellow"], False)]
 )
@@ -186,7 +201,7 @@ def test_scale_of_bare_numbers_is_a_required_choice(new_project_wizard: WizardCl
     new_project_wizard.upload_and_validate("\n".join(["item,rater,label", *rows]).encode())
     response = new_project_wizard.start_import()
     assert response.status_code == 400 and not Project.objects.exists()
-    assert "Are they codes (nominal)" in get_page_text(response)
+    assert "Do the labels have an order" in get_page_text(response)
     assert new_project_wizard.start_import(scale="ordinal").status_code == 302
     assert Project.objects.get().questions.get().scale == "ordinal"
 

@@ -218,20 +218,13 @@ def write_qualtrics(answers: Sequence[Answer]) -> str:
     return write_csv(rows)
 
 
-def write_google_forms(answers: Sequence[Answer]) -> str:
-    rows = write_survey(answers, lambda item: f"How is it? [{item}]", "Name")
-    rows = [["3/1/2026 10:00:00", *row, "Clear", ""] for row in rows]
-    rows[0][0] = "Timestamp"
-    rows[0][-2:] = ["How clear? [a]", "How clear? [b]"]
-    return write_csv(rows)
-
-
-def write_redcap(answers: Sequence[Answer]) -> str:
-    rows: list[Any] = [["record_id", "tone"]]
+def write_via(answers: Sequence[Answer]) -> str:
+    rows: list[Any] = [
+        ["filename", "file_attributes", "region_count", "region_id", "region_shape_attributes"]
+    ]
     for a in answers:
-        number = int(a.rater[-1])
-        if number < 2 and len(a.labels) < 2:
-            rows.append([f"{a.item}--{number + 1}", "".join(a.labels)])
+        attributes = {"tone": dict.fromkeys(a.labels, True)}
+        rows.append([a.item, json.dumps(attributes), 0, 0, "{}"])
     return write_csv(rows)
 
 
@@ -349,11 +342,11 @@ WITHOUT_ANSWERS = {name for name, source in SOURCES.items() if isinstance(source
 # Their graders only say whether an output passed (see test_evaluation_logs).
 PASS_OR_FAIL = {"promptfoo", "openai_evals", "deepeval"}
 # These write a single answer alone; the other answers are not in the file.
-SINGLE_ONLY = {"toloka", "rayyan", "redcap"}
+SINGLE_ONLY = {"toloka", "rayyan"}
 # One label of several in a file of this program is a label.
 EXACT = {"concord"}
 # The raters are known otherwise than by their names: by places, a file or a prefix.
-OTHER_RATERS = {"redcap", "cvat", "qualtrics"}
+OTHER_RATERS = {"cvat", "qualtrics", "via"}
 
 
 def test_every_reader_has_a_writer() -> None:
@@ -365,8 +358,6 @@ def test_every_reader_has_a_writer() -> None:
 @settings(max_examples=25, deadline=None)
 @given(answers=answer_lists())
 def test_every_answer_is_read_or_reported(name: str, answers: list[Answer]) -> None:
-    if name == "redcap":
-        answers = [answer for answer in answers if answer.rater in ("person0", "person1")]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "export"
         path.write_text(WRITERS[name](answers))
@@ -375,11 +366,7 @@ def test_every_answer_is_read_or_reported(name: str, answers: list[Answer]) -> N
         mapping = ImportMapping(source=name, encoding=encoding, default_rater="file")
         records = list(SOURCES[name].open_reader(path, mapping).iter_records())
     assert not any(isinstance(record, ReaderProblem) for record in records)
-    ratings = [
-        record
-        for record in records
-        if isinstance(record, RatingRecord) and record.label and record.question != "How_clear"
-    ]
+    ratings = [record for record in records if isinstance(record, RatingRecord) and record.label]
     read = Counter((record.rater, str(record.label)) for record in ratings)
     written = Counter((a.rater, a.labels[0]) for a in answers if len(a.labels) == 1)
     if name in EXACT:
