@@ -24,7 +24,7 @@ from core.api.schema import (
     describe_write,
 )
 from projects.models import Member, Project
-from projects.permissions import require_can_create_projects
+from projects.permissions import get_effective_role, require_can_create_projects
 from projects.services import projects
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions
@@ -48,7 +48,8 @@ PROJECT_EXAMPLE = {
 
 
 def _serialize_project(project: Project, role: str) -> dict[str, Any]:
-    project.role = role  # type: ignore[attr-defined]  # the caller's role, read by ProjectOut
+    # The caller's role, read by ProjectOut.
+    project.role = get_effective_role(project, role)  # type: ignore[attr-defined]
     prefetch_related_objects([project], "questions__categories")
     return ProjectOut(project).data
 

@@ -126,7 +126,6 @@ class QuestionForm(forms.Form):
     text = forms.CharField(
         label=_("Question"),
         max_length=500,
-        help_text=_("Such as: How severe is the error?"),
     )
     key = forms.SlugField(
         label=_("Question ID"),
@@ -297,7 +296,6 @@ class WeightsForm(forms.Form):
         label=_("Reason"),
         max_length=500,
         required=False,
-        help_text=_("Recorded with your name and the time."),
     )
 
     def __init__(self, *args: Any, question: Question, **kwargs: Any) -> None:

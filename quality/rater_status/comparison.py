@@ -27,9 +27,9 @@ from metrics.results.values import build_uncounted_value
 from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question, Rater
 from quality import recomputation
-from quality.models import StoredRaterComparison
+from quality.models import Alert, AlertState, StoredRaterComparison
 
-BODY_FORMAT = 7  # version of the stored body; bodies of older releases are ignored
+BODY_FORMAT = 8  # version of the stored body; bodies of older releases are ignored
 MIN_ITEMS = 30  # compared items below which a rater's result is not interpreted
 MAX_LEVEL_RATERS = 200  # raters whose pair tables are read (_select_level_raters)
 # Words of scales that grade faults: there, a harsh rater gives higher categories. On other scales,
@@ -104,12 +104,25 @@ class RaterComparison(NamedTuple):
             return None
         return funnel.Funnel(self.middle, self.spread)
 
-    def compute_impact(self, rater: int) -> float:
-        """Return the number of ratings times the gap between the rater's kappa and the median."""
+    def compute_impact(self, rater: int, alerts: Iterable[Alert] = ()) -> float:
+        """Return the expected number of wrong labels that a rater causes.
+
+        The largest of: the ratings times the gap between the rater's kappa and the median; the
+        shared items times the bias of a biased rater, an item counted once at most; and the impact
+        of each of the rater's unresolved ``alerts``.
+        """
+        impacts = [0.0, *(alert.impact for alert in alerts)]
         result = self.raters.get(rater)
-        if result is None or result.value is None or self.middle is None:
-            return 0.0
-        return result.n_ratings * max(0.0, self.middle - result.value)
+        if result is not None and result.value is not None and self.middle is not None:
+            impacts.append(result.n_ratings * (self.middle - result.value))
+        if result is not None and result.is_biased and result.bias is not None:
+            impacts.append(result.n_items * min(abs(result.bias), 1.0))
+        return max(impacts)
+
+    def compute_alert_impact(self, alert: Alert) -> float:
+        """Return the impact of an alert: its own, or that of its raters if it is larger."""
+        raters = [rater for rater in (alert.rater_id, alert.other_rater_id) if rater is not None]
+        return max([alert.compute_own_impact(), *map(self.compute_impact, raters)])
 
 
 def get_comparison(question: Question) -> RaterComparison:
@@ -181,6 +194,19 @@ def _compute_and_store_comparison(row: StoredRaterComparison) -> None:
     metadata = {"input_version": input_version, "duration_seconds": time.monotonic() - started}
     if not get_leased_rows(row).update(body=body, **metadata, computed_at=timezone.now()):
         raise LeaseLost
+    _update_alert_impacts(question)
+
+
+def _update_alert_impacts(question: Question) -> None:
+    """Update the impacts of the unresolved alerts about raters by the latest comparison."""
+    alerts = Alert.objects.filter(question=question, rater__isnull=False).defer("chart")
+    comparison, changed = get_comparison(question), []
+    for alert in alerts.exclude(state=AlertState.RESOLVED).order_by("pk"):
+        impact = comparison.compute_alert_impact(alert)
+        if impact != alert.impact:
+            alert.impact = impact
+            changed.append(alert)
+    Alert.objects.bulk_update(changed, ["impact"])
 
 
 def _build_body(question: Question, scale: QuestionScale) -> dict[str, Any]:

@@ -134,7 +134,7 @@ def build_spec(*, title: str) -> vega_lite.Spec:
         "type": "quantitative",
         "title": title,
         "scale": {"zero": False, "nice": True},
-        "axis": {"format": ".1f", "tickMinStep": 0.1},
+        "axis": {"format": ".2~f", "tickMinStep": 0.01},
     }
     raters = {"field": "raters", "type": "quantitative", "title": _("raters")}
     tooltip = [

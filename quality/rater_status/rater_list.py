@@ -264,7 +264,7 @@ def build_entry(
         rater.group,
         result,
         get_status(reasons),
-        rater_comparison.compute_impact(rater.pk),
+        rater_comparison.compute_impact(rater.pk, alerts),
         flags,
         reasons,
     )

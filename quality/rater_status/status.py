@@ -82,7 +82,7 @@ class RaterSummary:
 
     ``peers``, ``bias``: stored estimates; ``gold`` and ``repeats``: scores on gold answers and on
     repeated items, None without any; ``drift``: the latest drift state; ``alerts``: unresolved
-    alerts, oldest first; ``impact``: ratings times the gap to the median kappa.
+    alerts, oldest first; ``impact``: the expected number of wrong labels that the rater causes.
     """
 
     rater: Rater
@@ -183,7 +183,7 @@ def list_rater_summaries(
                 repeats=repeats.get(rater.pk),
                 drift=drift,
                 alerts=alerts.get(rater.pk, []),
-                impact=comparison.compute_impact(rater.pk),
+                impact=comparison.compute_impact(rater.pk, alerts.get(rater.pk, [])),
                 reasons=reasons,
             )
         )

@@ -107,6 +107,8 @@ def render_raters(request: HttpRequest, project: Project) -> HttpResponse:
         "page": page,
         "rows": rows,
         "n_lines": len(listed),
+        "has_diamonds": any("same_answer" in rater.flags for rater in listed),
+        "has_squares": len(listed) > funnel_plot.MAX_POINTS,
         "sorted_by": sort,
         "floor": MIN_ITEMS if sort.removeprefix("-") in ITEM_COUNTS else 0,
         "most_ratings": 200,

@@ -22,7 +22,7 @@ TEXTS = {
     "connection": gettext_lazy("The connection to Label Studio failed."),
     "too_large": gettext_lazy("A response of Label Studio is too large."),
     "no_json": gettext_lazy("This isn't Label Studio's API. Use the address in your browser."),
-    "redirect": gettext_lazy("The address leads to %(location)s. Enter that one."),
+    "redirect": gettext_lazy("The address redirects to %(location)s. Use that one."),
     "token": gettext_lazy("Label Studio rejected the token. Enter a new one."),
     "token_key": gettext_lazy("SECRET_KEY of this server changed. Enter the token again."),
     "forbidden": gettext_lazy("The token's user has no access to the project."),

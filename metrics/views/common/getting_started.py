@@ -61,6 +61,8 @@ def build_steps(
 
     format_count = number_formats.format_count
     has_guidelines, has_overlap = project.guidelines_version > 0, project.overlap >= 2
+    # Whoever has raters waits for them, and need not rate.
+    action, url_name = (_("All raters"), "people") if n_raters >= 2 else (_("Rate"), "rate")
     version = (
         _("version %(n)s") % {"n": project.guidelines_version} if has_guidelines else _("none yet")
     )
@@ -97,8 +99,8 @@ def build_steps(
             _("Items with two ratings"),
             f"{min(n_double_rated, MIN_DOUBLE_RATED)}/{MIN_DOUBLE_RATED}",
             n_double_rated >= MIN_DOUBLE_RATED,
-            _("Rate"),
-            build_url("rate"),
+            action,
+            build_url(url_name),
         ),
     ]
 

@@ -34,6 +34,7 @@ from metrics.views.common.number_formats import format_count
 from metrics.views.common.question_rows import QuestionRow, count_ratings
 from metrics.views.common.trends import recent_weeks
 from projects.models import Deletion, Member, Project, Question, Rater
+from projects.permissions import get_effective_role
 from projects.selectors.item_counts import count_items_by_project
 from ratings.models import Rating
 from ratings.services import uncounted as services_uncounted
@@ -58,7 +59,10 @@ def build_rows(
         roles = {project.pk: Member.Role.LEAD for project in projects}
     project_rows = [
         ProjectRow(
-            project, roles.get(project.pk, ""), project.pk in deleting, stars.get(project.pk)
+            project,
+            get_effective_role(project, roles.get(project.pk)) or "",
+            project.pk in deleting,
+            stars.get(project.pk),
         )
         for project in projects
     ]
@@ -176,7 +180,7 @@ class ProjectListPage:
     search: str
     sort: str
     group: str
-    example_names: set[str]  # of the examples that the user leads
+    example_names: set[str]  # of the examples that the user loaded
 
 
 def list_projects(user: Any, *, search: str, sort: str, group: str) -> ProjectListPage:
@@ -219,7 +223,11 @@ def list_projects(user: Any, *, search: str, sort: str, group: str) -> ProjectLi
     if not group and not search and has_only_examples:
         group = ProjectGroup.EXAMPLES
     group_rows = [row for row in all_rows if _is_in_group(row, group, search=search)]
-    examples = {row.project.name for row in all_rows if row.project.is_example and row.is_lead}
+    examples = {
+        row.project.name
+        for row in all_rows
+        if row.project.is_example and row.project.created_by_id == user.pk
+    }
     return ProjectListPage(_sort_rows(group_rows, sort), groups, search, sort, group, examples)
 
 

@@ -25,6 +25,7 @@ from quality.models import (
     AlertStep,
     DriftState,
 )
+from quality.rater_status.comparison import get_comparison
 from ratings.models import ImportRun
 from ratings.services.rating_times import date_from_day
 
@@ -173,9 +174,11 @@ def _build_period(alert: Alert) -> AlertPeriod:
 
 def _create_alert(question: Question, candidate: AlertCandidate) -> Alert:
     """Create an alert with its first step and its event."""
-    alert = Alert.objects.create(
+    alert = Alert(
         question=question, kind=candidate.kind, created_at=timezone.now(), **candidate.fields
     )
+    alert.impact = get_comparison(question).compute_alert_impact(alert)
+    alert.save()
     AlertStep.objects.create(alert=alert, at=alert.created_at, state=AlertState.OPEN)
     record_alert_event(alert, "alert.opened")
     if alert.kind in EVENT_OF_KIND:

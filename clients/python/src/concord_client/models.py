@@ -1184,7 +1184,7 @@ class RaterStatus:
     kind: RaterKind
     group: str
     status: StatusEnum
-    # Number of ratings times the gap between the rater's kappa and the median
+    # Expected number of wrong labels that the rater causes, as in the inbox
     impact: float
     # Reasons for the status
     reasons: list[StatusReason]
