@@ -27,7 +27,7 @@ from ratings.imports.records import RatingRecord, Record, SkippedRecord
 MODEL_KINDS = ("eval", "model", "auto_eval", "llm", "code")
 
 
-class ScoreSource(ToolSource):
+class EvaluationScoreSource(ToolSource):
     """Base of sources with a record for each score: a response of an API, or a table.
 
     ``required`` are fields of every score, ``one_of`` fields of which it has at least one. All
@@ -87,7 +87,7 @@ def _find_value(row: Fields, paths: Sequence[str]) -> Any:
     return None
 
 
-class LangfuseSource(ScoreSource):
+class LangfuseSource(EvaluationScoreSource):
     """Source of Langfuse scores."""
 
     name = "Langfuse"
@@ -100,7 +100,7 @@ class LangfuseSource(ScoreSource):
     times = ("timestamp", "createdAt")
 
 
-class LangsmithSource(ScoreSource):
+class LangsmithSource(EvaluationScoreSource):
     """Source of LangSmith feedback."""
 
     name = "LangSmith"
@@ -112,7 +112,7 @@ class LangsmithSource(ScoreSource):
     people = ("feedback_source.user_id", "feedback_source.user_name")
 
 
-class PhoenixSource(ScoreSource):
+class PhoenixSource(EvaluationScoreSource):
     """Source of annotations of Arize Phoenix."""
 
     name = "Phoenix"
