@@ -15,6 +15,10 @@ def main() -> None:
 
         sys.exit(supervise(sys.argv[2:]))
 
+    if sys.stderr is not None and sys.stderr.isatty():
+        # A person reads the output; what is logged besides is in the audit log.
+        os.environ.setdefault("LOG_LEVEL", "WARNING")
+
     from django.core.management import execute_from_command_line
 
     from agreement_site.startup_errors import exit_with_one_sentence

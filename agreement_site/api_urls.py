@@ -21,6 +21,7 @@ def show_index(request: HttpRequest) -> JsonResponse:
         "events": "api-site-events",
         "webhooks": "api-site-webhooks",
         "schema": "api-schema",
+        "reference": "api_reference",
     }
     return JsonResponse(
         {name: request.build_absolute_uri(reverse(route)) for name, route in names.items()}

@@ -25,6 +25,7 @@ urlpatterns = [
     path("account/notifications/", notification_views.edit_notifications, name="notifications"),
     path("unsubscribe/<str:token>/", notification_views.unsubscribe_by_link, name="unsubscribe"),
     path("search/", navigation_views.search_page, name="search"),
+    path("api-reference/", navigation_views.show_api_reference, name="api_reference"),
     path("style-guide/", navigation_views.show_style_guide, name="style_guide"),
     path("system-status/", status_views.show_system_status, name="system_status"),
     path("audit-log/", audit_log_views.show_audit_log, name="audit_log"),

@@ -6,6 +6,7 @@ class MetricsConfig(AppConfig):
 
     def ready(self) -> None:
         from metrics import saved_views
+        from metrics.filtered import item_ranking
         from metrics.jobs import hints
         from metrics.results.headline import weights_preview
         from metrics.views.raters import people_list_columns
@@ -14,6 +15,7 @@ class MetricsConfig(AppConfig):
         from ratings import changes
 
         people_list.COLUMN_PROVIDERS.register(people_list_columns.build_columns)
+        item_ranking.register_rankings()
         changes.RATINGS_CHANGED.register(hints.send_hint)
         project_hooks.WEIGHTS_PREVIEW.register(weights_preview.preview_weights)
         project_hooks.RATERS_RENAMED.register(saved_views.rename_raters_in_views)

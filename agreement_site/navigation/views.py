@@ -1,4 +1,4 @@
-"""The search page, and the style guide of the pages' building blocks."""
+"""The search page, the page of the API, and the style guide of the pages' building blocks."""
 
 from __future__ import annotations
 
@@ -173,6 +173,12 @@ def search_page(request: HttpRequest) -> HttpResponse:
     response = render(request, "_search_results.html" if is_palette else "search.html", context)
     patch_vary_headers(response, ["X-Palette"])
     return response
+
+
+@require_safe
+def show_api_reference(request: HttpRequest) -> HttpResponse:
+    """Show the API with a form for each call. Like the schema, it needs no account."""
+    return render(request, "api_reference.html")
 
 
 @login_required

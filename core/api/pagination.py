@@ -7,6 +7,7 @@ import datetime
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -39,12 +40,12 @@ def paginate(
     change between two pages: rows that stay are neither skipped nor repeated.
     """
     after = _decode_cursor(query["cursor"], key_length) if "cursor" in query else None
-    size = _parse_page_size(query.get("page_size"), default_size)
+    size = parse_page_size(query, default_size)
     rows = read(after, size + 1)
     next_url = None
     if len(rows) > size:
         rows = rows[:size]
-        next_url = _build_next_url(request, rows[-1][0])
+        next_url = build_next_url(request, rows[-1][0])
     return {"next": next_url, "results": [result for _, result in rows]}
 
 
@@ -61,11 +62,67 @@ def paginate_search(
     after which to continue (None at the end).
     """
     after = _decode_cursor(query["cursor"], key_length) if "cursor" in query else None
-    results, last_key = read(after, _parse_page_size(query.get("page_size"), PAGE_SIZE))
+    results, last_key = read(after, parse_page_size(query))
     return {
-        "next": None if last_key is None else _build_next_url(request, last_key),
+        "next": None if last_key is None else build_next_url(request, last_key),
         "results": results,
     }
+
+
+@dataclass(frozen=True)
+class RowOrder:
+    """The order of a list of rows: by columns without nulls, of which the last is unique integers.
+
+    A row whose value changes between two pages may come twice or not at all.
+    """
+
+    columns: tuple[str, ...]
+    is_descending: bool = False
+
+    @classmethod
+    def parse(
+        cls, query: Mapping[str, str], orderings: Mapping[str, str], *, key: str = "pk"
+    ) -> RowOrder:
+        """Return the order by ``key``, or by what the parameter ``ordering`` names.
+
+        ``orderings`` maps what it may name to a column, with "-" for the opposite direction; rows
+        with the same value are in the order of ``key``. Raises BadRequest for other names.
+        """
+        name = parse_ordering(query, list_ordering_values(orderings))
+        if not name:
+            return cls((key,))
+        column = orderings[name.removeprefix("-")]
+        is_descending = name.startswith("-") != column.startswith("-")
+        return cls((column.removeprefix("-"), key), is_descending)
+
+    def sort(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        sign = "-" if self.is_descending else ""
+        return rows.order_by(*(sign + column for column in self.columns))
+
+    def get_key(self, row: Any) -> list[Any]:
+        """Return the position of a row, as it is in the cursor."""
+        return [getattr(row, column) for column in self.columns]
+
+    def filter_after(self, rows: QuerySet[Any], cursor: str | None) -> QuerySet[Any]:
+        """Return the rows after a cursor; all without one. Raises BadRequest."""
+        if cursor is None:
+            return rows
+        *values, key = _parse_cursor(cursor) or [None]
+        if type(key) is not int or abs(key) >= 2**62 or len(values) != len(self.columns) - 1:
+            raise build_cursor_error()
+        fields = map(rows.model._meta.get_field, self.columns[:-1])
+        parsed = [
+            _parse_cursor_value(field, value) for field, value in zip(fields, values, strict=True)
+        ]
+        return rows.filter(self.build_position([*parsed, key]))
+
+    def build_position(self, values: Sequence[Any]) -> Q:
+        """Return the condition of the rows after these values of the columns."""
+        operator = "lt" if self.is_descending else "gt"
+        position = Q(pk__in=())
+        for column, value in zip(reversed(self.columns), reversed(values), strict=True):
+            position = Q((f"{column}__{operator}", value)) | (Q((column, value)) & position)
+        return position
 
 
 def paginate_rows(
@@ -80,22 +137,16 @@ def paginate_rows(
 ) -> dict[str, Any]:
     """Return one page of a queryset in the order of ``key``, or of the parameter ``ordering``.
 
-    The rows are serialized by the class, or all together by the function ``serialize``.
-    ``key`` is a unique column of integers. ``orderings`` maps what the parameter may name to a
-    column without nulls, with "-" for the opposite direction; rows with the same value are in the
-    order of ``key``. A row whose value changes between two pages may come twice or not at all.
+    The rows are serialized by the class, or all together by the function ``serialize``. ``key`` and
+    ``orderings``: see RowOrder.parse.
     """
-    column, is_descending = _parse_ordering(query.get("ordering", ""), orderings or {})
-    columns = [column, key] if column else [key]
-    if "cursor" in query:
-        rows = rows.filter(_build_position(rows, columns, is_descending, query["cursor"]))
-    sign = "-" if is_descending else ""
-    size = _parse_page_size(query.get("page_size"), PAGE_SIZE)
-    page = list(rows.order_by(*(sign + name for name in columns))[: size + 1])
+    order = RowOrder.parse(query, orderings or {}, key=key)
+    size = parse_page_size(query)
+    page = list(order.sort(order.filter_after(rows, query.get("cursor")))[: size + 1])
     next_url = None
     if len(page) > size:
         page = page[:size]
-        next_url = _build_next_url(request, [getattr(page[-1], name) for name in columns])
+        next_url = build_next_url(request, order.get_key(page[-1]))
     results = serialize(page) if serialize else serializer_class(page, many=True).data
     return {"next": next_url, "results": list(results)}
 
@@ -105,29 +156,13 @@ def list_ordering_values(orderings: Mapping[str, str]) -> list[str]:
     return [sign + name for name in orderings for sign in ("", "-")]
 
 
-def _parse_ordering(text: str, orderings: Mapping[str, str]) -> tuple[str, bool]:
-    """Return the column of the parameter ``ordering`` ("": none), and whether it is descending."""
-    if not text:
-        return "", False
-    if text not in list_ordering_values(orderings):
-        allowed = ", ".join(list_ordering_values(orderings))
-        message = f"unknown order '{text[:60]}'; one of {allowed}"
+def parse_ordering(query: Mapping[str, str], allowed: Sequence[str]) -> str:
+    """Return the parameter ``ordering``, "" without one; raise BadRequest for another value."""
+    text = query.get("ordering", "")
+    if text and text not in allowed:
+        message = f"unknown order '{text[:60]}'; one of {', '.join(allowed)}"
         raise BadRequest("Unknown ordering.", fields={"ordering": message})
-    column = orderings[text.removeprefix("-")]
-    return column.removeprefix("-"), text.startswith("-") != column.startswith("-")
-
-
-def _build_position(rows: QuerySet[Any], columns: list[str], is_descending: bool, cursor: str) -> Q:
-    """Return the condition of the rows after a cursor; raise BadRequest for an invalid one."""
-    *values, key = _parse_cursor(cursor) or [None]
-    if type(key) is not int or abs(key) >= 2**62 or len(values) != len(columns) - 1:
-        raise build_cursor_error()
-    operator = "lt" if is_descending else "gt"
-    position = Q((f"{columns[-1]}__{operator}", key))
-    for column, value in zip(columns[:-1], values, strict=True):
-        parsed = _parse_cursor_value(rows.model._meta.get_field(column), value)
-        position = Q((f"{column}__{operator}", parsed)) | (Q((column, parsed)) & position)
-    return position
+    return text
 
 
 def _parse_cursor_value(field: Any, value: Any) -> Any:
@@ -157,14 +192,15 @@ def render_json_page(page_data: dict[str, Any]) -> HttpResponse:
     )
 
 
-def _build_next_url(request: Request, last_key: Sequence[Any]) -> str:
+def build_next_url(request: Request, last_key: Sequence[Any]) -> str:
     """Return the address of the page after this key."""
     query = request.query_params.copy()
     query["cursor"] = _encode_cursor(last_key)
     return f"{request.build_absolute_uri(request.path)}?{query.urlencode()}"
 
 
-def _parse_page_size(text: str | None, default: int) -> int:
+def parse_page_size(query: Mapping[str, str], default: int = PAGE_SIZE) -> int:
+    text = query.get("page_size")
     if text is None:
         return default
     if text.isascii() and text.isdigit() and len(text) <= 9 and 1 <= int(text) <= MAX_PAGE_SIZE:

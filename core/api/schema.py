@@ -112,13 +112,18 @@ def build_since_parameter(description: str) -> OpenApiParameter:
     return OpenApiParameter("since", OpenApiTypes.DATETIME, description=description)
 
 
-def build_ordering_parameter(orderings: Mapping[str, str]) -> OpenApiParameter:
-    """Return the parameter ``ordering`` of a list (core.api.pagination.paginate_rows)."""
-    return build_parameter(
-        "ordering",
-        "Oldest first when left out; with `-` descending",
-        enum=list_ordering_values(orderings),
-    )
+def build_ordering_parameter(
+    orderings: Mapping[str, str],
+    default: str = "Oldest first when left out",
+    *,
+    further: Sequence[str] = (),
+) -> OpenApiParameter:
+    """Return the parameter ``ordering`` of a list (core.api.pagination.RowOrder).
+
+    ``default``: the order without it; ``further``: values that name no column.
+    """
+    values = [*list_ordering_values(orderings), *further]
+    return build_parameter("ordering", f"{default}; with `-` descending", enum=values)
 
 
 QUESTION_PARAMETER = build_parameter(

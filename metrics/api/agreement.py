@@ -15,18 +15,16 @@ from rest_framework.response import Response
 
 from core.api import pagination
 from core.api.pagination import CursorKey, paginate, render_json_page
-from core.api.parameters import get_choice
 from core.api.schema import (
     PAGE_PARAMETERS,
     QUESTION_PARAMETER,
     build_page_serializer,
-    build_parameter,
     describe_get,
 )
 from metrics.agreement.coefficients import cohen
 from metrics.agreement.headline import COHEN, LEAD_CHOICE, HeadlineFacts, choose_headline
 from metrics.agreement.registry import MEAN_PAIRWISE
-from metrics.agreement.weights import UNWEIGHTED, WEIGHTINGS, get_weighted_name
+from metrics.agreement.weights import get_weighted_name
 from metrics.counting.store import encode_json
 from metrics.models import PairTally, RaterResult
 from metrics.results.clusters import QuestionClusters, describe_clusters
@@ -41,6 +39,7 @@ from metrics.results.values import (
     build_undefined_value,
 )
 from metrics.scale import QuestionScale
+from projects.api.base import ApiView
 from projects.models import Member, Project, Question, Rater
 
 from . import filtered
@@ -59,7 +58,7 @@ RANK_WEIGHTED_MEANS = [
 ]
 
 
-class AgreementView(filtered.ResultsView):
+class AgreementView(ApiView):
     @describe_get(
         "getAgreement",
         "All coefficients of a question, and what they rest on",
@@ -94,18 +93,14 @@ class AgreementView(filtered.ResultsView):
         )
 
 
-class PairListView(filtered.ResultsView):
+class PairListView(ApiView):
     @describe_get(
         "listPairs",
         "Cohen's kappa of each pair of raters that shares an item",
         build_page_serializer("Pair", PairAgreementOut),
         [
             QUESTION_PARAMETER,
-            build_parameter(
-                "weights",
-                "none when left out; custom where the question has a matrix",
-                enum=list(WEIGHTINGS),
-            ),
+            filtered.WEIGHTS_PARAMETER,
             *filtered.FILTER_PARAMETERS,
             *PAGE_PARAMETERS,
         ],
@@ -117,7 +112,7 @@ class PairListView(filtered.ResultsView):
             self, request, project_id, "weights", *pagination.PAGE_PARAMETER_NAMES
         )
         scale = QuestionScale.for_question(question)
-        weights = get_choice(params, "weights", scale.list_weightings(), default=UNWEIGHTED)
+        weights = filtered.choose_weights(params, question, scale)
         if rating_filter:
             body = filtered.get_dashboard(question, rating_filter)
             rows = filtered.list_pairs(body, scale, weights)
@@ -125,10 +120,13 @@ class PairListView(filtered.ResultsView):
                 paginate(request, params, key_length=1, read=filtered.build_list_reader(rows))
             )
         reader = partial(_read_pairs, question, scale, weights=weights)
-        return Response(paginate(request, params, key_length=2, read=reader))
+        page = paginate(request, params, key_length=2, read=reader)
+        if not page["results"]:
+            filtered.wait_for_first_results(question)
+        return Response(page)
 
 
-class RaterListView(filtered.ResultsView):
+class RaterListView(ApiView):
     @describe_get(
         "listRaterAgreement",
         "Each rater's agreement with the others",
@@ -145,8 +143,10 @@ class RaterListView(filtered.ResultsView):
             body = filtered.get_dashboard(question, rating_filter)
             list_reader = filtered.build_list_reader(filtered.list_raters(body))
             return Response(paginate(request, params, key_length=1, read=list_reader))
-        reader = partial(_read_raters, question)
-        return render_json_page(paginate(request, params, key_length=1, read=reader))
+        page = paginate(request, params, key_length=1, read=partial(_read_raters, question))
+        if not page["results"]:
+            filtered.wait_for_first_results(question)
+        return render_json_page(page)
 
 
 # --- the question
@@ -255,9 +255,8 @@ def _read_pairs(
     entries: list[tuple[CursorKey, Any]] = []
     for row, value, table in zip(stored, values, tables.tolist(), strict=True):
         rater_a, rater_b, key_a, key_b, *_stored = row
-        entries.append(
-            ((rater_a, rater_b), {**value, "rater_a": key_a, "rater_b": key_b, "table": table})
-        )
+        pair = {"rater_a": key_a, "rater_b": key_b, "weights": weights, "table": table}
+        entries.append(((rater_a, rater_b), {**value, **pair}))
     return entries
 
 

@@ -12,13 +12,12 @@ from core.api.errors import BadRequest
 from core.api.parameters import get_choice, parse_query_parameters
 from core.api.schema import QUESTION_PARAMETER, build_parameter, describe_get
 from metrics import attribution
-from metrics.agreement.weights import UNWEIGHTED
 from metrics.models import Attribution, PeriodUnit, Result
 from metrics.results.disagreement import disputed_items
 from metrics.results.disagreement.findings import load_diagnosis
 from metrics.results.values import build_uncounted_value
 from metrics.scale import QuestionScale
-from projects.api.base import get_question
+from projects.api.base import ApiView, ResultPending, get_question
 from projects.models import Member, Question, Rater
 
 from . import filtered
@@ -93,7 +92,7 @@ class ChangeOut(serializers.Serializer):
         return {"from": from_field, **super().get_fields()}
 
 
-class CategoryAgreementView(filtered.ResultsView):
+class CategoryAgreementView(ApiView):
     @describe_get(
         "listCategoryAgreement",
         "Each category against the rest",
@@ -107,18 +106,20 @@ class CategoryAgreementView(filtered.ResultsView):
         question = get_question(project, params.get("question"))
         question.project = project
         agreement = filtered.SelectedAgreement.load(question, rating_filter).agreement
+        if agreement is None:
+            filtered.wait_for_first_results(question)
         categories = agreement.details.get("categories", []) if agreement else []
         return Response({"question": question.key, "categories": categories})
 
 
-class DisputedItemsView(filtered.ResultsView):
+class DisputedItemsView(ApiView):
     @describe_get(
         "listDisputedItems",
-        "The ten items on which raters differ most; the items page sorts all",
+        "The ten items on which raters differ most; listItems sorts more",
         DisputedItemsOut,
         [
             QUESTION_PARAMETER,
-            build_parameter("weights", "none when left out"),
+            filtered.WEIGHTS_PARAMETER,
             *filtered.FILTER_PARAMETERS,
         ],
         may_be_pending=True,
@@ -129,12 +130,14 @@ class DisputedItemsView(filtered.ResultsView):
         question = get_question(project, params.get("question"))
         question.project = project
         scale = QuestionScale.for_question(question)
-        weights = get_choice(params, "weights", scale.list_weightings(), default=UNWEIGHTED)
+        weights = filtered.choose_weights(params, question, scale)
         diagnosis = (
             filtered.get_dashboard(question, rating_filter).diagnosis
             if rating_filter
             else load_diagnosis(question)
         )
+        if not diagnosis.disputes:
+            filtered.wait_for_first_results(question)
         disputed = disputed_items.load_disputed_items(diagnosis.disputes, scale, weights)
         return Response(
             {
@@ -155,7 +158,7 @@ class DisputedItemsView(filtered.ResultsView):
         )
 
 
-class ChangeExplanationView(filtered.ResultsView):
+class ChangeExplanationView(ApiView):
     @describe_get(
         "explainChange",
         "How much of a move between two weeks or months each rater, category and kind of item "
@@ -166,7 +169,7 @@ class ChangeExplanationView(filtered.ResultsView):
             build_parameter("period", "week when left out", enum=SPANS),
             build_parameter("from", "First day of the earlier period; with `to`, or the last two"),
             build_parameter("to", "First day of the later period"),
-            build_parameter("weights", "none when left out"),
+            filtered.WEIGHTS_PARAMETER,
         ],
         may_be_pending=True,
     )
@@ -176,7 +179,7 @@ class ChangeExplanationView(filtered.ResultsView):
         params = parse_query_parameters(request, ("question", "period", "from", "to", "weights"))
         question = get_question(project, params.get("question"))
         scale = QuestionScale.for_question(question)
-        weights = get_choice(params, "weights", scale.list_weightings(), default=UNWEIGHTED)
+        weights = filtered.choose_weights(params, question, scale)
         span = get_choice(params, "period", SPANS, default=PeriodUnit.WEEK.value)
         common = {"question": question.key, "weights": weights, "period": span}
         periods = _get_periods(question, span, params)
@@ -195,7 +198,7 @@ class ChangeExplanationView(filtered.ResultsView):
             weights=weights,
         )
         if row.result is None:
-            raise filtered.ResultPending
+            raise ResultPending
         return Response(common | {"from": from_date, "to": to_date} | _build_explanation(row))
 
 

@@ -104,7 +104,7 @@ class PairDetailsOut(serializers.Serializer):
     categories = PairCategoryOut(many=True)
 
 
-class CoefficientsView(filtered.ResultsView):
+class CoefficientsView(ApiView):
     @describe_get(
         "listCoefficients",
         "Every coefficient of a question that says something on its scale",

@@ -13,7 +13,6 @@ from typing import Any, Self
 import numpy as np
 from django.core import exceptions
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from core.api.errors import INVALID_PARAMETERS, BadRequest
 from core.api.pagination import CursorKey
@@ -25,6 +24,7 @@ from core.api.parameters import (
 from core.api.schema import build_attribute_parameter, build_parameter
 from metrics.agreement.coefficients import cohen
 from metrics.agreement.headline import COHEN
+from metrics.agreement.weights import WEIGHTINGS
 from metrics.filtered import filter_choices, filtered_jobs
 from metrics.filtered.compact_values import TrendBody
 from metrics.filtered.dashboard_body import DashboardBody
@@ -38,14 +38,22 @@ from metrics.filters import (
 )
 from metrics.jobs import question_updates
 from metrics.models import CountState, FilteredResult
+from metrics.results.disagreement.findings import load_diagnosis
+from metrics.results.headline.headline_trend import get_headline_weighting
 from metrics.results.question_agreement import QuestionAgreement, load_question_agreement
 from metrics.scale import QuestionScale, get_weighted_name
-from projects.api.base import ApiView, get_question
+from projects.api.base import ApiView, ResultPending, get_question
 from projects.models import Member, Project, Question, Rater
 from projects.selectors.item_counts import count_items
+from ratings.models import Rating
 
 # Population -> the kind of rater that its filter selects.
 POPULATION_KINDS = {"people": Rater.Kind.HUMAN.value, "models": Rater.Kind.MODEL.value, "all": ""}
+WEIGHTS_PARAMETER = build_parameter(
+    "weights",
+    "Those of the headline when left out; custom where the question has a matrix",
+    enum=list(WEIGHTINGS),
+)
 FILTER_PARAMETERS = [
     build_parameter("from", "Ratings of this day or later, like 2026-03-02"),
     build_parameter("to", "Ratings of this day or earlier"),
@@ -74,10 +82,6 @@ FILTER_PARAMETERS = [
     ),
 ]
 Row = dict[str, object]
-
-
-class ResultPending(Exception):
-    """A worker has not computed the result yet."""
 
 
 def parse_filtered_request(
@@ -133,22 +137,6 @@ def _build_filter_error(error: exceptions.BadRequest) -> BadRequest:
     return BadRequest("This filter cannot be.", fields={"filter": str(error)})
 
 
-def build_pending_response() -> Response:
-    """Return the 202 response for a result that is not computed yet."""
-    return Response({"computed_at": None}, status=202, headers={"Retry-After": "1"})
-
-
-class ResultsView(ApiView):
-    """A view whose result may still be computed by a worker."""
-
-    def handle_exception(self, exc: Exception) -> Response:
-        return (
-            build_pending_response()
-            if isinstance(exc, ResultPending)
-            else super().handle_exception(exc)
-        )
-
-
 # --- the question
 
 
@@ -197,6 +185,19 @@ def count_pending_ratings(question: Question) -> int:
     return question_updates.count_pending_ratings(question, state)
 
 
+def wait_for_first_results(question: Question) -> None:
+    """Raise ResultPending if the question has ratings, but none were counted yet."""
+    is_rated = Rating.objects.current().filter(question=question).exists()
+    if is_rated and not load_diagnosis(question).disputes:
+        raise ResultPending
+
+
+def choose_weights(params: dict[str, str], question: Question, scale: QuestionScale) -> str:
+    """Return the requested weights, or those of the headline. Raises BadRequest."""
+    default = get_headline_weighting(question, scale)
+    return get_choice(params, "weights", scale.list_weightings(), default=default)
+
+
 # --- pairs and raters
 
 
@@ -218,6 +219,7 @@ def list_pairs(body: DashboardBody, scale: QuestionScale, weights: str) -> list[
             **body.widen(name, value),
             "rater_a": keys[row["a"]],
             "rater_b": keys[row["b"]],
+            "weights": weights,
             "table": table,
         }
         for row, value, table in zip(rows, values, tables.tolist(), strict=True)

@@ -126,6 +126,7 @@ class AgreementOut(serializers.Serializer):
 class PairAgreementOut(ValueOut):
     rater_a = serializers.CharField()
     rater_b = serializers.CharField()
+    weights = serializers.CharField()
     table = serializers.ListField(
         child=serializers.ListField(child=serializers.IntegerField()),
         help_text="Items by category of rater_a (rows) and of rater_b, in declared order",

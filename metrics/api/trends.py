@@ -35,6 +35,7 @@ from metrics.results.headline.headline_computation import PEOPLE
 from metrics.results.raters import rater_periods
 from metrics.results.values import build_uncounted_value
 from metrics.scale import QuestionScale, list_headline_coefficients
+from projects.api.base import ApiView
 from projects.models import Question, Rater
 
 from . import filtered
@@ -50,7 +51,7 @@ TREND_PAGE_SIZE = 1_000  # almost three years of days
 PeriodReader = Callable[[datetime.date, int], Iterable[tuple[Any, ...]]]
 
 
-class TrendView(filtered.ResultsView):
+class TrendView(ApiView):
     @describe_get(
         "getTrend",
         "A coefficient by day, week or month, oldest first",
@@ -96,7 +97,7 @@ class TrendView(filtered.ResultsView):
         return Response(_build_page(request, params, reader, build_row))
 
 
-class RaterTrendView(filtered.ResultsView):
+class RaterTrendView(ApiView):
     @describe_get(
         "getRaterTrend",
         "A rater's agreement with the others by day, week or month, oldest first",

@@ -11,6 +11,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.cache import get_conditional_response
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
@@ -20,6 +21,10 @@ from projects.models import Project, Question
 from projects.permissions import ANY_ROLE, get_project
 
 from . import idempotency
+
+
+class ResultPending(Exception):
+    """A worker has not computed the result yet; the response is 202."""
 
 
 def get_token_project_id(request: Request) -> int | None:
@@ -65,6 +70,11 @@ class ApiView(APIView):
         response.add_post_render_callback(add_etag)
         return response
 
+    def handle_exception(self, exc: Exception) -> Response:
+        if isinstance(exc, ResultPending):
+            return Response({"computed_at": None}, status=202, headers={"Retry-After": "1"})
+        return super().handle_exception(exc)
+
     def get_project(self, request: Request, project_id: int, *, role: str = ANY_ROLE) -> Project:
         return get_project(request.user, project_id, role=role, token=request.auth)
 
@@ -73,13 +83,12 @@ class ApiView(APIView):
         request: Request,
         serializer_class: type[Serializer[Any]],
         parameters: Sequence[str] = (),
-    ) -> Any:
+    ) -> dict[str, Any]:
         """Return the validated body; ``parameters``: fields that the query may have instead."""
-        query = parse_query_parameters(request, parameters)
+        query: dict[str, Any] = parse_query_parameters(request, parameters)
         serializer = serializer_class(data=request.data)
         serializer.is_valid(raise_exception=True)
-        body = serializer.validated_data
-        return {**query, **body} if parameters else body  # some serializers build an object
+        return query | serializer.validated_data
 
 
 @contextlib.contextmanager

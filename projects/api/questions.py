@@ -21,7 +21,7 @@ from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions, NewCategory
 
 from .base import ApiView
-from .serializers import QuestionIn, QuestionOut, QuestionPatch
+from .serializers import QuestionIn, QuestionOut, QuestionPatch, build_question
 
 LEAD = Member.Role.LEAD
 
@@ -53,9 +53,11 @@ class QuestionListView(ApiView):
     )
     def post(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id, role=LEAD)
-        data = self.parse_body(request, QuestionIn)
+        new_question = build_question(self.parse_body(request, QuestionIn))
         try:
-            question = questions.add_question(project=project, question=data, by=request.user)
+            question = questions.add_question(
+                project=project, question=new_question, by=request.user
+            )
         except InvalidQuestions as error:
             raise BadRequest(INVALID_FIELDS, fields=error.problems["0"]) from None
         except InvalidProjectChange as error:

@@ -66,10 +66,11 @@ class QuestionIn(StrictSerializer):
         help_text="2 to 50, in their declared order",
     )
 
-    def to_internal_value(self, data: Any) -> NewQuestion:
-        fields = super().to_internal_value(data)
-        categories = tuple(NewCategory(**category) for category in fields.pop("categories"))
-        return NewQuestion(**fields, categories=categories)
+
+def build_question(fields: Mapping[str, Any]) -> NewQuestion:
+    """Return the question of the validated fields of a QuestionIn."""
+    categories = tuple(NewCategory(**category) for category in fields["categories"])
+    return NewQuestion(**{**fields, "categories": categories})
 
 
 class CategoryPatch(CategoryIn):
@@ -150,12 +151,12 @@ class ProjectIn(StrictSerializer):
     )
     questions = QuestionIn(many=True, max_length=MAX_QUESTIONS)  # type: ignore[call-arg]
 
-    def validate_questions(self, questions: list[NewQuestion]) -> list[NewQuestion]:
+    def validate_questions(self, questions: list[dict[str, Any]]) -> list[NewQuestion]:
         if not questions:
             raise serializers.ValidationError(
                 f"A project has 1 to {MAX_QUESTIONS} questions; there is none."
             )
-        return questions
+        return list(map(build_question, questions))
 
 
 class ProjectPatch(StrictSerializer):

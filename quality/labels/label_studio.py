@@ -75,25 +75,33 @@ class Control:
 
 
 def write_labels(connection: LabelStudioConnection, client: Client, deadline: float) -> bool:
-    """Write the labels that have changed; return False if the time was not enough."""
+    """Write the labels that have changed; return False if the time was not enough.
+
+    The next run continues after the last task, whether its labels were accepted there or not.
+    """
     if connection.write_back == WriteBack.OFF:
         return True
-    started = timezone.now()
+    leased = get_leased_rows(connection)
+    started = connection.write_started_at or timezone.now()
     tasks = LabelStudioObject.objects.filter(
         Exists(_get_changed_labels(connection).filter(item=OuterRef("item"))),
         connection=connection,
         kind=Kind.TASK,
+        task__gt=connection.written_task,
     ).order_by("task")
     if tasks.exists():
         writer = _Writer(connection, client)
-        last_task = 0
+        last_task = connection.written_task
         while batch := list(tasks.filter(task__gt=last_task)[:PAGE_SIZE]):
             for task, parts, score in writer.list_outdated(batch):
-                if time.monotonic() > deadline:
-                    return False
                 writer.write(task, parts, score)
+                if time.monotonic() > deadline:
+                    columns = {"written_task": task.task, "write_started_at": started}
+                    update_leased_row(connection, leased, **columns)
+                    return False
             last_task = batch[-1].task
-    update_leased_row(connection, get_leased_rows(connection), written_since=started - OVERLAP)
+    columns = {"written_task": 0, "write_started_at": None, "written_since": started - OVERLAP}
+    update_leased_row(connection, leased, **columns)
     return True
 
 

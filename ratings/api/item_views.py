@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 from django.http import Http404
@@ -18,6 +19,7 @@ from core.api.schema import (
     PAGE_PARAMETERS,
     build_attribute_parameter,
     build_one_or_many,
+    build_ordering_parameter,
     build_page_serializer,
     build_parameter,
     build_since_parameter,
@@ -27,10 +29,16 @@ from core.api.schema import (
 )
 from core.api.strict_fields import StrictSerializer
 from core.text import has_nul
-from projects.api.base import ApiView, change_row, store_unless_dry_run
+from projects.api.base import (
+    ApiView,
+    ResultPending,
+    change_row,
+    get_question,
+    store_unless_dry_run,
+)
 from projects.api.serializers import ItemIn, ItemPatch, UpsertCounts
 from projects.authentication import TokenAuthentication
-from projects.models import Item, Member, Project
+from projects.models import Item, Member, Project, Question
 from projects.services.items import gold_rows
 from projects.services.items.upsert import upsert_items
 from projects.services.project_validation import InvalidProjectChange
@@ -73,6 +81,8 @@ class MediaView(ApiView):
 
 
 FILTERS = ("since", "min_ratings", "max_ratings", "search", "state")
+ORDERINGS = {"key": "key", "created_at": "created_at", "changed_at": "changed_at"}
+RANKINGS = ("-disagreement", "-ratings", "-rated_at")  # of a question
 ATTRIBUTE_PREFIX = "attribute."
 MAX_ATTRIBUTES = 3
 
@@ -138,19 +148,40 @@ class ItemsView(ApiView):
             build_attribute_parameter(
                 "attributes[NAME]=VALUE: the item's attribute NAME has this value; three at most"
             ),
+            build_ordering_parameter(ORDERINGS, further=RANKINGS),
+            build_parameter(
+                "question",
+                "Of the orders by disagreement, ratings and rated_at, which list items with"
+                " ratings of this question; may be left out where the project has one",
+            ),
             *PAGE_PARAMETERS,
         ],
+        may_be_pending=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
         """A page may be shorter than requested, or empty, while there is a `next`."""
         project = self.get_project(request, project_id, role=Member.Role.VIEWER)
         attributes = get_attribute_parameters(request, ATTRIBUTE_PREFIX)
         query = parse_query_parameters(
-            request, (*FILTERS, *attributes.values(), *pagination.PAGE_PARAMETER_NAMES)
+            request,
+            (
+                *(*FILTERS, "ordering", "question"),
+                *(*attributes.values(), *pagination.PAGE_PARAMETER_NAMES),
+            ),
         )
         filters = _build_filters(
             query, {name: query[parameter] for name, parameter in attributes.items()}
         )
+        allowed = (*pagination.list_ordering_values(ORDERINGS), *RANKINGS)
+        ordering = pagination.parse_ordering(query, allowed)
+        if "question" in query and ordering not in RANKINGS:
+            raise _build_bad_request("question", f"only with ordering {', '.join(RANKINGS)}")
+        if ordering in RANKINGS:
+            question = get_question(project, query.get("question"))
+            question.project = project
+            return Response(_build_ranked_page(request, query, question, filters))
+        if ordering:
+            return Response(_build_sorted_page(request, query, project, filters))
 
         def read(
             after: pagination.CursorKey | None, size: int
@@ -161,6 +192,42 @@ class ItemsView(ApiView):
             return format_items(project, page.items), None if page.after is None else [page.after]
 
         return Response(pagination.paginate_search(request, query, key_length=1, read=read))
+
+
+def _build_sorted_page(
+    request: Request, query: dict[str, str], project: Project, filters: item_search.ItemFilters
+) -> dict[str, Any]:
+    """Return a page of the items in the order of a column."""
+    order = pagination.RowOrder.parse(query, ORDERINGS)
+    rows = order.filter_after(Item.objects.filter(project=project), query.get("cursor"))
+    items, last = item_search.find_sorted_page(
+        project, filters, order.sort(rows), size=pagination.parse_page_size(query)
+    )
+    next_url = None if last is None else pagination.build_next_url(request, order.get_key(last))
+    return {"next": next_url, "results": format_items(project, items)}
+
+
+def _build_ranked_page(
+    request: Request, query: dict[str, str], question: Question, filters: item_search.ItemFilters
+) -> dict[str, Any]:
+    """Return a page of the items with ratings in an order that packages above compute.
+
+    Raises ResultPending. The cursor is a position in this order.
+    """
+    ids = item_search.ITEM_RANKINGS[query["ordering"].removeprefix("-")](question)
+    if ids is None:
+        raise ResultPending
+
+    def read(
+        after: pagination.CursorKey | None, size: int
+    ) -> tuple[list[Any], pagination.CursorKey | None]:
+        remaining = ids[max(0, after[0]) if after else 0 :]
+        items = list(islice(item_search.iter_matches(project, filters, remaining), size + 1))
+        position = [ids.index(items[size].pk)] if len(items) > size else None
+        return format_items(project, items[:size]), position
+
+    project = question.project
+    return pagination.paginate_search(request, query, key_length=1, read=read)
 
 
 class ItemView(ApiView):

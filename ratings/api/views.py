@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
 import operator
 from collections.abc import Sequence
@@ -16,12 +17,14 @@ from rest_framework.response import Response
 
 from core.api import pagination
 from core.api.errors import INVALID_PARAMETERS, BadRequest
+from core.api.pagination import RowOrder
 from core.api.parameters import parse_query_parameters, parse_rows
 from core.api.schema import (
     DRY_RUN_PARAMETER,
     PAGE_PARAMETERS,
     build_flag_parameter,
     build_one_or_many,
+    build_ordering_parameter,
     build_page_serializer,
     build_parameter,
     build_since_parameter,
@@ -49,6 +52,8 @@ ERROR_MESSAGES = {
     permissions.CorrectionsClosed: _("Ratings here are final. Your earlier answer is kept."),
 }
 FILTERS = ("item", "rater", "question", "label", "since", "withdrawn")
+ORDERINGS = {"rated_at": "rated_at", "changed_at": "changed_at"}
+EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 class RatingsView(ApiView):
@@ -91,12 +96,16 @@ class RatingsView(ApiView):
             build_parameter("label", "Only ratings with this label"),
             build_since_parameter("Changed at or after this time"),
             build_flag_parameter("withdrawn", "true: withdrawn ratings too, with label null"),
+            build_ordering_parameter(ORDERINGS, "By question, item and rater when left out"),
             *PAGE_PARAMETERS,
         ],
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id)
-        query = parse_query_parameters(request, (*FILTERS, *pagination.PAGE_PARAMETER_NAMES))
+        query = parse_query_parameters(
+            request, (*FILTERS, "ordering", *pagination.PAGE_PARAMETER_NAMES)
+        )
+        order = RowOrder.parse(query, ORDERINGS)
         querysets = _get_visible_rows(project, request.user)
         querysets = [_filter_rows(rows, project, query) for rows in querysets]
         questions = list(project.questions.prefetch_related("categories").order_by("pk"))
@@ -106,12 +115,11 @@ class RatingsView(ApiView):
             label_filter = _build_label_filter(questions, query["label"])
             querysets = [rows.filter(label_filter) for rows in querysets]
 
-        def read(
-            after: pagination.CursorKey | None, size: int
-        ) -> list[tuple[pagination.CursorKey, Any]]:
-            return _read_page(querysets, questions, after, size)
-
-        return Response(pagination.paginate(request, query, key_length=3, read=read))
+        if "ordering" in query:
+            reader = functools.partial(_read_page_by_time, querysets, questions, order=order)
+            return Response(pagination.paginate(request, query, key_length=4, read=reader))
+        reader = functools.partial(_read_page, querysets, questions)
+        return Response(pagination.paginate(request, query, key_length=3, read=reader))
 
 
 def _get_visible_rows(project: Project, user: Any) -> list[Any]:
@@ -190,12 +198,54 @@ def _read_page(
     return results
 
 
+def _read_page_by_time(
+    querysets: Sequence[Any],
+    questions: list[Question],
+    after: pagination.CursorKey | None,
+    size: int,
+    *,
+    order: RowOrder,
+) -> list[tuple[pagination.CursorKey, Any]]:
+    """Return a page in the order of a time, which is in the keys as microseconds since 1970.
+
+    Ratings of the same time are in the order (question, item, rater).
+    """
+    names = (order.columns[0], "question_id", "item_id", "rater_id")
+    order = RowOrder(names, order.is_descending)
+    page_rows: list[tuple[Any, ...]] = []
+    position = Q()
+    if after is not None:
+        position = order.build_position([_parse_microseconds(after[0]), *after[1:]])
+    for queryset in querysets:
+        rows = order.sort(queryset.filter(position, question__in=questions))
+        page_rows += rows.values_list(names[0], "question_id", *_COLUMNS)[:size]
+    page_rows.sort(key=itemgetter(0, 1, 2, 3), reverse=order.is_descending)
+    question_by_id = {question.pk: question for question in questions}
+    labels = {
+        question.pk: {category.code: category.label for category in question.categories.all()}
+        for question in questions
+    }
+    results: list[tuple[pagination.CursorKey, Any]] = []
+    for time, question_id, *row in page_rows[:size]:
+        key, data = _format_rating(question_by_id[question_id], labels[question_id], tuple(row))
+        microseconds = (time - EPOCH) // datetime.timedelta(microseconds=1)
+        results.append(((microseconds, *key), data))
+    return results
+
+
+def _parse_microseconds(number: int) -> datetime.datetime:
+    try:
+        return EPOCH + datetime.timedelta(microseconds=number)
+    except OverflowError:
+        raise pagination.build_cursor_error() from None
+
+
 _DETAIL_NAMES = [field.name for field in DETAIL_FIELDS]
 _MODEL_FIELDS = ("model", "prompt_version")  # of a rater that is a model
 _COLUMNS = (
     *("item_id", "rater_id", "item__key", "rater__key", "code"),
-    *(f"rater__{name}" for name in _MODEL_FIELDS),
     *_DETAIL_NAMES,
+    *(f"rater__{name}" for name in _MODEL_FIELDS),
 )
 
 
@@ -208,6 +258,6 @@ def _format_rating(
         "rater": rater,
         "question": question.key,
         "label": labels.get(code),
-        **dict(zip((*_MODEL_FIELDS, *_DETAIL_NAMES), details, strict=True)),
+        **dict(zip((*_DETAIL_NAMES, *_MODEL_FIELDS), details, strict=True)),
     }
     return (question.pk, item_id, rater_id), data

@@ -24,13 +24,21 @@ MODEL_NAME = Case(
     When(rater__kind=Rater.Kind.MODEL, rater__model="", then=F("rater__key")),
     default=F("rater__model"),
 )
-RATER_COLUMNS = {"model": MODEL_NAME, "prompt_version": F("rater__prompt_version")}
-COLUMN_KINDS = {field.name: field.kind for field in FIELDS if field.exported} | dict.fromkeys(
-    RATER_COLUMNS, "text"
-)
+RATER_COLUMNS = {
+    "model": MODEL_NAME,
+    "prompt_version": F("rater__prompt_version"),
+    "group": F("rater__group"),
+}
+# The columns of the API's list in its order, then those that only files have.
+COLUMN_KINDS: dict[str, str] = {
+    **{field.name: field.kind for field in FIELDS},
+    **dict.fromkeys(RATER_COLUMNS, "text"),
+    "seconds": "decimal",
+}
 COLUMNS = tuple(COLUMN_KINDS)
-# Item, rater, question, label and rated_at come first; the other columns are texts and numbers.
-OTHER_COLUMNS = COLUMNS[len(KEY_FIELDS) + 1 :]
+TIME_COLUMNS = [name for name, kind in COLUMN_KINDS.items() if kind == "time"]
+# Item, rater, question, label and the times come first; the other columns are texts and numbers.
+OTHER_COLUMNS = COLUMNS[len(KEY_FIELDS) + len(TIME_COLUMNS) :]
 ROWS_PER_CHUNK = 2_000  # rows that are fetched at a time and sent as one chunk
 
 ExportRow = tuple[Any, ...]  # a value for each of COLUMNS
@@ -74,21 +82,20 @@ def iter_rows(questions: Iterable[Question]) -> Iterator[ExportRow]:
     for question in questions:
         labels = dict(Category.objects.filter(question=question).values_list("code", "label"))
         other_values = [RATER_COLUMNS.get(name, name) for name in OTHER_COLUMNS]
-        columns: list[Any] = [
-            "item__key",
-            "rater_id",
-            "code",
-            _TimeAsText("rated_at"),
-            *other_values,
-        ]
+        times = [_TimeAsText(name) for name in TIME_COLUMNS]
+        columns: list[Any] = ["item__key", "rater_id", "code", *times, *other_values]
         current_ratings = Rating.objects.current().filter(question=question)
         ratings = current_ratings.order_by("item_id", "rater_id").values_list(*columns)
         value_rows = ratings.iterator(chunk_size=ROWS_PER_CHUNK)
         for _item, item_rows in itertools.groupby(value_rows, key=itemgetter(0)):
             by_key = sorted(item_rows, key=lambda row: keys[row[1]])
-            for item, rater, code, time, *other_values in by_key:
-                rated_at = time.replace(" ", "T").removesuffix(".000000") + "Z"
-                yield (item, keys[rater], question.key, labels[code], rated_at, *other_values)
+            for item, rater, code, rated_at, changed_at, *other_values in by_key:
+                head = (item, keys[rater], question.key, labels[code])
+                yield (*head, _format_time(rated_at), _format_time(changed_at), *other_values)
+
+
+def _format_time(text: str) -> str:
+    return text.replace(" ", "T").removesuffix(".000000") + "Z"
 
 
 # --- CSV
@@ -101,17 +108,17 @@ def iter_csv(rows: Iterable[ExportRow]) -> Iterator[bytes]:
 def _iter_csv_lines(rows: Iterable[ExportRow]) -> Iterator[str]:
     yield ",".join(COLUMNS) + "\r\n"
     cached_cell = functools.lru_cache(maxsize=50_000)(format_cell)
-    for item, rater, question, label, rated_at, *other_values in rows:
+    for item, rater, question, label, rated_at, changed_at, *other_values in rows:
         line = (
             f"{cached_cell(item)},{cached_cell(rater)},{cached_cell(question)}"
-            f",{cached_cell(label)},{rated_at}"
+            f",{cached_cell(label)},{rated_at},{changed_at}"
         )
         for value in other_values:
-            line += f",{_format_uncached_cell(value)}" if value else ","
+            line += "," if value in (None, "") else f",{_format_uncached_cell(value)}"
         yield f"{line}\r\n"
 
 
-def _format_uncached_cell(value: str | int) -> str:
+def _format_uncached_cell(value: str | float) -> str:
     """Format a cell without caching it as keys are, because most comments occur once."""
     return format_cell(value) if isinstance(value, str) else str(value)
 
@@ -138,11 +145,11 @@ def iter_jsonl(rows: Iterable[ExportRow]) -> Iterator[bytes]:
 def _iter_json_lines(rows: Iterable[ExportRow]) -> Iterator[str]:
     encode = json.JSONEncoder(ensure_ascii=False).encode
     encode_cached = functools.lru_cache(maxsize=50_000)(encode)
-    for item, rater, question, label, rated_at, *other_values in rows:
+    for item, rater, question, label, rated_at, changed_at, *other_values in rows:
         line = (
             f'"item":{encode_cached(item)},"rater":{encode_cached(rater)}'
             f',"question":{encode_cached(question)},"label":{encode_cached(label)}'
-            f',"rated_at":"{rated_at}"'
+            f',"rated_at":"{rated_at}","changed_at":"{changed_at}"'
         )
         for name, value in zip(OTHER_COLUMNS, other_values, strict=True):
             # Comments are not cached as keys are, because most occur once.
@@ -158,22 +165,21 @@ def join_lines(lines: Iterator[str]) -> Iterator[bytes]:
 
 
 def iter_parquet_rows(rows: Iterable[ExportRow]) -> Iterator[bytes]:
-    """Yield a Parquet file: texts, but ``rated_at`` (UTC, microseconds) and ``guidelines``.
-
-    ``guidelines`` is a number or null.
-    """
+    """Yield a Parquet file: texts, times (UTC, microseconds), and numbers, which can be null."""
     import pyarrow
 
     arrow_types = {
         "text": pyarrow.string(),
         "time": pyarrow.timestamp("us", tz="UTC"),
         "number": pyarrow.int32(),
+        "decimal": pyarrow.float64(),
     }
     fields = [(name, arrow_types[kind]) for name, kind in COLUMN_KINDS.items()]
     parse_time = datetime.datetime.fromisoformat
-    time_index = COLUMNS.index("rated_at")
+    n_keys = len(KEY_FIELDS)
+    n_texts = n_keys + len(TIME_COLUMNS)
     converted_rows = (
-        (*row[:time_index], parse_time(row[time_index]), *row[time_index + 1 :]) for row in rows
+        (*row[:n_keys], *map(parse_time, row[n_keys:n_texts]), *row[n_texts:]) for row in rows
     )
     yield from parquet_file.iter_parquet(converted_rows, fields)
 

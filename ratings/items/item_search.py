@@ -6,7 +6,7 @@ Results come one page at a time, at a bounded cost in a project with a million i
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -15,7 +15,16 @@ from django.db.models import Count, Exists, F, Max, Min, OuterRef, QuerySet, Sub
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce
 
-from projects.models import AVAILABLE, WITHDRAWN, WITHOUT_CONTENT, GoldAnswer, Item, Project
+from core.hooks import Hook
+from projects.models import (
+    AVAILABLE,
+    WITHDRAWN,
+    WITHOUT_CONTENT,
+    GoldAnswer,
+    Item,
+    Project,
+    Question,
+)
 from projects.selectors import item_search
 from ratings.models import Assignment, Rating
 
@@ -27,6 +36,9 @@ MAX_COUNTED_TEXTS = 1_000  # or up to this number where Python reads their texts
 STATES = ("active", "empty", "withdrawn", "flagged", "skipped", "gold")
 STATE_CONDITIONS = {"active": AVAILABLE, "empty": WITHOUT_CONTENT, "withdrawn": WITHDRAWN}
 ANSWER_FILTERS = ("differ", "same")
+# Order -> function that returns the ids of a question's items in this order, the first ones of
+# those with ratings; None while a worker sorts them.
+ITEM_RANKINGS: Hook[Callable[[Question], list[int] | None]] = Hook("item_rankings")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,6 +135,21 @@ def find_item_page(project: Project, filters: ItemFilters, *, after: int, size: 
             return ItemPage(matches, matches[-1].pk)
         matches.append(item)
     return ItemPage(matches, last_id, is_cut=last_id is not None)
+
+
+def find_sorted_page(
+    project: Project, filters: ItemFilters, rows: QuerySet[Item], *, size: int
+) -> tuple[list[Item], Item | None]:
+    """Return up to ``size`` matching items of sorted ``rows``, and the one after which to continue.
+
+    MAX_ITEMS_SCANNED of the rows are scanned.
+    """
+    limit = size + 1 if filters == ItemFilters() else MAX_ITEMS_SCANNED
+    ids = list(rows.values_list("pk", flat=True)[:limit])
+    page = list(islice(iter_matches(project, filters, ids), size + 1))
+    if len(page) > size:
+        return page[:size], page[size - 1]
+    return page, Item.objects.get(pk=ids[-1]) if len(ids) == limit else None
 
 
 def iter_matches(project: Project, filters: ItemFilters, ids: Sequence[int]) -> Iterator[Item]:

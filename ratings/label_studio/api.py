@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -192,10 +193,7 @@ class ConnectionPullView(ApiView):
     )
     def post(self, request: Request, project_id: int, connection_id: int) -> Response:
         """Let a worker read what changed; `pulled_at` says when it has."""
-        connection = _get_connection(request, project_id, connection_id)
-        parse_query_parameters(request)
-        services.request_pull(connection)
-        return Response(_serialize(request, connection), status=202)
+        return _start_reading(request, project_id, connection_id, services.request_pull)
 
 
 class ConnectionRestartView(ApiView):
@@ -208,13 +206,27 @@ class ConnectionRestartView(ApiView):
     )
     def post(self, request: Request, project_id: int, connection_id: int) -> Response:
         """For a connection whose first import was discarded, or failed."""
-        connection = _get_connection(request, project_id, connection_id)
-        parse_query_parameters(request)
-        if connection.state not in (State.READING, State.MAPPING):
-            message = f"The state is {connection.state}: it was confirmed already."
-            raise BadRequest(NOT_SAVED, fields={"state": message})
-        services.restart_connection(connection=connection, by=request.user)
-        return Response(_serialize(request, connection), status=202)
+
+        def restart(connection: LabelStudioConnection) -> None:
+            if connection.state not in (State.READING, State.MAPPING):
+                message = f"The state is {connection.state}: it was confirmed already."
+                raise BadRequest(NOT_SAVED, fields={"state": message})
+            services.restart_connection(connection=connection, by=request.user)
+
+        return _start_reading(request, project_id, connection_id, restart)
+
+
+def _start_reading(
+    request: Request,
+    project_id: int,
+    connection_id: int,
+    start: Callable[[LabelStudioConnection], None],
+) -> Response:
+    """Let a worker read a connection, by the function ``start``."""
+    connection = _get_connection(request, project_id, connection_id)
+    parse_query_parameters(request)
+    start(connection)
+    return Response(_serialize(request, connection), status=202)
 
 
 def _get_connection(request: Request, project_id: int, connection_id: int) -> LabelStudioConnection:

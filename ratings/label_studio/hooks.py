@@ -11,5 +11,5 @@ from .client import Client
 
 # Called by the worker that holds the lease of an active connection, after it has read everything.
 # Work that is not finished at the deadline (a monotonic time) goes on in the next run: a function
-# returns whether it has finished.
+# does one step at least, and returns whether it has finished.
 AFTER_PULL: Hook[Callable[[LabelStudioConnection, Client, float], bool]] = Hook("after_pull")

@@ -53,8 +53,9 @@ CONFIRMATION_INTERVAL = datetime.timedelta(seconds=10)  # while the lead confirm
 OVERLAP = datetime.timedelta(seconds=120)  # more than one request there takes
 COMPARISON_HOUR = 2  # in the project's time zone
 MAX_RETRY_DELAY = datetime.timedelta(hours=1)
-# A worker works for a connection for this long, then others have their turn.
-RUN_SECONDS = 20.0
+# Reading, comparing and writing may each take this long in one run, then other connections have
+# their turn. Each does one step at least, so that a slow server there keeps none of them from work.
+STAGE_SECONDS = 20.0
 MAX_MISSING_TASKS = 100  # whose objects are looked up there before the cursor moves on
 # What an import needs of a task.
 TASK_FIELDS = ("id", "data", "meta", "annotations", "predictions")
@@ -138,12 +139,15 @@ def _do_work(connection: LabelStudioConnection) -> datetime.timedelta:
     if connection.state == State.READING:
         _start_import(connection, client)
         return CONFIRMATION_INTERVAL
-    deadline = time.monotonic() + RUN_SECONDS
-    is_finished = _read_changes(connection, client, deadline)
-    is_finished = is_finished and _compare_all_task_ids(connection, client, deadline)
+    is_finished = _read_changes(connection, client, _get_stage_end())
+    is_finished = is_finished and _compare_all_task_ids(connection, client, _get_stage_end())
     _update(connection, pulled_at=timezone.now())
-    is_finished = is_finished and all(AFTER_PULL.call(connection, client, deadline))
+    is_finished = is_finished and all(AFTER_PULL.call(connection, client, _get_stage_end()))
     return PULL_INTERVAL if is_finished else datetime.timedelta()
+
+
+def _get_stage_end() -> float:
+    return time.monotonic() + STAGE_SECONDS
 
 
 def build_client(connection: LabelStudioConnection, **options: Any) -> Client:
@@ -255,9 +259,7 @@ def _compare_all_task_ids(
         if not _is_comparison_due(connection):
             return True
         _update(connection, compared_task=0)
-    while connection.compared_task is not None:
-        if time.monotonic() > deadline:
-            return False
+    while True:
         after = connection.compared_task
         page = client.list_tasks(connection.remote_project, after=after)
         missing = _list_missing(connection, page).filter(task__gt=after)
@@ -277,7 +279,10 @@ def _compare_all_task_ids(
         record_tasks(
             connection, present, deleted=deleted_objects, list_users=client.list_users, **columns
         )
-    return True
+        if last_id is None:
+            return True
+        if time.monotonic() > deadline:
+            return False
 
 
 def _is_comparison_due(connection: LabelStudioConnection) -> bool:

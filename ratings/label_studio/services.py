@@ -146,6 +146,7 @@ def change_connection(
     columns: Fields = {"token": encrypt_text(token)} if token else {}
     if write_back != connection.write_back:
         columns |= {"write_back": write_back, "written_since": None}
+        columns |= {"written_task": 0, "write_started_at": None}
     if columns:
         _change_state(connection, by=by, next_at=timezone.now(), **columns)
 

@@ -63,6 +63,9 @@ class LabelStudioConnection(Leased):
     write_back = models.CharField(max_length=12, choices=WriteBack.choices, default=WriteBack.OFF)
     # Labels that were computed before this time are written; null: none yet.
     written_since = models.DateTimeField(null=True, blank=True)
+    # The pass that writes them has come to this task, and began at write_started_at.
+    written_task = models.PositiveBigIntegerField(default=0, db_default=0)
+    write_started_at = models.DateTimeField(null=True, blank=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )

@@ -29,7 +29,6 @@ class RatingField:
     nullable: bool = False
     help_text: str = ""  # API description of the request field
     output_help_text: str = ""  # API description of the response field
-    exported: bool = True
     is_stored_text: bool = False  # a text that is stored until the source sends another one
 
 
@@ -62,7 +61,7 @@ DETAIL_FIELDS = (
         nullable=True,
         help_text="ISO-8601 with a zone; now, when left out",
     ),
-    RatingField(name="changed_at", kind="time", exported=False),
+    RatingField(name="changed_at", kind="time"),
     RatingField(name="comment", max_length=10_000, nullable=True, is_stored_text=True),
     RatingField(
         name="guidelines",
@@ -75,7 +74,6 @@ DETAIL_FIELDS = (
         kind="number",
         nullable=True,
         output_help_text="The version of the item's content that was rated; null: unknown",
-        exported=False,
     ),
 )
 FIELDS = (*KEY_FIELDS, *DETAIL_FIELDS)

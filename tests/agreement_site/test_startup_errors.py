@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -101,3 +102,24 @@ def test_status_without_tables_says_what_to_do(tmp_path: Path) -> None:
     [line] = result.stderr.strip().splitlines()
     assert "migrate" in line
     assert "Traceback" in run(tmp_path, "manage.py", "status", "--traceback").stderr
+
+
+@pytest.mark.parametrize(("is_terminal", "level"), [(True, "WARNING"), (False, "INFO")])
+def test_commands_log_less_to_a_terminal(is_terminal: bool, level: str) -> None:
+    """A secret that a command prints has no log lines beside it."""
+    controller, terminal = pty.openpty()
+    environment = {name: value for name, value in os.environ.items() if name != "LOG_LEVEL"}
+    script = "from django.conf import settings; print(settings.LOG_LEVEL)"
+    try:
+        result = subprocess.run(
+            [sys.executable, "manage.py", "shell", "-v", "0", "-c", script],
+            cwd=BASE_DIR,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=terminal if is_terminal else subprocess.PIPE,
+            check=True,
+        )
+    finally:
+        os.close(controller)
+        os.close(terminal)
+    assert result.stdout.decode().strip() == level

@@ -22,6 +22,7 @@ from django.views.decorators.http import require_safe
 
 from core import security_log
 from core.text import parse_id
+from metrics.filtered import item_ranking
 from metrics.views.common import live_updates
 from metrics.views.common.selection import (
     Selection,
@@ -72,7 +73,7 @@ def show_items(request: HttpRequest, project_id: int) -> HttpResponse:
 
 def _build_list_context(request: HttpRequest, selection: Selection) -> dict[str, object]:
     item_filters = _parse_item_filters(request.GET, selection)
-    order = get_choice(request.GET, "sort", sorting.ORDERS) or ""
+    order = get_choice(request.GET, "sort", item_ranking.ORDERS) or ""
     list_url = _build_list_url(request)
     sizes = get_item_counts(selection.project)
     context: dict[str, object] = {

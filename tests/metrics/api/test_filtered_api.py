@@ -76,7 +76,7 @@ def test_agreement_of_filtered_items(get: Any, rated_question: Question) -> None
 
 
 def test_pairs_raters_and_trends_of_filtered_items(get: Any, rated_question: Question) -> None:
-    (pair,) = get("pairs/?item.language=de")["results"]
+    (pair,) = get("pairs/?item.language=de&weights=none")["results"]
     assert (pair["rater_a"], pair["rater_b"], pair["n_items"]) == ("ann", "b/en", 2)
     assert pair["table"][2] == [0, 1, 0, 0]
     assert pair["observed"] == 0.5
@@ -127,7 +127,7 @@ def test_categories_and_disputed_items(get: Any, rated_question: Question) -> No
     assert [row["label"] for row in unfiltered] == ["none", "minor", "major", "critical"]
     german = get("categories/?item.language=de")["categories"]
     assert [row["ratings"] for row in german] == [2, 1, 1, 0]
-    disputed = get("disputed/")
+    disputed = get("disputed/?weights=none")
     assert disputed["complete"]
     assert [row["item"] for row in disputed["items"]] == ["i3", "i1"]
     assert disputed["items"][0]["counts"] == {"minor": 1, "major": 1}

@@ -63,7 +63,7 @@ MAX_QUERIES = {
     "/api/v1/projects/{project}/agreement/": 7,
     "/api/v1/projects/{project}/agreement/coefficients/": 7,
     "/api/v1/projects/{project}/agreement/pair/?rater_a=a&rater_b=b": 7,
-    "/api/v1/projects/{project}/agreement/pairs/": 5,
+    "/api/v1/projects/{project}/agreement/pairs/": 6,
     "/api/v1/projects/{project}/agreement/raters/": 5,
     "/api/v1/projects/{project}/agreement/trend/": 6,
     "/api/v1/projects/{project}/agreement/raters/a/trend/": 6,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from projects.models import Project
 from quality.consensus import recomputation
 from quality.labels import label_studio
 from quality.review import decisions
-from ratings.label_studio import services
+from ratings.label_studio import client, pull, services
 from ratings.models import LabelStudioConnection
 from tests.ratings.label_studio.conftest import connection, fake
 from tests.ratings.label_studio.fake_server import FakeLabelStudio, choose
@@ -122,3 +124,30 @@ def test_a_task_that_is_not_accepted_does_not_stop_the_others(
     )
     assert run(connection).error == {}
     assert list(list_own(fake)) == [102]
+
+
+def test_a_slow_server_keeps_no_stage_from_work(
+    fake: FakeLabelStudio,
+    connection: LabelStudioConnection,
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each run does one step of each stage, though one request takes the time of a stage."""
+    monkeypatch.setattr(pull, "STAGE_SECONDS", -1.0)
+    monkeypatch.setattr(client, "PAGE_SIZE", 2)
+    monkeypatch.setattr(label_studio, "PAGE_SIZE", 2)
+    new_tasks = [fake.add_task(f"Text {number}") for number in range(3)]
+    for task in new_tasks:
+        fake.annotate(task, 1, choose("pos"))
+    for _ in range(3):
+        connection = run(connection)
+    compute_labels(project)
+    turn_on(connection, "ground_truth")
+    LabelStudioConnection.objects.update(compared_at=timezone.now() - datetime.timedelta(days=2))
+    rejected = [f"/api/tasks/{number}/annotations/" for number in (101, 102)]
+    fake.intercept = lambda _method, path: (400, {}, {}) if path in rejected else None
+    for _ in range(40):
+        connection = run(connection)
+    assert connection.compared_at > timezone.now() - datetime.timedelta(days=1)
+    assert connection.written_since is not None
+    assert sorted(list_own(fake)) == new_tasks

@@ -24,8 +24,8 @@ from ratings.services.record import record_ratings
 from tests.ratings.imports.wizard_client import WizardClient, get_labels
 from tests.tools.full_run import choose_number
 
-COLUMN_NAMES = ["item", "rater", "question", "label", "rated_at", "comment", "guidelines"]
-COLUMN_NAMES += ["model", "prompt_version"]
+COLUMN_NAMES = ["item", "rater", "question", "label", "rated_at", "changed_at", "comment"]
+COLUMN_NAMES += ["guidelines", "item_version", "model", "prompt_version", "group", "seconds"]
 
 
 def read_body(response: Any) -> str:
@@ -47,9 +47,12 @@ def test_csv_has_current_ratings(
     rate(question, "i2", "ben", None)  # withdrawn
     response = client_for(lead).get(f"/projects/{project.pk}/data/export.csv")
 
-    assert read_rows(response) == [
-        COLUMN_NAMES,
-        ["i1", "ann", "severity", "minor", "2026-03-01T09:30:00Z", 'so, "so"', "", "", ""],
+    names, row = read_rows(response)
+    assert names == COLUMN_NAMES
+    changed_at = Rating.objects.get(comment='so, "so"').changed_at.isoformat()
+    assert row == [
+        *("i1", "ann", "severity", "minor", "2026-03-01T09:30:00Z"),
+        *(changed_at.replace("+00:00", "Z"), 'so, "so"', "", "1", "", "", "", ""),
     ]
     assert response["Content-Type"] == "text/csv; charset=utf-8"
     assert response["Content-Disposition"] == f'attachment; filename="reviews-{project.pk}.csv"'
@@ -59,9 +62,10 @@ def test_csv_has_current_ratings(
 def test_json_lines_have_unescaped_texts(
     client_for: Any, lead: Any, project: Project, question: Any, rate: Any, utc: Any
 ) -> None:
-    rate(
-        question, "=i1", "an\u00e4", "major", rated_at=utc(2026, 3, 1, 9, 30, 0, 5), comment="=1+1"
-    )
+    moment = utc(2026, 3, 1, 9, 30, 0, 5)
+    rate(question, "=i1", "an\u00e4", "major", rated_at=moment, comment="=1+1", seconds=2.5)
+    Rating.objects.update(changed_at=moment)
+    Rater.objects.update(group="vendor")
     lines = read_body(
         client_for(lead).get(f"/projects/{project.pk}/data/export.jsonl")
     ).splitlines()
@@ -73,10 +77,14 @@ def test_json_lines_have_unescaped_texts(
             "question": "severity",
             "label": "major",
             "rated_at": "2026-03-01T09:30:00.000005Z",
+            "changed_at": "2026-03-01T09:30:00.000005Z",
             "comment": "=1+1",
             "guidelines": None,
+            "item_version": 1,
             "model": "",
             "prompt_version": "",
+            "group": "vendor",
+            "seconds": 2.5,
         }
     ]
 
@@ -126,11 +134,13 @@ def test_parquet_has_unescaped_values(
 
     assert len(chunks) == 3 and all(chunks)  # row groups of 2 and 1 rows, and the footer
     assert table.column_names == COLUMN_NAMES
-    assert [tuple(row.values())[:6] for row in table.to_pylist()] == [
-        ("=i1", "an\u00e4", "severity", "major", moment, "=1+1"),
-        ("i2", "ben", "severity", "none", moment, ""),
-        ("i3", "ben", "severity", "none", moment, ""),
+    names = ["item", "rater", "question", "label", "rated_at", "comment", "item_version"]
+    assert [[row[name] for name in names] for row in table.to_pylist()] == [
+        ["=i1", "an\u00e4", "severity", "major", moment, "=1+1", 1],
+        ["i2", "ben", "severity", "none", moment, "", 1],
+        ["i3", "ben", "severity", "none", moment, "", 1],
     ]
+    assert table.schema.field("changed_at").type == table.schema.field("rated_at").type
     assert response["Content-Type"] == "application/vnd.apache.parquet"
     assert response["Content-Disposition"] == f'attachment; filename="reviews-{project.pk}.parquet"'
 
@@ -240,7 +250,7 @@ def test_formulas_are_escaped_in_the_file(
     rate(question, "=1+1", "-1", "major", comment="@x")
     text = read_body(client_for(lead).get(f"/projects/{project.pk}/data/export.csv"))
     assert '"\'=1+1",-1,severity,major,' in text
-    assert text.endswith(',"\'@x",,,\r\n')
+    assert text.endswith(',"\'@x",,1,,,,\r\n')
 
 
 def test_queries_do_not_grow_with_the_rows(
@@ -334,7 +344,13 @@ def test_imported_export_has_equal_ratings(
     question = wizard.run.question
     assert question and _get_ratings(question) == _get_ratings(project.questions.get())
     second_export = read_body(lead_client.get(f"/projects/{wizard.run.project_id}/data/export.csv"))
-    assert sorted(second_export.split("\r\n")) == sorted(text.split("\r\n"))
+    assert _read_imported_columns(second_export) == _read_imported_columns(text)
+
+
+def _read_imported_columns(text: str) -> list[dict[str, str]]:
+    """Return the rows without the time of the last change, which is that of the import."""
+    rows = csv.DictReader(io.StringIO(text, newline=""))
+    return sorted(({**row, "changed_at": ""} for row in rows), key=json.dumps)
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])

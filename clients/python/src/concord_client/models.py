@@ -977,6 +977,7 @@ class PairAgreement:
     reason: str | None
     rater_a: str
     rater_b: str
+    weights: str
     # Items by category of rater_a (rows) and of rater_b, in declared order
     table: list[list[int]]
 

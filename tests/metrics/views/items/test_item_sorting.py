@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from metrics.filtered import filtered_jobs
+from metrics.filtered import filtered_jobs, item_ranking
 from metrics.jobs.question_updates import update_question
-from metrics.views.items import sorting
 from projects.models import Item
 from ratings.models import Rating
 
@@ -25,7 +24,7 @@ def large_question(question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch) ->
 
     The oldest item is the most disputed one.
     """
-    monkeypatch.setattr(sorting, "MAX_SORTED_RATINGS", 20)
+    monkeypatch.setattr(item_ranking, "MAX_SORTED_RATINGS", 20)
     rng = random.Random(5)
     for number in range(1, 41):
         for rater in "abcd"[: 4 if number == 1 else rng.randint(1, 4)]:
@@ -99,7 +98,7 @@ def test_page_says_that_only_first_items_are_listed(
 def test_small_project_is_sorted_in_the_request(
     large_question: Any, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sorting, "MAX_SORTED_RATINGS", 1_000)
+    monkeypatch.setattr(item_ranking, "MAX_SORTED_RATINGS", 1_000)
     address = f"/projects/{large_question.project_id}/items/?weights=none&sort=disagreement"
     assert list_item_keys(client_for(lead), address) == sort_item_keys(
         large_question, compute_share_of_differing_pairs

@@ -1,0 +1,96 @@
+"""Order of a question's items by disagreement, number of ratings, or time."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from metrics.filters import NO_FILTER
+from metrics.models import CountState, FilteredResult
+from metrics.results.disagreement import disputed_items
+from metrics.results.headline.headline_trend import get_headline_weighting
+from metrics.scale import QuestionScale
+from projects.models import Question
+from ratings.items.item_search import ITEM_RANKINGS
+from ratings.models import NO_CODE, Rating
+
+from . import filtered_jobs
+
+# Up to so many ratings are sorted within the request; with more, a worker sorts. The order by time
+# always covers the newest so many ratings.
+MAX_SORTED_RATINGS = 30_000
+ORDERS = ("disagreement", "ratings", "rated")
+
+# Ids of the sorted items, and the number of items with ratings (None: more than these).
+Ranking = tuple[list[int], int | None]
+
+
+def register_rankings() -> None:
+    """Offer the orders to lists of packages below, under the names of the API's fields."""
+    for order in ORDERS:
+        name = "rated_at" if order == "rated" else order
+        ITEM_RANKINGS.register(functools.partial(_list_ids, order), name)
+
+
+def _list_ids(order: str, question: Question) -> list[int] | None:
+    scale = QuestionScale.for_question(question)
+    weights = get_headline_weighting(question, scale)
+    ranking = rank_items(question, scale, order=order, weights=weights)
+    return None if ranking is None else ranking[0]
+
+
+def rank_items(
+    question: Question, scale: QuestionScale, *, order: str, weights: str
+) -> Ranking | None:
+    """Return the items with ratings in one of ORDERS; None while a worker is sorting.
+
+    Ties: the newer item first.
+    """
+    if order == "rated":
+        return _rank_by_time(question)
+    return _rank_by_counts(question, scale, order, weights)
+
+
+def _rank_by_time(question: Question) -> Ranking:
+    """Return the item ids, last rated first, and the number of items with ratings.
+
+    The number is None where these are not all.
+    """
+    latest = Rating.objects.current().newest_for_question(question)
+    item_ids = list(latest.values_list("item_id", flat=True)[: MAX_SORTED_RATINGS + 1])
+    ids = list(dict.fromkeys(item_ids[:MAX_SORTED_RATINGS]))
+    return ids, len(ids) if len(item_ids) <= MAX_SORTED_RATINGS else None
+
+
+def _rank_by_counts(
+    question: Question, scale: QuestionScale, order: str, weights: str
+) -> Ranking | None:
+    """Return the item ids by disagreement or number of ratings; None while a worker is sorting."""
+    all_ratings = Rating.objects.filter(question=question).order_by()
+    columns = all_ratings.values_list("item_id", "code")[: MAX_SORTED_RATINGS + 1]
+    rows_read = np.fromiter(columns.iterator(), [("item", np.int64), ("code", np.int64)])
+    if len(rows_read) > MAX_SORTED_RATINGS:
+        return _get_worker_ranking(question, order, weights)
+    rows_read = rows_read[rows_read["code"] != NO_CODE]
+    ids, index = np.unique(rows_read["item"], return_inverse=True)
+    counts = np.zeros((len(ids), scale.width), np.int64)
+    np.add.at(counts, (index, rows_read["code"]), 1)
+    counts = scale.reorder_to_declared(counts)
+    total = counts.sum(axis=1)
+    distances = disputed_items.compute_disagreement(counts, scale.build_weight_matrices()[weights])
+    ranking = disputed_items.rank_items(ids, total, distances if order == "disagreement" else total)
+    return ids[ranking].tolist(), len(ids)
+
+
+def _get_worker_ranking(
+    question: Question, order: str, weights: str
+) -> tuple[list[int], int] | None:
+    filtered_request = filtered_jobs.FilteredRequest(FilteredResult.Kind.ITEM_ORDER, NO_FILTER)
+    body = filtered_jobs.get_or_request_filtered_result(
+        question, filtered_request, version=CountState.get_version(question.pk)
+    ).body
+    if body is None:
+        return None
+    ids = body["ratings"] if order == "ratings" else body["disagreement"].get(weights, [])
+    return ids, body["n_items"]
