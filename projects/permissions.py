@@ -40,7 +40,7 @@ CAPABILITIES = {
     Member.Role.VIEWER.value: {Capability.SEE_RESULTS},
     Member.Role.ADJUDICATOR.value: {Capability.SEE_RESULTS, Capability.REVIEW},
 }
-# What a page needs that names a role.
+# The capability that each value of ``role`` requires in `get_project`.
 _NEEDED = {
     Member.Role.LEAD: Capability.MANAGE,
     Member.Role.ANNOTATOR: Capability.RATE,
@@ -152,9 +152,9 @@ def build_token_project_query(digest: str, project_id: int) -> list[Statement]:
 
 
 def _fetch_project_with_role(user: Any, project_id: int, token: Any) -> Any:
-    """Return the project with the user's role as ``role``, or None if there is none.
+    """Return the project with the user's role as ``role``, or None if there is no such project.
 
-    See get_role.
+    The role of a stranger is None, that of a superuser is lead.
     """
     if project_id > MAX_ID or not user.is_authenticated or not user.is_active:
         return None

@@ -41,7 +41,7 @@ class GuidelinesForm(forms.Form):
 
 
 class GeneralForm(forms.Form):
-    """The name and the work of a project.
+    """Name, description, overlap and time zone of a new or existing project.
 
     Lengths and time zones are validated by project_validation, which lists what is allowed.
     """
@@ -73,7 +73,7 @@ class ProjectForm(GuidelinesForm, GeneralForm):
 
 
 class GeneralSettingsForm(GeneralForm):
-    """The name and the work of a project that exists."""
+    """The general settings of an existing project."""
 
     cluster_attribute = forms.CharField(
         label=_("Cluster attribute"),

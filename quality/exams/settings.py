@@ -99,7 +99,7 @@ def set_exam_rules(
 
 
 def get_most_frequent_answer(question: Question) -> tuple[str, int, int] | None:
-    """Return the category that is right on the most exam items, and these two numbers of items.
+    """Return the label that is right on the most exam items, their number, and that of all.
 
     None without exam items.
     """

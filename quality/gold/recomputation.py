@@ -109,7 +109,8 @@ def compute_gold_score(
 ) -> GoldScore:
     """Return the gold score of one rater from their responses (at least one, by time).
 
-    ``pass_mark``: the pass mark. The evidence counts responses after ``since``.
+    ``pass_mark``: the accuracy that a rater must reach. The evidence counts responses after
+    ``since``.
     """
     right = [response.code in gold_of_item[response.item].right for response in responses]
     table = np.zeros((scale.k, scale.k), np.int64)
@@ -212,7 +213,7 @@ def compute_gold_results(
 ) -> tuple[list[GoldScore], list[GoldItem], dict[str, int]]:
     """Return a score for each rater, a row for each gold answer, and totals of the question.
 
-    ``pass_mark``: the pass mark.
+    ``pass_mark``: the accuracy that a rater must reach.
     """
     scale = QuestionScale.for_question(question)
     gold_of_item = answers.get_current_gold(question, scale)
@@ -275,7 +276,7 @@ def _store_results(
 
 
 RECOMPUTATION = Recomputation(
-    "scores on gold",
+    "gold scores",
     GoldState,
     _compute_and_store_scores,
     list_outdated_questions,

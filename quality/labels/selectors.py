@@ -90,7 +90,7 @@ def iter_label_rows(
         mean,
         n,
         reason,
-        made_at,
+        computed_at,
     ) in labels.values_list(*columns).iterator(chunk_size=CHUNK_SIZE):
         yield (
             item_id,
@@ -107,7 +107,7 @@ def iter_label_rows(
                 "decided_by": decider_of_item.get(item_id)
                 if source == LabelSource.DECISION
                 else None,
-                "as_of": made_at,
+                "as_of": computed_at,
             },
         )
 

@@ -31,7 +31,7 @@ from quality.models import StoredRaterComparison
 
 BODY_FORMAT = 7  # version of the stored body; bodies of older releases are ignored
 MIN_ITEMS = 30  # compared items below which a rater's result is not interpreted
-MAX_LEVEL_RATERS = 200  # whose pairs are read for the raters' own levels: the biased, the busiest
+MAX_LEVEL_RATERS = 200  # raters whose pair tables are read (_select_level_raters)
 # Words of scales that grade faults: there, a harsh rater gives higher categories. On other scales,
 # such as grades or relevance, a harsh rater gives lower ones.
 _FAULT_WORDS = frozenset({
@@ -221,12 +221,12 @@ def _build_body(question: Question, scale: QuestionScale) -> dict[str, Any]:
     )
     if is_biased.any():
         distinct_raters = rating_level.find_distinct_levels(
-            load_tables_among(question.pk, _list_raters_by_level(rows, is_biased), scale),
+            load_tables_among(question.pk, _select_level_raters(rows, is_biased), scale),
             answer_sd,
             values=scale.values,
             variance_factor=clusters.get_effect("vs_peers_bias") if clusters else 1.0,
         )
-        # Those who differ by themselves, not by those they share items with.
+        # Keep the raters whose own level differs, not those who only share items with such raters.
         is_biased &= np.array([row[0] in distinct_raters for row in rows], bool)
     contrast = _find_contrasts(own_counts, other_counts)
     contrast_shares = [
@@ -284,7 +284,7 @@ def _list_biases(
     return biases
 
 
-def _list_raters_by_level(rows: Sequence[Sequence[Any]], is_biased: np.ndarray) -> list[int]:
+def _select_level_raters(rows: Sequence[Sequence[Any]], is_biased: np.ndarray) -> list[int]:
     """Return at most MAX_LEVEL_RATERS raters, biased ones first, then by their ratings."""
     order = sorted(range(len(rows)), key=lambda index: (not is_biased[index], -rows[index][1]))
     return [rows[index][0] for index in order[:MAX_LEVEL_RATERS]]
@@ -338,7 +338,7 @@ def has_enough_items(peers: Mapping[str, Any]) -> bool:
 
 
 RECOMPUTATION = recomputation.Recomputation(
-    "every rater beside the others",
+    "comparison of raters",
     StoredRaterComparison,
     _compute_and_store_comparison,
     list_outdated_questions,

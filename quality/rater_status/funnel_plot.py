@@ -43,7 +43,10 @@ def list_chart_rows(raters: list[RaterListEntry], funnel: Funnel | None, url_tem
 def _split_points(
     raters: list[RaterListEntry], funnel: Funnel | None
 ) -> tuple[list[RaterListEntry], list[RaterListEntry]]:
-    """Return the raters drawn as points, of many those to check or outside, and the others."""
+    """Return the raters that are drawn as points, and the others.
+
+    Of more than MAX_POINTS raters, those to check and those outside the funnel come first.
+    """
     if len(raters) <= MAX_POINTS:
         return raters, []
     ranked = sorted(

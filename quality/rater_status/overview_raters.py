@@ -64,7 +64,8 @@ def _suggest_raters(
 ) -> list[NextAction]:
     """Return one action: the page of the only rater to check, or the list of several.
 
-    The reason is the first one of the first rater. None is named where it would be all of many.
+    The reason is the first one of the first rater. If all of more than MAX_NAMED_RATERS raters are
+    to be checked, none is named.
     """
     if not to_check:
         return []

@@ -38,6 +38,8 @@ class RaterStatus(StrEnum):
 
 # Worst first: the order of the raters to check.
 STATUS_ORDER = (RaterStatus.ACT, RaterStatus.CHECK, RaterStatus.OK, RaterStatus.UNKNOWN)
+# Statuses that a reason may imply, the most severe first.
+SEVERITY = (RaterStatus.ACT, RaterStatus.CHECK, RaterStatus.UNKNOWN)
 
 
 class ReasonCode(StrEnum):
@@ -302,16 +304,13 @@ def list_reasons(
     if not has_enough_items(peers):
         n_items = peers["n_items"] or 0
         reasons.append(StatusReason(ReasonCode.NOT_ENOUGH, RaterStatus.UNKNOWN, n=n_items))
-    return reasons
+    return sorted(reasons, key=lambda reason: SEVERITY.index(reason.status))
 
 
 def get_status(reasons: Sequence[StatusReason]) -> RaterStatus:
     """Return the most severe status among the reasons."""
     implied = {reason.status for reason in reasons}
-    for status in (RaterStatus.ACT, RaterStatus.CHECK, RaterStatus.UNKNOWN):
-        if status in implied:
-            return status
-    return RaterStatus.OK
+    return next((status for status in SEVERITY if status in implied), RaterStatus.OK)
 
 
 def get_inconsistent_scores(question: Question) -> dict[int, RepeatScore]:

@@ -187,7 +187,7 @@ class ExclusionComparison:
 
 
 def _build_comparison(request: HttpRequest, selection: Selection) -> ExclusionComparison | None:
-    """Return the comparison for ``without`` of the query, or None without it.
+    """Return the comparison without the raters of the query's ``exclude``; None without any.
 
     A worker computes it (metrics.filtered.filtered_jobs).
     """

@@ -40,7 +40,7 @@ TEXTS = {
 class LabelStudioError(Exception):
     """A connection cannot go on: ``kind`` is a key of TEXTS, or that of a problem of an import.
 
-    ``retry_seconds``: how long Label Studio wants to be left alone.
+    ``retry_seconds``: after which Label Studio may be called again; 0: it has not said.
     """
 
     def __init__(self, kind: str, *, retry_seconds: int = 0, **values: Any) -> None:

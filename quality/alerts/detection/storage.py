@@ -102,7 +102,7 @@ def create_alerts(
     """Create an alert for each new candidate of these kinds and return the new alerts.
 
     Updates ``supported`` of the stored alerts: True where a candidate still matches. Runs in the
-    caller's transaction, under the question's lock.
+    caller's transaction, which must hold a lock against other writers of these kinds.
     """
     stored_alerts = list(Alert.objects.filter(question=question).order_by("pk").defer("chart"))
     new_alerts = []
@@ -129,7 +129,7 @@ def create_alerts(
 
 
 def _has_alert_of_same_cause(candidate: AlertCandidate, stored_alerts: Sequence[Alert]) -> bool:
-    """Return whether an unresolved alert of another kind has the candidate's cause.
+    """Return whether an unresolved, supported alert of another kind has the candidate's cause.
 
     That is any alert of the same rater; for alerts about a question, one whose days overlap.
     """

@@ -148,7 +148,7 @@ def _get_exam_policy() -> ExamPolicy:
 
 
 def compute_min_correct_answers(question: Question) -> int:
-    """Return the smallest number of correct answers that passes the exam."""
+    """Return the smallest number of answers that passes the exam if all are correct."""
     rules = question.exam_rules.get_test_parameters()
     for number in range(1, rules["max_answers"]):
         result = _get_exam_policy().evaluate([True] * number, rules)
@@ -259,7 +259,7 @@ def get_next_exam_item(
 
 
 def record_exam_answer(rater: Rater, item: Item, codes: Mapping[Question, int]) -> Exam | None:
-    """Count the answer to an exam item; return the exam if this answer ended it.
+    """Store the answer to an exam item; return the exam if this answer ended it.
 
     Must run in the transaction that holds the rater's queue row.
     """
@@ -345,7 +345,7 @@ def _end_exam(exam: Exam, state: str, error_probability: float | None = None) ->
 
 
 def _lock_queue(rater: Rater) -> None:
-    """Lock the rater's queue row, which serializes the rater's windows and the lead."""
+    """Lock the rater's queue row: requests of the rater's windows and of leads wait for it."""
     bulk.execute_statements(hidden_checks.build_queue_lock(rater))
 
 

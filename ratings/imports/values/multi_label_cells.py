@@ -59,7 +59,7 @@ def _parse_list(text: str) -> tuple[str, ...] | None:
 def _split_by(
     separator: str, labels: Collection[str], lists: Collection[tuple[str, ...]]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the parts of the labels with this separator; nothing if it is no separator here."""
+    """Return the parts of the labels with this separator; {} if it does not separate labels."""
     combined = {
         label: _sort_parts(label.split(separator))
         for label in labels
