@@ -251,13 +251,20 @@ def _has_same_name_in_all_rows(head: TableHead, index: int) -> bool:
 
 def split_rater_names(names: Sequence[str]) -> list[str]:
     """Return the raters of names that differ in them only (Vote (Anna), votes.anna), or []."""
-    for pattern in (_BRACKETS, _FIELD):
-        matches = [pattern.fullmatch(name.strip()) for name in names]
-        frames = {match[1] if match else "" for match in matches}
-        raters = [match[2] for match in matches if match]
-        if len(frames) == 1 and "" not in frames and len(set(raters)) == len(names):
-            return raters
-    return []
+    return _split_frame(_BRACKETS, names) or split_field_names(names)
+
+
+def split_field_names(names: Sequence[str]) -> list[str]:
+    """Return the raters of names that are fields of one object, as votes.anna, or []."""
+    return _split_frame(_FIELD, names)
+
+
+def _split_frame(pattern: re.Pattern[str], names: Sequence[str]) -> list[str]:
+    matches = [pattern.fullmatch(name.strip()) for name in names]
+    frames = {match[1] if match else "" for match in matches}
+    raters = [match[2] for match in matches if match]
+    is_frame = len(frames) == 1 and "" not in frames and len(set(raters)) == len(names)
+    return raters if is_frame else []
 
 
 def find_columns_with_shared_values(

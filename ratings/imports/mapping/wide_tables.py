@@ -72,6 +72,13 @@ class WideTables(RespondentTables):
                 values.places = places = {
                     index: (rater, "") for index, rater in zip(places, raters, strict=True)
                 }
+        names = list(dict.fromkeys(rater for rater, _question in places.values()))
+        if values.reason == "pattern" and (raters := rater_columns.split_field_names(names)):
+            # The raters stand in one object: annotations.ann.label.
+            short_names = dict(zip(names, raters, strict=True))
+            values.places = places = {
+                index: (short_names[rater], question) for index, (rater, question) in places.items()
+            }
         for index in places:
             self.reasons[index] = values.reason
         self._check_gold_column(places)
