@@ -481,7 +481,7 @@ if AUDIT_LOG_FILE and not Path(AUDIT_LOG_FILE).parent.is_dir():
 # A syslog server that gets each entry, too: udp://host:514, tcp://host:601 or unix:///dev/log.
 AUDIT_LOG_SYSLOG = env_url("AUDIT_LOG_SYSLOG", ("udp", "tcp", "unix"), needs_host=False)
 
-# Retention in days (retention.py); 0 keeps the data for good.
+# Retention in days (agreement_site/housekeeping.py); 0 keeps the data for good.
 KEEP_AUDIT_LOG_DAYS = env_int("KEEP_AUDIT_LOG_DAYS", 0)
 KEEP_ADDRESSES_DAYS = env_int("KEEP_ADDRESSES_DAYS", 365)
 KEEP_TOKENS_DAYS = env_int("KEEP_TOKENS_DAYS", 0)

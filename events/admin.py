@@ -23,7 +23,7 @@ class WebhookAdmin(ReadOnlyAdmin):
         "created_at",
     )
     list_select_related = ("project",)
-    # The address may contain a secret, and there is that of a robot.
+    # `url` is left out because it may contain a secret, and `robot_secret` because it is one.
     fields = (
         "host",
         "format",

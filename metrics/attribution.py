@@ -44,7 +44,7 @@ MAX_ATTRIBUTE_VALUES = (
 )
 MAX_ATTRIBUTES = 20  # in a result
 MAX_ATTRIBUTES_READ = 50  # attributes that are read
-SHIFT_LEVEL = 0.01  # of a reported shift of the bias between any two raters by chance
+SHIFT_LEVEL = 0.01  # probability that chance makes any pair's bias appear to shift
 MAX_SHIFTS = 10
 MAX_SHIFT_RATERS = 200  # raters whose pairs are examined: those with the most ratings
 MIN_SHIFT = 0.1  # a smaller shift is not reported, however certain
@@ -91,9 +91,10 @@ class _Change:
 def compute_attribution(
     row: Attribution, scale: QuestionScale, clusters: QuestionClusters | None = None
 ) -> dict[str, object]:
-    """Return both values, the change, and what explains it; ``clusters`` of the items, if any.
+    """Return the JSON object that explains a change: both values, the change and contributions.
 
-    The contributions of raters, of categories and of the values of item attributes.
+    The contributions are those of raters, categories and values of item attributes. ``clusters``:
+    the clusters of the items, whose design effect widens intervals.
     """
     items = _filter_items_of_periods(row)
     ratings, period = _load_ratings(row, scale)
@@ -161,7 +162,7 @@ def _compute_bounds(row: Attribution) -> list[tuple[int, int]]:
 
 
 def _filter_items_of_periods(row: Attribution) -> Any:
-    """Return ids of the items with a rating in either period; it need not be the second one."""
+    """Return a queryset of the ids of items with any counted rating in either period."""
     within = Q()
     for first, end in _compute_bounds(row):
         within |= Q(counted_day__gte=first, counted_day__lt=end)

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 from core.text import has_control_character
-from metrics.filters import ITEM_PREFIX, RatingFilter
+from metrics.filters import FILTER_NAMES, ITEM_PREFIX, RatingFilter
 from metrics.models import SavedView, ShareLink
 from projects.models import Approval, Project
 from projects.services import approvals
@@ -30,11 +30,10 @@ MAX_LINK_DAYS = 366  # until a link expires
 MAX_NAME_LENGTH = 80
 MAX_QUERY_LENGTH = 1000
 OPENED_INTERVAL = datetime.timedelta(hours=1)  # precision of opened_at, and of the audit log
-_FILTER_PARAMETERS = ("from", "to", "kind", "group", "content_version", "exclude", "sample")
 # The query parameters that define a view. Others are a position in it: a page number, an open item.
 QUERY_PARAMETERS: Mapping[str, tuple[str, ...]] = {
     ViewPage.DASHBOARD: (
-        "question", "weights", "period", "coefficient", "heat_map", "sort", *_FILTER_PARAMETERS,
+        "question", "weights", "period", "coefficient", "heat_map", "sort", *FILTER_NAMES,
     ),
     ViewPage.RATERS: ("question", "show", "least", "search", "sort", "exclude"),
     ViewPage.ITEMS: (

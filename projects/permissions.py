@@ -30,13 +30,18 @@ ANY_ROLE = "any"
 def get_role(project: Project, user: Any) -> str | None:
     """Return the user's role in the project, or None for a stranger.
 
-    Superusers are leads everywhere.
+    Superusers are leads everywhere but in examples (see get_effective_role).
     """
     if not user.is_authenticated or not user.is_active:
         return None
-    if user.is_superuser:
-        return Member.Role.LEAD
-    return Member.objects.filter(project=project, user=user).values_list("role", flat=True).first()
+    members = Member.objects.filter(project=project, user=user)
+    role = Member.Role.LEAD if user.is_superuser else members.values_list("role", flat=True).first()
+    return get_effective_role(project, role)
+
+
+def get_effective_role(project: Project, role: str | None) -> str | None:
+    """Return the role that counts: examples are read-only, so each member is a viewer there."""
+    return Member.Role.VIEWER.value if role and project.is_example else role
 
 
 def get_led_memberships(user: Any) -> QuerySet[Member]:
@@ -99,6 +104,8 @@ def get_project(user: Any, project_id: int, *, role: str = ANY_ROLE, token: Any 
     ):
         raise Http404(_("Project not found."))
     if role != ANY_ROLE and not may(user_role, _NEEDED[Member.Role(role)]):
+        if project.is_example:
+            raise PermissionDenied(_("Examples are read-only. Create a project to try this."))
         role_label = Member(role=user_role).get_role_display()
         raise PermissionDenied(
             _("Your role in this project (%(role)s) doesn't allow this.") % {"role": role_label}
@@ -130,9 +137,9 @@ def build_token_project_query(digest: str, project_id: int) -> list[Statement]:
 
 
 def _fetch_project_with_role(user: Any, project_id: int, token: Any) -> Any:
-    """Return the project with the user's role as ``role``, or None if there is none.
+    """Return the project with the user's role as ``role``, or None if there is no such project.
 
-    See get_role.
+    The role of a stranger is None, that of a superuser is lead.
     """
     if project_id > MAX_ID or not user.is_authenticated or not user.is_active:
         return None
@@ -146,5 +153,6 @@ def _fetch_project_with_role(user: Any, project_id: int, token: Any) -> Any:
         return None
     *values, role = rows[0]
     project: Any = _PROJECT.build(values)
-    project.role = Member.Role.LEAD.value if user.is_superuser else role
+    role = Member.Role.LEAD.value if user.is_superuser else role
+    project.role = get_effective_role(project, role)
     return project

@@ -147,7 +147,7 @@ def get_gold_versions(only: int | None = None) -> dict[int, list[int]]:
 
 
 def get_check_answer_versions(question_ids: Iterable[int], kind: str) -> dict[int, int]:
-    """Return {question id: newest check answer with this reason} of questions that have one."""
+    """Return {question id: id of its newest check answer of this kind}, if it has one."""
     check_answers = (
         CheckAnswer.objects.filter(question=OuterRef("pk"), kind=kind).order_by("-pk").values("pk")
     )

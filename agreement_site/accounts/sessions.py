@@ -105,7 +105,7 @@ def describe_browser(user_agent: str) -> str:
 @login_required
 @require_safe
 def list_sessions(request: HttpRequest) -> HttpResponse:
-    """Show the user's own sessions since they are recorded, the current one first."""
+    """Show the user's own sessions, the current one first; delete the rows of ended ones."""
     sessions = UserSession.objects.purge_and_list(request.user)
     sessions.sort(key=lambda session: (not session.is_current(), -session.last_seen_at.timestamp()))
     rows = [(session, describe_browser(session.user_agent)) for session in sessions]

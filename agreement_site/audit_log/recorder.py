@@ -82,7 +82,7 @@ MAX_VALUE_LENGTH = 10_000
 
 
 def record_event(event: str, fields: Mapping[str, Any]) -> None:
-    """Store an event; a listener of core.security_log.event."""
+    """Store an event, except those of UNRECORDED_EVENTS; one of core.security_log.LISTENERS."""
     if event in UNRECORDED_EVENTS:
         return
     context = logs.get_log_context()

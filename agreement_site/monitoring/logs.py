@@ -67,7 +67,7 @@ def _build_request_context(request: HttpRequest) -> LogContext:
 def _get_user_id(request: HttpRequest) -> int | None:
     """Return the user's id if it is already loaded, else None.
 
-    a log line is no reason to query the database.
+    Loading it would cost a database query for each log line.
     """
     user = vars(request).get("user")
     # a page's user is lazy: loaded once something has used the session

@@ -323,7 +323,7 @@ def _count_by_page(project: Any, inbox: list[selectors.InboxEntry]) -> dict[str,
 def list_site_links(user: Any, path: str) -> list[NavigationLink]:
     """Return the sidebar of the pages outside of projects.
 
-    Annotators have the list of projects alone: they decide nothing, and lead nobody.
+    For users who are only annotators it is the list of projects alone.
     """
     only_annotates = _only_annotates(user)
     pages = [page for page in SITE_ENTRIES if page.url_name == "projects" or not only_annotates]

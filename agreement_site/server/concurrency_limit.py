@@ -1,9 +1,9 @@
 """Limit of the requests that the site works on at a time; bodies are received before.
 
 A thread of the web server belongs to its client until the response is sent, so a client that
-sends half a body, or reads slowly, keeps a thread as long as it likes. There are many threads,
-and they cost next to nothing while they wait. Slots are few: each has a database connection,
-and no request that waits for its client occupies one.
+sends half a body, or reads slowly, occupies a thread for as long. There are many threads, and they
+cost little while they wait. Slots are few: each has a database connection. A request that waits
+for its client occupies no slot, except while a body of more than MAX_BUFFERED_BYTES is read.
 """
 
 from __future__ import annotations

@@ -66,6 +66,7 @@ class SystemStatus:
 
 
 def collect_status() -> SystemStatus:
+    """Return the status. Stale questions are recorded, as by a sweep."""
     now = timezone.now()
     lag = stale_results.record_and_measure_lag(now)
     sweeps = Worker.objects.order_by("-swept_at").values_list("name", "swept_at")
@@ -162,18 +163,18 @@ def _list_audit_problems(audit: schedule.AuditSummary | None) -> list[str]:
 
 
 def _list_mail_problems(mails: outbox.MailQueueState | None) -> list[str]:
-    """Return the problems of queued mails; None where the site sends none."""
+    """Return the problems of queued mails; ``mails`` is None where the site sends no mail."""
     if mails is None:
         return []
     sentences = []
     if mails["late_seconds"] > LATE_MAIL_SECONDS:
-        template = _("Mails have been waiting for %(minutes)d min. See the log of the workers.")
+        template = _("Emails have been waiting %(minutes)d min. See the worker log.")
         sentences.append(template % {"minutes": mails["late_seconds"] // 60})
     if number := mails["failed"]:
         sentences.append(
             ngettext(
-                "%(number)s mail could not be sent in the last day. See Queued mails.",
-                "%(number)s mails could not be sent in the last day. See Queued mails.",
+                "%(number)s email failed in the last day. See Queued mails.",
+                "%(number)s emails failed in the last day. See Queued mails.",
                 number,
             )
             % {"number": number}

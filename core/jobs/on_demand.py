@@ -181,7 +181,7 @@ class OnDemandJob(Generic[JobRow]):
 
 
 def delete_least_recently_requested(rows: QuerySet[Any], *, keep: int) -> None:
-    """Delete all of ``rows`` except the ``keep`` most recently requested ones."""
+    """Delete ``rows`` beyond the ``keep`` most recently requested, at most DELETE_BATCH_SIZE."""
     ids = rows.order_by("-requested_at", "-id").values_list("pk", flat=True)
     ids_to_delete = list(ids[keep : keep + DELETE_BATCH_SIZE])
     rows.model._default_manager.filter(pk__in=ids_to_delete).delete()

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from metrics.jobs import question_updates
 from metrics.results import refresh
-from projects.models import Item, Member, Project, Question, Rater
+from projects.models import Item, Project, Question, Rater
 from projects.services.items import gold
 from projects.services.projects import change_project, create_project
 from projects.services.question_validation import NewCategory, NewQuestion
@@ -100,20 +100,18 @@ def get_missing_examples(project_names: Collection[str]) -> tuple[bool, bool]:
 
 
 def find_example(owner: Any, name: str = TRANSLATIONS_PROJECT) -> Project | None:
-    """Return the example project of this name that ``owner`` leads, or None."""
+    """Return the example project of this name that ``owner`` created, or None."""
     # The name is not sufficient: users may give it to other projects.
     return list_examples(owner).filter(name=name).order_by("pk").first()
 
 
 def list_examples(owner: Any) -> QuerySet[Project]:
-    """Return the example projects that ``owner`` leads."""
-    return Project.objects.filter(
-        is_example=True, members__user=owner, members__role=Member.Role.LEAD
-    )
+    """Return the example projects that ``owner`` created."""
+    return Project.objects.filter(is_example=True, created_by=owner)
 
 
 def is_sample_project(project: Project) -> bool:
-    """Return whether this is a sample project with a story."""
+    """Return whether this is the simulated example project (TRANSLATIONS_PROJECT)."""
     return project.is_example and project.name == TRANSLATIONS_PROJECT
 
 

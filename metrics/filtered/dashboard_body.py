@@ -1,7 +1,7 @@
 """The body of a filtered dashboard, and the order of a question's items, as plain JSON.
 
-Every number is computed by metrics.agreement from ``ratings``: an array of bodies.ROW with item,
-rater, code (index in declared order), day, seconds.
+Every number is computed by metrics.agreement from ``ratings``: an array of filtered_jobs.ROW with
+item, rater, code (index in declared order), day, seconds.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ class SelectedRatings:
 
     def select_displayed(self, scale: QuestionScale) -> np.ndarray:
         """Return the ratings to display: without models, unless these are pooled or alone."""
-        is_shown = self.separates_models and not scale.pooled
-        return self.ratings[~self.is_model] if is_shown else self.ratings
+        hides_models = self.separates_models and not scale.pooled
+        return self.ratings[~self.is_model] if hides_models else self.ratings
 
 
 def compute_dashboard(

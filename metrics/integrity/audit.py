@@ -230,7 +230,7 @@ def _compare_diagnosis(
 ) -> None:
     """Compare the stored diagnosis with one computed from the stored counts and the ratings.
 
-    Both are compared themselves.
+    Whether these counts are right is compared elsewhere (_compare_patterns, _compare_pairs).
     """
     if not recount.n_ratings:
         return

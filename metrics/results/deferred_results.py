@@ -2,9 +2,9 @@
 
 Bootstrap intervals, mean pairwise kappas, findings on disagreement, the design effects of clusters
 of items, and the headline of the random sample where items were selected because of earlier
-ratings. All need more data than a changed
-rating affects, so no rater waits for them. Pages show the previous values meanwhile.
-``CountState.deferred_version`` is the version that they are based on.
+ratings. All need more data than a changed rating affects, so no rater waits for them. Pages show
+the previous values meanwhile. ``CountState.deferred_version`` is the version that they are based
+on.
 """
 
 from __future__ import annotations

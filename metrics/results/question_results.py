@@ -345,7 +345,7 @@ def _get_undefined_reason(question_id: int) -> str:
 
 
 def _save_rows(rows: list[tuple[Any, ...]], *, kept_columns: Collection[str] = ()) -> None:
-    """Write rows, and keep the columns ``kept`` of existing periods.
+    """Write rows, and keep the ``kept_columns`` of existing periods.
 
     A row: question, span, start, coefficients, cumulative, details, headline, people_cumulative.
     """

@@ -24,7 +24,7 @@ from core.api.schema import (
     describe_write,
 )
 from projects.models import Member, Project
-from projects.permissions import require_can_create_projects
+from projects.permissions import get_effective_role, require_can_create_projects
 from projects.services import projects
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions
@@ -48,7 +48,7 @@ PROJECT_EXAMPLE = {
 
 
 def _serialize_project(project: Project, role: str | None) -> dict[str, Any]:
-    project.role = role  # of the caller, read by ProjectOut
+    project.role = get_effective_role(project, role)  # of the caller, read by ProjectOut
     prefetch_related_objects([project], "questions__categories")
     return ProjectOut(project).data
 

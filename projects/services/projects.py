@@ -29,7 +29,7 @@ def create_project(
 ) -> Project:
     """Create a project with its questions; ``by`` becomes its lead.
 
-    ``fields``: description, guidelines, overlap, time_zone. Raises InvalidQuestions
+    ``fields``: further columns (`project_validation.validate_project`). Raises InvalidQuestions
     (question_validation) or InvalidProjectChange (project_validation); then nothing has changed.
     """
     project_validation.validate_project(name=name, **fields)

@@ -120,7 +120,11 @@ def change_headline(
 
 
 def _clean_line(name: str, text: str) -> str:
-    """Return the text stripped; raise InvalidProjectChange if it has line ends."""
+    """Return the text stripped.
+
+    Raises InvalidProjectChange if it is longer than MAX_NOTE_LENGTH or has control characters, such
+    as line ends.
+    """
     if len(text) > MAX_NOTE_LENGTH or has_control_character(text):
         raise InvalidProjectChange(
             {name: _("Enter one line of at most %(most)s characters.") % {"most": MAX_NOTE_LENGTH}}

@@ -157,7 +157,7 @@ def change_guidelines(request: HttpRequest, project_id: int) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def change_quality_checks(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Show and change how many items test the raters."""
+    """Show and change the percentages of gold items and repeats that raters get."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     return _edit_settings(request, project, QualityChecksForm, page="quality_checks")
 

@@ -20,7 +20,7 @@ MAX_ANNOTATIONS = 4  # per chart, the newest: more would cover it
 def list_chart_annotations(question: Question, rater: Rater | None) -> list[tuple[str, str]]:
     """Return (day, text) of the newest unresolved alerts of the question or of one of its raters.
 
-    The day is the onset, or the day of detection where the onset is the rater's first day.
+    The day is the onset, or the day of detection for kinds without an onset (``from_start``).
     """
     alerts = Alert.objects.filter(
         question=question,

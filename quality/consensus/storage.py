@@ -138,7 +138,10 @@ def lock_consensus(question_id: int) -> Consensus:
 def build_fixed_row(
     question_id: int, item_id: int, index: int, scale: QuestionScale, *, source: str, n_ratings: int
 ) -> LabelRow:
-    """Return the row of an item with a certain category (``index``: its index)."""
+    """Return the row of an item whose category a decision or a gold answer fixes.
+
+    ``index``: position of the category in declared order.
+    """
     shares = np.zeros(scale.k)
     shares[index] = 1.0
     mean = None if scale.values is None else float(scale.values[index])

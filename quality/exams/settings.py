@@ -89,7 +89,7 @@ def _find_gold_problem(question: Question) -> str | None:
 
 
 def get_most_frequent_answer(question: Question) -> tuple[str, int, int] | None:
-    """Return the category that is right on the most exam items, and these two numbers of items.
+    """Return the label that is right on the most exam items, their number, and that of all.
 
     None without exam items.
     """

@@ -213,7 +213,7 @@ def compute_gold_results(
 ) -> tuple[list[GoldScore], list[GoldItem], dict[str, int]]:
     """Return a score for each rater, a row for each gold answer, and totals of the question.
 
-    ``pass_mark``: the pass mark.
+    ``pass_mark``: the accuracy that a rater must reach.
     """
     scale = QuestionScale.for_question(question)
     gold_of_item = answers.get_current_gold(question, scale)
@@ -276,7 +276,7 @@ def _store_results(
 
 
 RECOMPUTATION = Recomputation(
-    "scores on gold",
+    "gold scores",
     GoldState,
     _compute_and_store_scores,
     list_outdated_questions,

@@ -1,8 +1,4 @@
-"""Inbox: numbers of alerts, reviews, appeals and other things that need an action.
-
-Open alerts, and for leads proposed interventions, raters without a further attempt at the exam,
-appeals, and webhooks that were paused because their addresses failed.
-"""
+"""Inbox: numbers of alerts, reviews, appeals and other things that need an action."""
 
 from __future__ import annotations
 
@@ -206,7 +202,7 @@ def get_exams_without_attempts() -> QuerySet[Exam]:
 
 
 def get_uncertain_labels() -> QuerySet[ItemLabel]:
-    """Return the labels that need a decision for their doubt (see get_review_queue)."""
+    """Return the uncertain consensus labels that need a decision (see get_review_queue)."""
     pending_requests = Escalation.objects.filter(
         question=OuterRef("question"), item=OuterRef("item"), state=Escalation.State.REQUESTED
     )

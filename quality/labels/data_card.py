@@ -78,7 +78,7 @@ def _build_agreement_section(question: Question) -> list[str]:
             f"* Intervals: items with the same {clusters.attribute} are alike;"
             f" {clusters.n_items} items in {clusters.n_clusters} clusters"
         )
-    coefficients = agreement.all_coefficients if agreement else {}
+    coefficients = agreement.population_coefficients if agreement else {}
     if agreement is not None and agreement.is_of_people_only:
         lines.append("* Agreement: people only")
     headline_names = [agreement.headline["name"]] if agreement and agreement.headline else []

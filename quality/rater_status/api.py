@@ -66,7 +66,7 @@ class RaterStatusOut(serializers.Serializer):
     group = serializers.CharField(allow_blank=True)
     status = serializers.ChoiceField([status.value for status in RaterStatus])
     impact = serializers.FloatField(
-        help_text="Number of ratings times the gap between the rater's kappa and the median"
+        help_text="Expected number of wrong labels that the rater causes, as in the inbox"
     )
     reasons = StatusReasonOut(many=True, help_text="Reasons for the status")
     ratings = serializers.IntegerField()

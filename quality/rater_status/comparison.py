@@ -28,11 +28,11 @@ from metrics.results.values import build_uncounted_value
 from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question, Rater
 from quality import recomputation
-from quality.models import StoredRaterComparison
+from quality.models import Alert, AlertState, StoredRaterComparison
 
-BODY_FORMAT = 7  # version of the stored body; bodies of older releases are ignored
+BODY_FORMAT = 8  # version of the stored body; bodies of older releases are ignored
 MIN_ITEMS = 30  # compared items below which a rater's result is not interpreted
-MAX_LEVEL_RATERS = 200  # whose pairs are read for the raters' own levels: the biased, the busiest
+MAX_LEVEL_RATERS = 200  # raters whose pair tables are read (_select_level_raters)
 # Words of scales that grade faults: there, a harsh rater gives higher categories. On other scales,
 # such as grades or relevance, a harsh rater gives lower ones.
 _FAULT_WORDS = frozenset({
@@ -105,12 +105,25 @@ class RaterComparison(NamedTuple):
             return None
         return funnel.Funnel(self.middle, self.spread)
 
-    def compute_impact(self, rater: int) -> float:
-        """Return the number of ratings times the gap between the rater's kappa and the median."""
+    def compute_impact(self, rater: int, alerts: Iterable[Alert] = ()) -> float:
+        """Return the expected number of wrong labels that a rater causes.
+
+        The largest of: the ratings times the gap between the rater's kappa and the median; the
+        shared items times the bias of a biased rater, an item counted once at most; and the impact
+        of each of the rater's unresolved ``alerts``.
+        """
+        impacts = [0.0, *(alert.impact for alert in alerts)]
         result = self.raters.get(rater)
-        if result is None or result.value is None or self.middle is None:
-            return 0.0
-        return result.n_ratings * max(0.0, self.middle - result.value)
+        if result is not None and result.value is not None and self.middle is not None:
+            impacts.append(result.n_ratings * (self.middle - result.value))
+        if result is not None and result.is_biased and result.bias is not None:
+            impacts.append(result.n_items * min(abs(result.bias), 1.0))
+        return max(impacts)
+
+    def compute_alert_impact(self, alert: Alert) -> float:
+        """Return the impact of an alert: its own, or that of its raters if it is larger."""
+        raters = [rater for rater in (alert.rater_id, alert.other_rater_id) if rater is not None]
+        return max([alert.compute_own_impact(), *map(self.compute_impact, raters)])
 
 
 def get_comparison(question: Question) -> RaterComparison:
@@ -182,6 +195,19 @@ def _compute_and_store_comparison(row: StoredRaterComparison) -> None:
     metadata = {"input_version": input_version, "duration_seconds": time.monotonic() - started}
     if not get_leased_rows(row).update(body=body, **metadata, computed_at=timezone.now()):
         raise LeaseLost
+    _update_alert_impacts(question)
+
+
+def _update_alert_impacts(question: Question) -> None:
+    """Update the impacts of the unresolved alerts about raters by the latest comparison."""
+    alerts = Alert.objects.filter(question=question, rater__isnull=False).defer("chart")
+    comparison, changed = get_comparison(question), []
+    for alert in alerts.exclude(state=AlertState.RESOLVED).order_by("pk"):
+        impact = comparison.compute_alert_impact(alert)
+        if impact != alert.impact:
+            alert.impact = impact
+            changed.append(alert)
+    Alert.objects.bulk_update(changed, ["impact"])
 
 
 @dataclass(frozen=True)
@@ -229,7 +255,7 @@ class _PeopleResults:
         if not is_biased.any():
             return is_biased
         distinct_raters = rating_level.find_distinct_levels(
-            load_tables_among(question_id, _list_raters_by_level(self.rows, is_biased), scale),
+            load_tables_among(question_id, _select_level_raters(self.rows, is_biased), scale),
             answer_sd,
             values=scale.values,
             variance_factor=self.bias_variance_factor,
@@ -290,7 +316,7 @@ def _build_body(question: Question, scale: QuestionScale) -> dict[str, object]:
     }
 
 
-def _list_raters_by_level(rows: Sequence[Sequence[Any]], is_biased: np.ndarray) -> list[int]:
+def _select_level_raters(rows: Sequence[Sequence[Any]], is_biased: np.ndarray) -> list[int]:
     """Return at most MAX_LEVEL_RATERS raters, biased ones first, then by their ratings."""
     order = sorted(range(len(rows)), key=lambda index: (not is_biased[index], -rows[index][1]))
     return [rows[index][0] for index in order[:MAX_LEVEL_RATERS]]
@@ -344,7 +370,7 @@ def has_enough_items(peers: Mapping[str, Any]) -> bool:
 
 
 RECOMPUTATION = recomputation.Recomputation(
-    "every rater beside the others",
+    "comparison of raters",
     StoredRaterComparison,
     _compute_and_store_comparison,
     list_outdated_questions,

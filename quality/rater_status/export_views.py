@@ -1,4 +1,4 @@
-"""Download of the raters of a question as CSV."""
+"""Page of the raters of all projects that a user leads, and the raters of a question as CSV."""
 
 from __future__ import annotations
 

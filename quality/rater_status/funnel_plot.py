@@ -43,7 +43,10 @@ def list_chart_rows(raters: list[RaterListEntry], funnel: Funnel | None, url_tem
 def _split_points(
     raters: list[RaterListEntry], funnel: Funnel | None
 ) -> tuple[list[RaterListEntry], list[RaterListEntry]]:
-    """Return the raters drawn as points, of many those to check or outside, and the others."""
+    """Return the raters that are drawn as points, and the others.
+
+    Of more than MAX_POINTS raters, those to check and those outside the funnel come first.
+    """
     if len(raters) <= MAX_POINTS:
         return raters, []
     ranked = sorted(
@@ -131,7 +134,7 @@ def build_spec(*, title: str) -> vega_lite.Spec:
         "type": "quantitative",
         "title": title,
         "scale": {"zero": False, "nice": True},
-        "axis": {"format": ".1f", "tickMinStep": 0.1},
+        "axis": {"format": ".2~f", "tickMinStep": 0.01},
     }
     position: vega_lite.Spec = {"x": x, "y": {**y, "field": "value"}}
     edge = {

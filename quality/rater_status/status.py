@@ -38,6 +38,8 @@ class RaterStatus(StrEnum):
 
 # Worst first: the order of the raters to check.
 STATUS_ORDER = (RaterStatus.ACT, RaterStatus.CHECK, RaterStatus.OK, RaterStatus.UNKNOWN)
+# Statuses that a reason may imply, the most severe first.
+SEVERITY = (RaterStatus.ACT, RaterStatus.CHECK, RaterStatus.UNKNOWN)
 
 
 class ReasonCode(StrEnum):
@@ -80,7 +82,7 @@ class RaterSummary:
 
     ``peers``, ``bias``: stored estimates; ``gold`` and ``repeats``: scores on gold answers and on
     repeated items, None without any; ``drift``: the latest drift state; ``alerts``: unresolved
-    alerts, oldest first; ``impact``: ratings times the gap to the median kappa.
+    alerts, oldest first; ``impact``: the expected number of wrong labels that the rater causes.
     """
 
     rater: Rater
@@ -161,7 +163,7 @@ def list_rater_summaries(
             repeats=repeats.get(rater.pk),
             drift=drifts.get(rater.pk),
             alerts=alerts.get(rater.pk, []),
-            impact=comparison.compute_impact(rater.pk),
+            impact=comparison.compute_impact(rater.pk, alerts.get(rater.pk, [])),
         )
         for rater in people.order_by("pk")
     ]
@@ -305,16 +307,13 @@ def list_reasons(
     if not has_enough_items(peers):
         unknown = RaterStatus.UNKNOWN
         reasons.append(StatusReason(ReasonCode.NOT_ENOUGH, unknown, n=peers["n_items"] or 0))
-    return reasons
+    return sorted(reasons, key=lambda reason: SEVERITY.index(reason.status))
 
 
 def get_status(reasons: Sequence[StatusReason]) -> RaterStatus:
     """Return the most severe status among the reasons."""
     implied = {reason.status for reason in reasons}
-    for status in (RaterStatus.ACT, RaterStatus.CHECK, RaterStatus.UNKNOWN):
-        if status in implied:
-            return status
-    return RaterStatus.OK
+    return next((status for status in SEVERITY if status in implied), RaterStatus.OK)
 
 
 def get_inconsistent_scores(question: Question) -> dict[int, RepeatScore]:

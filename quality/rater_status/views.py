@@ -106,6 +106,8 @@ def render_raters(request: HttpRequest, project: Project) -> HttpResponse:
         "page": page,
         "rows": rows,
         "n_lines": len(listed),
+        "has_diamonds": any("same_answer" in rater.flags for rater in listed),
+        "has_squares": len(listed) > funnel_plot.MAX_POINTS,
         "sorted_by": sort,
         "floor": MIN_ITEMS if sort.removeprefix("-") in ITEM_COUNTS else 0,
         "most_ratings": 200,
@@ -186,7 +188,7 @@ class ExclusionComparison:
 
 
 def _build_comparison(request: HttpRequest, selection: Selection) -> ExclusionComparison | None:
-    """Return the comparison for ``without`` of the query, or None without it.
+    """Return the comparison without the raters of the query's ``exclude``; None without any.
 
     A worker computes it (metrics.filtered.filtered_jobs).
     """

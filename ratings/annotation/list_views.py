@@ -1,4 +1,4 @@
-"""The list of the rater's own ratings, beside the annotation page."""
+"""Pages beside the annotation page: own ratings and messages; skipped and flagged items."""
 
 from __future__ import annotations
 

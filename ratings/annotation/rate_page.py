@@ -1,4 +1,7 @@
-"""Rendering of the annotation page: the whole page, or only the item's sheet for rate.js."""
+"""Rendering of the annotation page: the whole page, or only the sheet of an item for rate.js.
+
+A sheet is the fragment with one item and its form, which rate.js inserts into the page.
+"""
 
 from __future__ import annotations
 

@@ -223,7 +223,11 @@ def _validate_page_is_current(
 
 @transaction.atomic
 def skip_item(*, rater: Rater, item: Item, reason: str) -> None:
-    """Skip the item with a reason: its slot is free, and the rater will not get it again."""
+    """Skip the item with a reason: its slot is free, and the rater will not get it again.
+
+    Raises ItemNotAssigned, AlreadyRated, ExamItemNotSkippable or ExamRequired (all of them
+    RatingNotAllowed); then nothing has changed.
+    """
     assignment, _last_closed_at, due_exam_question_id = rater_work.lock_assignment(rater, item)
     if assignment is None:
         raise ItemNotAssigned

@@ -35,8 +35,8 @@ def undo_submission(*, rater: Rater, item: Item, by: Any) -> dict[int, int]:
     Returns question id -> withdrawn code; empty after a skip. The history keeps the codes, and the
     rater keeps the item's slot, so that answering again never fails for lack of one. Raises
     ItemNotAssigned for an item that the rater has not submitted or skipped, CorrectionsClosed,
-    ProjectArchived, and NoSlotLeft for a skipped item that others have taken meanwhile; then
-    nothing has changed.
+    ProjectArchived, ExamAnswersFinal, ExamRequired, and NoSlotLeft for a skipped item that others
+    have taken meanwhile; then nothing has changed.
     """
     assignment, _last_closed_at, due_exam_question_id = rater_work.lock_assignment(rater, item)
     if assignment is None or assignment.state not in (State.DONE, State.SKIPPED):

@@ -95,7 +95,8 @@ class MediaUpload:
 def add_media_items(*, project: Project, files: Sequence[Any], by: Any) -> dict[str, int]:
     """Create an item for each uploaded file, named like it, or add the file to the existing item.
 
-    All or nothing. Raises an error whose ``fields`` name each file that is not accepted, and why.
+    All or nothing. Returns the counts of ``upsert_items``. Raises InvalidProjectChange, whose
+    ``fields`` map the name of each file that is not accepted to the reason.
     """
     errors: dict[str, str] = {}
     uploads = list(_iter_valid_uploads(files, errors))

@@ -1,8 +1,8 @@
 """Sign-in by the site's SAML provider: the request, and the validation of the response.
 
 oidc.py decides whose account a valid response opens. The response arrives as a form post from
-another site, without our session cookie: ``acs`` checks and stores it, then redirects to
-``finish``, which has the cookie and knows the requests of this browser.
+another site, without our session cookie: ``receive_saml_response`` checks and stores it, then
+redirects to ``finish_sign_in``, which gets the cookie and knows the requests of this browser.
 """
 
 from __future__ import annotations
@@ -194,10 +194,10 @@ class SamlSignIn(BaseLoginView):
         return get_saml_provider(self.request)
 
 
-@csrf_exempt  # posted by another site; `finish` checks that this browser made the request
+@csrf_exempt  # posted by another site; finish_sign_in checks that this browser made the request
 @require_POST
 def receive_saml_response(request: HttpRequest) -> HttpResponse:
-    """Receive the provider's response (assertion consumer service) and redirect to ``finish``."""
+    """Store the provider's response (assertion consumer service); redirect to finish_sign_in."""
     provider, encoded_response = get_saml_provider(request), request.POST.get("SAMLResponse", "")
     try:
         validate_response(
@@ -216,7 +216,7 @@ def receive_saml_response(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def finish_sign_in(request: HttpRequest) -> HttpResponse:
-    """Sign in with the response that ``acs`` stored."""
+    """Sign in with the response that ``receive_saml_response`` stored."""
     provider = get_saml_provider(request)
     login_session = LoginSession(request, *ACS_SESSION_NAMES)
     encoded_response = login_session.store.get("response", "")

@@ -246,7 +246,7 @@ def diagnose_patterns(displayed: DisplayedRatings, scale: QuestionScale) -> Find
 
 def _compare_weightings(name: str, agreement: QuestionAgreement) -> DiagnosticFinding | None:
     if name.startswith(FLEISS):
-        return headline_differences.compare_weightings(agreement.all_coefficients)
+        return headline_differences.compare_weightings(agreement.population_coefficients)
     if name.startswith(COHEN):  # of two raters, whose kappa is the mean of one pair
         return headline_differences.compare_weightings(
             agreement.pairwise_means, base=MEAN_BY_ITEMS, coefficient=COHEN
@@ -261,7 +261,7 @@ def find_coefficient_differences(agreement: QuestionAgreement, scale: QuestionSc
     would depend on the order of declaration, and two categories have no weights.
     """
     headline = sample_headline.get_all_ratings_headline(agreement.headline)
-    coefficients, means = agreement.all_coefficients, agreement.pairwise_means
+    coefficients, means = agreement.population_coefficients, agreement.pairwise_means
     if not headline:
         return []
     findings: list[DiagnosticFinding | None] = []

@@ -102,7 +102,7 @@ def _describe_shift(shift: Mapping[str, Any]) -> str:
 
 
 def _list_main_contributions(explanation: ChangeExplanation, move: float) -> list[Contribution]:
-    """Return the largest contribution of each kind to the change that sets its name apart."""
+    """Return the largest distinct contribution of each kind in the direction of the change."""
     strongest = []
     for parts in (
         explanation.raters,
@@ -117,7 +117,7 @@ def _list_main_contributions(explanation: ChangeExplanation, move: float) -> lis
 
 
 def _list_opposing_raters(explanation: ChangeExplanation, move: float) -> list[Contribution]:
-    """Return the rater with the largest opposite contribution that sets the rater apart."""
+    """Return at most one rater: that with the largest distinct contribution against the change."""
     shares = [
         (part.values["contribution"] / move, part)
         for part in explanation.raters

@@ -35,7 +35,7 @@ class SetupStep:
 
 
 def list_steps(project: Any, agreement: QuestionAgreement | None) -> list[SetupStep]:
-    """Return the steps of a project for its lead; empty for others and once the project runs."""
+    """Return the steps of a project; empty where `is_card_shown` is false."""
     if not is_card_shown(project, project.role, agreement):
         return []
     n_raters = Rater.objects.filter(project=project).count()
@@ -59,6 +59,8 @@ def build_steps(
 
     format_count = number_formats.format_count
     has_guidelines = project.guidelines_version > 0
+    # Whoever has raters waits for them, and need not rate.
+    action, url_name = (_("All raters"), "people") if n_raters >= 2 else (_("Rate"), "rate")
     version = (
         _("version %(n)s") % {"n": project.guidelines_version} if has_guidelines else _("none yet")
     )
@@ -78,8 +80,8 @@ def build_steps(
             _("Items with two ratings"),
             shared,
             n_double_rated >= MIN_DOUBLE_RATED,
-            _("Rate"),
-            "rate",
+            action,
+            url_name,
         ),
     )
     return [

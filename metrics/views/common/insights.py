@@ -1,6 +1,6 @@
 """Insights: sentences on stored findings in the reader's language.
 
-Also the raters whose agreement with peers is clearly below that of all.
+Also the raters who agree clearly less with the others than these do with each other.
 """
 
 from __future__ import annotations

@@ -57,8 +57,8 @@ class HeadlineContext:
     """The headline, which the overview and the statistics share.
 
     ``headline``: its estimate, or that of the requested coefficient; ``unweighted``: the sentence
-    with its value without weights, or ""; ``is_band_withheld``: whether no word for the value would
-    hold.
+    with its value without weights, or ""; ``is_band_withheld``: whether the findings forbid naming
+    a band for the value.
     """
 
     agreement: QuestionAgreement | None
@@ -263,7 +263,7 @@ def get_random_sample_note(
     return RandomSampleNote(
         sample["left_out"],
         selection.requested_coefficient or pooled["name"],
-        agreement.all_coefficients.get(selection.requested_coefficient)
+        agreement.population_coefficients.get(selection.requested_coefficient)
         if selection.requested_coefficient
         else pooled["value"],
         not headline or headline["value"] is None or (headline["n_items"] or 0) < MIN_ITEMS,

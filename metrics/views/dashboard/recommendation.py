@@ -29,7 +29,7 @@ class ActionKind(IntEnum):
     """Kinds of actions, in the order in which they are shown."""
 
     SETUP = 0
-    RATERS = 1  # first: their ratings are in all numbers and labels
+    RATERS = 1  # before the others: their ratings are in all numbers and labels
     CATEGORIES = 2
     ITEMS = 3
     ALERTS = 4

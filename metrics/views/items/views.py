@@ -119,7 +119,7 @@ class ListedItems:
     ``seen``: number of items on the pages before, None where it is unknown; ``n_listed``: number of
     listed items, None where the list is incomplete (``cut``). A sorted list has pages with numbers;
     a list by id has ``after``, the id after which the page begins, and ``looked_at``, the number of
-    items that were searched in vain.
+    items that were scanned where the scan ended before the page was full.
     """
 
     rows: list[item_rows.ItemRow]

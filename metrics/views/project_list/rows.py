@@ -132,7 +132,7 @@ class ProjectRow:
 
     @property
     def is_band_withheld(self) -> bool:
-        """True if no word for the shown value would hold."""
+        """True if the findings forbid naming a band for the shown value."""
         return self.shown_question is not None and self.shown_question.is_band_withheld
 
     @property

@@ -69,7 +69,7 @@ def set_gold_answer(
 def set_gold_answers(
     *, question: Question, answers: Iterable[NewGoldAnswer], by: Any
 ) -> dict[int, str]:
-    """Set gold answers of items, all or none; return {item id: state}.
+    """Set gold answers of items, all or none.
 
     Returns {item id: "created", "changed" (a new version) or "unchanged"}. Raises
     InvalidGoldAnswer.

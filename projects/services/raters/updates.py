@@ -61,7 +61,7 @@ def get_or_link_rater(*, project: Project, user: User) -> Rater:
 def set_rater_paused(*, rater: Rater, paused: bool, by: Any, reason: str = "") -> Rater:
     """Pause a rater, who gets no further items, or resume them; ratings still count.
 
-    ``reason`` is set if a rule of the project caused it; then ``by`` is None.
+    ``reason``: a Rater.GoldNotice if a rule for gold answers caused it; ``by`` is then None.
     """
     before, rater.paused = rater.paused, paused
     rater.gold_notice = reason
@@ -102,7 +102,7 @@ def change_rater(
 ) -> Rater:
     """Set a rater's name, kind, group and linked user (a member of the project).
 
-    For models, also the model's name and the version of its prompt.
+    For models, also the model's name and the version of its prompt. Raises InvalidProjectChange.
     """
     _validate_rater_fields(name, kind, group)
     _validate_model_field(kind, "model", model, max_length=MAX_MODEL_LENGTH)

@@ -42,7 +42,7 @@ def list_missing_rating_candidates(
 
     Counts items whose first rating is between GRACE_DAYS and WINDOW_DAYS old and that have
     fewer ratings than the project's overlap: at least MIN_OVERDUE_ITEMS, and a tenth of all items
-    begun in these days. ``ratings``: all current ratings of people, an array of scan.RATING_DTYPE.
+    begun in these days. ``ratings``: all current ratings of people, an array of RATING_DTYPE.
     """
     now = (today - EPOCH).days
     item_ids, item_index = np.unique(ratings["item"], return_inverse=True)
@@ -85,7 +85,9 @@ def list_attribute_columns(
 ) -> list[npt.NDArray[np.int64]]:
     """Return a column (M,) for each usable attribute: the number of its value for each item id.
 
-    Usable are attributes with 2 to MAX_ATTRIBUTE_VALUES values: texts, numbers, truth values.
+    These are at most MAX_ATTRIBUTES attributes, those that most items have, with at most
+    MAX_ATTRIBUTE_VALUES different texts, numbers or truth values. They must differ between the
+    items; 0 is the number of items without the attribute.
     """
     rows = Item.objects.filter(project=question.project_id).exclude(attributes={})
     values_by_name: dict[str, dict[int, str]] = defaultdict(dict)
@@ -149,10 +151,10 @@ class ScanResult:
 
 
 def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
-    """Scan the current ratings of people for alerts; ``today`` dates missing ratings.
+    """Scan the current ratings of people for alerts; ``today`` is the day of missing ratings.
 
-    Each rating counts for the day on which its rater gave it; the threshold is the project's
-    sensitivity. Ratings that were requested because earlier ones disagreed are left out:
+    Each rating counts for the day on which its rater gave it. The threshold follows from the
+    project's sensitivity. Ratings that were requested because earlier ones disagreed are left out:
     agreement on such items is lower for everybody (metrics.results.headline.random_sample).
     """
     scale = QuestionScale.for_question(question)

@@ -78,4 +78,4 @@ def list_guideline_changes(alert: Alert) -> list[str]:
         if alert.since_earliest <= changed_on <= alert.detected_on:
             params = {"number": version.number, "day": format_day(changed_on)}
             sentences.append(_("The guidelines changed to version %(number)s on %(day)s.") % params)
-    return sentences or [_("The guidelines did not change then.")]
+    return sentences or [_("The guidelines didn’t change at that time.")]

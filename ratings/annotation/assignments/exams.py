@@ -147,7 +147,7 @@ def _get_exam_policy() -> ExamPolicy:
 
 
 def compute_min_correct_answers(question: Question) -> int:
-    """Return the smallest number of correct answers that passes the exam."""
+    """Return the smallest number of answers that passes the exam if all are correct."""
     rules = question.exam_rules.get_test_parameters()
     for number in range(1, rules["max_answers"]):
         result = _get_exam_policy().evaluate([True] * number, rules)
@@ -258,7 +258,7 @@ def get_next_exam_item(
 
 
 def record_exam_answer(rater: Rater, item: Item, codes: Mapping[Question, int]) -> Exam | None:
-    """Count the answer to an exam item; return the exam if this answer ended it.
+    """Store the answer to an exam item; return the exam if this answer ended it.
 
     Must run in the transaction that holds the rater's queue row.
     """

@@ -127,7 +127,7 @@ def build_trend_chart(
     target: float | None = None,
     annotations: Sequence[tuple[str, str]] = (),
 ) -> Spec:
-    """Return a line chart with the interval as a band, and what reaches the target as a tint.
+    """Return a line chart with the interval as a band, and a tinted area above the target.
 
     Points of few items are grey; the running total is dashed.
 
