@@ -20,7 +20,7 @@ from core import security_log
 from core.text import has_control_character
 from metrics.filters import FILTER_NAMES, ITEM_PREFIX, RatingFilter
 from metrics.models import SavedView, ShareLink
-from projects.models import Approval, Member, Project
+from projects.models import Approval, Project
 from projects.services import approvals
 from projects.services.tokens import compute_digest
 
@@ -70,13 +70,13 @@ def build_query(page: str, parameters: QueryDict, *, question: str) -> str:
     return urlencode({name: value for name, value in values.items() if value})
 
 
-def list_saved_views(project: Any) -> list[SavedView]:
+def list_saved_views(project: Project) -> list[SavedView]:
     """Return the views that the caller (``project.role``) may open.
 
     Views that show gold answers are for leads only.
     """
     views = list(project.saved_views.select_related("created_by"))
-    if project.role == Member.Role.LEAD:
+    if project.can_manage:
         return views
     return [view for view in views if QueryDict(view.query).get("state") != "gold"]
 
@@ -143,16 +143,7 @@ def _validate_name(project: Project, name: str, *, exclude_id: int | None = None
 # --- links
 
 
-@transaction.atomic
-def create_share_link(
-    *, view: SavedView, until: datetime.date, by: Any, shows_names: bool = False
-) -> str:
-    """Create a link to the view, valid through the day ``until``; return its secret.
-
-    Without ``shows_names`` people have numbers instead of names on its page. The day is in the
-    project's time zone. The secret cannot be shown again. Raises InvalidSavedView; PermissionDenied
-    where showing names needs an approval that is missing.
-    """
+def _validate_shareable(view: SavedView, *, shows_names: bool) -> None:
     if not settings.SHARE_LINKS:
         raise InvalidSavedView(until=_("Links are not allowed on this site"))
     if view.page not in SHAREABLE_PAGES:
@@ -163,6 +154,19 @@ def create_share_link(
         raise InvalidSavedView(
             until=_("This view searches rater names. Remove the search or show the names.")
         )
+
+
+@transaction.atomic
+def create_share_link(
+    *, view: SavedView, until: datetime.date, by: Any, shows_names: bool = False
+) -> str:
+    """Create a link to the view, valid through the day ``until``; return its secret.
+
+    Without ``shows_names`` people have numbers instead of names on its page. The day is in the
+    project's time zone. The secret cannot be shown again. Raises InvalidSavedView; PermissionDenied
+    where showing names needs an approval that is missing.
+    """
+    _validate_shareable(view, shows_names=shows_names)
     zone = ZoneInfo(view.project.time_zone)
     today = timezone.localdate(timezone=zone)
     if not today <= until <= today + datetime.timedelta(days=MAX_LINK_DAYS):

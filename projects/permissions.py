@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum, auto
 from typing import Any
 
 from django.conf import settings
@@ -16,31 +15,9 @@ from core.db.bulk import Statement, execute_statements
 from core.db.row_mapper import RowMapper
 
 from .models import Member, Project
+from .models.roles import Capability, list_roles_with, may
 
-
-class Capability(Enum):
-    """Something that a member may do in a project."""
-
-    RATE = auto()
-    SEE_OWN_RATINGS = auto()  # on a page of one's own
-    SEE_RESULTS = auto()
-    REVIEW = auto()
-    MANAGE = auto()
-
-
-# A new role is a row here, its label in Member.Role and a migration of the constraint.
-CAPABILITIES = {
-    Member.Role.LEAD.value: {
-        Capability.RATE,
-        Capability.SEE_RESULTS,
-        Capability.REVIEW,
-        Capability.MANAGE,
-    },
-    Member.Role.ANNOTATOR.value: {Capability.RATE, Capability.SEE_OWN_RATINGS},
-    Member.Role.VIEWER.value: {Capability.SEE_RESULTS},
-    Member.Role.ADJUDICATOR.value: {Capability.SEE_RESULTS, Capability.REVIEW},
-}
-# The capability that each value of ``role`` requires in `get_project`.
+# What a page needs that names a role.
 _NEEDED = {
     Member.Role.LEAD: Capability.MANAGE,
     Member.Role.ANNOTATOR: Capability.RATE,
@@ -48,15 +25,6 @@ _NEEDED = {
     Member.Role.ADJUDICATOR: Capability.REVIEW,
 }
 ANY_ROLE = "any"
-
-
-def may(role: str | None, capability: Capability) -> bool:
-    """Return whether a role has a capability; a stranger (None) has none."""
-    return capability in CAPABILITIES.get(role or "", ())
-
-
-def list_roles_with(capability: Capability) -> list[str]:
-    return [role for role in CAPABILITIES if may(role, capability)]
 
 
 def get_role(project: Project, user: Any) -> str | None:
@@ -76,6 +44,16 @@ def get_effective_role(project: Project, role: str | None) -> str | None:
     return Member.Role.VIEWER.value if role and project.is_example else role
 
 
+def get_led_memberships(user: Any) -> QuerySet[Member]:
+    """Return the user's memberships with a role that manages the project."""
+    return Member.objects.filter(user=user.pk, role__in=list_roles_with(Capability.MANAGE))
+
+
+def get_leads(project: Project | int) -> QuerySet[Member]:
+    """Return the members of a project who manage it."""
+    return Member.objects.filter(project=project, role__in=list_roles_with(Capability.MANAGE))
+
+
 def can_create_projects(user: Any) -> bool:
     """Return True if the user may create projects (setting MAY_CREATE_PROJECTS).
 
@@ -84,7 +62,7 @@ def can_create_projects(user: Any) -> bool:
     if user.is_staff or user.is_superuser:
         return True
     if settings.MAY_CREATE_PROJECTS == "leads":
-        return Member.objects.filter(user=user.pk, role=Member.Role.LEAD).exists()
+        return get_led_memberships(user).exists()
     return bool(settings.MAY_CREATE_PROJECTS == "everybody")
 
 
@@ -97,7 +75,7 @@ def get_addable_users(by: Any) -> QuerySet[User]:
     users = User.objects.filter(is_active=True)
     if by.is_superuser:
         return users
-    led_projects = Member.objects.filter(user=by.pk, role=Member.Role.LEAD).values("project")
+    led_projects = get_led_memberships(by).values("project")
     member_ids = Member.objects.filter(project__in=led_projects).values("user")
     return users.filter(Q(pk__in=member_ids) | Q(pk=by.pk))
 

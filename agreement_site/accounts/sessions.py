@@ -36,7 +36,7 @@ class SessionStore(DatabaseSessions):
 
     def save(self, must_create: bool = False) -> None:
         store: Any = self
-        data: dict[str, Any] = store._get_session(no_load=must_create)
+        data: dict[str, object] = store._get_session(no_load=must_create)
         if data:
             data[LAST_SEEN_KEY] = int(time.time())
             data.setdefault(STARTED_AT_KEY, data[LAST_SEEN_KEY])

@@ -16,7 +16,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from projects.models import Member, Project
-from projects.permissions import Capability, may
+from projects.models.roles import Capability, may
 from quality.inbox import selectors
 from ratings.models import Assignment
 

@@ -65,7 +65,7 @@ class OnDemandJob(Generic[JobRow]):
     result_field: str
     task_name: str  # Celery task that calls ``compute`` with a row's id
     # Returns the columns to store, including the result; None when the row is obsolete.
-    compute_result: Callable[[JobRow], dict[str, Any] | None]
+    compute_result: Callable[[JobRow], dict[str, object] | None]
     min_cooldown: datetime.timedelta
     # A request that is older than this is not computed. None: requests do not expire.
     expires_after: datetime.timedelta | None = None

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from core.db.transactions import open_snapshot
 from metrics.agreement.counts.tally import PairTables
 from metrics.counting import store
 from metrics.counting.rater_kinds import RaterKinds
@@ -27,7 +28,7 @@ from ratings.models import Rating
 from ratings.services import uncounted as services_uncounted
 
 from .expected_results import get_expected_and_stored_periods, get_expected_and_stored_raters
-from .recount import PeerRows, Recount, open_snapshot
+from .recount import PeerRows, Recount
 
 # Of results: the same formula on arrays of another shape may round its sums differently.
 TOLERANCE = 1e-9

@@ -230,13 +230,11 @@ def explain(context: template.Context, name: str, own: Estimate | None = None) -
         key,
         _("About: %(what)s") % {"what": title},
     )
-    request = context.get("request")
-    explained_keys = (
-        request.__dict__.setdefault("_explained", set()) if request is not None else set()
-    )
-    if key in explained_keys:
-        return button
-    explained_keys.add(key)
+    if (request := context.get("request")) is not None:
+        explained_keys = request.__dict__.setdefault("_explained", set())
+        if key in explained_keys:
+            return button
+        explained_keys.add(key)
     panel = {
         "key": key,
         "plain": display_names.strip_weights(name),

@@ -47,9 +47,8 @@ PROJECT_EXAMPLE = {
 }
 
 
-def _serialize_project(project: Project, role: str) -> dict[str, Any]:
-    # The caller's role, read by ProjectOut.
-    project.role = get_effective_role(project, role)  # type: ignore[attr-defined]
+def _serialize_project(project: Project, role: str | None) -> dict[str, Any]:
+    project.role = get_effective_role(project, role)  # of the caller, read by ProjectOut
     prefetch_related_objects([project], "questions__categories")
     return ProjectOut(project).data
 
@@ -128,7 +127,7 @@ class ProjectDetailView(ApiView):
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id)
         parse_query_parameters(request)
-        return Response(_serialize_project(project, project.role))  # type: ignore[attr-defined]  # set by get_project
+        return Response(_serialize_project(project, project.role))
 
     @describe_write(
         "changeProject",

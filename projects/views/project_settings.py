@@ -122,10 +122,7 @@ def create_project(request: HttpRequest) -> HttpResponse:
         except InvalidQuestions as error:
             add_question_errors(question_form, categories, error)
         else:
-            messages.success(
-                request,
-                _("Project created. Next, add items."),
-            )
+            messages.success(request, _("Project created. Next, add items."))
             return redirect("dashboard", project.pk)
     context = {
         "form": form,
@@ -134,12 +131,8 @@ def create_project(request: HttpRequest) -> HttpResponse:
         "question_templates": QUESTION_TEMPLATES.items(),
         "selected_template": template,
     }
-    return render(
-        request,
-        "projects/project_new.html",
-        context,
-        status=get_form_status(form, question_form, categories),
-    )
+    status = get_form_status(form, question_form, categories)
+    return render(request, "projects/project_new.html", context, status=status)
 
 
 @login_required

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -142,7 +141,7 @@ def compute_category_use(alert: Alert, scale: QuestionScale) -> list[CategoryUse
     ]
 
 
-Rows = list[dict[str, Any]]
+Rows = list[vega_lite.Row]
 
 _TITLES: dict[str, Promise] = {
     AlertMeasure.BIAS: gettext_lazy("bias relative to the others"),
@@ -182,17 +181,12 @@ def build_spec(alert: Alert) -> vega_lite.Spec:
     x = vega_lite.build_time_axis("day")
     y: vega_lite.Spec = {"type": "quantitative", "scale": {"zero": bias}}
     tooltip = [
-        {"field": "start", "type": "temporal", "title": _("day"), "format": "%Y-%m-%d"},
-        {"field": "value", "type": "quantitative", "title": _("mean"), "format": ".2f"},
-        {"field": "n", "type": "quantitative", "title": _("items"), "format": ",d"},
+        vega_lite.build_field("start", "temporal", _("day"), format="%Y-%m-%d"),
+        vega_lite.build_decimal_field("value", _("mean")),
+        vega_lite.build_count_field("n", _("items")),
     ]
-    size: vega_lite.Spec = {
-        "field": "n",
-        "type": "quantitative",
-        "title": _("items"),
-        "scale": {"range": [12, 160]},
-        "legend": None,
-    }
+    scale = {"range": [12, 160]}
+    size = vega_lite.build_field("n", "quantitative", _("items"), scale=scale, legend=None)
     points = {
         "mark": {"type": "point", "filled": True, "style": "text", "opacity": 0.45},
         "encoding": {
@@ -210,13 +204,8 @@ def build_spec(alert: Alert) -> vega_lite.Spec:
             "detail": {"field": "part", "type": "nominal"},
         },
     }
-    return {
-        "$schema": vega_lite.SCHEMA,
-        "height": 260,
-        "autosize": {"type": "fit", "contains": "padding"},
-        "data": {"name": "rows"},
-        "layer": [_build_onset_range(alert, x), *_build_onset_marks(alert, x), points, level],
-    }
+    onset = [_build_onset_range(alert, x), *_build_onset_marks(alert, x)]
+    return vega_lite.build_chart(260, layer=[*onset, points, level])
 
 
 def _build_onset_range(alert: Alert, x: vega_lite.Spec) -> vega_lite.Spec:

@@ -8,7 +8,8 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from projects.models import Member, Question, Rater
+from projects.models import Question, Rater
+from projects.models.roles import Capability, may
 from quality.models import Alert, AlertState, GoldIntervention
 
 from .kinds import KINDS
@@ -52,7 +53,7 @@ def get_rater_annotations(
         for rater_id in rater_ids:
             if rater_id is not None:
                 annotations.setdefault(rater_id, []).append((_("Alert"), url))
-    if role == Member.Role.LEAD:
+    if may(role, Capability.MANAGE):
         interventions = GoldIntervention.objects.filter(question=question, rater__in=raters)
         url = f"{reverse('gold', args=[question.project_id])}?question={question.key}"
         for intervention in interventions.filter(state=GoldIntervention.State.PROPOSED):

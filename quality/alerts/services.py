@@ -53,11 +53,8 @@ def change_alert_state(
     stored_alert = Alert.objects.select_for_update().get(pk=alert.pk)
     reason = reason.strip()
     _validate_step(stored_alert, state, reason=reason, cause=cause, muted_until=muted_until)
-    if (stored_alert.state, stored_alert.cause, stored_alert.muted_until) == (
-        state,
-        cause,
-        muted_until,
-    ) and not reason:
+    current = stored_alert.state, stored_alert.cause, stored_alert.muted_until
+    if current == (state, cause, muted_until) and not reason:
         return stored_alert
     stored_alert.state, stored_alert.cause, stored_alert.muted_until = state, cause, muted_until
     stored_alert.save(update_fields=["state", "cause", "muted_until"])

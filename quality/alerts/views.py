@@ -183,7 +183,7 @@ def _render_alert(
     request: HttpRequest, project: Project, alert: Alert, *, error: str = "", status: int = 200
 ) -> HttpResponse:
     scale, definition = QuestionScale.for_question(alert.question), KINDS[alert.kind]
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "project": project,
         "alert": alert,
         "kind": definition,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -181,11 +181,18 @@ def iter_label_rows(
         yield build_fixed_row(
             question_id, item_id, category_index, scale, source=source.value, n_ratings=n_ratings
         )
+    yield from _iter_consensus_rows(question_id, labels, fixed_indexes, scale)
+
+
+def _iter_consensus_rows(
+    question_id: int, labels: ConsensusLabels, fixed: Container[int], scale: QuestionScale
+) -> Iterator[LabelRow]:
+    """Yield the rows of rated items that are not ``fixed``."""
     codes = [*scale.codes.tolist(), None]  # the last one for a label of -1
     computed_at = get_db_now()
     shares = labels.shares.tolist()
     for index, item_id in enumerate(labels.item.tolist()):
-        if item_id in fixed_indexes:
+        if item_id in fixed:
             continue
         code = codes[labels.label[index]]
         confidence = None if labels.confidence is None else float(labels.confidence[index])

@@ -88,9 +88,46 @@ class StoredRow(NamedTuple):
 
 def select_rows(scope: InboxScope) -> QuerySet[Any, Any]:
     """Return a query of StoredRow, in no order."""
-    alerts = selectors.get_open_alerts().filter(question__project__in=scope.results)
-    alert_rows = (
-        alerts.order_by()
+    counted = [
+        _count(
+            selectors.get_uncertain_labels().filter(question__project__in=scope.review),
+            selectors.UNCERTAIN_ITEMS,
+            Sum("doubt"),
+        ),
+        _count(
+            selectors.get_proposed_interventions().filter(question__project__in=scope.led),
+            selectors.INTERVENTIONS,
+            Sum("n_answers"),
+        ),
+        _count(
+            Assignment.objects.skipped_or_flagged().filter(item__project__in=scope.led),
+            selectors.SKIPPED,
+            project=F("item__project_id"),
+        ),
+    ]
+    by_question = (
+        (selectors.get_open_appeals(), selectors.APPEALS),
+        (selectors.get_exams_without_attempts(), selectors.EXAMS),
+    )
+    by_project = (
+        (selectors.get_stopped_webhooks(), selectors.WEBHOOKS),
+        (selectors.get_requested_approvals(scope.user), selectors.APPROVALS),
+    )
+    counted += [
+        _count(rows.filter(question__project__in=scope.led), kind) for rows, kind in by_question
+    ]
+    counted += [
+        _count(rows.filter(project__in=scope.led), kind, project=F("project_id"))
+        for rows, kind in by_project
+    ]
+    return _select_alerts(scope).union(*counted, all=True)
+
+
+def _select_alerts(scope: InboxScope) -> QuerySet[Any, Any]:
+    return (
+        selectors.get_open_alerts()
+        .filter(question__project__in=scope.results)
+        .order_by()
         .annotate(
             entry_kind=Value(selectors.ALERTS),
             in_project=F("question__project_id"),
@@ -100,42 +137,6 @@ def select_rows(scope: InboxScope) -> QuerySet[Any, Any]:
         )
         .values_list(*StoredRow._fields)
     )
-    counted = [
-        _count(
-            selectors.get_uncertain_labels().filter(question__project__in=scope.review),
-            selectors.UNCERTAIN_ITEMS,
-            Sum("doubt"),
-        ),
-        _count(
-            selectors.get_open_appeals().filter(question__project__in=scope.led),
-            selectors.APPEALS,
-        ),
-        _count(
-            selectors.get_proposed_interventions().filter(question__project__in=scope.led),
-            selectors.INTERVENTIONS,
-            Sum("n_answers"),
-        ),
-        _count(
-            selectors.get_exams_without_attempts().filter(question__project__in=scope.led),
-            selectors.EXAMS,
-        ),
-        _count(
-            Assignment.objects.skipped_or_flagged().filter(item__project__in=scope.led),
-            selectors.SKIPPED,
-            project=F("item__project_id"),
-        ),
-        _count(
-            selectors.get_stopped_webhooks().filter(project__in=scope.led),
-            selectors.WEBHOOKS,
-            project=F("project_id"),
-        ),
-        _count(
-            selectors.get_requested_approvals(scope.user).filter(project__in=scope.led),
-            selectors.APPROVALS,
-            project=F("project_id"),
-        ),
-    ]
-    return alert_rows.union(*counted, all=True)
 
 
 def _count(

@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 from events.models import Webhook
 from metrics.views.common import number_formats
 from projects.models import Approval, Member, Question
-from projects.permissions import Capability, may
+from projects.models.roles import Capability, may
 from projects.services import approvals
 from quality.models import (
     Alert,

@@ -136,5 +136,5 @@ def compute_digest(question: Question, consensus: Consensus | None) -> str:
     label_names = selectors.LabelNames.for_question(question, consensus)
     lines = []
     for _item, row in selectors.iter_label_rows(selectors.get_labels(question), label_names):
-        lines.append(f"{row['item']}\t{row['label'] or ''}\t{row['source']}\n")
+        lines.append(f"{row.item}\t{row.label or ''}\t{row.source}\n")
     return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()

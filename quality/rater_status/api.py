@@ -125,7 +125,7 @@ def _get_cursor_key(summary: RaterSummary) -> tuple[int, int, int]:
     return status, round(negative_impact * IMPACT_STEPS), summary.rater.pk
 
 
-def _serialize_rater_status(summary: RaterSummary) -> dict[str, Any]:
+def _serialize_rater_status(summary: RaterSummary) -> dict[str, object]:
     return {
         "rater": summary.rater.key,
         "name": summary.rater.name,
@@ -145,7 +145,7 @@ def _serialize_rater_status(summary: RaterSummary) -> dict[str, Any]:
     }
 
 
-def _serialize_reason(reason: StatusReason, rater_id: int) -> dict[str, Any]:
+def _serialize_reason(reason: StatusReason, rater_id: int) -> dict[str, object]:
     return {
         "code": reason.code.value,
         "text": get_reason_text(reason, rater_id),
@@ -156,7 +156,7 @@ def _serialize_reason(reason: StatusReason, rater_id: int) -> dict[str, Any]:
     }
 
 
-def _serialize_drift_state(row: DriftState | None) -> dict[str, Any]:
+def _serialize_drift_state(row: DriftState | None) -> dict[str, object]:
     if row is None:
         empty = dict.fromkeys(("measure", "since", "size", "low", "high"))
         return {"watched": False, "evidence": 0.0, "n": 0, "reason": "not_counted", **empty}

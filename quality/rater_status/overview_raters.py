@@ -19,7 +19,6 @@ from metrics.views.dashboard.recommendation import (
     NextAction,
 )
 from projects.models import Question
-from projects.permissions import Capability, may
 from quality.alerts.kinds import KINDS
 from quality.inbox.selectors import get_uncertain_labels
 from quality.models import Alert, AlertState
@@ -102,7 +101,7 @@ def _suggest_items(selection: Selection, raters: list[RaterListEntry]) -> list[N
 
     A decision is taken to last as long as a rating of the median rater.
     """
-    if not may(getattr(selection.project, "role", None), Capability.REVIEW):
+    if not selection.project.can_review:
         return []
     labels = get_uncertain_labels().filter(question=selection.question).order_by("-doubt")
     doubts = list(labels.values_list("doubt", flat=True)[:MAX_COUNTED_ITEMS])

@@ -13,7 +13,8 @@ from core.web.tables import Interval
 from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
 from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
 from metrics.models import PeriodUnit, RaterResult, Result
-from projects.models import Member, Project, Question, Rater
+from projects.models import Project, Question, Rater
+from projects.permissions import get_led_memberships
 from quality.models import DriftState, GoldScore, RepeatScore
 
 from .comparison import get_comparisons
@@ -127,7 +128,7 @@ def query_results(user: Any, search: str = "") -> QuerySet[Any]:
     """
     led_projects = Project.objects.filter(archived_at=None, is_example=False)
     if not user.is_superuser:
-        led_projects = led_projects.filter(members__user=user.pk, members__role=Member.Role.LEAD)
+        led_projects = led_projects.filter(members__in=get_led_memberships(user))
     rows = RaterResult.objects.filter(rater__project__in=led_projects, rater__kind=Rater.Kind.HUMAN)
     has_known_account = Q(rater__user__isnull=False, rater__project__hides_raters=False)
     results = rows.annotate(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -168,9 +167,9 @@ def _build_kept_query(query: QueryDict) -> str:
     return urlencode({name: query[name] for name in KEPT_PARAMETERS if query.get(name)})
 
 
-def _list_just_paused(request: HttpRequest, project: Any) -> list[Rater]:
+def _list_just_paused(request: HttpRequest, project: Project) -> list[Rater]:
     """Return the raters paused by the last action who still are, for the undo button."""
-    if project.role != Member.Role.LEAD or "paused" not in request.GET:
+    if not project.can_manage or "paused" not in request.GET:
         return []
     ids = parse_rater_ids(request.GET["paused"].split(","))
     return list(project.raters.filter(pk__in=ids, paused=True))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from django import template
 
+from metrics.agreement.estimate import Value
 from metrics.agreement.weights import get_weighted_name
 from metrics.scale import QuestionScale
 from metrics.views.common import number_formats
@@ -94,12 +94,9 @@ def get_repeat_score(
 
 
 @register.simple_tag
-def get_matching_peer_kappa(question: Question, coefficients: dict[str, Any]) -> dict[str, Any]:
+def get_matching_peer_kappa(question: Question, coefficients: Mapping[str, Value]) -> Value | None:
     """Return the rater's kappa with the others, under the weights of the kappa of repeats."""
-    estimate: dict[str, Any] = (
-        coefficients.get(get_weighted_name("vs_peers", question.weights)) or {}
-    )
-    return estimate
+    return coefficients.get(get_weighted_name("vs_peers", question.weights))
 
 
 MAX_ALERTS = 3  # alerts shown on the dashboard

@@ -7,6 +7,7 @@ redirects to ``finish_sign_in``, which gets the cookie and knows the requests of
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from allauth.socialaccount.adapter import get_adapter
@@ -126,7 +127,7 @@ def validate_response(
     return response
 
 
-def _build_acs_request(request: HttpRequest) -> dict[str, Any]:
+def _build_acs_request(request: HttpRequest) -> dict[str, object]:
     """Describe a request to the ACS URL, whichever of the two views checks the response."""
     return {
         "https": "on" if request.is_secure() else "off",
@@ -150,7 +151,7 @@ def _validate_signature_form(response: Any) -> None:
             raise InvalidSamlResponse("a signature must refer to exactly one element")
 
 
-def _validate_recipient(response: Any, sp_config: dict[str, Any]) -> None:
+def _validate_recipient(response: Any, sp_config: Mapping[str, Any]) -> None:
     """Raise InvalidSamlResponse unless the assertion answers a request of this site in time.
 
     python3-saml compares these values only where they are present. Here they must be present,

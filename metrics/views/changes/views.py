@@ -29,6 +29,16 @@ from ..changes import bar_chart, contributions
 from .contributions import ChangeExplanation, Contribution
 
 
+def _get_change_template(change: float, *, is_clear: bool) -> str:
+    if abs(change) < 0.005:
+        return _("Agreement hardly changed: %(before)s in %(from)s and %(after)s in %(to)s.")
+    if not is_clear:
+        return _("Agreement was %(before)s in %(from)s and %(after)s in %(to)s.")
+    if change < 0:
+        return _("Agreement fell from %(before)s to %(after)s between %(from)s and %(to)s.")
+    return _("Agreement rose from %(before)s to %(after)s between %(from)s and %(to)s.")
+
+
 def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation) -> list[str]:
     """Return sentences on the change, whether it is more than chance, and what explains it."""
     before, after, move = (
@@ -53,15 +63,7 @@ def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation
         name: f"{format_number(estimate['value'])} {format_interval(estimate)}".strip()
         for name, estimate in (("before", before), ("after", after))
     }
-    if abs(move) < 0.005:
-        template = _("Agreement hardly changed: %(before)s in %(from)s and %(after)s in %(to)s.")
-    elif not explanation.is_clear:
-        template = _("Agreement was %(before)s in %(from)s and %(after)s in %(to)s.")
-    elif move < 0:
-        template = _("Agreement fell from %(before)s to %(after)s between %(from)s and %(to)s.")
-    else:
-        template = _("Agreement rose from %(before)s to %(after)s between %(from)s and %(to)s.")
-    lines = [template % (numbers | names)]
+    lines = [_get_change_template(move, is_clear=explanation.is_clear) % (numbers | names)]
     if comparison.default_kind == LAST_TWO and not explanation.is_clear:
         lines.append(_describe_no_clear_change(comparison))
     elif not explanation.is_clear:

@@ -207,14 +207,8 @@ def list_projects(user: Any, *, search: str, sort: str, group: str) -> ProjectLi
         row.impact = impacts.get(row.project.pk)
     numbers = Counter(row.group for row in all_rows if not row.is_being_deleted)
     if archived:
-        return ProjectListPage(
-            _sort_rows(all_rows, sort),
-            [(ProjectGroup.ARCHIVED, len(all_rows))],
-            search,
-            sort,
-            group,
-            set(),
-        )
+        groups = [(ProjectGroup.ARCHIVED, len(all_rows))]
+        return ProjectListPage(_sort_rows(all_rows, sort), groups, search, sort, group, set())
     if len(impacts) == MAX_PROJECTS and not search:
         numbers[ProjectGroup.ATTENTION] = sum(inbox.count_projects(user) for inbox in PROJECT_INBOX)
     numbers[ProjectGroup.ARCHIVED] = visible.filter(is_archived).count()

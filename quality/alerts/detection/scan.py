@@ -159,22 +159,17 @@ def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
     """
     scale = QuestionScale.for_question(question)
     ratings = _load_ratings(question, scale)
-    reason = ""
     if scale.k < 2:
-        reason = SINGLE_CATEGORY
-    elif _count_pairs(ratings["item"]) > MAX_RATING_PAIRS:
-        reason = TOO_MANY_COMPARISONS
-    if reason:
-        return ScanResult(None, reason, ratings.size)
-    level, known_changes = (
-        sensitivity.get_evidence_threshold(question.project_id),
+        return ScanResult(None, SINGLE_CATEGORY, ratings.size)
+    if _count_pairs(ratings["item"]) > MAX_RATING_PAIRS:
+        return ScanResult(None, TOO_MANY_COMPARISONS, ratings.size)
+    level = sensitivity.get_evidence_threshold(question.project_id)
+    known_changes = replace(
         build_drift_context(question),
+        attributes=list_attribute_columns(question, ratings["item"]),
     )
     settings = drift.DriftSettings(
         alert_level=level, watch_level=min(level, drift.DriftSettings().watch_level)
-    )
-    known_changes = replace(
-        known_changes, attributes=list_attribute_columns(question, ratings["item"])
     )
     columns = ratings["item"], ratings["rater"], ratings["code"], ratings["day"]
     drift_result = drift.detect_drift(
@@ -184,21 +179,17 @@ def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
     outlier_result = outliers.detect_outliers(
         drift_result, scale.k, segment_starts=known_changes.segment_starts, seconds=seconds
     )
-    drift_alerts = [
-        alert
+    candidates = [
+        build_drift_candidate(alert, level)
         for index, alert in enumerate(drift_result.alerts)
         if index not in outlier_result.explained
     ]
-    return ScanResult(
-        drift_result,
-        "",
-        ratings.size,
-        level,
-        [build_drift_candidate(alert, level) for alert in drift_alerts]
-        + [build_outlier_candidate(outlier, scale, level) for outlier in outlier_result.findings]
-        + list_missing_rating_candidates(question, ratings, today),
-        sensitivity.compute_rating_volume(drift_result),
-    )
+    candidates += [
+        build_outlier_candidate(outlier, scale, level) for outlier in outlier_result.findings
+    ]
+    candidates += list_missing_rating_candidates(question, ratings, today)
+    volume = sensitivity.compute_rating_volume(drift_result)
+    return ScanResult(drift_result, "", ratings.size, level, candidates, volume)
 
 
 def build_drift_context(question: Question) -> drift.DriftContext:

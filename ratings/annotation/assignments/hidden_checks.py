@@ -142,6 +142,11 @@ def build_queue_lock(rater: Rater) -> list[bulk.Statement]:
     return [(_CREATE_QUEUE_SQL, [rater.pk]), (_LOCK_QUEUE_SQL + get_lock_clause(), [rater.pk])]
 
 
+def lock_queue(rater: Rater) -> None:
+    """Lock the rater's queue row, which serializes the rater's windows and the lead."""
+    bulk.execute_statements(build_queue_lock(rater))
+
+
 def get_lock_clause() -> str:
     """Return the clause that makes a SELECT lock its rows, empty where it is not supported."""
     return _LOCK_CLAUSE if connection.features.has_select_for_update else ""

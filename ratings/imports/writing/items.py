@@ -137,7 +137,7 @@ class ItemWriter:
 
         Another process may have created the same item meanwhile.
         """
-        bulk.execute_statements(locks.build_items_lock(self.project.pk))
+        locks.lock_items(self.project.pk)
         now: Any = connection.ops.adapt_datetimefield_value(timezone.now())
         rows = [(self.project.pk, key, "{}", "{}", now) for key in keys]
         columns = ("project_id", "key", "body", "attributes", "created_at")
