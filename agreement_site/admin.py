@@ -20,7 +20,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy
 
 from core import security_log
-from projects.admin_base import AuditedAdmin, ReadOnlyAdmin
+from projects.admin_base import AuditedAdmin, ReadOnlyAdmin, register_read_only
 from projects.services.members.usernames import reject_misleading_username
 
 from .audit_log import selectors
@@ -165,20 +165,14 @@ class AuditLogAdmin(ReadOnlyAdmin):
         return response
 
 
-@admin.register(NotificationSettings)
-class NotificationSettingsAdmin(ReadOnlyAdmin):
-    list_display = ("user", "digest", "next_digest_at", "at_once", "personal", "language")
-    list_select_related = ("user",)
-    list_filter = ("digest",)
+register_read_only(
+    NotificationSettings, "user digest next_digest_at at_once personal language", filters="digest"
+)
 
 
-@admin.register(NewsCursor)
-class NewsCursorAdmin(ReadOnlyAdmin):
-    list_display = ("last_number",)
+register_read_only(NewsCursor, "last_number")
 
 
-@admin.register(QueuedMail)
-class QueuedMailAdmin(ReadOnlyAdmin):
-    list_display = ("created_at", "kind", "user", "project", "state", "attempts", "ended_at")
-    list_select_related = ("user", "project")
-    list_filter = ("state", "kind")
+register_read_only(
+    QueuedMail, "created_at kind user project state attempts ended_at", filters="state kind"
+)

@@ -18,8 +18,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.api.errors import Unavailable, build_error_response
-from projects.models import Member, Project
-from projects.permissions import get_project
+from projects.models import Project
+from projects.permissions import get_leads, get_project
 
 MAX_LEADS = 3  # maximum number of leads that a page names
 PROJECT_PATH = re.compile(r"/projects/([0-9]{1,19})/")  # matches paths without a route too
@@ -73,8 +73,7 @@ def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 def _build_contact_hints(request: HttpRequest, project: Project) -> list[str]:
     """Return a hint that names the project's leads; for members only."""
-    leads = Member.objects.filter(project=project, role=Member.Role.LEAD)
-    leads = leads.exclude(user=request.user.pk).select_related("user")
+    leads = get_leads(project).exclude(user=request.user.pk).select_related("user")
     names = [lead.user.get_full_name() or lead.user.get_username() for lead in leads[:MAX_LEADS]]
     if not names:
         return []

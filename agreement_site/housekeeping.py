@@ -61,7 +61,7 @@ def clear_old_audit_log_addresses(before: Moment) -> int:
 def delete_dead_tokens(before: Moment) -> int:
     """Delete tokens revoked or expired before ``before``.
 
-    They open nothing, but tell who had them and when they were used.
+    They grant no access, but show who had them and when they were used.
     """
     dead = Q(revoked_at__lt=before) | Q(expires_at__lt=before)
     return _exclude_held(ApiToken.objects.filter(dead)).delete()[0]
@@ -118,7 +118,7 @@ def apply_retention_rules() -> None:
 def revoke_tokens_of_provider_accounts() -> None:
     """Revoke tokens whose owner signs in by a provider and has not done so for some time.
 
-    The provider may have disabled the account, which it would not say to a token.
+    The provider may have disabled the account, and is not asked about requests with a token.
     """
     if not settings.PROVIDER_TOKEN_DAYS:
         return

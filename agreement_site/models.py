@@ -197,7 +197,7 @@ class QueuedMail(Leased):
     message_id = models.BigIntegerField(null=True)  # of the lead's message
     # Address of an invitation: it becomes the account's when the mailed link is used.
     address = models.CharField(max_length=254, blank=True)
-    # Contained are the events after the one and up to the other.
+    # The mail contains the events after `after_event` and up to `until_event`.
     after_event = models.BigIntegerField(default=0)
     until_event = models.BigIntegerField(default=0)
     state = models.CharField(max_length=7, choices=State.choices, default=State.PENDING)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -63,7 +64,7 @@ def parse_provider_metadata(path: str) -> dict[str, Any]:
     return provider
 
 
-def build_allauth_app(name: str, provider: dict[str, Any]) -> dict[str, Any]:
+def build_allauth_app(name: str, provider: Mapping[str, Any]) -> dict[str, object]:
     """Return the provider's entry for SOCIALACCOUNT_PROVIDERS, in allauth's form."""
     app_settings = {"idp": provider, "attribute_mapping": ATTRIBUTES}
     return {"provider_id": "saml", "client_id": "saml", "name": name, "settings": app_settings}

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Collection
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -91,51 +91,56 @@ def parse_database_url(url: str) -> dict:
     """
     parts = urlsplit(url)
     if parts.scheme == "sqlite":
-        return {
-            "ENGINE": "core.db.sqlite3",
-            "NAME": str(Path(unquote(parts.path[1:]))),
-            # Opening a connection costs more than a rating, and closing the last one checkpoints
-            # the write-ahead log.
-            "CONN_MAX_AGE": 60,
-            # IMMEDIATE: check-then-write transactions of several writers wait instead of failing.
-            # FULL: an acknowledged rating survives a power cut.
-            "OPTIONS": {
-                "transaction_mode": "IMMEDIATE",
-                "timeout": 20,
-                "init_command": (
-                    "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"
-                    "PRAGMA cache_size=-20000; PRAGMA mmap_size=134217728"
-                ),
-            },
-        }
+        return _build_sqlite_database(unquote(parts.path[1:]))
     if parts.scheme in {"postgres", "postgresql"}:
-        query = dict(parse_qsl(parts.query))
-        # 0: prepare a statement at its first use. With psycopg 3.3's default (5), an error in a
-        # pipeline can leave it believing in a statement that the server never received. None: for
-        # a pooler that gives each transaction another server connection.
-        prepare_threshold = 0 if env_bool("PREPARED_STATEMENTS", True) else None
-        return {
-            "ENGINE": "django.db.backends.postgresql",
-            "NAME": unquote(parts.path[1:]),
-            "USER": unquote(parts.username or ""),
-            "PASSWORD": unquote(parts.password or ""),
-            "HOST": query.pop("host", unquote(parts.hostname or "")),
-            "PORT": str(parts.port or ""),
-            # Prepared statements live as long, with plans for the tables as they were then.
-            "CONN_MAX_AGE": 60,
-            "CONN_HEALTH_CHECKS": True,
-            "OPTIONS": {
-                "prepare_threshold": prepare_threshold,
-                "application_name": f"concord {PROGRAM}",
-                **(
-                    {}
-                    if prepare_threshold is None
-                    else {"options": TIMEOUT_OPTIONS.get(PROGRAM, "")}
-                ),
-                **query,
-            },
-        }
+        return _build_postgresql_database(parts)
     raise ImproperlyConfigured(f"DATABASE_URL={url!r}: it starts with sqlite:/// or postgresql://")
+
+
+def _build_sqlite_database(path: str) -> dict:
+    return {
+        "ENGINE": "core.db.sqlite3",
+        "NAME": str(Path(path)),
+        # Opening a connection costs more than a rating, and closing the last one checkpoints the
+        # write-ahead log.
+        "CONN_MAX_AGE": 60,
+        # IMMEDIATE: check-then-write transactions of several writers wait instead of failing.
+        # FULL: an acknowledged rating survives a power cut.
+        "OPTIONS": {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,
+            "init_command": (
+                "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"
+                "PRAGMA cache_size=-20000; PRAGMA mmap_size=134217728"
+            ),
+        },
+    }
+
+
+def _build_postgresql_database(parts: SplitResult) -> dict:
+    query = dict(parse_qsl(parts.query))
+    # 0: prepare a statement at its first use. With psycopg 3.3's default (5), an error in a
+    # pipeline can leave it believing in a statement that the server never received. None: for a
+    # pooler that gives each transaction another server connection.
+    prepare_threshold = 0 if env_bool("PREPARED_STATEMENTS", True) else None
+    timeouts = {} if prepare_threshold is None else {"options": TIMEOUT_OPTIONS.get(PROGRAM, "")}
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path[1:]),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": query.pop("host", unquote(parts.hostname or "")),
+        "PORT": str(parts.port or ""),
+        # Prepared statements live as long, with plans for the tables as they were then.
+        "CONN_MAX_AGE": 60,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {
+            "prepare_threshold": prepare_threshold,
+            "application_name": f"concord {PROGRAM}",
+            **timeouts,
+            **query,
+        },
+    }
 
 
 def load_secret_key(folder: Path) -> str:
@@ -476,7 +481,7 @@ if AUDIT_LOG_FILE and not Path(AUDIT_LOG_FILE).parent.is_dir():
 # A syslog server that gets each entry, too: udp://host:514, tcp://host:601 or unix:///dev/log.
 AUDIT_LOG_SYSLOG = env_url("AUDIT_LOG_SYSLOG", ("udp", "tcp", "unix"), needs_host=False)
 
-# Retention in days (retention.py); 0 keeps the data for good.
+# Retention in days (agreement_site/housekeeping.py); 0 keeps the data for good.
 KEEP_AUDIT_LOG_DAYS = env_int("KEEP_AUDIT_LOG_DAYS", 0)
 KEEP_ADDRESSES_DAYS = env_int("KEEP_ADDRESSES_DAYS", 365)
 KEEP_TOKENS_DAYS = env_int("KEEP_TOKENS_DAYS", 0)

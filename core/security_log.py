@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -20,7 +20,7 @@ from core.hooks import Hook
 logger = logging.getLogger("concord.security")
 
 # Functions that store events, as the audit log does; called in the caller's transaction.
-LISTENERS: Hook[Callable[[str, dict[str, Any]], None]] = Hook("security_events")
+LISTENERS: Hook[Callable[[str, Mapping[str, Any]], None]] = Hook("security_events")
 
 
 def log_event(event_type: str, **fields: Any) -> None:

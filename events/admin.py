@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from projects.admin_base import ReadOnlyAdmin
+from projects.admin_base import ReadOnlyAdmin, register_read_only
 
 from .models import Delivery, Event, Webhook
 
-
-@admin.register(Event)
-class EventAdmin(ReadOnlyAdmin):
-    list_display = ("at", "project", "kind", "subject", "by")
-    list_select_related = ("project", "by")
-    list_filter = ("kind",)
+register_read_only(Event, "at project kind subject by", filters="kind")
 
 
 @admin.register(Webhook)
@@ -28,7 +23,7 @@ class WebhookAdmin(ReadOnlyAdmin):
         "created_at",
     )
     list_select_related = ("project",)
-    # The address may contain a secret, and there is that of a robot.
+    # `url` is left out because it may contain a secret, and `robot_secret` because it is one.
     fields = (
         "host",
         "format",
@@ -43,8 +38,4 @@ class WebhookAdmin(ReadOnlyAdmin):
     readonly_fields = ("host",)
 
 
-@admin.register(Delivery)
-class DeliveryAdmin(ReadOnlyAdmin):
-    list_display = ("id", "webhook", "state", "attempts", "next_at", "created_at")
-    list_select_related = ("webhook",)
-    list_filter = ("state",)
+register_read_only(Delivery, "id webhook state attempts next_at created_at", filters="state")

@@ -1,6 +1,6 @@
 """The feed: events in the order of their numbers, without gaps for its readers.
 
-A number is given by one publisher at a time, after the event was committed. Who has read up to a
+One publisher at a time gives numbers to events that are committed. A reader that has read up to a
 number has therefore seen every event with a smaller one, whatever the order of the commits.
 """
 

@@ -1,4 +1,4 @@
-"""Listeners of the hooks of projects, which cannot record events itself."""
+"""Record events for the hooks of ``projects``, which must not import ``events``."""
 
 from __future__ import annotations
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import admin
-
-from projects.admin_base import ReadOnlyAdmin
+from projects.admin_base import ReadOnlyAdmin, register_read_only
 
 from .models import (
     Attribution,
@@ -26,20 +24,11 @@ from .models import (
     Worker,
 )
 
-
-@admin.register(CountState)
-class CountStateAdmin(ReadOnlyAdmin):
-    list_display = (
-        "question",
-        "ratings",
-        "version",
-        "scale_version",
-        "counted_at",
-        "backlog_done",
-        "backlog_total",
-    )
-    list_select_related = ("question",)
-    search_fields = ("question__key", "question__project__name")
+register_read_only(
+    CountState,
+    "question ratings version scale_version counted_at backlog_done backlog_total",
+    search="question__key question__project__name",
+)
 
 
 class CountsAdmin(ReadOnlyAdmin):
@@ -57,120 +46,108 @@ class CountsAdmin(ReadOnlyAdmin):
     hidden_fields: tuple[str, ...] = ()
 
 
-@admin.register(PatternTally)
-class PatternTallyAdmin(CountsAdmin):
-    list_display = ("question", "day", "width", "stale")
-    list_select_related = ("question",)
-    search_fields = ("question__key",)
-    hidden_fields = ("patterns",)
+register_read_only(
+    PatternTally,
+    "question day width stale",
+    search="question__key",
+    hidden_fields=("patterns",),
+    base=CountsAdmin,
+)
 
 
-@admin.register(PairTally)
-class PairTallyAdmin(CountsAdmin):
-    list_display = ("question", "rater_a", "rater_b", "n_items", "kappa_none", "kappa_quadratic")
-    list_select_related = ("question", "rater_a", "rater_b")
-    search_fields = ("=rater_a__key", "=rater_b__key")
-    hidden_fields = ("table",)
+register_read_only(
+    PairTally,
+    "question rater_a rater_b n_items kappa_none kappa_quadratic",
+    search="=rater_a__key =rater_b__key",
+    hidden_fields=("table",),
+    base=CountsAdmin,
+)
 
 
-@admin.register(PeerTally)
-class PeerTallyAdmin(CountsAdmin):
-    list_display = ("question", "rater", "day", "n_items", "n_ratings", "stale")
-    list_select_related = ("question", "rater")
-    search_fields = ("=rater__key",)
-    hidden_fields = ("table", "moments")
+register_read_only(
+    PeerTally,
+    "question rater day n_items n_ratings stale",
+    search="=rater__key",
+    hidden_fields=("table", "moments"),
+    base=CountsAdmin,
+)
 
 
-@admin.register(Result)
-class ResultAdmin(ReadOnlyAdmin):
-    list_display = ("question", "period_unit", "start", "computed_at")
-    list_filter = ("period_unit",)
-    list_select_related = ("question",)
-    search_fields = ("question__key",)
-    show_full_result_count = False
+register_read_only(
+    Result,
+    "question period_unit start computed_at",
+    filters="period_unit",
+    search="question__key",
+    show_full_result_count=False,
+)
 
 
-@admin.register(RaterResult)
-class RaterResultAdmin(ReadOnlyAdmin):
-    list_display = ("question", "rater", "n_ratings", "computed_at")
-    list_select_related = ("question", "rater")
-    search_fields = ("=rater__key",)
-    show_full_result_count = False
+register_read_only(
+    RaterResult,
+    "question rater n_ratings computed_at",
+    search="=rater__key",
+    show_full_result_count=False,
+)
 
 
-@admin.register(Diagnosis)
-class DiagnosisAdmin(ReadOnlyAdmin):
-    list_display = ("question", "computed_at")
-    list_select_related = ("question",)
-    search_fields = ("question__key",)
+register_read_only(Diagnosis, "question computed_at", search="question__key")
 
 
-@admin.register(Attribution)
-class AttributionAdmin(ReadOnlyAdmin):
-    list_display = (
-        "question",
-        "period_unit",
-        "earlier_start",
-        "later_start",
-        "weights",
-        "pending",
-        "computed_at",
-    )
-    list_filter = ("pending",)
-    list_select_related = ("question",)
-    search_fields = ("question__key",)
+register_read_only(
+    Attribution,
+    "question period_unit earlier_start later_start weights pending computed_at",
+    filters="pending",
+    search="question__key",
+)
 
 
-@admin.register(FilteredResult)
-class FilteredResultAdmin(CountsAdmin):
-    list_display = ("question", "kind", "spec", "pending", "requested_at", "computed_at")
-    list_filter = ("kind", "pending")
-    list_select_related = ("question",)
-    search_fields = ("question__key",)
-    hidden_fields = ("body",)
+register_read_only(
+    FilteredResult,
+    "question kind spec pending requested_at computed_at",
+    filters="kind pending",
+    search="question__key",
+    hidden_fields=("body",),
+    base=CountsAdmin,
+)
 
 
-@admin.register(Report)
-class ReportAdmin(CountsAdmin):
-    list_display = ("question", "as_of", "created_by", "pending", "computed_at")
-    list_filter = ("pending",)
-    list_select_related = ("question", "created_by")
-    search_fields = ("question__key",)
-    hidden_fields = ("facts",)
+register_read_only(
+    Report,
+    "question as_of created_by pending computed_at",
+    filters="pending",
+    search="question__key",
+    hidden_fields=("facts",),
+    base=CountsAdmin,
+)
 
 
-@admin.register(BacklogRange)
-class BacklogRangeAdmin(ReadOnlyAdmin):
-    list_display = ("question", "first_item_id", "last_item_id", "leased_until")
-    list_select_related = ("question",)
-    search_fields = ("question__key",)
+register_read_only(
+    BacklogRange, "question first_item_id last_item_id leased_until", search="question__key"
+)
 
 
-@admin.register(AuditResult)
-class AuditResultAdmin(ReadOnlyAdmin):
-    list_display = ("question", "audited_at", "n_ratings", "n_differences")
-    list_select_related = ("question",)
-    ordering = ("-audited_at",)
-    search_fields = ("question__key", "question__project__name")
+register_read_only(
+    AuditResult,
+    "question audited_at n_ratings n_differences",
+    ordering=("-audited_at",),
+    search="question__key question__project__name",
+)
 
 
-@admin.register(Worker)
-class WorkerAdmin(ReadOnlyAdmin):
-    list_display = ("name", "swept_at")
-    ordering = ("-swept_at",)
+register_read_only(Worker, "name swept_at", ordering=("-swept_at",))
 
 
-@admin.register(SavedView)
-class SavedViewAdmin(ReadOnlyAdmin):
-    list_display = ("name", "project", "page", "created_by", "created_at")
-    list_filter = ("page",)
-    list_select_related = ("project", "created_by")
-    search_fields = ("name", "project__name")
+register_read_only(
+    SavedView,
+    "name project page created_by created_at",
+    filters="page",
+    search="name project__name",
+)
 
 
-@admin.register(ShareLink)
-class ShareLinkAdmin(ReadOnlyAdmin):
-    list_display = ("view", "created_by", "expires_at", "revoked_at", "opened_at")
-    list_select_related = ("view", "created_by")
-    search_fields = ("view__name",)
-    exclude = ("digest",)
+register_read_only(
+    ShareLink,
+    "view created_by expires_at revoked_at opened_at",
+    search="view__name",
+    exclude=("digest",),
+)

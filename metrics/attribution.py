@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 from django.db.models import Q
@@ -43,86 +44,100 @@ MAX_ATTRIBUTE_VALUES = (
 )
 MAX_ATTRIBUTES = 20  # in a result
 MAX_ATTRIBUTES_READ = 50  # attributes that are read
-SHIFT_LEVEL = 0.01  # of a reported shift of the bias between any two raters by chance
+SHIFT_LEVEL = 0.01  # probability that chance makes any pair's bias appear to shift
 MAX_SHIFTS = 10
 MAX_SHIFT_RATERS = 200  # raters whose pairs are examined: those with the most ratings
 MIN_SHIFT = 0.1  # a smaller shift is not reported, however certain
 
-Entry = dict[str, Any]  # a contribution: that of a rater, a category or the value of an attribute
+
+class ContributionEntry(TypedDict):
+    """A stored contribution: that of a rater, a category or the value of an attribute."""
+
+    name: Any  # id of the rater, label or value
+    before: float | None  # kappa without it
+    after: float | None
+    contribution: float | None
+    is_distinct: bool
+    n_ratings: int  # left out with it
+    reason: str | None  # why kappa is undefined without it
+    bias: NotRequired[list[Value | None]]  # of a rater, before and after
+
 
 ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8"), ("day", "i8")])
+
+
+@dataclass(frozen=True)
+class _Change:
+    """The change of kappa between two periods, and what its contributions are computed from."""
+
+    two_periods: TwoPeriods
+    value: float
+    is_clear: bool
+    variance_factor: float
+
+    def build_entries(
+        self, leave_out: LeaveOut, names: Iterable[Any] | None = None
+    ) -> list[ContributionEntry]:
+        """Return the contributions, under these names or their keys."""
+        without = leave_out(self.two_periods, np.ones(len(self.two_periods.code), bool))
+        is_distinct = np.zeros(without.keys.size, bool)
+        if self.is_clear:  # otherwise no sentence names anybody
+            is_distinct = find_distinct_contributions(
+                self.two_periods, without, leave_out, variance_factor=self.variance_factor
+            )
+        return _build_entries(without, self.value, names or without.keys.tolist(), is_distinct)
 
 
 def compute_attribution(
     row: Attribution, scale: QuestionScale, clusters: QuestionClusters | None = None
 ) -> dict[str, object]:
-    """Return both values, the change, and what explains it; ``clusters`` of the items, if any.
+    """Return the JSON object that explains a change: both values, the change and contributions.
 
-    The contributions of raters, of categories and of the values of item attributes.
+    The contributions are those of raters, categories and values of item attributes. ``clusters``:
+    the clusters of the items, whose design effect widens intervals.
     """
     items = _filter_items_of_periods(row)
     ratings, period = _load_ratings(row, scale)
     weights = scale.build_weight_matrices()[row.weights]
     two_periods = TwoPeriods.from_ratings(
-        ratings["item"],
-        ratings["rater"],
-        ratings["code"],
-        period,
-        k=scale.k,
-        weights=weights,
+        ratings["item"], ratings["rater"], ratings["code"], period, k=scale.k, weights=weights
     )
     kappa = two_periods.compute_kappa()
-    change = float(kappa.value[1] - kappa.value[0])
     name = get_weighted_name(FLEISS, row.weights)
     effect = 1.0 if clusters is None else clusters.get_effect(name)
-    before_patterns, after_patterns = _count_patterns(ratings, period, scale)
-    is_clear = recent_change.compare_periods(
-        before_patterns, after_patterns, weights, effect=effect
-    )[2]
-
-    def build_entries(leave_out: LeaveOut, names: Iterable[Any] | None = None) -> list[Entry]:
-        """Return the contributions, under these names or their keys."""
-        without = leave_out(two_periods, np.ones(len(period), bool))
-        is_distinct = np.zeros(without.keys.size, bool)
-        if is_clear:  # otherwise no sentence names anybody
-            is_distinct = find_distinct_contributions(
-                two_periods, without, leave_out, variance_factor=effect
-            )
-        return _build_entries(without, change, names or without.keys.tolist(), is_distinct)
-
-    by_rater = sorted(
-        build_entries(lambda part, _rows: part.compute_without_each_rater()), key=_get_sort_key
-    )
-    raters_left_out = len(by_rater[MAX_RATERS:])
-    by_rater = by_rater[:MAX_RATERS]
-    found_shifts = []
+    before, after = _count_patterns(ratings, period, scale)
+    is_clear = bool(recent_change.compare_periods(before, after, weights, effect=effect)[2])
+    change = _Change(two_periods, float(kappa.value[1] - kappa.value[0]), is_clear, effect)
+    raters = sorted(change.build_entries(_leave_out_raters), key=_get_sort_key)
+    shown_raters = raters[:MAX_RATERS]
     if scale.type.ordered:
         biases = _compute_biases(ratings, period, scale)
-        for entry in by_rater:
-            rater = entry["name"]
-            entry["bias"] = [biases.get((rater, 0)), biases.get((rater, 1))]
-        found_shifts = _list_bias_shifts(ratings, period, scale)
-    attributes: list[Entry] = []
-    for attribute, values, group in _group_by_attributes(items, ratings["item"]):
-        entries = build_entries(partial(_leave_out_groups, group), values)
-        attributes.append({"name": attribute, "values": sorted(entries, key=_get_sort_key)})
+        for entry in shown_raters:
+            entry["bias"] = [biases.get((entry["name"], number)) for number in (0, 1)]
     estimates = kappa.to_values()
     if clusters is not None:
         estimates = [clusters.widen(name, estimate) for estimate in estimates]
     return {
         "before": estimates[0],
         "after": estimates[1],
-        "change": to_finite_float(change),
+        "change": to_finite_float(change.value),
         "se": to_finite_float(np.hypot(*kappa.se) * effect**0.5),
         "is_clear": is_clear,
-        "raters": by_rater,
-        "raters_left_out": raters_left_out,
-        "categories": build_entries(
-            lambda part, _rows: part.compute_without_each_category(), scale.labels
-        ),
-        "attributes": attributes,
-        "shifts": found_shifts,
+        "raters": shown_raters,
+        "raters_left_out": len(raters) - len(shown_raters),
+        "categories": change.build_entries(_leave_out_categories, scale.labels),
+        "attributes": _list_attributes(change, items, ratings["item"]),
+        "shifts": _list_bias_shifts(ratings, period, scale) if scale.type.ordered else [],
     }
+
+
+def _list_attributes(change: _Change, items: Any, item: np.ndarray) -> list[dict[str, object]]:
+    """Return the grouping attributes of the ratings' items (M,), with their contributions."""
+    attributes: list[dict[str, object]] = []
+    for name, values, group in _group_by_attributes(items, item):
+        entries = change.build_entries(partial(_leave_out_groups, group), values)
+        attributes.append({"name": name, "values": sorted(entries, key=_get_sort_key)})
+    return attributes
 
 
 def _filter_counted(row: Attribution) -> Any:
@@ -147,7 +162,7 @@ def _compute_bounds(row: Attribution) -> list[tuple[int, int]]:
 
 
 def _filter_items_of_periods(row: Attribution) -> Any:
-    """Return ids of the items with a rating in either period; it need not be the second one."""
+    """Return a queryset of the ids of items with any counted rating in either period."""
     within = Q()
     for first, end in _compute_bounds(row):
         within |= Q(counted_day__gte=first, counted_day__lt=end)
@@ -187,6 +202,14 @@ def _count_patterns(
     return patterns
 
 
+def _leave_out_raters(part: TwoPeriods, _rows: np.ndarray) -> LeaveOneOutKappas:
+    return part.compute_without_each_rater()
+
+
+def _leave_out_categories(part: TwoPeriods, _rows: np.ndarray) -> LeaveOneOutKappas:
+    return part.compute_without_each_category()
+
+
 def _leave_out_groups(group: np.ndarray, part: TwoPeriods, rows: np.ndarray) -> LeaveOneOutKappas:
     """Return the kappas without each group (M,) of items, of some of the ratings."""
     return part.compute_without_each_group(group[rows])
@@ -194,23 +217,18 @@ def _leave_out_groups(group: np.ndarray, part: TwoPeriods, rows: np.ndarray) -> 
 
 def _build_entries(
     without: LeaveOneOutKappas, change: float, names: Iterable[Any], is_distinct: np.ndarray
-) -> list[Entry]:
-    """Return a dict for each name.
-
-    Its keys: name, kappa before and after without it, contribution, whether it sets the name apart,
-    ratings excluded, and why the kappa is undefined.
-    """
+) -> list[ContributionEntry]:
     contributions = without.compute_contributions(change)
     return [
-        {
-            "name": name,
-            "before": to_finite_float(kappa[0]),
-            "after": to_finite_float(kappa[1]),
-            "contribution": to_finite_float(contribution),
-            "is_distinct": distinct,
-            "n_ratings": n_ratings,
-            "reason": REASONS[int(max(reason))],
-        }
+        ContributionEntry(
+            name=name,
+            before=to_finite_float(kappa[0]),
+            after=to_finite_float(kappa[1]),
+            contribution=to_finite_float(contribution),
+            is_distinct=distinct,
+            n_ratings=n_ratings,
+            reason=REASONS[int(max(reason))],
+        )
         for name, kappa, contribution, distinct, n_ratings, reason in zip(
             names,
             without.kappa,
@@ -223,7 +241,7 @@ def _build_entries(
     ]
 
 
-def _get_sort_key(entry: Entry) -> float:
+def _get_sort_key(entry: ContributionEntry) -> float:
     """Return a sort key: the largest contribution first, undefined ones last."""
     return 1.0 if entry["contribution"] is None else -abs(entry["contribution"])
 

@@ -1,7 +1,7 @@
 """Listeners that are called after a commit that changed results of a question.
 
-Mails about targets and alerts begin with a listener. Whatever a listener reacts to must also be
-found without it later, as the sweep does with counts: a worker that is killed announces nothing.
+Mails about targets and alerts begin with a listener. A worker that is killed calls no listener, so
+a sweep must later find each change to which a listener reacts.
 """
 
 from __future__ import annotations

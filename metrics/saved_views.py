@@ -18,9 +18,9 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 from core.text import has_control_character
-from metrics.filters import ITEM_PREFIX, RatingFilter
+from metrics.filters import FILTER_NAMES, ITEM_PREFIX, RatingFilter
 from metrics.models import SavedView, ShareLink
-from projects.models import Approval, Member, Project
+from projects.models import Approval, Project
 from projects.services import approvals
 from projects.services.tokens import compute_digest
 
@@ -30,11 +30,10 @@ MAX_LINK_DAYS = 366  # until a link expires
 MAX_NAME_LENGTH = 80
 MAX_QUERY_LENGTH = 1000
 OPENED_INTERVAL = datetime.timedelta(hours=1)  # precision of opened_at, and of the audit log
-_FILTER_PARAMETERS = ("from", "to", "kind", "group", "content_version", "exclude", "sample")
 # The query parameters that define a view. Others are a position in it: a page number, an open item.
 QUERY_PARAMETERS: Mapping[str, tuple[str, ...]] = {
     ViewPage.DASHBOARD: (
-        "question", "weights", "period", "coefficient", "heat_map", "sort", *_FILTER_PARAMETERS,
+        "question", "weights", "period", "coefficient", "heat_map", "sort", *FILTER_NAMES,
     ),
     ViewPage.RATERS: ("question", "show", "least", "search", "sort", "exclude"),
     ViewPage.ITEMS: (
@@ -71,13 +70,13 @@ def build_query(page: str, parameters: QueryDict, *, question: str) -> str:
     return urlencode({name: value for name, value in values.items() if value})
 
 
-def list_saved_views(project: Any) -> list[SavedView]:
+def list_saved_views(project: Project) -> list[SavedView]:
     """Return the views that the caller (``project.role``) may open.
 
     Views that show gold answers are for leads only.
     """
     views = list(project.saved_views.select_related("created_by"))
-    if project.role == Member.Role.LEAD:
+    if project.can_manage:
         return views
     return [view for view in views if QueryDict(view.query).get("state") != "gold"]
 
@@ -144,16 +143,7 @@ def _validate_name(project: Project, name: str, *, exclude_id: int | None = None
 # --- links
 
 
-@transaction.atomic
-def create_share_link(
-    *, view: SavedView, until: datetime.date, by: Any, shows_names: bool = False
-) -> str:
-    """Create a link to the view, valid through the day ``until``; return its secret.
-
-    Without ``shows_names`` people have numbers instead of names on its page. The day is in the
-    project's time zone. The secret cannot be shown again. Raises InvalidSavedView; PermissionDenied
-    where showing names needs an approval that is missing.
-    """
+def _validate_shareable(view: SavedView, *, shows_names: bool) -> None:
     if not settings.SHARE_LINKS:
         raise InvalidSavedView(until=_("Links are not allowed on this site"))
     if view.page not in SHAREABLE_PAGES:
@@ -164,6 +154,19 @@ def create_share_link(
         raise InvalidSavedView(
             until=_("This view searches rater names. Remove the search or show the names.")
         )
+
+
+@transaction.atomic
+def create_share_link(
+    *, view: SavedView, until: datetime.date, by: Any, shows_names: bool = False
+) -> str:
+    """Create a link to the view, valid through the day ``until``; return its secret.
+
+    Without ``shows_names`` people have numbers instead of names on its page. The day is in the
+    project's time zone. The secret cannot be shown again. Raises InvalidSavedView; PermissionDenied
+    where showing names needs an approval that is missing.
+    """
+    _validate_shareable(view, shows_names=shows_names)
     zone = ZoneInfo(view.project.time_zone)
     today = timezone.localdate(timezone=zone)
     if not today <= until <= today + datetime.timedelta(days=MAX_LINK_DAYS):

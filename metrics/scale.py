@@ -105,7 +105,7 @@ class QuestionScale:
     # --- coefficients, by the names under which they are stored
 
     def list_pattern_coefficients(self) -> list[str]:
-        """Return the names of the coefficients of all raters together."""
+        """Return the names of the coefficients that are computed from patterns."""
         custom = self.matrix is not None
         return list(registry.get_pattern_forms(scale=self.kind, values=self.values, custom=custom))
 

@@ -67,7 +67,10 @@ def compute_report(report_id: int) -> None:
 
 
 def sweep_all() -> int:
-    """Update every question with uncounted ratings or stale results; return how many there were."""
+    """Do all pending work of this package: questions, on-demand jobs and due audits.
+
+    Returns how many questions had uncounted ratings or stale results.
+    """
     n_pending = question_updates.sweep_questions()
     attribution.ATTRIBUTION_JOB.sweep()
     filtered_jobs.FILTERED_RESULT_JOB.sweep()

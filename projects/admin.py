@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from .admin_base import AuditedAdmin, ReadOnlyAdmin
+from .admin_base import AuditedAdmin, ReadOnlyAdmin, register_read_only
 from .models import (
     ApiToken,
     Approval,
@@ -65,11 +65,7 @@ class ProjectAdmin(AuditedAdmin):
         return False
 
 
-@admin.register(GuidelineVersion)
-class GuidelineVersionAdmin(ReadOnlyAdmin):
-    list_display = ("project", "number", "by", "created_at")
-    list_select_related = ("project", "by")
-    search_fields = ("project__name",)
+register_read_only(GuidelineVersion, "project number by created_at", search="project__name")
 
 
 @admin.register(Question)
@@ -81,63 +77,46 @@ class QuestionAdmin(ReadOnlyAdmin):
     inlines = (CategoryInline,)
 
 
-@admin.register(Category)
-class CategoryAdmin(ReadOnlyAdmin):
-    list_display = ("label", "question", "code", "position", "value", "hotkey", "retired")
-    list_filter = ("retired",)
-    list_select_related = ("question",)
-    search_fields = ("label", "question__key")
+register_read_only(
+    Category,
+    "label question code position value hotkey retired",
+    filters="retired",
+    search="label question__key",
+)
 
 
-@admin.register(Item)
-class ItemAdmin(ReadOnlyAdmin):
-    list_display = ("key", "project", "slots_taken", "has_content", "withdrawn_at", "created_at")
-    list_select_related = ("project",)
-    search_fields = ("=key", "project__name")
-    show_full_result_count = False
+register_read_only(
+    Item,
+    "key project slots_taken has_content withdrawn_at created_at",
+    search="=key project__name",
+    show_full_result_count=False,
+)
 
 
-@admin.register(ItemVersion)
-class ItemVersionAdmin(ReadOnlyAdmin):
-    list_display = ("item", "number", "until", "by")
-    list_select_related = ("item", "by")
-    search_fields = ("=item__key",)
+register_read_only(ItemVersion, "item number until by", search="=item__key")
 
 
-@admin.register(RaterKindVersion)
-class KindVersionAdmin(ReadOnlyAdmin):
-    list_display = ("rater", "kind", "until")
-    list_filter = ("kind",)
-    list_select_related = ("rater",)
-    search_fields = ("rater__key",)
+register_read_only(RaterKindVersion, "rater kind until", filters="kind", search="rater__key")
 
 
-@admin.register(ScaleVersion)
-class ScaleVersionAdmin(ReadOnlyAdmin):
-    list_display = ("question", "number", "until", "by")
-    list_select_related = ("question", "by")
-    search_fields = ("=question__key",)
+register_read_only(ScaleVersion, "question number until by", search="=question__key")
 
 
-@admin.register(Approval)
-class ApprovalAdmin(ReadOnlyAdmin):
-    list_display = ("action", "project", "requested_by", "state", "decided_by", "used_at")
-    list_select_related = ("project", "requested_by", "decided_by")
-    list_filter = ("action", "state")
+register_read_only(
+    Approval, "action project requested_by state decided_by used_at", filters="action state"
+)
 
 
-@admin.register(Deletion)
-class DeletionAdmin(ReadOnlyAdmin):
-    list_display = ("kind", "target", "project", "by", "requested_at", "finished_at", "counts")
-    list_select_related = ("project", "by")
-    search_fields = ("=kind",)
+register_read_only(
+    Deletion, "kind target project by requested_at finished_at counts", search="=kind"
+)
 
 
-@admin.register(GoldAnswer)
-class GoldAnswerAdmin(ReadOnlyAdmin):
-    list_display = ("item", "question", "version", "answer", "by", "created_at", "retired_at")
-    list_select_related = ("item", "question", "by")
-    search_fields = ("=item__key", "=question__key")
+register_read_only(
+    GoldAnswer,
+    "item question version answer by created_at retired_at",
+    search="=item__key =question__key",
+)
 
 
 @admin.register(Rater)

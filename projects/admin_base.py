@@ -95,7 +95,7 @@ def _record_admin_event(event_type: str, request: HttpRequest, row: Any, **value
     )
 
 
-def _serialize_values(values: Any, names: list[str]) -> dict[str, Any]:
+def _serialize_values(values: Any, names: list[str]) -> dict[str, object]:
     """Return the values of a form as the audit log may store them; passwords are masked."""
     serialized = {}
     for name in names:
@@ -108,3 +108,30 @@ def _serialize_values(values: Any, names: list[str]) -> dict[str, Any]:
             value = str(value)
         serialized[name] = value
     return serialized
+
+
+def register_read_only(
+    model: type[Model],
+    columns: str,
+    *,
+    search: str = "",
+    filters: str = "",
+    base: type[admin.ModelAdmin] = ReadOnlyAdmin,
+    **options: Any,
+) -> None:
+    """Register a model's admin: its columns, searched fields and filters, divided by blanks.
+
+    Related objects in the columns are loaded with the rows.
+    """
+    names = columns.split()
+    fields = {field.name: field for field in model._meta.fields}
+    related = [name for name in names if name in fields and fields[name].is_relation]
+    admin.site.register(
+        model,
+        base,
+        list_display=names,
+        list_select_related=related,
+        search_fields=search.split(),
+        list_filter=filters.split(),
+        **options,
+    )

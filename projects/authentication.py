@@ -70,7 +70,7 @@ def _get_active_token(token_digest: str, requested_id: int | None) -> ApiToken |
     return token
 
 
-def _build_deferred_object(model: Any, values: dict[str, Any]) -> Any:
+def _build_deferred_object(model: Any, values: dict[str, object]) -> Any:
     """Return a model object with these fields; the others are deferred."""
     # from_db expects the values in the order of the model's fields.
     names = [field.attname for field in model._meta.concrete_fields if field.attname in values]

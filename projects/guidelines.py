@@ -71,9 +71,10 @@ def render_preview(text: str) -> SafeString:
 
 
 def _count_table_cells(text: str) -> int:
-    """Return the cells of all tables at most: columns of a delimiter row times the lines below it.
+    """Return an upper bound of the number of cells in tables.
 
-    A table ends at the latest at the next blank line, which may be one of a quotation.
+    It is the number of columns of each delimiter row times the number of lines below it. A table
+    ends at the latest at the next blank line, which may be one of a quotation.
     """
     lines = text.splitlines()
     count = 0

@@ -21,7 +21,7 @@ ZONE_CHANGED: Hook[Callable[[int], None]] = Hook("zone_changed")
 SCALE_CHANGED: Hook[Callable[[int], None]] = Hook("scale_changed")
 # (question id, weights (k, k)) -> the headline now and under these weights, as {"name", "now",
 # "then"}; None while there is no result
-WEIGHTS_PREVIEW: Hook[Callable[[int, list[list[float]]], dict[str, Any] | None]] = Hook(
+WEIGHTS_PREVIEW: Hook[Callable[[int, list[list[float]]], dict[str, object] | None]] = Hook(
     "weights_preview"
 )
 # After raters got new keys: (project id, {old key: new key})

@@ -5,9 +5,8 @@ SQLite needs none: it has one writer at a time.
 
 from __future__ import annotations
 
-from django.db import connection
-
-from core.db.bulk import Statement, execute_statements
+from core.db.bulk import Statement
+from core.db.transactions import build_advisory_lock, share_row, take_advisory_lock
 
 # First keys of PostgreSQL advisory locks; the second key is an id.
 CATEGORIES_LOCK = 0x636174  # with a question id
@@ -21,7 +20,7 @@ def build_shared_categories_lock(question_id: int) -> list[Statement]:
 
     Writers of ratings share this lock, and send it with their first query.
     """
-    return _build_advisory_lock("pg_advisory_xact_lock_shared", CATEGORIES_LOCK, question_id)
+    return build_advisory_lock(CATEGORIES_LOCK, question_id, shared=True)
 
 
 def lock_categories(question_id: int) -> None:
@@ -29,7 +28,7 @@ def lock_categories(question_id: int) -> None:
 
     Waits for running writers of ratings, and blocks new ones.
     """
-    execute_statements(_build_advisory_lock("pg_advisory_xact_lock", CATEGORIES_LOCK, question_id))
+    take_advisory_lock(CATEGORIES_LOCK, question_id)
 
 
 def build_items_lock(project_id: int) -> list[Statement]:
@@ -40,7 +39,17 @@ def build_items_lock(project_id: int) -> list[Statement]:
     Waits for other writers. So items can be created in the order in which they were given, and two
     writers that create the same items in different orders cannot deadlock.
     """
-    return _build_advisory_lock("pg_advisory_xact_lock", ITEMS_LOCK, project_id)
+    return build_advisory_lock(ITEMS_LOCK, project_id)
+
+
+def lock_items(project_id: int) -> None:
+    """Execute the statements of ``build_items_lock``."""
+    take_advisory_lock(ITEMS_LOCK, project_id)
+
+
+def share_categories_lock(question_id: int) -> None:
+    """Execute the statements of ``build_shared_categories_lock``."""
+    take_advisory_lock(CATEGORIES_LOCK, question_id, shared=True)
 
 
 def lock_project_row(project_id: int) -> None:
@@ -50,12 +59,4 @@ def lock_project_row(project_id: int) -> None:
 
     Rows that refer to the project lock it only at commit, because the foreign key is deferred.
     """
-    if connection.vendor == "postgresql":
-        sql = "SELECT 1 FROM projects_project WHERE id = %s FOR KEY SHARE"
-        execute_statements([(sql, [project_id])])
-
-
-def _build_advisory_lock(function: str, lock_key: int, object_id: int) -> list[Statement]:
-    if connection.vendor != "postgresql":
-        return []
-    return [(f"SELECT {function}(%s, %s)", [lock_key, object_id])]
+    share_row("projects_project", project_id)

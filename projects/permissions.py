@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum, auto
 from typing import Any
 
 from django.conf import settings
@@ -16,30 +15,8 @@ from core.db.bulk import Statement, execute_statements
 from core.db.row_mapper import RowMapper
 
 from .models import Member, Project
+from .models.roles import Capability, list_roles_with, may
 
-
-class Capability(Enum):
-    """Something that a member may do in a project."""
-
-    RATE = auto()
-    SEE_OWN_RATINGS = auto()  # on a page of one's own
-    SEE_RESULTS = auto()
-    REVIEW = auto()
-    MANAGE = auto()
-
-
-# A new role is a row here, its label in Member.Role and a migration of the constraint.
-CAPABILITIES = {
-    Member.Role.LEAD.value: {
-        Capability.RATE,
-        Capability.SEE_RESULTS,
-        Capability.REVIEW,
-        Capability.MANAGE,
-    },
-    Member.Role.ANNOTATOR.value: {Capability.RATE, Capability.SEE_OWN_RATINGS},
-    Member.Role.VIEWER.value: {Capability.SEE_RESULTS},
-    Member.Role.ADJUDICATOR.value: {Capability.SEE_RESULTS, Capability.REVIEW},
-}
 # What a page needs that names a role.
 _NEEDED = {
     Member.Role.LEAD: Capability.MANAGE,
@@ -50,25 +27,31 @@ _NEEDED = {
 ANY_ROLE = "any"
 
 
-def may(role: str | None, capability: Capability) -> bool:
-    """Return whether a role has a capability; a stranger (None) has none."""
-    return capability in CAPABILITIES.get(role or "", ())
-
-
-def list_roles_with(capability: Capability) -> list[str]:
-    return [role for role in CAPABILITIES if may(role, capability)]
-
-
 def get_role(project: Project, user: Any) -> str | None:
     """Return the user's role in the project, or None for a stranger.
 
-    Superusers are leads everywhere.
+    Superusers are leads everywhere but in examples (see get_effective_role).
     """
     if not user.is_authenticated or not user.is_active:
         return None
-    if user.is_superuser:
-        return Member.Role.LEAD
-    return Member.objects.filter(project=project, user=user).values_list("role", flat=True).first()
+    members = Member.objects.filter(project=project, user=user)
+    role = Member.Role.LEAD if user.is_superuser else members.values_list("role", flat=True).first()
+    return get_effective_role(project, role)
+
+
+def get_effective_role(project: Project, role: str | None) -> str | None:
+    """Return the role that counts: examples are read-only, so each member is a viewer there."""
+    return Member.Role.VIEWER.value if role and project.is_example else role
+
+
+def get_led_memberships(user: Any) -> QuerySet[Member]:
+    """Return the user's memberships with a role that manages the project."""
+    return Member.objects.filter(user=user.pk, role__in=list_roles_with(Capability.MANAGE))
+
+
+def get_leads(project: Project | int) -> QuerySet[Member]:
+    """Return the members of a project who manage it."""
+    return Member.objects.filter(project=project, role__in=list_roles_with(Capability.MANAGE))
 
 
 def can_create_projects(user: Any) -> bool:
@@ -79,7 +62,7 @@ def can_create_projects(user: Any) -> bool:
     if user.is_staff or user.is_superuser:
         return True
     if settings.MAY_CREATE_PROJECTS == "leads":
-        return Member.objects.filter(user=user.pk, role=Member.Role.LEAD).exists()
+        return get_led_memberships(user).exists()
     return bool(settings.MAY_CREATE_PROJECTS == "everybody")
 
 
@@ -92,7 +75,7 @@ def get_addable_users(by: Any) -> QuerySet[User]:
     users = User.objects.filter(is_active=True)
     if by.is_superuser:
         return users
-    led_projects = Member.objects.filter(user=by.pk, role=Member.Role.LEAD).values("project")
+    led_projects = get_led_memberships(by).values("project")
     member_ids = Member.objects.filter(project__in=led_projects).values("user")
     return users.filter(Q(pk__in=member_ids) | Q(pk=by.pk))
 
@@ -121,6 +104,8 @@ def get_project(user: Any, project_id: int, *, role: str = ANY_ROLE, token: Any 
     ):
         raise Http404(_("Project not found."))
     if role != ANY_ROLE and not may(user_role, _NEEDED[Member.Role(role)]):
+        if project.is_example:
+            raise PermissionDenied(_("Examples are read-only. Create a project to try this."))
         role_label = Member(role=user_role).get_role_display()
         raise PermissionDenied(
             _("Your role in this project (%(role)s) doesn't allow this.") % {"role": role_label}
@@ -152,9 +137,9 @@ def build_token_project_query(digest: str, project_id: int) -> list[Statement]:
 
 
 def _fetch_project_with_role(user: Any, project_id: int, token: Any) -> Any:
-    """Return the project with the user's role as ``role``, or None if there is none.
+    """Return the project with the user's role as ``role``, or None if there is no such project.
 
-    See get_role.
+    The role of a stranger is None, that of a superuser is lead.
     """
     if project_id > MAX_ID or not user.is_authenticated or not user.is_active:
         return None
@@ -168,5 +153,6 @@ def _fetch_project_with_role(user: Any, project_id: int, token: Any) -> Any:
         return None
     *values, role = rows[0]
     project: Any = _PROJECT.build(values)
-    project.role = Member.Role.LEAD.value if user.is_superuser else role
+    role = Member.Role.LEAD.value if user.is_superuser else role
+    project.role = get_effective_role(project, role)
     return project

@@ -34,6 +34,6 @@ class GoldQuerySet(models.QuerySet):
         return self.filter(retired_at__isnull=True)
 
     def in_force_at(self, moment: datetime.datetime) -> GoldQuerySet:
-        """Return the gold answers of a past moment."""
+        """Return the gold answers that were in force at a past moment."""
         not_retired = models.Q(retired_at__isnull=True) | models.Q(retired_at__gt=moment)
         return self.filter(not_retired, created_at__lte=moment)

@@ -5,46 +5,56 @@ class QualityConfig(AppConfig):
     name = "quality"
 
     def ready(self) -> None:
-        from metrics.integrity import audit_hooks
-        from metrics.models import SavedView
-        from metrics.views import charts
-        from metrics.views.common import question_rows
-        from metrics.views.dashboard import overview_context, rater_table
-        from metrics.views.project_list import rows as listing_rows
-        from metrics.views.saved_views import shared_views
-        from projects import hooks as project_hooks
-        from ratings.annotation.assignments import exams
-        from ratings.items import bulk_views
-        from ratings.label_studio import hooks as label_studio_hooks
+        _register_pages()
+        _register_work()
 
-        from . import integrity
-        from .alerts import chart_annotations
-        from .consensus import integrity as consensus_integrity
-        from .exams import sequential_test
-        from .gates import services as gates
-        from .inbox import rows, selectors
-        from .labels import label_studio
-        from .rater_status import overview_raters
-        from .rater_status import views as rater_status_views
-        from .review import send_to_review
 
-        project_hooks.RATERS_RENAMED.register(gates.rename_raters_in_gates)
-        listing_rows.PROJECT_INBOX.register(rows.ProjectInbox())
-        question_rows.INBOX_SOURCES.register(selectors.get_entries_by_question)
-        raters = shared_views.SharedPage(
-            rater_status_views.render_raters, {"funnel": rater_status_views.render_funnel}
-        )
-        shared_views.SHARED_PAGES.register(raters, SavedView.Page.RATERS)
-        charts.ANNOTATION_SOURCES.register(chart_annotations.list_chart_annotations)
-        rater_table.ANNOTATION_SOURCES.register(chart_annotations.get_rater_annotations)
-        overview_context.OVERVIEW_RATERS.register(overview_raters.select_overview_raters)
-        bulk_views.ACTIONS.register(send_to_review.assign_selected_items, "decide")
-        label_studio_hooks.AFTER_PULL.register(label_studio.write_labels)
-        exams.EXAM_POLICY.register(sequential_test.SEQUENTIAL_TEST_POLICY)
-        audit_hooks.REGISTERED_AUDITS.register(
-            audit_hooks.RegisteredAudit(
-                consensus_integrity.list_differences, consensus_integrity.repair_labels
-            )
-        )
-        for check in integrity.CHECKS:
-            audit_hooks.REGISTERED_AUDITS.register(check)
+def _register_pages() -> None:
+    """Add what pages of lower packages show of quality."""
+    from metrics.models import SavedView
+    from metrics.views import charts
+    from metrics.views.common import question_rows
+    from metrics.views.dashboard import overview_context, rater_table
+    from metrics.views.project_list import rows as listing_rows
+    from metrics.views.saved_views import shared_views
+    from ratings.items import bulk_views
+
+    from .alerts import chart_annotations
+    from .inbox import rows, selectors
+    from .rater_status import overview_raters
+    from .rater_status import views as rater_status_views
+    from .review import send_to_review
+
+    listing_rows.PROJECT_INBOX.register(rows.ProjectInbox())
+    question_rows.INBOX_SOURCES.register(selectors.get_entries_by_question)
+    raters = shared_views.SharedPage(
+        rater_status_views.render_raters, {"funnel": rater_status_views.render_funnel}
+    )
+    shared_views.SHARED_PAGES.register(raters, SavedView.Page.RATERS)
+    charts.ANNOTATION_SOURCES.register(chart_annotations.list_chart_annotations)
+    rater_table.ANNOTATION_SOURCES.register(chart_annotations.get_rater_annotations)
+    overview_context.OVERVIEW_RATERS.register(overview_raters.select_overview_raters)
+    bulk_views.ACTIONS.register(send_to_review.assign_selected_items, "decide")
+
+
+def _register_work() -> None:
+    """Add what happens in quality when projects, exams, imports and audits do something."""
+    from metrics.integrity import audit_hooks
+    from projects import hooks as project_hooks
+    from ratings.annotation.assignments import exams
+    from ratings.label_studio import hooks as label_studio_hooks
+
+    from . import integrity
+    from .consensus import integrity as consensus_integrity
+    from .exams import sequential_test
+    from .gates import services as gates
+    from .labels import label_studio
+
+    project_hooks.RATERS_RENAMED.register(gates.rename_raters_in_gates)
+    label_studio_hooks.AFTER_PULL.register(label_studio.write_labels)
+    exams.EXAM_POLICY.register(sequential_test.SEQUENTIAL_TEST_POLICY)
+    label_audit = audit_hooks.RegisteredAudit(
+        consensus_integrity.list_differences, consensus_integrity.repair_labels
+    )
+    for audit in (label_audit, *integrity.CHECKS):
+        audit_hooks.REGISTERED_AUDITS.register(audit)

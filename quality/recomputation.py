@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -26,7 +26,7 @@ from ratings.models import CheckAnswer
 logger = logging.getLogger(__name__)
 
 ResultRow = TypeVar("ResultRow", bound=RecomputedResult)
-InputVersions = dict[int, dict[str, Any]]  # by question
+InputVersions = dict[int, dict[str, Any]]  # by question; JSON
 
 
 @dataclass(frozen=True)
@@ -97,9 +97,7 @@ class Recomputation:
         return timezone.now() < row.computed_at + pause
 
 
-def list_outdated(
-    model: type[RecomputedResult], versions: Mapping[int, dict[str, Any]]
-) -> list[int]:
+def list_outdated(model: type[RecomputedResult], versions: InputVersions) -> list[int]:
     """Return ids of questions whose row is missing or has another input version, oldest first."""
     row_of_question = {
         row.pk: row for row in model._default_manager.only("input_version", "computed_at")
@@ -149,7 +147,7 @@ def get_gold_versions(only: int | None = None) -> dict[int, list[int]]:
 
 
 def get_check_answer_versions(question_ids: Iterable[int], kind: str) -> dict[int, int]:
-    """Return {question id: newest check answer with this reason} of questions that have one."""
+    """Return {question id: id of its newest check answer of this kind}, if it has one."""
     check_answers = (
         CheckAnswer.objects.filter(question=OuterRef("pk"), kind=kind).order_by("-pk").values("pk")
     )

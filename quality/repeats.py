@@ -167,7 +167,7 @@ def _list_month_scores(pairs: Sequence[RepeatedAnswer]) -> list[dict[str, object
 
 
 RECOMPUTATION = recomputation.Recomputation(
-    "how far raters agree with themselves",
+    "intra-rater agreement",
     RepeatState,
     _compute_and_store_scores,
     list_outdated_questions,

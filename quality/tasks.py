@@ -18,7 +18,7 @@ from quality.rater_status import comparison
 def sweep_labels_and_queues() -> int:
     """Recompute outdated labels, update requested ratings and plan queues.
 
-    Returns the number of labels computed.
+    Returns the number of questions whose labels were recomputed.
     """
     n_recomputed = recomputation.sweep()
     rating_requests.sweep_rating_requests()

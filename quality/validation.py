@@ -1,10 +1,16 @@
-"""Validation of settings and reasons that leads enter, shared by pages and API."""
+"""Validation of settings and reasons that leads enter, and the record of changed rules."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.utils.translation import gettext as _
 
+from core import security_log
 from core.text import describe_length, has_nul
+from events.services import record_event
+from projects.models import Question
 
 
 class InvalidSettings(ValueError):
@@ -28,3 +34,31 @@ def find_reason_error(reason: str, *, max_length: int) -> str:
 def find_required_reason_error(reason: str, *, max_length: int) -> str:
     """Return the error message for a reason that must not be empty, or an empty text."""
     return find_reason_error(reason, max_length=max_length) if reason else _("Enter a reason.")
+
+
+def record_rules_change(
+    kind: str,
+    question: Question,
+    before: Mapping[str, object],
+    after: Mapping[str, object],
+    *,
+    by: Any,
+    **details: object,
+) -> None:
+    """Record a change of a question's rules as an event of this kind and in the audit log."""
+    record_event(
+        project_id=question.project_id,
+        kind=kind,
+        subject=f"question/{question.key}",
+        data={"question": question.key, "before": before, "after": after, **details},
+        by=by,
+    )
+    security_log.log_event(
+        kind.replace(".", "_"),
+        project_id=question.project_id,
+        by=by.pk,
+        question=question.key,
+        before=before,
+        after=after,
+        **details,
+    )

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import admin
 
-from projects.admin_base import ReadOnlyAdmin
+from projects.admin_base import ReadOnlyAdmin, register_read_only
 from ratings.services.judgement import STORED_TEXTS
 
 from .models import (
@@ -68,117 +68,80 @@ class RevisionAdmin(ReadOnlyAdmin):
     raw_id_fields = ("rating",)
 
 
-@admin.register(CheckAnswer)
-class CheckAnswerAdmin(ReadOnlyAdmin):
-    list_display = (
-        "item",
-        "rater",
-        "question",
-        "kind",
-        "code",
-        "rated_code",
-        "rated_at",
-        "is_current",
-    )
-    list_filter = ("kind",)
-    list_select_related = ("item", "rater", "question")
-    search_fields = ("=item__key", "=rater__key")
-    ordering = ("-pk",)
-    show_full_result_count = False
+register_read_only(
+    CheckAnswer,
+    "item rater question kind code rated_code rated_at is_current",
+    filters="kind",
+    search="=item__key =rater__key",
+    ordering=("-pk",),
+    show_full_result_count=False,
+)
 
 
-@admin.register(ExamRules)
-class ExamRulesAdmin(ReadOnlyAdmin):
-    list_display = ("question", "required", "p_fail", "p_pass", "max_answers", "max_attempts")
-    list_filter = ("required",)
-    list_select_related = ("question",)
-    search_fields = ("=question__key",)
+register_read_only(
+    ExamRules,
+    "question required p_fail p_pass max_answers max_attempts",
+    filters="required",
+    search="=question__key",
+)
 
 
-@admin.register(Exam)
-class ExamAdmin(ReadOnlyAdmin):
-    list_display = ("rater", "question", "number", "state", "started_at", "ended_at", "reason")
-    list_filter = ("state",)
-    list_select_related = ("rater", "question")
-    search_fields = ("=rater__key",)
-    ordering = ("-pk",)
-    show_full_result_count = False
+register_read_only(
+    Exam,
+    "rater question number state started_at ended_at reason",
+    filters="state",
+    search="=rater__key",
+    ordering=("-pk",),
+    show_full_result_count=False,
+)
 
 
-@admin.register(Assignment)
-class AssignmentAdmin(ReadOnlyAdmin):
-    list_display = (
-        "item",
-        "rater",
-        "state",
-        "kind",
-        "leased_until",
-        "closed_at",
-        "flagged",
-        "skip_reason",
-    )
-    list_filter = ("state", "flagged")
-    list_select_related = ("item", "rater")
-    search_fields = ("=item__key", "=rater__key")
-    show_full_result_count = False
+register_read_only(
+    Assignment,
+    "item rater state kind leased_until closed_at flagged skip_reason",
+    filters="state flagged",
+    search="=item__key =rater__key",
+    show_full_result_count=False,
+)
 
 
-@admin.register(RaterQueue)
-class RaterQueueAdmin(ReadOnlyAdmin):
-    list_display = ("rater", "last_item_id", "n_assigned", "last_closed_at")
-    list_select_related = ("rater",)
-    search_fields = ("=rater__key",)
+register_read_only(RaterQueue, "rater last_item_id n_assigned last_closed_at", search="=rater__key")
 
 
-@admin.register(ImportRun)
-class ImportRunAdmin(ReadOnlyAdmin):
-    list_display = (
-        "file_name",
-        "project",
-        "question",
-        "by",
-        "state",
-        "rows_done",
-        "rows_total",
-        "created_at",
-    )
-    list_filter = ("state",)
-    list_select_related = ("project", "question", "by")
-    search_fields = ("file_name", "project__name")
+register_read_only(
+    ImportRun,
+    "file_name project question by state rows_done rows_total created_at",
+    filters="state",
+    search="file_name project__name",
+)
 
 
-@admin.register(LabelStudioConnection)
-class LabelStudioConnectionAdmin(ReadOnlyAdmin):
-    list_display = ("address", "remote_project", "project", "state", "pulled_at", "write_back")
-    list_filter = ("state",)
-    list_select_related = ("project",)
-    exclude = ("token", "hint_secret", "lease")
+register_read_only(
+    LabelStudioConnection,
+    "address remote_project project state pulled_at write_back",
+    filters="state",
+    exclude=("token", "hint_secret", "lease"),
+)
 
 
-@admin.register(LabelStudioObject)
-class LabelStudioObjectAdmin(ReadOnlyAdmin):
-    list_display = ("connection", "kind", "remote_id", "item", "rater")
-    list_filter = ("kind",)
-    list_select_related = ("connection", "item", "rater")
-    search_fields = ("=remote_id", "=task")
-    show_full_result_count = False
+register_read_only(
+    LabelStudioObject,
+    "connection kind remote_id item rater",
+    filters="kind",
+    search="=remote_id =task",
+    show_full_result_count=False,
+)
 
 
-@admin.register(TimezoneBackfill)
-class TimezoneBackfillAdmin(ReadOnlyAdmin):
-    list_display = ("project", "last_question_id", "last_item_id", "last_rater_id")
-    list_select_related = ("project",)
+register_read_only(TimezoneBackfill, "project last_question_id last_item_id last_rater_id")
 
 
-@admin.register(UncountedItem)
-class UncountedItemAdmin(ReadOnlyAdmin):
-    list_display = ("question_id", "item_id", "n_ratings")
-    ordering = ("question_id", "item_id")
-    show_full_result_count = False
+register_read_only(
+    UncountedItem,
+    "question_id item_id n_ratings",
+    ordering=("question_id", "item_id"),
+    show_full_result_count=False,
+)
 
 
-@admin.register(RaterMessage)
-class RaterMessageAdmin(ReadOnlyAdmin):
-    list_display = ("rater", "sender", "sent_at", "read_at")
-    list_select_related = ("rater", "sender")
-    search_fields = ("=rater__key",)
+register_read_only(RaterMessage, "rater sender sent_at read_at", search="=rater__key")

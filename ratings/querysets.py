@@ -31,7 +31,7 @@ class RatingQuerySet(models.QuerySet):
         keeps no statistics and otherwise used an index that begins with the question for any rating
         query.
         """
-        rows = self.alias(asked=Abs("question")).filter(asked=question_id)
+        rows = self.alias(indexed_question=Abs("question")).filter(indexed_question=question_id)
         return rows.order_by("-changed_at", "-id")
 
     def current(self) -> RatingQuerySet:
@@ -55,7 +55,7 @@ class AssignmentQuerySet(models.QuerySet):
         return self.exclude(kind="")
 
     def planned_in(self, project: Any) -> AssignmentQuerySet:
-        """Return the project's assignments that the planned queue order selected.
+        """Return the project's assignments that were selected because of other raters' answers.
 
         Served by the partial index.
         """

@@ -423,7 +423,10 @@ def make_alert(db: None) -> Callable[..., Any]:
                 "evidence": [0.0, 3.5, 5500.0],
             },
         }
-        return Alert.objects.create(question=question, rater=rater, **{**defaults, **fields})
+        alert = Alert(question=question, rater=rater, **{**defaults, **fields})
+        alert.impact = alert.compute_own_impact()
+        alert.save()
+        return alert
 
     return create_alert
 

@@ -24,7 +24,7 @@ MAX_VAGUE_LOCALS = 0.0  # share of local names
 MAX_REPEATED_CLASS_NAMES = 10
 MAX_QUESTION_DOCSTRINGS = 0.0  # share of docstrings
 MAX_MODULES_PER_PACKAGE = 14
-MAX_UNTYPED_DICTS = 294  # `dict[str, Any]`
+MAX_UNTYPED_DICTS = 120  # `dict[str, Any]`
 MAX_HTML_PARSERS = 0  # modules
 
 VERBS = frozenset(

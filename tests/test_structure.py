@@ -3,6 +3,8 @@ contracts."""
 
 from __future__ import annotations
 
+import ast
+import re
 import tomllib
 from pathlib import Path
 
@@ -20,6 +22,37 @@ LONG_MODULES = {
 }
 MAX_LINES = 400  # of a module
 MAX_MODULES = 880  # of the product; join what is one subject before you raise it
+MAX_FUNCTION_LINES = 40
+MAX_LONG_FUNCTIONS = 58  # of the product; split one before you add one
+# SQL as text: hot statements, locks and the tables of an import (docs/decisions/raw-bulk-sql.md).
+SQL_MODULES = {
+    "core/db/bulk.py",
+    "core/db/transactions.py",
+    "metrics/counting/rating_rows.py",
+    "metrics/results/raters/rater_results.py",
+    "metrics/results/refresh.py",
+    "projects/authentication.py",
+    "projects/permissions.py",
+    "quality/escalation/rating_requests.py",
+    "quality/inbox/rows.py",
+    "ratings/annotation/assignments/candidates.py",
+    "ratings/annotation/assignments/hidden_checks.py",
+    "ratings/annotation/assignments/queue.py",
+    "ratings/annotation/progress/rater_progress.py",
+    "ratings/annotation/progress/remaining.py",
+    "ratings/annotation/rater_work.py",
+    "ratings/api/row_lookup.py",
+    "ratings/imports/staging/database.py",
+    "ratings/imports/staging/queries.py",
+    "ratings/services/current_ratings.py",
+    "ratings/services/exam_gate.py",
+    "ratings/services/record_sql.py",
+    "ratings/services/slots.py",
+    "ratings/services/uncounted.py",
+}
+SQL_TEXT = re.compile(
+    r"\b(SELECT .+ FROM |SELECT [1{]|INSERT INTO |UPDATE \S+ SET |DELETE FROM |SET (LOCAL|TRANSACTION) )"
+)
 MAX_CLIENT_LINES = 1_500  # of the Python client without generated modules
 PACKAGES = sorted(path.parent.name for path in BASE_DIR.glob("*/__init__.py"))
 
@@ -63,6 +96,36 @@ def test_product_has_few_modules() -> None:
         if package != "tests" and "migrations" not in path.parts
     ]
     assert len(modules) <= MAX_MODULES
+
+
+def test_functions_are_short() -> None:
+    functions = [
+        node
+        for package in PACKAGES
+        for path in (BASE_DIR / package).rglob("*.py")
+        if package != "tests" and "migrations" not in path.parts
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef)
+    ]
+    long = [
+        node.name
+        for node in functions
+        if (node.end_lineno or 0) - node.lineno + 1 > MAX_FUNCTION_LINES
+    ]
+    assert len(long) <= MAX_LONG_FUNCTIONS, long
+
+
+def test_sql_stands_in_few_modules() -> None:
+    modules = {
+        str(path.relative_to(BASE_DIR))
+        for package in PACKAGES
+        for path in (BASE_DIR / package).rglob("*.py")
+        if package != "tests" and "migrations" not in path.parts
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant | ast.JoinedStr)
+        and SQL_TEXT.search(re.sub(r"(\\n)?\s+", " ", ast.unparse(node)))
+    }
+    assert modules == SQL_MODULES
 
 
 def test_no_module_of_the_client_is_too_long() -> None:

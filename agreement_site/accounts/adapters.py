@@ -114,7 +114,7 @@ class AccountAdapter(DefaultAccountAdapter):
         self,
         template_prefix: str,
         email: Any,
-        context: dict[str, Any],
+        context: dict[str, object],
         headers: dict[str, str] | None = None,
     ) -> Any:
         """Return the mail in the words of this site: allauth's texts describe other sites."""
@@ -133,7 +133,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return not is_fresh and super().is_reauthentication_required(app=app, **kwargs)
 
 
-def _get_method_name(record: dict[str, Any]) -> str:
+def _get_method_name(record: dict[str, object]) -> str:
     """Return the method of an authentication record: "password", "totp", "recovery_codes".
 
     The audit log stores it.

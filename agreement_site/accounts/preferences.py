@@ -1,6 +1,6 @@
 """The language of a page: the user's choice, else the cookie, else the browser's preference.
 
-The API always speaks English, because programs read it. The colour theme is in py.
+The API always speaks English, because programs read it. The colour theme is saved in the same way.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from django.shortcuts import redirect
 
 from agreement_site.middleware.base import BaseMiddleware
 from core.api.errors import build_error_response
-from projects.models import Member
+from projects.permissions import get_led_memberships
 
 # URL names that stay open: to set up a second factor, sign out and choose a language.
 SECOND_FACTOR_EXEMPT = frozenset(
@@ -38,8 +38,7 @@ def requires_second_factor(user: Any) -> bool:
         return False
     if policy == "everybody" or user.is_staff or user.is_superuser:
         return True
-    leads = Member.objects.filter(user=user.pk, role=Member.Role.LEAD)
-    return policy == "leads" and leads.exists()
+    return policy == "leads" and get_led_memberships(user).exists()
 
 
 class OwnPasswordMiddleware(BaseMiddleware):

@@ -36,7 +36,7 @@ class SessionStore(DatabaseSessions):
 
     def save(self, must_create: bool = False) -> None:
         store: Any = self
-        data: dict[str, Any] = store._get_session(no_load=must_create)
+        data: dict[str, object] = store._get_session(no_load=must_create)
         if data:
             data[LAST_SEEN_KEY] = int(time.time())
             data.setdefault(STARTED_AT_KEY, data[LAST_SEEN_KEY])
@@ -105,7 +105,7 @@ def describe_browser(user_agent: str) -> str:
 @login_required
 @require_safe
 def list_sessions(request: HttpRequest) -> HttpResponse:
-    """Show the user's own sessions since they are recorded, the current one first."""
+    """Show the user's own sessions, the current one first; delete the rows of ended ones."""
     sessions = UserSession.objects.purge_and_list(request.user)
     sessions.sort(key=lambda session: (not session.is_current(), -session.last_seen_at.timestamp()))
     rows = [(session, describe_browser(session.user_agent)) for session in sessions]

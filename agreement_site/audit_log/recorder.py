@@ -81,8 +81,8 @@ UNRECORDED_EVENTS = ("rate_limited", "token_rejected", "too_many_requests")
 MAX_VALUE_LENGTH = 10_000
 
 
-def record_event(event: str, fields: dict[str, Any]) -> None:
-    """Store an event; a listener of core.security_log.event."""
+def record_event(event: str, fields: Mapping[str, Any]) -> None:
+    """Store an event, except those of UNRECORDED_EVENTS; one of core.security_log.LISTENERS."""
     if event in UNRECORDED_EVENTS:
         return
     context = logs.get_log_context()
@@ -109,7 +109,7 @@ def record_event(event: str, fields: dict[str, Any]) -> None:
         transaction.on_commit(functools.partial(send_to_syslog, entry), robust=True)
 
 
-def _to_json(values: dict[str, Any] | None) -> Any:
+def _to_json(values: Mapping[str, object] | None) -> Any:
     """Return the values as JSON data, with long texts truncated."""
     if values is None:
         return None

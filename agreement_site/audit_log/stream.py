@@ -1,6 +1,6 @@
 """Audit log file: JSON lines, each with the hash of the line before.
 
-Whoever owns the database can change its entries; a collector that reads this file at once has them
+The owner of the database can change its entries; a collector that reads this file at once has them
 as they were. The chain shows a line that was changed, removed or inserted later. The setting
 AUDIT_LOG_FILE names the file; without it nothing is written. Each machine has a file of its own.
 """

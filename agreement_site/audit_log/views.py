@@ -50,31 +50,28 @@ def show_audit_log(request: HttpRequest, project_id: int | None = None) -> HttpR
     """Show entries, filtered by account, action and days, one page at a time."""
     project = get_audited_project(request.user, project_id)
     before = get_after_id(request.GET)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "project": project,
         "actions": ACTIONS.items(),
         "errors": {},
         "entries": [],
     }
     try:
-        entries = selectors.filter_entries(
-            project, selectors.AuditLogFilter.from_query(request.GET)
-        )
+        log_filter = selectors.AuditLogFilter.from_query(request.GET)
+        entries = selectors.filter_entries(project, log_filter)
     except selectors.InvalidAuditLogFilter as error:
         context["errors"] = error.fields
     else:
         mask = build_mask(project, request.user)
-        page_entries = list(
-            (entries.filter(pk__lt=before) if before else entries)[: ENTRIES_PER_PAGE + 1]
-        )
+        entries = entries.filter(pk__lt=before) if before else entries
+        page_entries = list(entries[: ENTRIES_PER_PAGE + 1])
         zone = ZoneInfo(project.time_zone if project else "UTC")
         project_names = {} if project else _get_project_names(page_entries)
         context["entries"] = [
             build_row(entry, mask, zone, project_names) for entry in page_entries[:ENTRIES_PER_PAGE]
         ]
-        context["next_after"] = (
-            page_entries[ENTRIES_PER_PAGE - 1].pk if len(page_entries) > ENTRIES_PER_PAGE else None
-        )
+        has_more = len(page_entries) > ENTRIES_PER_PAGE
+        context["next_after"] = page_entries[ENTRIES_PER_PAGE - 1].pk if has_more else None
     values = {name: request.GET.get(name, "")[:200] for name in selectors.FILTER_NAMES}
     filters = {name: value for name, value in values.items() if value}
     url_name = "audit_log_file" if project is None else "project_audit_log_file"
@@ -96,9 +93,8 @@ def download_audit_log(request: HttpRequest, project_id: int | None = None) -> A
     """Return all matching entries as CSV. The download is recorded, too."""
     project = get_audited_project(request.user, project_id)
     try:
-        entries = selectors.filter_entries(
-            project, selectors.AuditLogFilter.from_query(request.GET)
-        )
+        log_filter = selectors.AuditLogFilter.from_query(request.GET)
+        entries = selectors.filter_entries(project, log_filter)
     except selectors.InvalidAuditLogFilter as error:
         return HttpResponse(str(error), status=400, content_type="text/plain; charset=utf-8")
     security_log.log_event("export", exported="audit_log", kind="csv")
@@ -120,7 +116,7 @@ def _get_project_names(entries: list[AuditLogEntry]) -> dict[int, str]:
 
 def build_row(
     entry: AuditLogEntry, mask: Mask, zone: datetime.tzinfo, project_names: Mapping[int, str]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the template context of one audit log entry: time, actor, changes and details.
 
     Changes are (name, label, before, after); the other details are listed separately.

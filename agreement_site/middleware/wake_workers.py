@@ -12,7 +12,7 @@ SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
 class WakeWorkersMiddleware(BaseMiddleware):
-    """Announce a change after each successful request with another method than GET."""
+    """Announce a change after each successful request that is not GET, HEAD or OPTIONS."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)

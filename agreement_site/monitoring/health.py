@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from typing import Any
+from collections.abc import Mapping
 
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
@@ -21,6 +21,7 @@ from django.views.decorators.http import require_safe
 
 from agreement_site import releases
 from agreement_site.models import AttemptCounter
+from core.db.transactions import limit_statement_time
 from metrics.counting import backlog
 from metrics.integrity import schedule
 
@@ -28,7 +29,7 @@ from . import stale_results
 
 logger = logging.getLogger(__name__)
 
-HealthResponse = tuple[int, dict[str, Any]]  # status and body
+HealthResponse = tuple[int, Mapping[str, object]]  # status and body
 
 STATEMENT_MILLISECONDS = 1500
 MIN_FREE_BYTES = 32 << 20  # on the disk of the database
@@ -54,7 +55,7 @@ def check_readiness() -> HealthResponse:
         return build_not_ready("disk", "The disk of the database is full.")
     try:
         with transaction.atomic():
-            limit_statement_time(connection)
+            limit_statement_time(connection, STATEMENT_MILLISECONDS)
             if mismatch := releases.describe_schema_mismatch():
                 return build_not_ready("release", mismatch)
             if connection.vendor == "postgresql":
@@ -63,13 +64,6 @@ def check_readiness() -> HealthResponse:
     except DatabaseError as error:
         logger.warning("Not ready: %s", error)
         return build_no_database()
-
-
-def limit_statement_time(database: Any) -> None:
-    """Limit each statement to STATEMENT_MILLISECONDS until the transaction ends (PostgreSQL)."""
-    if database.vendor == "postgresql":
-        with database.cursor() as cursor:
-            cursor.execute(f"SET LOCAL statement_timeout = {STATEMENT_MILLISECONDS}")
 
 
 def get_free_bytes() -> int:
@@ -82,7 +76,7 @@ def _write_probe_row() -> None:
     AttemptCounter.objects.update_or_create(key="ready", defaults={"since": timezone.now()})
 
 
-def _build_ready_body() -> dict[str, Any]:
+def _build_ready_body() -> dict[str, object]:
     now = timezone.now()
     lag = stale_results.record_and_measure_lag(now)
     backlogs = backlog.list_progress().values()

@@ -40,20 +40,21 @@ SECRET_LINK = re.compile(
     re.IGNORECASE,  # no page has such an address in capitals, but people type them
 )
 
+LogContext = dict[str, Any]  # fields of a log line, of any type that JSON takes
 _current_request: ContextVar[HttpRequest | None] = ContextVar("request", default=None)
-_work_context: ContextVar[dict[str, Any]] = ContextVar("work", default={})  # noqa: B039 - never changed, only replaced
+_work_context: ContextVar[LogContext] = ContextVar("work", default={})  # noqa: B039 - never changed, only replaced
 
 
 # --- the context of a record
 
 
-def get_log_context() -> dict[str, Any]:
+def get_log_context() -> LogContext:
     """Return the fields of this thread's task or request; empty elsewhere."""
     request = _current_request.get()
     return dict(_work_context.get()) if request is None else _build_request_context(request)
 
 
-def _build_request_context(request: HttpRequest) -> dict[str, Any]:
+def _build_request_context(request: HttpRequest) -> LogContext:
     match = request.resolver_match
     fields = {
         "request_id": getattr(request, "id", None),
@@ -66,7 +67,7 @@ def _build_request_context(request: HttpRequest) -> dict[str, Any]:
 def _get_user_id(request: HttpRequest) -> int | None:
     """Return the user's id if it is already loaded, else None.
 
-    a log line is no reason to query the database.
+    Loading it would cost a database query for each log line.
     """
     user = vars(request).get("user")
     # a page's user is lazy: loaded once something has used the session

@@ -23,6 +23,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from agreement_site import releases
+from core.db.transactions import limit_statement_time
 from metrics.counting import backlog
 from metrics.integrity import schedule
 from metrics.models import Worker
@@ -95,11 +96,11 @@ def _query_gauges() -> dict[str, tuple[str, Any]]:
     """Return name -> (description, value); the value is None where there is none."""
     now = timezone.now()
     with transaction.atomic():
-        health.limit_statement_time(connection)
+        limit_statement_time(connection, health.STATEMENT_MILLISECONDS)
         lag = stale_results.record_and_measure_lag(now)
         backlogs = backlog.list_progress().values()
         swept_at = Worker.objects.aggregate(at=Max("swept_at"))["at"]
-        audit = schedule.get_audit_summary() or {}
+        audit = schedule.get_audit_summary()
         imports = ImportRun.objects.filter(state__in=leases.WORKING_STATES).count()
         # Each rating given, changed or withdrawn is a row: the last id is about their number.
         n_revisions = Revision.objects.aggregate(last=Max("pk"))["last"] or 0
@@ -121,9 +122,9 @@ def _query_gauges() -> dict[str, tuple[str, Any]]:
             None if swept_at is None else max(0.0, (now - swept_at).total_seconds()),
         ),
         "running_imports": ("Imports that are checked or written", imports),
-        "audit_age_seconds": ("Time since the last audit", audit.get("seconds_ago")),
+        "audit_age_seconds": ("Time since the last audit", audit["seconds_ago"] if audit else None),
         "audit_differing_questions": (
             "Questions that differ from a recount",
-            audit.get("questions_that_differ"),
+            audit["questions_that_differ"] if audit else None,
         ),
     }

@@ -16,7 +16,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from projects.models import Member, Project
-from projects.permissions import Capability, may
+from projects.models.roles import Capability, may
 from quality.inbox import selectors
 from ratings.models import Assignment
 
@@ -323,7 +323,7 @@ def _count_by_page(project: Any, inbox: list[selectors.InboxEntry]) -> dict[str,
 def list_site_links(user: Any, path: str) -> list[NavigationLink]:
     """Return the sidebar of the pages outside of projects.
 
-    Annotators have the list of projects alone: they decide nothing, and lead nobody.
+    For users who are only annotators it is the list of projects alone.
     """
     only_annotates = _only_annotates(user)
     pages = [page for page in SITE_ENTRIES if page.url_name == "projects" or not only_annotates]

@@ -119,7 +119,7 @@ def _find_raters(project: Any, text: str) -> Iterator[PaletteResult]:
 def _find_items(project: Any, text: str) -> Iterator[PaletteResult]:
     """Yield the project's items whose key starts with the text.
 
-    The index serves it, however many items there are.
+    They are the first ones from the text on in the index of the keys: no scan of the items.
     """
     items = Item.objects.filter(project=project, key__gte=text).order_by("key")
     for key in items.values_list("key", flat=True)[:RESULTS_PER_KIND]:
@@ -154,7 +154,7 @@ STYLE_GUIDE_CONTEXT: dict[str, Any] = {
 def search_page(request: HttpRequest) -> HttpResponse:
     """Search for ``q`` in the project with the id ``project``.
 
-    The palette gets the results alone.
+    With the header ``X-Palette: 1`` the response is the list of results without the page.
     """
     text = request.GET.get("q", "").strip()
     project_text = request.GET.get("project", "")
@@ -184,7 +184,7 @@ def show_api_reference(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def show_style_guide(request: HttpRequest) -> HttpResponse:
-    """Show every building block of the pages in its states, to staff who write pages."""
+    """Show every building block of the pages in its states; 404 for users who are not staff."""
     if not request.user.is_staff:
         raise Http404
     return render(request, "style.html", STYLE_GUIDE_CONTEXT)

@@ -15,7 +15,7 @@ from projects.models import Member, MemberOffer
 logger = logging.getLogger(__name__)
 
 Kind = QueuedMail.Kind
-# By one lead: nobody can use the site to write to the world. Links to copy have no limit.
+# Per lead, so that nobody can use the site for mass mail. Links to copy have no limit.
 MAX_INVITATIONS_A_DAY = 500
 
 

@@ -89,7 +89,8 @@ def _queue_batch() -> int:
 def _queue_news(project_id: int, events: Sequence[Event]) -> int:
     """Queue one mail to each member who wants any of these events of a project at once.
 
-    Events are added to the mail that waits already.
+    For a member whose mail about the project is still waiting, the events are added to it. Returns
+    the number of new mails.
     """
     if not events:
         return 0
@@ -131,7 +132,10 @@ def list_wanted_events(at_once: Sequence[str], role: str) -> set[str]:
 
 
 def _queue_personal(events: Sequence[Event]) -> int:
-    """Queue the mails to raters to whom a lead wrote, or who were paused."""
+    """Queue the mails to raters to whom a lead wrote, or who were paused; return how many.
+
+    Nobody gets a mail about their own action.
+    """
     mails, now = [], timezone.now()
     messages = RaterMessage.objects.select_related("rater").in_bulk(
         [event.data["message"] for event in events if event.kind == "rater.messaged"]

@@ -36,7 +36,7 @@ BATCH_SIZE = 100
 # Pauses after an attempt that failed; after the last one there is no further attempt.
 RETRY_DELAYS = tuple(datetime.timedelta(minutes=n) for n in (5, 30, 120, 360, 720, 1440))
 MAX_UNCONFIRMED = 2  # attempts without an outcome
-REPORT_FAILURES = datetime.timedelta(days=1)  # for which the system status tells of a failed mail
+REPORT_FAILURES = datetime.timedelta(days=1)  # the system status counts failed mails for as long
 PERMANENT = range(500, 600)  # SMTP codes
 # The connection broke: perhaps after the server accepted the mail.
 AMBIGUOUS_ERRORS = (smtplib.SMTPServerDisconnected, TimeoutError, ConnectionError)
@@ -146,7 +146,7 @@ def _end(mail: QueuedMail, state: str) -> None:
 def _store_failure(mail: QueuedMail, error: Exception, *, has_outcome: bool) -> None:
     """Store that an attempt failed, and when the next one is; log why.
 
-    ``has_outcome``: the mail was certainly not accepted.
+    ``has_outcome``: whether the server has certainly not accepted the mail.
     """
     if isinstance(error, OSError):
         logger.warning("mail %s to user %s failed: %s", mail.pk, mail.user_id, error)
@@ -164,7 +164,7 @@ def _store_failure(mail: QueuedMail, error: Exception, *, has_outcome: bool) -> 
 
 
 def _is_permanent(error: Exception) -> bool:
-    """Return whether another attempt would fail as well, by the server's answer."""
+    """Return whether the server's response says that another attempt would fail as well."""
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         return all(code in PERMANENT for code, _text in error.recipients.values())
     if isinstance(error, smtplib.SMTPResponseException):
@@ -197,5 +197,5 @@ def summarize_queue(now: datetime.datetime) -> MailQueueState:
 
 
 def delete_old_mails() -> int:
-    """Delete the rows of mails that are over for a month; return how many."""
+    """Delete the rows of mails that ended longer ago than KEEP_ENDED; return how many."""
     return delete_old_rows(QueuedMail.objects.all(), column="ended_at")

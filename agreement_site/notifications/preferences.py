@@ -1,8 +1,7 @@
 """A person's choice of mail: the stored one, or the default of their roles.
 
-Who leads a project or decides items has a weekly digest on Monday morning, and leads get a mail
-when a rater drifts: that is what leads asked for, and an alert that nobody reads helps nobody.
-Others have nothing to decide, so they get a digest only when they want one.
+By default, leads and adjudicators get a weekly digest on Monday morning, and leads also get a mail
+when a rater drifts. Others have nothing to decide, so they get a digest only when they want one.
 """
 
 from __future__ import annotations

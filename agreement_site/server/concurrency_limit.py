@@ -1,9 +1,9 @@
 """Limit of the requests that the site works on at a time; bodies are received before.
 
 A thread of the web server belongs to its client until the response is sent, so a client that
-sends half a body, or reads slowly, keeps a thread as long as it likes. There are many threads,
-and they cost next to nothing while they wait. Slots are few: each has a database connection,
-and no request that waits for its client occupies one.
+sends half a body, or reads slowly, occupies a thread for as long. There are many threads, and they
+cost little while they wait. Slots are few: each has a database connection. A request that waits
+for its client occupies no slot, except while a body of more than MAX_BUFFERED_BYTES is read.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from typing import Any
+from wsgiref.types import WSGIEnvironment
 from wsgiref.util import FileWrapper
 
 from django.conf import settings
@@ -25,7 +26,6 @@ MAX_BUFFERED_BYTES = 1 << 20
 CHUNK_BYTES = 1 << 16  # bytes of a file that are sent at a time
 MAX_WAIT_SECONDS = 30.0  # seconds that a request with a large body waits for a slot
 
-Environ = dict[str, Any]  # WSGI's environment
 ResponseBody = Iterable[bytes]
 StartResponse = Callable[..., Any]
 
@@ -46,7 +46,7 @@ class ConcurrencyLimiter:
             connection.inc_thread_sharing()  # used by one thread at a time
             self._free_connections.put(connection)
 
-    def __call__(self, environ: Environ, start_response: StartResponse) -> ResponseBody:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> ResponseBody:
         length = int(environ.get("CONTENT_LENGTH") or 0)
         if length > MAX_BUFFERED_BYTES:
             return self._respond_large(environ, start_response)
@@ -58,7 +58,9 @@ class ConcurrencyLimiter:
             environ["wsgi.input"] = io.BytesIO(body)
         return self._respond(environ, start_response)
 
-    def _respond_large(self, environ: Environ, start_response: StartResponse) -> ResponseBody:
+    def _respond_large(
+        self, environ: WSGIEnvironment, start_response: StartResponse
+    ) -> ResponseBody:
         if not self._large_slots.acquire(timeout=MAX_WAIT_SECONDS):
             message = "Too many large requests at the moment. Try again later.\n"
             return _reject(start_response, "503 Service Unavailable", message)
@@ -67,7 +69,7 @@ class ConcurrencyLimiter:
         finally:
             self._large_slots.release()
 
-    def _respond(self, environ: Environ, start_response: StartResponse) -> ResponseBody:
+    def _respond(self, environ: WSGIEnvironment, start_response: StartResponse) -> ResponseBody:
         """Return a complete body or a file: nothing in it needs the database any more."""
         start_arguments: list[Any] = []
         with self._acquire_slot():

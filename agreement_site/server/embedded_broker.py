@@ -61,7 +61,7 @@ def get_broker_socket(data_dir: Path) -> Path:
 def build_broker_command(data_dir: Path) -> list[str]:
     """Return the command line of the broker.
 
-    It writes to disk every second and so survives a crash.
+    It writes to disk every second, so that a crash loses the messages of one second at most.
     """
     folder = data_dir / "broker"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

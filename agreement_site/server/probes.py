@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
+from wsgiref.types import WSGIEnvironment
 
 from django.db import DEFAULT_DB_ALIAS, connections
 
@@ -36,7 +37,7 @@ class HealthProbes:
         self._readiness = ReadinessCheck()
         self._checks = {"/livez": health.check_liveness, "/healthz": self._readiness.get_response}
 
-    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: Callable[..., Any]) -> Any:
         check = self._checks.get(environ.get("PATH_INFO", ""))
         if check is None or environ.get("REQUEST_METHOD") not in ("GET", "HEAD"):
             return self._site(environ, start_response)

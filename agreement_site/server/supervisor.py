@@ -53,7 +53,9 @@ def print_message(text: str) -> None:
 
 @dataclass(frozen=True)
 class Program:
-    """A program to run. `ready` is polled until it is true before the next program is started.
+    """A program to run. `ready` is polled before the next program is started.
+
+    This ends when it is true, or after READY_TIMEOUT_SECONDS.
 
     ``function`` does the same as ``command`` in a fork of the supervisor.
     """

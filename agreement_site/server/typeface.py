@@ -45,7 +45,7 @@ def write_font(target: Path) -> None:
 
 
 def _restrict_tabular_widths(font: Any) -> None:
-    """Give only digits one width: wide hyphens and spaces would tear dates and intervals apart."""
+    """Limit tabular widths to digits: wide hyphens and spaces would make gaps in dates."""
     names = font.getBestCmap()
     digits = {names[ord(digit)] for digit in "0123456789"}
     substitutions = font["GSUB"].table

@@ -79,11 +79,6 @@ def preload_site() -> None:
 
 
 def main() -> None:
-    from granian import Granian
-    from granian.constants import HTTPModes, Interfaces
-    from granian.http import HTTP1Settings
-    from granian.log import LogLevels
-
     host, port = os.environ.get("HOST") or "127.0.0.1", int(os.environ.get("PORT") or 8000)
     try:
         host, port = find_free_address(host, port)
@@ -100,6 +95,15 @@ def main() -> None:
         from agreement_site.monitoring.prometheus import remove_dead_process_files
 
         remove_dead_process_files(settings.METRICS_DIR)
+    _serve(host, port)
+
+
+def _serve(host: str, port: int) -> None:
+    from django.conf import settings
+    from granian import Granian
+    from granian.constants import HTTPModes, Interfaces
+    from granian.http import HTTP1Settings
+    from granian.log import LogLevels
 
     # A new process inherits granian's handler, which only sets a flag of the parent. Until it has
     # its own, SIGTERM must end it, or it would be waited for in vain.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
@@ -20,10 +19,11 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
 from core.web.dates import relative_time
+from metrics.integrity.schedule import AuditSummary
 from metrics.views.common.number_formats import format_count
 from projects.models import Question
 
-from .report import collect_status
+from .report import SystemStatus, collect_status
 
 MAX_LISTED_QUESTIONS = 20  # maximum number of late questions that the page lists
 
@@ -35,7 +35,7 @@ def show_system_status(request: HttpRequest) -> HttpResponse:
     if not request.user.is_superuser:
         raise PermissionDenied(_("Only administrators can open this."))
     status, now = collect_status(), timezone.now()
-    late = Question.objects.filter(pk__in=status["late"]).select_related("project")
+    late = Question.objects.filter(pk__in=status.late).select_related("project")
     context = {
         "status": status,
         "now": now,
@@ -45,44 +45,44 @@ def show_system_status(request: HttpRequest) -> HttpResponse:
     return render(request, "agreement_site/system_status.html", context)
 
 
-def _iter_rows(status: Mapping[str, Any], now: datetime.datetime) -> Iterator[tuple[str, str]]:
+def _iter_rows(status: SystemStatus, now: datetime.datetime) -> Iterator[tuple[str, str]]:
     """Yield the label and the text of each detail."""
     version = ".".join(map(str, connection.get_database_version()))
-    yield _("Release"), status["release"]
+    yield _("Release"), status.release
     yield _("Database"), f"{connection.display_name} {version}"
     yield _("Uncounted ratings"), _describe_uncounted(status, now)
-    yield _("Questions with pending work"), format_count(status["pending_questions"])
-    for question, progress in _list_backlogs(status["backlogs"]):
+    yield _("Questions with pending work"), format_count(status.pending_questions)
+    for question, progress in _list_backlogs(status.backlogs):
         counted = {name: format_count(progress[name]) for name in ("done", "total")}
         label = f"{_('Backlog')}: {question.project.name}, {question.text}"
         yield label, _("%(done)s of %(total)s ratings counted") % counted
-    if status["mails"]:
-        yield _("Queued mails"), format_count(status["mails"]["waiting"])
-    yield _("Running imports"), format_count(status["running_imports"])
-    yield _("Count audit"), _describe_audit(status["audit"], now)
+    if status.mails:
+        yield _("Queued mails"), format_count(status.mails["waiting"])
+    yield _("Running imports"), format_count(status.running_imports)
+    yield _("Count audit"), _describe_audit(status.audit, now)
     broker = {
         "answers": _("responding"),
         "none": _("none (workers find work later)"),
     }
-    yield _("Broker"), broker.get(status["broker"], status["broker"])
-    yield _("Free disk space"), filesizeformat(status["disk_free_bytes"])
-    for name, seconds in status["workers"].items():
+    yield _("Broker"), broker.get(status.broker, status.broker)
+    yield _("Free disk space"), filesizeformat(status.disk_free_bytes)
+    for name, seconds in status.workers.items():
         moment = _format_past_time(now, seconds)
         text = _("active %(moment)s") % {"moment": moment}
         yield f"{_('Worker')} {name}", mark_safe(text)  # noqa: S308 (a translation and a time)
-    if not status["workers"]:
+    if not status.workers:
         yield _("Worker"), _("none active in the last hour")
 
 
-def _describe_uncounted(status: Mapping[str, Any], now: datetime.datetime) -> str:
-    n_ratings, seconds = format_count(status["uncounted"]), status["oldest_uncounted_seconds"]
+def _describe_uncounted(status: SystemStatus, now: datetime.datetime) -> str:
+    n_ratings, seconds = format_count(status.uncounted), status.oldest_uncounted_seconds
     if seconds is None:
         return n_ratings
     oldest = _("oldest from %(moment)s") % {"moment": _format_past_time(now, seconds)}
     return mark_safe(f"{n_ratings} ({oldest})")  # noqa: S308 (a number, a translation and a time)
 
 
-def _describe_audit(audit: Mapping[str, Any] | None, now: datetime.datetime) -> str:
+def _describe_audit(audit: AuditSummary | None, now: datetime.datetime) -> str:
     if not audit:
         return _("none yet")
     n_different = audit["questions_that_differ"]
@@ -98,7 +98,7 @@ def _format_past_time(now: datetime.datetime, seconds: float) -> SafeString:
     return relative_time(timezone.localtime(now - datetime.timedelta(seconds=seconds)))
 
 
-def _list_backlogs(progress: dict[str, Any]) -> list[tuple[Question, dict[str, int]]]:
+def _list_backlogs(progress: Mapping[str, dict[str, int]]) -> list[tuple[Question, dict[str, int]]]:
     """Return the questions that are counted in portions, with counted and total ratings."""
     questions = Question.objects.select_related("project").in_bulk(list(map(int, progress)))
     return [(question, progress[str(pk)]) for pk, question in questions.items()]

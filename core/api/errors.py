@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from django.core.exceptions import PermissionDenied
 from django.db import DataError, IntegrityError, OperationalError
@@ -61,6 +61,15 @@ class RowProblem:
     message: str
 
 
+class ErrorEntry(TypedDict):
+    """An entry of ``errors`` in the body of an error response."""
+
+    row: Any  # number of the row, or None
+    field: str | None
+    code: str
+    detail: str
+
+
 INVALID_FIELDS = "The request has invalid fields."
 INVALID_PARAMETERS = "The query has invalid parameters."
 
@@ -78,11 +87,11 @@ class BadRequest(exceptions.APIException):
         self,
         message: str,
         *,
-        fields: dict[str, Any] | None = None,
+        fields: Mapping[str, object] | None = None,
         rows: Mapping[Any, Sequence[RowProblem]] | None = None,
     ) -> None:
         super().__init__(message)
-        self.fields = fields or {}
+        self.fields: Mapping[str, Any] = fields or {}
         self.rows = rows or {}
 
 
@@ -114,9 +123,9 @@ class Unavailable(exceptions.APIException):
 def build_error_body(
     status: int,
     message: str,
-    fields: dict[str, Any] | None = None,
-    errors: Sequence[dict[str, Any]] = (),
-) -> dict[str, Any]:
+    fields: Mapping[str, object] | None = None,
+    errors: Sequence[ErrorEntry] = (),
+) -> dict[str, object]:
     """Return the JSON body of an error response."""
     code = CODES.get(status, "error" if status < 500 else "server_error")
     return {
@@ -134,7 +143,7 @@ def build_error_response(status: int, message: str) -> JsonResponse:
     return JsonResponse(build_error_body(status, message), status=status, content_type=MEDIA_TYPE)
 
 
-def handle_api_error(error: Exception, context: dict[str, Any]) -> Response | None:
+def handle_api_error(error: Exception, context: dict[str, object]) -> Response | None:
     """Return the response for an exception of an API view: DRF's exception handler.
 
     Return None for an unknown exception, which becomes the site's 500 in the same shape.
@@ -143,7 +152,8 @@ def handle_api_error(error: Exception, context: dict[str, Any]) -> Response | No
     response = exception_handler(error, context)
     if response is None or not isinstance(error, exceptions.APIException):
         return None
-    message, fields, errors = str(error.detail), {}, []
+    message, errors = str(error.detail), list[ErrorEntry]()
+    fields: Mapping[str, object] = {}
     if isinstance(error, BadRequest):
         fields, errors = error.fields, list(_iter_bad_request_errors(error))
     elif isinstance(error, exceptions.ValidationError):
@@ -156,20 +166,17 @@ def handle_api_error(error: Exception, context: dict[str, Any]) -> Response | No
     return response
 
 
-def _iter_bad_request_errors(error: BadRequest) -> Iterator[dict[str, Any]]:
+def _iter_bad_request_errors(error: BadRequest) -> Iterator[ErrorEntry]:
     for row, problems in error.rows.items():
         for problem in problems:
-            yield {
-                "row": row,
-                "field": problem.field,
-                "code": problem.code,
-                "detail": problem.message,
-            }
+            yield ErrorEntry(
+                row=row, field=problem.field, code=problem.code, detail=problem.message
+            )
     if not error.rows:
         yield from _iter_field_errors(error.fields)
 
 
-def _iter_field_errors(detail: Any, path: tuple[str, ...] = ()) -> Iterator[dict[str, Any]]:
+def _iter_field_errors(detail: Any, path: tuple[str, ...] = ()) -> Iterator[ErrorEntry]:
     """Yield the errors of nested fields; the names and indexes of a path are joined by slashes."""
     if isinstance(detail, dict):
         for name, value in detail.items():
@@ -181,7 +188,7 @@ def _iter_field_errors(detail: Any, path: tuple[str, ...] = ()) -> Iterator[dict
     else:
         code = getattr(detail, "code", CODES[400])
         field = "/".join(path) or None
-        yield {"row": None, "field": field, "code": code, "detail": str(detail)}
+        yield ErrorEntry(row=None, field=field, code=code, detail=str(detail))
 
 
 def _as_api_exception(error: Exception) -> Exception:
@@ -201,7 +208,7 @@ def _as_api_exception(error: Exception) -> Exception:
     return error
 
 
-def _format_fields(detail: Any) -> dict[str, Any]:
+def _format_fields(detail: Any) -> dict[str, object]:
     if isinstance(detail, dict):
         return {name: _flatten_detail(value) for name, value in detail.items()}
     return {"body": _flatten_detail(detail)}

@@ -8,7 +8,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
@@ -25,6 +25,13 @@ PAGE_PARAMETER_NAMES = ("cursor", "page_size")
 CursorKey = Sequence[int]
 
 
+class JsonPage(TypedDict):
+    """A page of a list: the URL of the next page (None at the end) and the results."""
+
+    next: str | None
+    results: list[Any]
+
+
 def paginate(
     request: Request,
     query: dict[str, str],
@@ -32,7 +39,7 @@ def paginate(
     key_length: int,
     read: Callable[[CursorKey | None, int], list[tuple[CursorKey, Any]]],
     default_size: int = PAGE_SIZE,
-) -> dict[str, Any]:
+) -> JsonPage:
     """Return one page of a list as {"next", "results"}.
 
     ``read(after, size)`` returns up to ``size`` pairs (key, result) in ascending order of their
@@ -46,7 +53,7 @@ def paginate(
     if len(rows) > size:
         rows = rows[:size]
         next_url = build_next_url(request, rows[-1][0])
-    return {"next": next_url, "results": [result for _, result in rows]}
+    return JsonPage(next=next_url, results=[result for _, result in rows])
 
 
 def paginate_search(
@@ -55,7 +62,7 @@ def paginate_search(
     *,
     key_length: int,
     read: Callable[[CursorKey | None, int], tuple[list[Any], CursorKey | None]],
-) -> dict[str, Any]:
+) -> JsonPage:
     """Return one page of search results, found by scanning a bounded part of the rows.
 
     ``read(after, size)`` returns up to ``size`` results greater than ``after``, and the key
@@ -134,7 +141,7 @@ def paginate_rows(
     serialize: Callable[[list[Any]], Iterable[Any]] | None = None,
     key: str = "pk",
     orderings: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
+) -> JsonPage:
     """Return one page of a queryset in the order of ``key``, or of the parameter ``ordering``.
 
     The rows are serialized by the class, or all together by the function ``serialize``. ``key`` and
@@ -148,7 +155,7 @@ def paginate_rows(
         page = page[:size]
         next_url = build_next_url(request, order.get_key(page[-1]))
     results = serialize(page) if serialize else serializer_class(page, many=True).data
-    return {"next": next_url, "results": list(results)}
+    return JsonPage(next=next_url, results=list(results))
 
 
 def list_ordering_values(orderings: Mapping[str, str]) -> list[str]:
@@ -180,7 +187,7 @@ def _parse_cursor_value(field: Any, value: Any) -> Any:
     return parsed
 
 
-def render_json_page(page_data: dict[str, Any]) -> HttpResponse:
+def render_json_page(page_data: JsonPage) -> HttpResponse:
     """Return the response for a page (see ``paginate``) whose results are JSON texts already.
 
     Stored JSON is not parsed only to be serialized again.

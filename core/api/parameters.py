@@ -17,9 +17,10 @@ MAX_ROWS = 10_000
 
 
 def parse_query_parameters(request: Request, allowed: Sequence[str] = ()) -> dict[str, str]:
-    """Return the query parameters by name; raise BadRequest for unknown or repeated ones.
+    """Return the query parameters by name.
 
-    Raises BadRequest for one that is unknown, repeated, or cannot be stored as text.
+    Raises BadRequest for one that is unknown, repeated, longer than MAX_PARAMETER_LENGTH, or
+    contains NUL.
     """
     query = {}
     errors = {}
@@ -56,7 +57,7 @@ def _describe_allowed(allowed: Sequence[str]) -> str:
 
 
 def get_choice(query: dict[str, str], name: str, allowed: Sequence[str], *, default: str) -> str:
-    """Return a query parameter that must be one of ``allowed``; raise BadRequest otherwise.
+    """Return a query parameter that must be one of ``allowed``.
 
     Raises BadRequest, which lists the allowed values, for another value.
     """
@@ -72,7 +73,7 @@ def get_choice(query: dict[str, str], name: str, allowed: Sequence[str], *, defa
 def parse_rows(data: Any) -> list[Any]:
     """Return the request's body as a list of 1 to MAX_ROWS rows; a single object becomes one row.
 
-    one object, or a list of 1 to MAX_ROWS objects.
+    Raises BadRequest for an empty list and for more rows.
     """
     rows = data if isinstance(data, list) else [data]
     if not rows:

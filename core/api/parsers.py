@@ -136,7 +136,7 @@ def _parse_finite_float(text: str) -> float:
     return value
 
 
-def _build_unique_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_unique_dict(pairs: list[tuple[str, Any]]) -> dict[str, object]:
     result = dict(pairs)
     if len(result) == len(pairs):
         return result

@@ -1,7 +1,4 @@
-"""Serializer fields that convert no JSON types: "3" is no number, true is not 1.
-
-"3" is no number, true is not 1, 3 is no text.
-"""
+"""Serializer fields that convert no JSON types: "3" is no number, true is not 1, 3 is no text."""
 
 from __future__ import annotations
 

@@ -290,8 +290,10 @@ def _build_upsert(
     return f"INSERT INTO {table} ({_quote_columns(columns)}) {source} {conflict}"
 
 
-def update_rows_by_id(table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Set ``columns`` of the rows with the given ids; each row is (id, value, ...).
+def update_rows_by_id(
+    table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, key: str = "id"
+) -> None:
+    """Set ``columns`` of the rows with the given ids (``key``); each row is (id, value, ...).
 
     Must run inside a transaction.
     """
@@ -299,15 +301,15 @@ def update_rows_by_id(table: str, columns: Sequence[str], rows: Sequence[Sequenc
         return
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql" and len(rows) >= COPY_MIN_ROWS:
-            _copy_to_temp_table(cursor, table, ["id", *columns], rows)
+            _copy_to_temp_table(cursor, table, [key, *columns], rows)
             changes = ", ".join(f'"{column}" = incoming."{column}"' for column in columns)
             cursor.execute(
-                f"UPDATE {table} SET {changes} FROM incoming WHERE {table}.id = incoming.id"
+                f"UPDATE {table} SET {changes} FROM incoming WHERE {table}.{key} = incoming.{key}"
             )
         else:
             changes = ", ".join(f'"{column}" = %s' for column in columns)
             sql, move_id_last = (
-                f"UPDATE {table} SET {changes} WHERE id = %s",
+                f"UPDATE {table} SET {changes} WHERE {key} = %s",
                 itemgetter(*range(1, 1 + len(columns)), 0),
             )
             if len(rows) <= MAX_PIPELINED_ROWS:

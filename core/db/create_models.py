@@ -13,8 +13,9 @@ from django.db.migrations.state import ProjectState
 class CreateModels(Operation):
     """Create the tables of several models, in their order.
 
-    Django renders every model that is related to a new one, once for each new one: with 80 models
-    that take part in one net of relations, most of the first start. Here they are rendered once.
+    Django renders every model that is related to a new one, once for each new one. With 80 models
+    that are related to each other, this takes most of the time of the first start. Here they are
+    rendered once.
     """
 
     category = OperationCategory.ADDITION

@@ -73,7 +73,7 @@ def get_leased_rows(row: LeasedRow) -> QuerySet[LeasedRow]:
 
 
 def update_leased_row(row: LeasedRow, leased: QuerySet[LeasedRow], **changes: Any) -> None:
-    """Update a leased row in the database and in memory; raise LeaseLost if the lease is lost.
+    """Update a leased row in the database and in memory.
 
     ``leased`` is ``get_leased_rows(row)``, possibly filtered further. Raises LeaseLost, having
     written nothing, when it is empty.

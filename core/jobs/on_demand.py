@@ -65,7 +65,7 @@ class OnDemandJob(Generic[JobRow]):
     result_field: str
     task_name: str  # Celery task that calls ``compute`` with a row's id
     # Returns the columns to store, including the result; None when the row is obsolete.
-    compute_result: Callable[[JobRow], dict[str, Any] | None]
+    compute_result: Callable[[JobRow], dict[str, object] | None]
     min_cooldown: datetime.timedelta
     # A request that is older than this is not computed. None: requests do not expire.
     expires_after: datetime.timedelta | None = None
@@ -181,7 +181,7 @@ class OnDemandJob(Generic[JobRow]):
 
 
 def delete_least_recently_requested(rows: QuerySet[Any], *, keep: int) -> None:
-    """Delete all of ``rows`` except the ``keep`` most recently requested ones."""
+    """Delete ``rows`` beyond the ``keep`` most recently requested, at most DELETE_BATCH_SIZE."""
     ids = rows.order_by("-requested_at", "-id").values_list("pk", flat=True)
     ids_to_delete = list(ids[keep : keep + DELETE_BATCH_SIZE])
     rows.model._default_manager.filter(pk__in=ids_to_delete).delete()

@@ -66,7 +66,7 @@ class FeedState(models.Model):
 
 
 class EventBatch(models.Model):
-    """Changes of items that wait to be one event, so that there is at most one in a while."""
+    """Changes of items that are collected into one event, at most one a minute (events.feed)."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
     kind = models.CharField(max_length=40)

@@ -103,7 +103,7 @@ class Webhook(Leased):
 
 
 class Delivery(models.Model):
-    """An event for a webhook: what is left to send, and every answer."""
+    """An event to be sent to a webhook, with its state and its latest attempts."""
 
     class State(models.TextChoices):
         PENDING = "pending", _("not delivered yet")
@@ -114,10 +114,11 @@ class Delivery(models.Model):
     # Null: a test.
     event = models.ForeignKey(Event, models.CASCADE, null=True, blank=True, related_name="+")
     state = models.CharField(max_length=9, choices=State.choices, default=State.PENDING)
-    attempts = models.PositiveSmallIntegerField(default=0)  # of the current round
+    attempts = models.PositiveSmallIntegerField(default=0)  # of the current round of attempts
     next_at = models.DateTimeField(null=True)  # of the next attempt; null when there is none
     created_at = models.DateTimeField()
-    # [{"at", "status", "error", "answer", "seconds"}, ...], the oldest attempt first.
+    # [{"at", "status", "error", "answer", "seconds"}, ...], the oldest attempt first; at most
+    # outbox.MAX_LOG_LENGTH.
     log = models.JSONField(default=list)
 
     class Meta:
@@ -144,5 +145,5 @@ class Delivery(models.Model):
 
     @property
     def message_id(self) -> str:
-        """Value of webhook-id: the same for each attempt, so that a receiver knows a repetition."""
+        """Value of webhook-id: the same for each attempt, so that receivers detect repetitions."""
         return f"test-{self.pk}" if self.event is None else str(self.event.number)

@@ -46,7 +46,7 @@ class Target:
 
 
 def parse_url(url: str, *, allows_private: bool | None = None) -> Target:
-    """Return the parts of a URL that the server is to call. Raises InvalidUrl.
+    """Return the parts of a URL that the server may be asked to call. Raises InvalidUrl.
 
     ``allows_private``: whether private networks and http:// are allowed; None for what the setting
     of webhooks says.
@@ -96,7 +96,7 @@ def _resolve_permission(allows_private: bool | None) -> bool:
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address is a public one of one host, and contains no other address."""
+    """Return whether an IP address is a public unicast address that embeds no IPv4 address."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address) and (
         ip not in GLOBAL_UNICAST or ip.sixtofour or ip.teredo

@@ -60,7 +60,8 @@ def create_deliveries(events: Sequence[Event]) -> None:
         and (not webhook.kinds or event.kind in webhook.kinds)
     ]
     Delivery.objects.bulk_create(rows, batch_size=500)
-    # What fails is tried by the sweep alone, so that it takes no worker from the counting.
+    # Only the sweep sends to failing webhooks, so that their timeouts do not occupy the workers
+    # that count ratings.
     for webhook in {row.webhook for row in rows}:
         if webhook.failing_since is None:
             services.start_delivery_on_commit(webhook)

@@ -197,7 +197,10 @@ def start_delivery_on_commit(webhook: Webhook) -> None:
 
 
 def pause_webhook(webhook: Webhook, reason: str) -> None:
-    """Pause a webhook for its answers, and record an event, in the caller's transaction."""
+    """Pause a webhook because of its responses, in the caller's transaction.
+
+    An event is recorded for a webhook of a project, none for one of the site.
+    """
     webhook.paused_at, webhook.pause_reason = timezone.now(), reason
     webhook.save(update_fields=["paused_at", "pause_reason"])
     _log_change("webhook_paused", webhook, None, reason=reason)

@@ -83,7 +83,7 @@ class Limits:
         self._arrays = arrays
 
     def solve(self) -> tuple[Floats, Floats]:
-        """Return the lower and upper limits (...), computing them on first use."""
+        """Return the lower and upper limits (...); implemented by subclasses."""
         raise NotImplementedError
 
     def __getitem__(self, index: Any) -> "Limits":

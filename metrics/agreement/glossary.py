@@ -88,7 +88,7 @@ TERMS: dict[str, tuple[str, str]] = {
     "policies": (
         _("Missing ratings"),
         _(
-            "How items that not everybody rated count: all ratings, each item once, "
+            "How incomplete items count: all ratings, each item once, "
             "only complete items, or only items with two ratings."
         ),
     ),
@@ -130,7 +130,7 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "impact": (
         _("Impact"),
-        _("The number of ratings times the gap between the rater’s kappa and the median."),
+        _("The expected number of wrong labels."),
     ),
     "seconds": (_("Seconds per item"), _("The median time of a rater’s newest timed ratings.")),
 }

@@ -84,8 +84,8 @@ def compute_items_needed(
     se: standard error of a coefficient on n items, or None. log_se_sd: the standard deviation of
     its logarithm; then further items reach the half-width with the probability ASSURANCE. With None
     about half of all studies do. n_clusters: of the n items, whose error is that of clusters; None
-    for independent items. widening: by how much the interval of so many items is wider than that of
-    one look (counts/confidence_sequences.py).
+    for independent items. widening: function of a number of items that returns by how much their
+    interval is wider than a single 95 % interval (counts/confidence_sequences.py).
     """
     _validate_width(half_width)
     if se is None or n < 1:
@@ -338,7 +338,7 @@ def compute_plans(
 
 def find_cheapest_plan(plans: list[OverlapPlan]) -> OverlapPlan | None:
     """Return the plan with the fewest ratings, of equal ones that with fewer ratings an item.
-    Or None.
+    None where no plan has a number of ratings.
     """
     feasible = [plan for plan in plans if plan.ratings is not None]
     return min(feasible, key=lambda plan: (plan.ratings, plan.m)) if feasible else None

@@ -670,9 +670,10 @@ _RATERS_TO_CHECK = """\
 
 The *Raters* page combines `metrics.agreement.rater_quality.funnel` with the alerts above.
 
-**Impact** = ratings x max(0, median - kappa with the others). The median is over the raters with 30
-or more compared items. The impact shows how many ratings would have to be better, and by how much.
-The page lists the largest impact first.
+**Impact** is the expected number of wrong labels that a rater causes. It is the largest of: ratings
+x (median - kappa with the others), with the median over the raters with 30 or more compared items;
+compared items x bias of a biased rater, at most one label per item; and the same of each unresolved
+alert. The page and the inbox list the largest impact first.
 
 **Funnel** (Spiegelhalter 2005, Statistics in Medicine 24, 1185-1202). If raters differ by chance
 alone, a rater with n compared items lies within median -/+ 1.96 s / sqrt(n) in 95 of 100 cases. s^2

@@ -13,7 +13,7 @@ from .estimate import Floats
 
 
 def validate_category_count(categories: int | Sequence[Any]) -> int:
-    """Return the number of declared categories, at least two."""
+    """Return the number of declared categories; ValueError for fewer than two."""
     k = categories if isinstance(categories, (int, np.integer)) else len(categories)
     if k < 2:
         raise ValueError(f"a scale needs at least two categories, not {k}")
@@ -54,7 +54,7 @@ def validate_codes(codes: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:
 
 
 def validate_values(values: Sequence[float] | npt.ArrayLike, k: int) -> Floats:
-    """Return the values of the categories as finite floats (k,)."""
+    """Return the values of the categories as finite floats (k,); ValueError for other values."""
     try:
         v = np.asarray(values, dtype=float)
     except (TypeError, ValueError):

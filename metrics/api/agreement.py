@@ -179,7 +179,7 @@ def _get_coefficients(
         names = [*scale.list_pattern_coefficients(), *scale.list_mean_coefficients()]
         values = {name: build_uncounted_value() for name in names}
     else:
-        values = agreement.coefficients if pooled else agreement.all_coefficients
+        values = agreement.coefficients if pooled else agreement.population_coefficients
     excluded = () if scale.type.ordered else RANK_WEIGHTED_MEANS
     return {name: value for name, value in values.items() if name not in excluded}
 

@@ -228,7 +228,7 @@ def list_pairs(body: DashboardBody, scale: QuestionScale, weights: str) -> list[
 
 
 def list_raters(body: DashboardBody) -> list[Row]:
-    """Return the values of each rater in a filtered dashboard, by id."""
+    """Return the values of each rater in a filtered dashboard, in the order of their ids."""
     agreements = list_rater_agreements(body.raters, body.clusters)
     return [
         {

@@ -116,7 +116,9 @@ class AgreementOut(serializers.Serializer):
     models = ValueOut(help_text="of the models")
     people_models = ValueOut(help_text="between people and models")
     coefficients = serializers.DictField(
-        child=ValueOut(), help_text="Name -> value, of all raters together"
+        child=ValueOut(),
+        help_text="Name -> value, of people, or of models where only models rate; of all raters "
+        "together with population=all, or where the lead pools them",
     )
     cluster = ClusterOut(
         allow_null=True, help_text="Clusters of items; null where the project has none"

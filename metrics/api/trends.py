@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api import pagination
-from core.api.pagination import CursorKey, build_cursor_error, paginate
+from core.api.pagination import CursorKey, JsonPage, build_cursor_error, paginate
 from core.api.parameters import get_choice
 from core.api.schema import (
     PAGE_PARAMETERS,
@@ -144,7 +144,7 @@ def _build_period(span: str, start: datetime.date, value: Value | None) -> dict[
 
 def _build_page(
     request: Request, params: dict[str, str], reader: PeriodReader, build_row: Callable[..., Any]
-) -> dict[str, object]:
+) -> JsonPage:
     def read_rows(after: CursorKey | None, size: int) -> list[tuple[CursorKey, Any]]:
         periods_read = reader(_parse_ordinal(after[0]) if after else datetime.date.min, size)
         return [

@@ -20,6 +20,7 @@ import numpy as np
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
+from core.db.transactions import take_advisory_lock
 from core.jobs.lease import (
     build_unclaimed_filter,
     generate_lease,
@@ -212,7 +213,7 @@ def lock_ranges_shared(question_id: int) -> None:
 
     A shared lock: workers that save a range hold it together.
     """
-    _acquire_advisory_lock("pg_advisory_xact_lock_shared", question_id)
+    take_advisory_lock(ADVISORY_LOCK_KEY, question_id, shared=True)
 
 
 def lock_ranges_exclusive(question_id: int) -> None:
@@ -221,7 +222,7 @@ def lock_ranges_exclusive(question_id: int) -> None:
     To be called before the question's lock is acquired, in transactions that lock ratings too: a
     worker that saves a range holds ratings while it waits for the question's lock.
     """
-    _acquire_advisory_lock("pg_advisory_xact_lock", question_id)
+    take_advisory_lock(ADVISORY_LOCK_KEY, question_id)
 
 
 def discard_backlog(state: CountState) -> None:
@@ -231,9 +232,3 @@ def discard_backlog(state: CountState) -> None:
     """
     BacklogRange.objects.filter(question_id=state.question_id).delete()
     state.backlog_from = None
-
-
-def _acquire_advisory_lock(sql_function: str, question_id: int) -> None:
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute(f"SELECT {sql_function}(%s, %s)", [ADVISORY_LOCK_KEY, question_id])

@@ -19,6 +19,23 @@ from metrics.models import ALL_DAYS, PeerTally
 from .store import CountScope, decode_arrays, encode_arrays, iter_chunks
 
 
+def _index_rows(
+    raters: np.ndarray, days: np.ndarray, own_counts: np.ndarray
+) -> tuple[list[tuple[int, int]], np.ndarray, np.ndarray]:
+    """Return the keys (rater, day) of the rows, and the row of each table and of each own count.
+
+    Everything twice: for the day, and for the row of all days.
+    """
+    size = len(raters)
+    all_raters = np.tile(np.concatenate([raters, own_counts[:, 0]]), 2)
+    all_days = np.concatenate([days, own_counts[:, 1]])
+    all_days = np.concatenate([all_days, np.full(len(all_days), ALL_DAYS)])
+    first, key_index = rank_rows([all_raters, all_days])
+    keys = list(zip(all_raters[first].tolist(), all_days[first].tolist(), strict=True))
+    both_indices = key_index.reshape(2, -1)
+    return keys, both_indices[:, :size].ravel(), both_indices[:, size:].ravel()
+
+
 def add_peer_counts(
     scope: CountScope, change: tally.PeerTables, own_counts: np.ndarray, *, stale: bool = True
 ) -> dict[int, int]:
@@ -32,17 +49,7 @@ def add_peer_counts(
     rater_steps: dict[int, int] = {}
     if change.day is None:
         raise ValueError("peer tables are counted by day")
-    raters = np.concatenate([change.rater, own_counts[:, 0]])
-    days = np.concatenate([change.day, own_counts[:, 1]])
-    # Everything twice: for the day, and for the row of all days.
-    raters = np.tile(raters, 2)
-    days = np.concatenate([days, np.full(len(days), ALL_DAYS)])
-    first, key_index = rank_rows([raters, days])
-    keys = list(zip(raters[first].tolist(), days[first].tolist(), strict=True))
-    size = len(change.rater)
-    both_indices = key_index.reshape(2, -1)
-    table_index = both_indices[:, :size].ravel()
-    own_index = both_indices[:, size:].ravel()
+    keys, table_index, own_index = _index_rows(change.rater, change.day, own_counts)
     n_ratings = np.zeros(len(keys), np.int64)
     np.add.at(n_ratings, own_index, np.tile(own_counts[:, 2], 2))
     order = np.argsort(table_index, kind="stable")
@@ -50,7 +57,7 @@ def add_peer_counts(
     for chunk in iter_chunks(len(keys)):
         span = slice(*np.searchsorted(targets, [chunk.start, chunk.stop]))
         placement = (
-            order[span] % max(size, 1),
+            order[span] % max(len(change.rater), 1),
             targets[span] - chunk.start,
             chunk.stop - chunk.start,
         )
@@ -63,9 +70,8 @@ def add_peer_counts(
         counts_before = -arrays.n_ratings
         _save_peers(scope, keys[chunk], arrays, stale=stale)
         counts_before += arrays.n_ratings
-        for (rater_id, day), old_count, new_count in zip(
-            keys[chunk], counts_before, arrays.n_ratings, strict=True
-        ):
+        counts = zip(keys[chunk], counts_before, arrays.n_ratings, strict=True)
+        for (rater_id, day), old_count, new_count in counts:
             if day == ALL_DAYS and bool(old_count) != bool(new_count):
                 rater_steps[rater_id] = 1 if new_count else -1
     return rater_steps

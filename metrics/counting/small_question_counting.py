@@ -117,12 +117,9 @@ def _update_items_and_raters_versions(question_ids: Sequence[int]) -> None:
     )
     # Without skip_locked two workers would wait for each other's rows; the second finds it done.
     unlocked = behind.select_for_update(skip_locked=True, of=("self",)).order_by("pk")
-    bulk.execute_statements(
-        (
-            "UPDATE metrics_countstate SET items_and_raters_version = %s WHERE question_id = %s",
-            (version, pk),
-        )
-        for pk, version in unlocked.values_list("pk", "question__project__items_and_raters_version")
+    rows = unlocked.values_list("pk", "question__project__items_and_raters_version")
+    bulk.update_rows_by_id(
+        "metrics_countstate", ["items_and_raters_version"], list(rows), key="question_id"
     )
 
 
@@ -187,14 +184,14 @@ def _group_by_scale(
     groups: dict[str, tuple[QuestionScale, dict[int, list[str]]]] = {}
     for question in questions.order_by("pk"):
         scale = QuestionScale.for_question(question)
-        declaration = question.get_declaration(question.categories.all()) | {
+        declaration = question.get_declaration(question.categories.all())
+        shared = {
+            **declaration,
             "width": scale.width,
             "note": "",
+            "categories": [{**category, "label": ""} for category in declaration["categories"]],
         }
-        declaration["categories"] = [
-            category | {"label": ""} for category in declaration["categories"]
-        ]
-        group = groups.setdefault(store.encode_json(declaration), (scale, {}))
+        group = groups.setdefault(store.encode_json(shared), (scale, {}))
         group[1][question.pk] = scale.labels
     return groups.values()
 

@@ -256,10 +256,8 @@ def add_pair_tables(
         raters_a = change.rater_a[chunk]
         raters_b = change.rater_b[chunk]
         tables = change.tables[chunk].astype(np.int64)
-        positions = {
-            key: index
-            for index, key in enumerate(zip(raters_a.tolist(), raters_b.tolist(), strict=True))
-        }
+        pairs = zip(raters_a.tolist(), raters_b.tolist(), strict=True)
+        positions = {pair: index for index, pair in enumerate(pairs)}
         stored = PairTally.objects.filter(
             question__in=scope.questions,
             rater_a__gte=int(raters_a.min()),
@@ -279,13 +277,8 @@ def add_pair_tables(
                 stored_raters.append(row_a)
                 stored_kappas.append(kappas)
         previous = np.array(stored_kappas, float).reshape(-1, len(KAPPA_WEIGHTINGS))
-        _add_kappas_by_question(
-            scope,
-            stored_raters,
-            dict(zip(KAPPA_WEIGHTINGS, previous.T, strict=True)),
-            sums,
-            sign=-1,
-        )
+        previous_by_weights = dict(zip(KAPPA_WEIGHTINGS, previous.T, strict=True))
+        _add_kappas_by_question(scope, stored_raters, previous_by_weights, sums, sign=-1)
         _save_pairs(scope, list(positions), tables, scale=scale, sums=sums)
 
 

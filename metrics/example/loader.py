@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from metrics.jobs import question_updates
 from metrics.results import refresh
-from projects.models import Item, Member, Project, Question, Rater
+from projects.models import Item, Project, Question, Rater
 from projects.services.items import gold
 from projects.services.projects import change_project, create_project
 from projects.services.question_validation import NewCategory, NewQuestion
@@ -100,20 +100,18 @@ def get_missing_examples(project_names: Collection[str]) -> tuple[bool, bool]:
 
 
 def find_example(owner: Any, name: str = TRANSLATIONS_PROJECT) -> Project | None:
-    """Return the example project of this name that ``owner`` leads, or None."""
+    """Return the example project of this name that ``owner`` created, or None."""
     # The name is not sufficient: users may give it to other projects.
     return list_examples(owner).filter(name=name).order_by("pk").first()
 
 
 def list_examples(owner: Any) -> QuerySet[Project]:
-    """Return the example projects that ``owner`` leads."""
-    return Project.objects.filter(
-        is_example=True, members__user=owner, members__role=Member.Role.LEAD
-    )
+    """Return the example projects that ``owner`` created."""
+    return Project.objects.filter(is_example=True, created_by=owner)
 
 
 def is_sample_project(project: Project) -> bool:
-    """Return whether this is a sample project with a story."""
+    """Return whether this is the simulated example project (TRANSLATIONS_PROJECT)."""
     return project.is_example and project.name == TRANSLATIONS_PROJECT
 
 
@@ -192,9 +190,8 @@ def _load_worked(example: WorkedExample, owner: Any) -> Project:
     return project
 
 
-def _load_translations(owner: Any) -> Project:
-    simulated = simulation.simulate_project()
-    question = NewQuestion(
+def _build_severity_question() -> NewQuestion:
+    return NewQuestion(
         key="severity",
         text=_("How severe is the worst error in this translation?"),
         scale="ordinal",
@@ -205,6 +202,10 @@ def _load_translations(owner: Any) -> Project:
             for code, label in enumerate(simulation.SEVERITY_LABELS)
         ],
     )
+
+
+def _load_translations(owner: Any) -> Project:
+    simulated = simulation.simulate_project()
     project = create_project(
         by=owner,
         name=TRANSLATIONS_PROJECT,
@@ -212,42 +213,31 @@ def _load_translations(owner: Any) -> Project:
             "Simulated: eight people and a model rate 1,200 translations over ten weeks."
         ),
         guidelines=GUIDELINES,
-        questions=[question],
+        questions=[_build_severity_question()],
     )
-    items = _create_items(
-        project,
-        [
-            (
-                item.key,
-                {"source": item.source_text, "translation": item.translation},
-                _build_attributes(item),
-            )
-            for item in simulated.items
-        ],
-    )
-    raters = _create_raters(project, simulation.RATERS)
+    rows = [
+        (
+            item.key,
+            {"source": item.source_text, "translation": item.translation},
+            _build_attributes(item),
+        )
+        for item in simulated.items
+    ]
+    items, raters = _create_items(project, rows), _create_raters(project, simulation.RATERS)
     start = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
     start -= datetime.timedelta(days=simulation.N_DAYS)
+
+    def record(ratings: Iterable[Any], start: datetime.datetime | None) -> None:
+        judgements = [_build_judgement(rating, items, raters, start) for rating in ratings]
+        _record_ratings(project, owner, judgements)
+
     change_minute = simulation.GUIDELINES_CHANGE_DAY * 24 * 60
-    before_change, after_change = (
-        [rating for rating in simulated.ratings if (rating.minute >= change_minute) is is_after]
-        for is_after in (False, True)
-    )
     _backdate_guidelines(project, start)
-    _record_ratings(
-        project, owner, [_build_judgement(rating, items, raters, start) for rating in before_change]
-    )
+    record((rating for rating in simulated.ratings if rating.minute < change_minute), start)
     change_project(project=project, by=owner, guidelines=REVISED_GUIDELINES)
     _backdate_guidelines(project, start + datetime.timedelta(minutes=change_minute))
-    _record_ratings(
-        project, owner, [_build_judgement(rating, items, raters, start) for rating in after_change]
-    )
-    # A correction keeps the time of the original rating.
-    _record_ratings(
-        project,
-        owner,
-        [_build_judgement(rating, items, raters, None) for rating in simulated.corrections],
-    )
+    record((rating for rating in simulated.ratings if rating.minute >= change_minute), start)
+    record(simulated.corrections, None)  # a correction keeps the time of the original rating
     _set_gold(project, owner, items, simulated)
     return project
 

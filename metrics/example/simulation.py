@@ -1,6 +1,6 @@
-"""A simulated annotation project with a story: eight people and a model rate translation errors.
+"""A simulated annotation project: eight people and a model rate translation errors.
 
-Everything that its pages should find was put in on purpose:
+It has known effects for the pages to detect:
 
 * Until GUIDELINES_CHANGE_DAY, everybody errs EARLY_ERROR_FACTOR times as often.
 * emil is harsh: he often chooses the next higher category.
@@ -19,7 +19,7 @@ machine):
 3. Raters. PEOPLE_PER_ITEM of the people, sampled by WORKLOAD_SHARES, GOLD_PEOPLE_PER_ITEM on items
   with a gold answer, and the model on most items.
 4. Answers. Correct with ACCURACY, otherwise a neighbouring category, higher or lower alike. Then
-  the changes of the story.
+  the effects above.
 5. Times: working hours of the item's day or the next; a log-normal number of seconds.
 6. Corrections and comments: a few ratings are later changed to the true severity; a few have a
   comment.
@@ -241,7 +241,7 @@ def _sample_rating(
 def _sample_code(
     rng: np.random.Generator, rater: int, *, severity: int, day: int, error_rate: float
 ) -> int:
-    """Return an answer: the truth, or a neighbour, changed by what happens in the story."""
+    """Return an answer: the true category or a neighbour, changed by the effect of the rater."""
     error, direction, change = rng.random(3)
     code = severity
     if error < error_rate:

@@ -93,30 +93,11 @@ def compute_coefficients(
     patterns = tally.count_patterns(displayed["item"], displayed["code"], scale.k)
     counts, n_items = patterns.counts, patterns.n_items
     raters = np.unique(displayed["rater"])
-    values = {
-        name: estimate.to_value()
-        for name, estimate in scale.estimate_patterns(counts, n_items).items()
-    }
     intervals = bootstrap.compute_intervals(counts, n_items, scale)
-    values = bootstrap.add_intervals(values, intervals)
-    pairwise, _means_by_rater = pair_bodies.compute_mean_pairwise(displayed, raters, scale)
-    values |= copy_sample_sizes(pairwise, values["percent_agreement"])
-    values |= pair_bodies.compute_mean_kappas_by_shared_items(displayed, patterns, scale)
-    values |= _compute_rater_coefficients(displayed, scale)
     sizes = counts.sum(axis=1)
-    weighting = HeadlineFacts(scale.kind, len(raters), scale.weights).weighting
-    rules = compute_by_policy(
-        counts,
-        n_items,
-        n_raters=len(raters),
-        scale=scale.kind,
-        weighting=weighting,
-        values=scale.values,
-        weight_matrix=scale.matrix,
-    )
+    rules = _compute_policies(patterns, len(raters), scale)
     group_name = MODELS if len(displayed) and is_model.all() else ALL if is_model.any() else PEOPLE
-    coefficients = _sort_coefficients(values, scale)
-    policies = [_build_policy(rule, intervals, clusters) for rule in rules]
+    coefficients = _compute_values(displayed, patterns, intervals, scale)
     categories = _compute_categories(counts, n_items, scale)
     return CoefficientBody(
         population=PEOPLE if separate else group_name,
@@ -129,12 +110,42 @@ def compute_coefficients(
         complete=int(n_items[(sizes == len(raters)) & (sizes > 0)].sum()),
         coefficients=clusters.widen_all(coefficients) if clusters else coefficients,
         is_band_withheld=bool(len(n_items)) and is_band_withheld(counts, n_items),
-        policies=policies,
+        policies=[_build_policy(rule, intervals, clusters) for rule in rules],
         categories=clusters.widen_categories(categories) if clusters else categories,
         incomplete=_compute_incomplete_iccs(displayed, scale, clusters),
         scored=scored,
         clusters=clusters,
     )
+
+
+def _compute_policies(
+    patterns: tally.PatternCounts, n_raters: int, scale: QuestionScale
+) -> Sequence[MissingDataPolicy]:
+    return compute_by_policy(
+        patterns.counts,
+        patterns.n_items,
+        n_raters=n_raters,
+        scale=scale.kind,
+        weighting=HeadlineFacts(scale.kind, n_raters, scale.weights).weighting,
+        values=scale.values,
+        weight_matrix=scale.matrix,
+    )
+
+
+def _compute_values(
+    displayed: np.ndarray, patterns: tally.PatternCounts, intervals: Any, scale: QuestionScale
+) -> Any:
+    """Return name -> Value of every coefficient, in the order of the registry."""
+    counts, n_items = patterns.counts, patterns.n_items
+    estimates = scale.estimate_patterns(counts, n_items)
+    values = {name: estimate.to_value() for name, estimate in estimates.items()}
+    values = bootstrap.add_intervals(values, intervals)
+    raters = np.unique(displayed["rater"])
+    pairwise, _means_by_rater = pair_bodies.compute_mean_pairwise(displayed, raters, scale)
+    values |= copy_sample_sizes(pairwise, values["percent_agreement"])
+    values |= pair_bodies.compute_mean_kappas_by_shared_items(displayed, patterns, scale)
+    values |= _compute_rater_coefficients(displayed, scale)
+    return _sort_coefficients(values, scale)
 
 
 def select_displayed(

@@ -1,7 +1,7 @@
 """The body of a filtered dashboard, and the order of a question's items, as plain JSON.
 
-Every number is computed by metrics.agreement from ``ratings``: an array of bodies.ROW with item,
-rater, code (index in declared order), day, seconds.
+Every number is computed by metrics.agreement from ``ratings``: an array of filtered_jobs.ROW with
+item, rater, code (index in declared order), day, seconds.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def compute_dashboard(
 ) -> DashboardBody:
     """Compute the body of a filtered dashboard.
 
-    Where both people and models rate, the results of people are shown, unless the lead pooled them.
+    Where both people and models rate, it shows people, unless the lead pooled them.
     ``cluster_numbers`` (M,): those of the selected ratings' items.
     """
     ratings, displayed = selected.ratings, selected.select_displayed(scale)
@@ -121,38 +121,33 @@ def compute_dashboard(
     patterns = tally.count_patterns(displayed["item"], displayed["code"], scale.k)
     means = pair_bodies.compute_mean_kappas_by_shared_items(displayed, patterns, scale)
     parts = _compute_parts(selected, scale, pairwise_means, means)
+    tables = _count_tables(displayed, heatmap_raters, scale)
+    if cluster_numbers is not None:
+        cluster_numbers = cluster_numbers[selected.select_rows(scale)]
     displayed_ratings = DisplayedRatings(
-        patterns.counts,
-        patterns.n_items,
-        _count_tables(displayed, heatmap_raters, scale),
-        displayed,
-        None if cluster_numbers is None else cluster_numbers[selected.select_rows(scale)],
+        patterns.counts, patterns.n_items, tables, displayed, cluster_numbers
     )
+    agreement = replace(parts.join(None), pairwise_means=means)
+    all_findings = findings.list_findings(agreement, displayed_ratings, scale)
+    diagnosis = QuestionDiagnosis(
+        findings.sort_and_filter_findings(all_findings),
+        findings.find_confusions(patterns.counts, patterns.n_items),
+        find_most_disputed(ratings, scale),
+    )
+    pair_tables = _count_tables(ratings, heatmap_raters, scale)
+    is_peer = ~selected.is_model if selected.separates_models else None
+    listed_raters = busiest[:MAX_TABLE_RATERS]
     return DashboardBody(
         n_ratings=len(ratings),
         n_items=n_items,
         parts=parts,
-        diagnosis=QuestionDiagnosis(
-            findings.sort_and_filter_findings(
-                findings.list_findings(
-                    replace(parts.join(None), pairwise_means=means), displayed_ratings, scale
-                )
-            ),
-            findings.find_confusions(patterns.counts, patterns.n_items),
-            find_most_disputed(ratings, scale),
-        ),
+        diagnosis=diagnosis,
         trend=compute_trend(displayed, scale),
         raters=rater_bodies.build_rater_rows(
-            ratings,
-            busiest[:MAX_TABLE_RATERS],
-            means_by_rater,
-            scale,
-            is_peer=~selected.is_model if selected.separates_models else None,
+            ratings, listed_raters, means_by_rater, scale, is_peer=is_peer
         ),
         heat_map_raters=heatmap_raters.tolist(),
-        pairs=pair_bodies.build_pair_rows(
-            _count_tables(ratings, heatmap_raters, scale), scale, cells=True
-        ),
+        pairs=pair_bodies.build_pair_rows(pair_tables, scale, cells=True),
         clusters=clusters,
     )
 
@@ -225,16 +220,13 @@ def compute_trend(ratings: np.ndarray, scale: QuestionScale) -> Trend:
                 distinct, n_items, names=list_headline_coefficients(scale)
             )
             for name, estimate in estimates.items():
-                period_values, cumulative_values = estimate[0].to_values(), estimate[1].to_values()
-                for period_value, cumulative_value in zip(
-                    period_values, cumulative_values, strict=True
-                ):
-                    points[name].append(
-                        [to_trend_point(period_value), to_short_list(cumulative_value)]
+                points[name] += [
+                    [to_trend_point(value), to_short_list(cumulative_value)]
+                    for value, cumulative_value in zip(
+                        estimate[0].to_values(), estimate[1].to_values(), strict=True
                     )
-        starts = [
-            date_from_day(start_day).isoformat() for start_day in start_days[-MAX_POINTS:].tolist()
-        ]
+                ]
+        starts = [date_from_day(day).isoformat() for day in start_days[-MAX_POINTS:].tolist()]
         trends[span] = {"starts": starts, **points}
     return trends
 

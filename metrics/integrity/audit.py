@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from core.db.transactions import open_snapshot
 from metrics.agreement.counts.tally import PairTables
 from metrics.counting import store
 from metrics.counting.rater_kinds import RaterKinds
@@ -27,7 +28,7 @@ from ratings.models import Rating
 from ratings.services import uncounted as services_uncounted
 
 from .expected_results import get_expected_and_stored_periods, get_expected_and_stored_raters
-from .recount import PeerRows, Recount, open_snapshot
+from .recount import PeerRows, Recount
 
 # Of results: the same formula on arrays of another shape may round its sums differently.
 TOLERANCE = 1e-9
@@ -229,7 +230,7 @@ def _compare_diagnosis(
 ) -> None:
     """Compare the stored diagnosis with one computed from the stored counts and the ratings.
 
-    Both are compared themselves.
+    Whether these counts are right is compared elsewhere (_compare_patterns, _compare_pairs).
     """
     if not recount.n_ratings:
         return

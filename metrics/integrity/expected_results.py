@@ -66,13 +66,11 @@ def _compute_period_results(
     expected = {}
     for position, key in enumerate(keys):
         period_values, cumulative_values = values[2 * position], values[2 * position + 1]
-        period_headline = builder.build_period_headline(period_values)
-        people_values = builder.select_trend_values(cumulative_values)
         expected[key] = [
             period_values.pooled,
             cumulative_values.pooled,
-            period_headline,
-            people_values,
+            builder.build_period_headline(period_values),
+            builder.select_trend_values(cumulative_values),
         ]
     # From the stored kappas and their sums, which are compared themselves.
     all_time_values = values[0]

@@ -5,11 +5,9 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
-from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 
 from metrics.agreement.counts import tally
@@ -20,28 +18,6 @@ from ratings.models import NO_CODE, Rating
 RATINGS_AT_ONCE = 200_000
 
 ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("counted", "i8"), ("counted_day", "i8")])
-
-
-@contextmanager
-def open_snapshot() -> Iterator[None]:
-    """Context manager in which all queries read one consistent snapshot of the database.
-
-    Inside a transaction: the state of that one.
-    """
-    if connection.in_atomic_block:
-        yield
-    elif connection.vendor == "postgresql":
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            yield
-    else:
-        # Django's transactions take SQLite's write lock immediately; this one only reads.
-        with connection.cursor() as cursor:
-            cursor.execute("BEGIN")
-            try:
-                yield
-            finally:
-                cursor.execute("ROLLBACK")
 
 
 @dataclass

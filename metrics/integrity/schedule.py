@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import datetime
 import logging
+from typing import TypedDict
 
 from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
@@ -110,8 +111,15 @@ def _sample_rater(question_id: int) -> int | None:
     )
 
 
-def get_audit_summary() -> dict[str, object] | None:
-    """Return the age of the last audit, and how many questions were audited and differ."""
+class AuditSummary(TypedDict):
+    """Age of the last audit, and how many questions were audited and differ."""
+
+    seconds_ago: float
+    questions: int
+    questions_that_differ: int
+
+
+def get_audit_summary() -> AuditSummary | None:
     totals = AuditResult.objects.aggregate(
         at=Max("audited_at"),
         questions=Count("pk"),
@@ -119,8 +127,8 @@ def get_audit_summary() -> dict[str, object] | None:
     )
     if totals["at"] is None:
         return None
-    return {
-        "seconds_ago": round(max(0.0, (timezone.now() - totals["at"]).total_seconds()), 3),
-        "questions": totals["questions"],
-        "questions_that_differ": totals["differ"],
-    }
+    return AuditSummary(
+        seconds_ago=round(max(0.0, (timezone.now() - totals["at"]).total_seconds()), 3),
+        questions=totals["questions"],
+        questions_that_differ=totals["differ"],
+    )

@@ -1,4 +1,4 @@
-"""Hints: messages that tell workers to look at a question now, and their pace."""
+"""Hints: messages that make a worker count a question now, and the pauses between its counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.conf import settings
 from core.jobs import dispatch
 from core.jobs.dispatch import start_task
 
-PAUSE_FACTOR = 9
+PAUSE_FACTOR = 9  # length of the pause after a count, in durations of that count
 LONGEST_PAUSE_SECONDS = 1.0
 
 # Question -> (end of its last counting, seconds that it took), by this process's monotonic clock.
@@ -20,7 +20,7 @@ _last_runs: dict[int, tuple[float, float]] = {}
 
 
 def wait_for_turn(question_id: int) -> None:
-    """Sleep until the question's pause is over."""
+    """Sleep until this process may count the question again, at most LONGEST_PAUSE_SECONDS."""
     ended, duration = _last_runs.get(question_id, (0.0, 0.0))
     pause = min(LONGEST_PAUSE_SECONDS, PAUSE_FACTOR * duration) - (time.monotonic() - ended)
     if pause > 0:

@@ -67,7 +67,10 @@ def update_question(question_id: int) -> int:
 def update_question_for_seconds(
     question_id: int, *, seconds: float = math.inf
 ) -> tuple[int, RemainingWork]:
-    """Count and refresh a question for about ``seconds``; return items counted and the rest."""
+    """Count and refresh a question for about ``seconds``.
+
+    Returns the number of items counted and the remaining work.
+    """
     deadline = time.monotonic() + seconds
     n_items, in_parallel = 0, False
     if rater_kinds.has_changed_kinds(question_id):
@@ -151,7 +154,7 @@ def count_pending_ratings(question: Question, state: CountState | None) -> int:
 def count_pending_ratings_of_questions(
     questions: Sequence[Question], states: Mapping[int, CountState]
 ) -> int:
-    """Return the same for several questions with their states; one query."""
+    """Return the sum of `count_pending_ratings` over questions with their states; one query."""
     n_pending, is_stale, without_backlog = 0, False, []
     for question in questions:
         state = states.get(question.pk)

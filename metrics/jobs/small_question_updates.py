@@ -68,24 +68,21 @@ def _update_candidates(candidates: list[int]) -> list[int]:
 
 def _save_states(states: list[CountState]) -> None:
     """Write the columns that counting and refreshing change, in one round trip."""
-    assignments = ", ".join(f"{name} = %s" for name in _SAVED_COLUMNS)
     adapt_datetime = connection.ops.adapt_datetimefield_value
-    bulk.execute_statements(
+    rows = [
         (
-            f"UPDATE metrics_countstate SET {assignments} WHERE question_id = %s",
-            (
-                state.version,
-                adapt_datetime(state.counted_at),
-                state.ratings,
-                state.n_people,
-                store.encode_json(state.pair_sums),
-                state.cumulative_from,
-                adapt_datetime(state.refreshed_at),
-                state.pk,
-            ),
+            state.pk,
+            state.version,
+            adapt_datetime(state.counted_at),
+            state.ratings,
+            state.n_people,
+            store.encode_json(state.pair_sums),
+            state.cumulative_from,
+            adapt_datetime(state.refreshed_at),
         )
         for state in states
-    )
+    ]
+    bulk.update_rows_by_id("metrics_countstate", _SAVED_COLUMNS, rows, key="question_id")
 
 
 def _compute_results(batch: counting.SmallQuestionCounts) -> None:

@@ -1,4 +1,4 @@
-"""Read ratings from a file like an import does, without a database."""
+"""Read ratings from a file as an import does, without a database."""
 
 from __future__ import annotations
 

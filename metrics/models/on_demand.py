@@ -55,8 +55,8 @@ class Attribution(OnDemandResult):
 class FilteredResult(OnDemandResult):
     """Result of the ratings that a filter selects, computed on demand.
 
-    The stored counts do not hold it.
-    Computed from the ratings, and kept while pages request it (metrics.filtered.filtered_jobs).
+    The stored counts do not contain it: it is computed from the ratings, and kept while pages
+    request it (metrics.filtered.filtered_jobs).
     """
 
     class Kind(models.TextChoices):

@@ -8,7 +8,8 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from projects.models import Member, Project
+from projects.models import Project
+from projects.models.roles import Capability, may
 from projects.permissions import get_role
 
 
@@ -108,4 +109,4 @@ class ShareLink(models.Model):
     def has_lead(self) -> bool:
         """True while the creator's account is open and leads the project of the view."""
         creator = self.created_by
-        return creator is not None and get_role(self.view.project, creator) == Member.Role.LEAD
+        return creator is not None and may(get_role(self.view.project, creator), Capability.MANAGE)

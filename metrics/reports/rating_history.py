@@ -1,10 +1,10 @@
 """Reconstruct the ratings of a question at a past moment, from their history.
 
-A rating is as its newest revision recorded by then says; an earlier revision of the same import is
-superseded and never counts. Every writer sets the time after it has acquired the question's lock,
-and keeps that lock until its commit (ratings.services). A process that has held the lock
-exclusively for a moment therefore sees everything that was recorded before, and a later one sees
-the same.
+A rating has the answer of its newest revision recorded by then; an earlier revision of the same
+import is superseded and never counts. Every writer sets the time after it has acquired the
+question's lock, and keeps that lock until its commit (ratings.services). A process that has held
+the lock exclusively for a moment therefore sees everything that was recorded before, and a later
+one sees the same.
 """
 
 from __future__ import annotations

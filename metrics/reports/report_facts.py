@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
 import numpy as np
@@ -154,6 +154,15 @@ class AgreementFacts:
     group: RaterGroup
     scale: QuestionScale
 
+    def widen(self, question_clusters: clusters.QuestionClusters) -> AgreementFacts:
+        """Return the facts with intervals widened for clusters of items."""
+        return replace(
+            self,
+            headline=question_clusters.widen_headline(self.headline),
+            coefficients=question_clusters.widen_all(self.coefficients),
+            question_clusters=question_clusters,
+        )
+
     def get_value(self, name: str) -> Value:
         """Return the Value of a coefficient, also of one of two raters."""
         if name == self.headline["name"]:
@@ -179,16 +188,15 @@ def compute_agreement_facts(
     builder, row = build_headline_from_ratings(rows, is_model, scale)
     headline = builder.build_headline(row)
     headline.pop("coefficients", None)
-    if row.people is None or scale.pooled:
-        group_ratings, coefficients = rows, row.pooled
-    else:
+    group_ratings, coefficients = rows, row.pooled
+    if row.people is not None and not scale.pooled:
         group_ratings, coefficients = rows[~is_model], row.people
     patterns = tally.count_patterns(group_ratings["item"], group_ratings["code"], scale.k)
     intervals = bootstrap.compute_intervals(patterns.counts, patterns.n_items, scale)
     coefficients = bootstrap.add_intervals(coefficients, intervals) | headline["values"]
-    name, value = headline["name"], headline["value"]
-    if value.get("low") is None:
-        headline["value"] = bootstrap.add_intervals({name: value}, intervals)[name]
+    headline["value"] = bootstrap.add_missing_interval(
+        headline["name"], headline["value"], intervals
+    )
     of_independent_items = QuestionAgreement(coefficients, headline, {}, {})
     if not with_requested:
         is_excluded = random_sample.build_targeted_mask(project.pk, rows)
@@ -197,21 +205,19 @@ def compute_agreement_facts(
         )
     if "sample" in headline:
         coefficients = headline["sample"].pop("coefficients", {}) | headline["values"]
-    question_clusters = None
-    if project.cluster_attribute:
-        question_clusters = clusters.compute_headline_clusters(rows, is_model, scale, project)
-        headline = question_clusters.widen_headline(headline)
-        coefficients = question_clusters.widen_all(coefficients)
-    group = builder.raters.build_groups(builder.patterns, builder.n_items, row)[builder.group_name]
-    return AgreementFacts(
+    groups = builder.raters.build_groups(builder.patterns, builder.n_items, row)
+    facts = AgreementFacts(
         headline,
         coefficients,
         patterns,
-        question_clusters,
+        None,
         of_independent_items=of_independent_items,
-        group=group,
+        group=groups[builder.group_name],
         scale=scale,
     )
+    if not project.cluster_attribute:
+        return facts
+    return facts.widen(clusters.compute_headline_clusters(rows, is_model, scale, project))
 
 
 def _compute_result_facts(

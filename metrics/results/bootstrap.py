@@ -14,7 +14,7 @@ from metrics.agreement import registry
 from metrics.scale import QuestionScale
 
 from .grouped_patterns import GroupedPatterns
-from .values import Values
+from .values import Value, Values
 
 REPLICATES = 2000
 # Over all replicates: a question with very many patterns gets fewer replicates.
@@ -65,6 +65,13 @@ def add_intervals(coefficients: Values, bootstrap_intervals: Intervals) -> Value
         if name in coefficients and coefficients[name]["value"] is not None:
             with_intervals[name] = {**coefficients[name], **interval}
     return with_intervals
+
+
+def add_missing_interval(name: str, value: Value, bootstrap_intervals: Intervals) -> Value:
+    """Return a value, with its bootstrap interval if it is defined and has none."""
+    if value.get("low") is not None:
+        return value
+    return add_intervals({name: value}, bootstrap_intervals)[name]
 
 
 def compute_pooled_and_people_intervals(

@@ -68,8 +68,9 @@ def compute_score_agreement(
 ) -> ScoredAgreement:
     """Compute the agreement of ratings (M,) on scores (k,): `coefficients` maps name -> Value.
 
-    Of two raters: weighted kappa, which is Lin's concordance. Of more: Fleiss' kappa and alpha. And
-    the intraclass correlations of the items that all raters rated.
+    For two raters: weighted kappa, which is Lin's concordance, and Pearson's correlation. For any
+    number of raters: Fleiss' kappa, alpha, and the intraclass correlations of the items that all
+    raters rated.
     """
     if np.ptp(scores) == 0:
         return build_undefined_scores("equal_scores")

@@ -2,9 +2,9 @@
 
 Bootstrap intervals, mean pairwise kappas, findings on disagreement, the design effects of clusters
 of items, and the headline of the random sample where items were selected because of earlier
-ratings. All need more data than a changed
-rating affects, so no rater waits for them. Pages show the previous values meanwhile.
-``CountState.deferred_version`` is the version that they are based on.
+ratings. All need more data than a changed rating affects, so no rater waits for them. Pages show
+the previous values meanwhile. ``CountState.deferred_version`` is the version that they are based
+on.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import math
 import random
 import time
 from dataclasses import replace
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Q
@@ -76,21 +77,15 @@ def recompute_deferred_results(question_id: int) -> None:
     if state is None:
         return
     scale = QuestionScale.for_question(state.question)
-    version = state.version
     all_time = AllTimePatterns.load(question_id, scale)
-    all_intervals, people_intervals = bootstrap.compute_pooled_and_people_intervals(
+    intervals = bootstrap.compute_pooled_and_people_intervals(
         all_time.patterns, all_time.n_items, scale
     )
     mean_pairwise_kappas = mean_kappas.compute_question_mean_kappas(all_time)
-    all_time_result = (
-        Result.objects.filter(question=question_id, period_unit=PeriodUnit.ALL)
-        .only("headline")
-        .first()
-    )
-    full_headline = (
-        sample_headline.get_all_ratings_headline(all_time_result.headline)
-        if all_time_result is not None
-        else {}
+    rows = Result.objects.filter(question=question_id, period_unit=PeriodUnit.ALL)
+    all_time_result = rows.only("headline").first()
+    full_headline = sample_headline.get_all_ratings_headline(
+        {} if all_time_result is None else all_time_result.headline
     )
     sample_fields: random_sample.SampleFields = (
         random_sample.compute_fields_from_ratings(state, full_headline, scale)
@@ -102,23 +97,34 @@ def recompute_deferred_results(question_id: int) -> None:
     diagnosis = findings.compute_question_diagnosis(
         replace(all_time, clusters=clusters), mean_pairwise_kappas
     )
-    unchanged = CountState.objects.filter(pk=question_id, version=version)
+    if all_time_result is not None and "sample_headline" in sample_fields:
+        all_time_result.headline = sample_headline.merge_sample_headline(
+            full_headline, sample_fields["sample_headline"]
+        )
+    _store_deferred_results(
+        state,
+        all_time_result,
+        diagnosis,
+        bootstrap=intervals[0],
+        bootstrap_people=intervals[1],
+        mean_pairwise_kappas=mean_pairwise_kappas,
+        **sample_fields,
+    )
+
+
+def _store_deferred_results(
+    state: CountState, result: Result | None, diagnosis: findings.QuestionDiagnosis, **fields: Any
+) -> None:
+    """Store the results unless the question was counted meanwhile."""
+    # The version rises, so that open pages are refreshed.
+    new_version = state.version + 1
+    unchanged = CountState.objects.filter(pk=state.question_id, version=state.version)
     with transaction.atomic():
-        # The version rises, so that open pages are refreshed.
-        deferred_fields = {
-            "bootstrap": all_intervals,
-            "bootstrap_people": people_intervals,
-            "mean_pairwise_kappas": mean_pairwise_kappas,
-        }
-        if unchanged.update(
-            **deferred_fields, **sample_fields, deferred_version=version + 1, version=version + 1
-        ):
-            if all_time_result is not None and "sample_headline" in sample_fields:
-                all_time_result.headline = sample_headline.merge_sample_headline(
-                    full_headline, sample_fields["sample_headline"]
-                )
-                all_time_result.save(update_fields=["headline"])
-            Diagnosis(
-                question_id=question_id, **vars(diagnosis), computed_at=timezone.now()
-            ).save()  # inserts or updates
-            result_listeners.RESULTS_CHANGED.notify_on_commit(question_id)
+        if not unchanged.update(**fields, deferred_version=new_version, version=new_version):
+            return
+        if result is not None and "sample_headline" in fields:
+            result.save(update_fields=["headline"])
+        Diagnosis(
+            question_id=state.question_id, **vars(diagnosis), computed_at=timezone.now()
+        ).save()  # inserts or updates
+        result_listeners.RESULTS_CHANGED.notify_on_commit(state.question_id)

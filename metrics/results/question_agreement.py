@@ -59,21 +59,22 @@ class QuestionAgreement:
     counted_at: datetime.datetime | None = None
 
     @property
-    def all_coefficients(self) -> Values:
-        """Coefficients of all ratings.
+    def population_coefficients(self) -> Values:
+        """Coefficients of all ratings of the headline's population.
 
-        Where models are separate from people: those of the people, unless the lead pooled them.
+        The population is all raters; where models are separate, people, unless the lead pooled
+        them.
         """
         return self.headline["coefficients"] if self.is_of_people_only else self.coefficients
 
     @property
     def displayed_coefficients(self) -> Values:
-        """Coefficients to display: of the random sample, or else `all_coefficients`.
+        """Coefficients to display: of the random sample, or else `population_coefficients`.
 
         There is a random sample where some items were selected because of what others had rated.
         """
         sample = self.headline.get("sample")
-        return sample["coefficients"] if sample else self.all_coefficients
+        return sample["coefficients"] if sample else self.population_coefficients
 
     def get_unweighted(self, name: str) -> tuple[str, Value] | None:
         """Return name and Value of a weighted coefficient without its weights.

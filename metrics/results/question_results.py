@@ -103,42 +103,37 @@ class QuestionUpdate:
         coefficients |= build_mean_pairwise(
             question_id, self.state.pair_sums, coefficients["percent_agreement"]
         )
-        own_values = {
-            (span.span, start): next(values)
-            for span in self.changed
-            for start in span.list_start_dates()
-        }
-        cumulative_values = {
-            (span.span, start): next(values)
-            for span in self.cumulative
-            for start in span.list_start_dates()
-        }
-        is_comparable = builder.patterns.is_comparable
+        own_values = _take_by_period(values, self.changed)
+        cumulative_values = _take_by_period(values, self.cumulative)
         empty_periods = {
             (span.span, start)
             for span in [*self.changed, *self.cumulative]
-            for start in span.list_empty_start_dates(is_comparable)
+            for start in span.list_empty_start_dates(builder.patterns.is_comparable)
         }
-        result_rows = ResultRows(
-            [
-                (
-                    question_id,
-                    PeriodUnit.ALL,
-                    ALL_START,
-                    coefficients,
-                    coefficients,
-                    details,
-                    headline,
-                    {},
-                )
-            ]
+        all_time: tuple[Any, ...] = (
+            PeriodUnit.ALL,
+            ALL_START,
+            coefficients,
+            coefficients,
+            details,
+            headline,
+            {},
         )
+        result_rows = ResultRows([(question_id, *all_time)])
         result_rows.empty_periods = [
             (question_id, *key) for key in empty_periods & own_values.keys()
         ]
         for key in empty_periods:
             own_values.pop(key, None)
             cumulative_values.pop(key, None)
+        self._add_period_rows(result_rows, own_values, cumulative_values)
+        return result_rows
+
+    def _add_period_rows(
+        self, result_rows: ResultRows, own_values: PeriodValues, cumulative_values: PeriodValues
+    ) -> None:
+        question_id, builder = self.state.question_id, self.headline
+        own_rows = result_rows.without_cumulative if self.deferred else result_rows.complete
         for key, row in own_values.items():
             cumulative = cumulative_values.pop(key, GroupValues({}))
             columns: Any = (
@@ -148,15 +143,20 @@ class QuestionUpdate:
                 builder.build_period_headline(row),
                 builder.select_trend_values(cumulative),
             )
-            (result_rows.without_cumulative if self.deferred else result_rows.complete).append(
-                (question_id, *key, *columns)
-            )
+            own_rows.append((question_id, *key, *columns))
         # In the periods after the changed ones, only the cumulative values change.
         for key, row in cumulative_values.items():
             result_rows.cumulative_only.append(
                 (question_id, *key, {}, row.pooled, {}, {}, builder.select_trend_values(row))
             )
-        return result_rows
+
+
+PeriodValues = dict[tuple[str, datetime.date], GroupValues]  # by unit and first day
+
+
+def _take_by_period(values: Iterator[GroupValues], spans: Sequence[PeriodPatterns]) -> PeriodValues:
+    """Return {period: the next of the values}."""
+    return {(span.span, start): next(values) for span in spans for start in span.list_start_dates()}
 
 
 class ResultRows:
@@ -345,7 +345,7 @@ def _get_undefined_reason(question_id: int) -> str:
 
 
 def _save_rows(rows: list[tuple[Any, ...]], *, kept_columns: Collection[str] = ()) -> None:
-    """Write rows, and keep the columns ``kept`` of existing periods.
+    """Write rows, and keep the ``kept_columns`` of existing periods.
 
     A row: question, span, start, coefficients, cumulative, details, headline, people_cumulative.
     """

@@ -111,7 +111,7 @@ def _format_position(value: float, low: float = -0.2, high: float = 1.0) -> str:
 
 @register.simple_tag
 def interval_chart_scale() -> SafeString:
-    """Render the ends of the scale that a column of whiskers shares."""
+    """Render the ends of the scale that the interval charts of a column share."""
     ends = "".join(f'<text x="{_format_position(end)}" y="12">{end:g}</text>' for end in (0.0, 1.0))
     return _mark_svg_safe(
         f'<svg class="whisker" viewBox="0 0 80 16" aria-hidden="true">{ends}</svg>'

@@ -19,6 +19,7 @@ from core.web import tables
 from core.web.links import has_links
 from core.web.table_tags import span
 from core.web.tables import Interval, export_as
+from metrics.agreement.estimate import NORMAL_QUANTILE
 from metrics.agreement.explain import bands
 from metrics.views.common import (
     coefficient_advice,
@@ -138,7 +139,7 @@ def n_done(steps: Sequence[SetupStep]) -> int:
 def band_badge(estimate: Estimate | None, scheme: str) -> SafeString:
     """Render the band of a coefficient with a dot, whose colour is its position in the scheme.
 
-    "too early to say" where the interval covers too many bands.
+    "not enough data yet" where the interval or the number of items does not allow to name a band.
     """
     band = bands.find_band(estimate["value"], scheme) if estimate else None
     if estimate is None or band is None:
@@ -171,7 +172,7 @@ def safe_band(estimate: Estimate | None, scheme: str) -> str:
     value, low = estimate["value"], estimate["low"]
     if bands.is_inconclusive(estimate.get("n_items"), low, estimate.get("high"), scheme):
         return ""  # the page says that there is not enough data
-    band = bands.find_benchmark_band(value, (value - low) / bands.NORMAL_QUANTILE, scheme)
+    band = bands.find_benchmark_band(value, (value - low) / NORMAL_QUANTILE, scheme)
     return "" if band == bands.get_bands(scheme)[0] else str(display_names.get_band_name(band))
 
 
@@ -229,13 +230,11 @@ def explain(context: template.Context, name: str, own: Estimate | None = None) -
         key,
         _("About: %(what)s") % {"what": title},
     )
-    request = context.get("request")
-    explained_keys = (
-        request.__dict__.setdefault("_explained", set()) if request is not None else set()
-    )
-    if key in explained_keys:
-        return button
-    explained_keys.add(key)
+    if (request := context.get("request")) is not None:
+        explained_keys = request.__dict__.setdefault("_explained", set())
+        if key in explained_keys:
+            return button
+        explained_keys.add(key)
     panel = {
         "key": key,
         "plain": display_names.strip_weights(name),

@@ -6,7 +6,6 @@ from django import template
 
 from metrics import saved_views
 from metrics.views.saved_views import views
-from projects.models import Member
 
 register = template.Library()
 
@@ -22,6 +21,6 @@ def saved_views_menu(context: template.Context, page: str) -> dict[str, object]:
         "page": page,
         "query": query,
         "views": views.list_views_of_page(project, page, query),
-        "may_keep": project.role == Member.Role.LEAD,
+        "may_keep": project.can_manage,
         "csrf_token": context.get("csrf_token"),
     }

@@ -86,7 +86,8 @@ def _load_document(path: Path, language: str) -> tuple[str, list[DocumentSection
         _(title): name for name, (title, _text) in registry.COEFFICIENT_TEXTS.items()
     }
     text = (settings.BASE_DIR / path).read_text(encoding="utf-8")
-    _preamble, _separator, text = text.partition("# ")  # a translation begins with its source
+    # A translation begins with a note on its source.
+    _preamble, _separator, text = text.partition("# ")
     title, _separator, content = text.partition("\n")
     sections: list[DocumentSection] = []
     for section_text in f"\n{content}".split("\n##")[1:]:

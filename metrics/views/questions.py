@@ -11,7 +11,7 @@ from core.web import tables
 from metrics.views.common import getting_started, live_updates, question_rows
 from metrics.views.common.freshness import MultiQuestionFreshness
 from metrics.views.common.live_updates import LiveSettings
-from projects.models import Member, Question
+from projects.models import Question
 
 TITLE = "questions-title"  # id of the table's heading, which names its CSV file in the URL
 FRAGMENT_KEY_PREFIX = "questions"  # prefix of the key of the page's fragments (live_updates)
@@ -53,7 +53,7 @@ def render_overview(
         "title": TITLE,
         "loose": any(row.has_band_mismatch for row in rows),
         "steps": steps,
-        "may_add": project.role == Member.Role.LEAD and not project.archived_at,
+        "may_add": project.can_manage and not project.archived_at,
         "fresh": fresh,
         "live": LIVE,
         "fragment_key": f"{FRAGMENT_KEY_PREFIX}{'-first' if steps else ''}",

@@ -53,7 +53,7 @@ class ApiView(APIView):
         return response
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Carry out a POST with an Idempotency-Key once."""
+        """Wrap the handler of a POST with an Idempotency-Key, so that it is carried out once."""
         super().initial(request, *args, **kwargs)
         if request.method == "POST" and idempotency.HEADER in request.META:
             handler = getattr(self, "post", self.http_method_not_allowed)

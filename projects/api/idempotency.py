@@ -70,7 +70,10 @@ def run_once(handler: Callable[..., Any], request: Request, *args: Any, **kwargs
 
 
 def delete_old_responses() -> int:
-    """Delete the responses after a day, and the oldest ones of too many; return their number."""
+    """Delete responses older than a day, and all but the newest MAX_RESPONSES.
+
+    Returns the number of deleted responses.
+    """
     oldest_kept = timezone.now() - KEPT_FOR
     newest = IdempotentResponse.objects.order_by("-created_at").values_list("created_at", flat=True)
     for excess in newest[MAX_RESPONSES : MAX_RESPONSES + 1]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from rest_framework import serializers
@@ -21,6 +20,7 @@ from core.api.schema import (
     describe_write,
 )
 from projects.models import Member, Scale, ScaleVersion, Weights
+from projects.models.question import ScaleDeclaration
 from projects.services import scales
 from projects.services.project_validation import InvalidProjectChange
 
@@ -109,7 +109,7 @@ class WeightsView(ApiView):
         return Response(QuestionOut(changed).data)
 
 
-def _serialize_version(row: ScaleVersion) -> dict[str, Any]:
+def _serialize_version(row: ScaleVersion) -> dict[str, object]:
     return _serialize_scale(row.number, row.declaration) | {
         "until": row.until,
         "changed_by": row.by.username if row.by else None,
@@ -117,7 +117,7 @@ def _serialize_version(row: ScaleVersion) -> dict[str, Any]:
     }
 
 
-def _serialize_scale(number: int, declared: Mapping[str, Any]) -> dict[str, Any]:
+def _serialize_scale(number: int, declared: ScaleDeclaration) -> dict[str, object]:
     return {
         "version": number,
         "scale": declared["scale"],

@@ -24,7 +24,7 @@ from core.api.schema import (
     describe_write,
 )
 from projects.models import Member, Project
-from projects.permissions import require_can_create_projects
+from projects.permissions import get_effective_role, require_can_create_projects
 from projects.services import projects
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions
@@ -47,8 +47,8 @@ PROJECT_EXAMPLE = {
 }
 
 
-def _serialize_project(project: Project, role: str) -> dict[str, Any]:
-    project.role = role  # type: ignore[attr-defined]  # the caller's role, read by ProjectOut
+def _serialize_project(project: Project, role: str | None) -> dict[str, Any]:
+    project.role = get_effective_role(project, role)  # of the caller, read by ProjectOut
     prefetch_related_objects([project], "questions__categories")
     return ProjectOut(project).data
 
@@ -127,7 +127,7 @@ class ProjectDetailView(ApiView):
     def get(self, request: Request, project_id: int) -> Response:
         project = self.get_project(request, project_id)
         parse_query_parameters(request)
-        return Response(_serialize_project(project, project.role))  # type: ignore[attr-defined]  # set by get_project
+        return Response(_serialize_project(project, project.role))
 
     @describe_write(
         "changeProject",

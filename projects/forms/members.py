@@ -120,7 +120,10 @@ class MemberForm(forms.Form):
 
 
 class InviteForm(forms.Form):
-    """New accounts, one name per line, where the site sends mail with an address behind it."""
+    """New accounts: one name per line.
+
+    An email address may follow each name if the site sends mail.
+    """
 
     names = forms.CharField(
         label=_("Names, one per line"),

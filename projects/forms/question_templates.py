@@ -37,7 +37,7 @@ class QuestionTemplate:
         )
 
     @property
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, object]]:
         """The initial rows of the categories formset."""
         values: list[Any] = [*self.values, *[None] * len(self.labels)]
         pairs = zip(self.labels, values, strict=False)

@@ -41,7 +41,7 @@ class GuidelinesForm(forms.Form):
 
 
 class GeneralForm(forms.Form):
-    """The name and the work of a project.
+    """Name, description, overlap and time zone of a new or existing project.
 
     Lengths and time zones are validated by project_validation, which lists what is allowed.
     """
@@ -73,7 +73,7 @@ class ProjectForm(GuidelinesForm, GeneralForm):
 
 
 class GeneralSettingsForm(GeneralForm):
-    """The name and the work of a project that exists."""
+    """The general settings of an existing project."""
 
     cluster_attribute = forms.CharField(
         label=_("Cluster attribute"),
@@ -126,7 +126,6 @@ class QuestionForm(forms.Form):
     text = forms.CharField(
         label=_("Question"),
         max_length=500,
-        help_text=_("Such as: How severe is the error?"),
     )
     key = forms.SlugField(
         label=_("Question ID"),
@@ -297,7 +296,6 @@ class WeightsForm(forms.Form):
         label=_("Reason"),
         max_length=500,
         required=False,
-        help_text=_("Recorded with your name and the time."),
     )
 
     def __init__(self, *args: Any, question: Question, **kwargs: Any) -> None:

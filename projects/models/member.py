@@ -7,18 +7,14 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
+from . import roles
 from .project import Project
 
 
 class Member(models.Model):
     """A user with a role in a project."""
 
-    class Role(models.TextChoices):
-        LEAD = "lead", _("lead")
-        ANNOTATOR = "annotator", _("annotator")
-        VIEWER = "viewer", _("viewer")
-        # Reviews uncertain items, and sees what a viewer sees.
-        ADJUDICATOR = "adjudicator", _("adjudicator")
+    Role = roles.Role
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="members")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")

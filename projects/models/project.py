@@ -11,6 +11,8 @@ from django.utils.translation import gettext_lazy as _
 
 from projects.querysets import ProjectQuerySet
 
+from .roles import Capability, may
+
 
 class QueueOrder(models.TextChoices):
     """The order in which items are given to raters."""
@@ -44,6 +46,8 @@ class BandScheme(models.TextChoices):
 
 class Project(models.Model):
     """A set of items and questions, with its members, raters and settings."""
+
+    role: str | None = None  # of the caller, where projects.permissions fetched the project
 
     name = models.CharField(max_length=200)
     description = models.TextField(blank=True)
@@ -128,6 +132,23 @@ class Project(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def can_rate(self) -> bool:
+        """Return whether the caller (``role``) may rate."""
+        return may(self.role, Capability.RATE)
+
+    @property
+    def can_see_results(self) -> bool:
+        return may(self.role, Capability.SEE_RESULTS)
+
+    @property
+    def can_review(self) -> bool:
+        return may(self.role, Capability.REVIEW)
+
+    @property
+    def can_manage(self) -> bool:
+        return may(self.role, Capability.MANAGE)
 
 
 class GuidelineVersion(models.Model):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypedDict
 
 from django.conf import settings
 from django.db import models
@@ -55,6 +55,26 @@ class Weights(models.TextChoices):
     LINEAR = "linear", _("linear")
     QUADRATIC = "quadratic", _("quadratic")
     CUSTOM = "custom", _("custom")
+
+
+class CategoryDeclaration(TypedDict):
+    """A category as a ScaleDeclaration stores it."""
+
+    code: int
+    label: str
+    value: float | None
+
+
+class ScaleDeclaration(TypedDict):
+    """All of a question that coefficients depend on, as JSON."""
+
+    scale: str
+    weights: str
+    matrix: list[list[float]] | None
+    headline: str
+    note: str
+    pooled: bool
+    categories: list[CategoryDeclaration]  # in declared order
 
 
 class Question(models.Model):
@@ -144,25 +164,23 @@ class Question(models.Model):
             key=lambda category: (category.position, category.code),
         )
 
-    def get_declaration(self, categories: Iterable[Category] | None = None) -> dict[str, Any]:
-        """Return scale, weights and categories as JSON: all that coefficients depend on.
-
-        The categories are in declared order.
+    def get_declaration(self, categories: Iterable[Category] | None = None) -> ScaleDeclaration:
+        """Return all that coefficients depend on.
 
         ``categories`` is passed to `active_categories`.
         """
-        return {
-            "scale": self.scale,
-            "weights": self.weights,
-            "matrix": self.weight_matrix,
-            "headline": self.headline,
-            "note": self.headline_note,
-            "pooled": self.headline_pooled,
-            "categories": [
-                {"code": category.code, "label": category.label, "value": category.value}
+        return ScaleDeclaration(
+            scale=self.scale,
+            weights=self.weights,
+            matrix=self.weight_matrix,
+            headline=self.headline,
+            note=self.headline_note,
+            pooled=self.headline_pooled,
+            categories=[
+                CategoryDeclaration(code=category.code, label=category.label, value=category.value)
                 for category in self.active_categories(categories)
             ],
-        }
+        )
 
 
 class Category(models.Model):
@@ -236,7 +254,7 @@ class ScaleVersion(models.Model):
         super().save(*args, **kwargs)
 
     @classmethod
-    def get_at(cls, question: Question, moment: datetime.datetime) -> tuple[int, dict[str, Any]]:
+    def get_at(cls, question: Question, moment: datetime.datetime) -> tuple[int, ScaleDeclaration]:
         """Return the number of the version that was current at a moment, and its declaration."""
         next_change = (
             cls.objects.filter(question=question, until__gt=moment).order_by("number").first()

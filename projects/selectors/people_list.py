@@ -58,9 +58,10 @@ COLUMN_PROVIDERS: Hook[Callable[[Project, Collection[int]], ProvidedColumns]] = 
 
 
 class PersonEntry(NamedTuple):
-    """A person in the whole list, with ids of member and rater.
+    """An entry of the complete list of people, with the ids of member and rater.
 
-    ``member`` or ``rater`` is 0 for a person without a role, or who does not rate.
+    ``member`` is 0 for a rater without a role in the project, ``rater`` for a member who does not
+    rate.
     """
 
     member: int

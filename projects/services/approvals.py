@@ -70,7 +70,7 @@ def decide_approval(*, approval: Approval, approved: bool, by: Any) -> Approval:
         raise InvalidApproval(_("On this site an administrator decides."))
     locked = Approval.objects.select_for_update().get(pk=approval.pk)
     if locked.requested_by_id == by.pk:
-        raise InvalidApproval(_("You requested this. Somebody else has to decide."))
+        raise InvalidApproval(_("You requested this. Someone else must decide."))
     if locked.state != State.OPEN:
         raise InvalidApproval(_("This was decided already."))
     locked.state = State.APPROVED if approved else State.REJECTED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import zoneinfo
+from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -34,12 +35,12 @@ class InvalidProjectChange(ValueError):
     question_validation).
     """
 
-    def __init__(self, fields: dict[str, Any]) -> None:
+    def __init__(self, fields: Mapping[str, Any]) -> None:
         super().__init__("; ".join(_flatten_messages(fields)))
         self.fields = fields
 
 
-def _flatten_messages(fields: dict[str, Any]) -> list[str]:
+def _flatten_messages(fields: Mapping[str, Any]) -> list[str]:
     return [
         message
         for errors in fields.values()
@@ -73,7 +74,7 @@ def find_project_problems(
     target_agreement: float | None = None,
     queue_order: str = QueueOrder.FIXED,
     **numbers: int,
-) -> dict[str, Any]:
+) -> dict[str, str]:
     """Return {field: message}, empty when all are valid.
 
     ``numbers`` are the settings in QUALITY_CHECK_BOUNDS.
@@ -102,14 +103,14 @@ def find_project_problems(
     return problems | _find_quality_check_problems(queue_order, numbers)
 
 
-def _find_quality_check_problems(queue_order: str, numbers: dict[str, int]) -> dict[str, Any]:
-    problems: dict[str, Any] = {}
+def _find_quality_check_problems(queue_order: str, numbers: dict[str, int]) -> dict[str, str]:
+    problems = {}
     for field, number in numbers.items():
         lowest, highest = QUALITY_CHECK_BOUNDS[field]
         if not lowest <= number <= highest:
             problems[field] = describe_whole_range(lowest, highest)
         elif queue_order == QueueOrder.FIXED and field.endswith("_percent") and number:
-            problems[field] = _NEEDS_RANDOM
+            problems[field] = str(_NEEDS_RANDOM)
     return problems
 
 

@@ -29,7 +29,7 @@ def create_project(
 ) -> Project:
     """Create a project with its questions; ``by`` becomes its lead.
 
-    ``fields``: description, guidelines, overlap, time_zone. Raises InvalidQuestions
+    ``fields``: further columns (`project_validation.validate_project`). Raises InvalidQuestions
     (question_validation) or InvalidProjectChange (project_validation); then nothing has changed.
     """
     project_validation.validate_project(name=name, **fields)
@@ -44,28 +44,30 @@ def create_project(
     return project
 
 
+VALIDATED_FIELDS = (
+    "name",
+    "description",
+    "guidelines",
+    "overlap",
+    "time_zone",
+    "band_scheme",
+    "target_agreement",
+    "queue_order",
+    "cluster_attribute",
+    *project_validation.QUALITY_CHECK_BOUNDS,
+)
+
+
 @transaction.atomic
 def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
     """Set fields of the project.
 
-    They are name, description, guidelines, overlap, band_scheme, target_agreement, time_zone,
-    queue_order, cluster_attribute, and the numbers of project_validation.QUALITY_CHECK_BOUNDS.
+    They are the VALIDATED_FIELDS, and others of the model that need no validation.
 
     A new time zone moves the days of all ratings, new guidelines create a version, and intervals
     are computed again with other clusters. Raises InvalidProjectChange; then nothing has changed.
     """
-    names = (
-        "name",
-        "description",
-        "guidelines",
-        "overlap",
-        "time_zone",
-        "band_scheme",
-        "target_agreement",
-        "queue_order",
-        "cluster_attribute",
-        *project_validation.QUALITY_CHECK_BOUNDS,
-    )
+    names = VALIDATED_FIELDS
     project_validation.validate_project(
         **{name: fields.get(name, getattr(project, name)) for name in names}
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,8 @@ from core.text import fold_lookalikes, has_control_character, has_invisible_char
 from projects.models import Scale, Weights
 
 from . import weight_matrix
+
+CategoryProblems = dict[str, dict[str, str]]  # {index from 0: {field: message}}
 
 MAX_QUESTIONS = 50  # per project
 MAX_CATEGORIES = 50  # per question
@@ -55,17 +57,17 @@ class InvalidQuestions(ValueError):
     ``problems`` maps the index of each question to its problems (see ``find_question_problems``).
     """
 
-    def __init__(self, problems: dict[str, Any]) -> None:
+    def __init__(self, problems: Mapping[str, Mapping[str, Any]]) -> None:
         super().__init__("The questions have problems.")
         self.problems = problems
 
 
-def find_question_problems(question: NewQuestion) -> dict[str, Any]:
+def find_question_problems(question: NewQuestion) -> dict[str, object]:
     """Return {field: message}.
 
     The value for ``categories`` is a message, or {index from 0: {field: message}}.
     """
-    problems: dict[str, Any] = {}
+    problems: dict[str, object] = {}
     if not KEY_PATTERN.fullmatch(question.key):
         problems["key"] = _(
             "Use at most 64 letters, digits, “_”, “.” or “-”; start with a letter or digit."
@@ -83,7 +85,7 @@ def find_question_problems(question: NewQuestion) -> dict[str, Any]:
 
 def find_category_problems(
     categories: Sequence[NewCategory], *, scale: str
-) -> dict[str, Any] | str | None:
+) -> CategoryProblems | str | None:
     """Return the problems of a list of categories, None when there are none.
 
     They are a message about the whole list, or {index from 0: {field: message}}.

@@ -5,7 +5,7 @@ Every change runs under the question's lock and increments its scale_version.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -114,16 +114,17 @@ def change_headline(
         raise InvalidProjectChange({"note": _("Explain why another coefficient is the headline.")})
     note = _clean_line("note", note)
     question = _lock_question(question, None, by=by)
-    fields: dict[str, Any] = {
-        "headline": headline,
-        "headline_note": note,
-        "headline_pooled": pooled,
-    }
-    return _set_scale(question, by=by, **fields)
+    return _set_scale(
+        question, by=by, headline=headline, headline_note=note, headline_pooled=pooled
+    )
 
 
 def _clean_line(name: str, text: str) -> str:
-    """Return the text stripped; raise InvalidProjectChange if it has line ends."""
+    """Return the text stripped.
+
+    Raises InvalidProjectChange if it is longer than MAX_NOTE_LENGTH or has control characters, such
+    as line ends.
+    """
     if len(text) > MAX_NOTE_LENGTH or has_control_character(text):
         raise InvalidProjectChange(
             {name: _("Enter one line of at most %(most)s characters.") % {"most": MAX_NOTE_LENGTH}}
@@ -152,7 +153,7 @@ def _lock_question(
     return question
 
 
-def serialize_category(category: Category | NewCategory) -> dict[str, Any]:
+def serialize_category(category: Category | NewCategory) -> dict[str, object]:
     """Return a category as the audit log stores it."""
     return {"label": category.label, "value": category.value, "hotkey": category.hotkey}
 
@@ -161,7 +162,7 @@ def _set_scale(
     question: Question,
     *,
     by: Any,
-    logged: tuple[dict[str, Any], dict[str, Any]] = ({}, {}),
+    logged: tuple[Mapping[str, object], Mapping[str, object]] = ({}, {}),
     **fields: Any,
 ) -> Question:
     """Update the question and increment its scale_version.
@@ -176,8 +177,8 @@ def _set_scale(
         project_id=question.project_id,
         by=by.pk,
         question=question.key,
-        before=logged[0] | before,
-        after=logged[1] | fields,
+        before={**logged[0], **before},
+        after={**logged[1], **fields},
     )
     return Question.objects.get(pk=question.pk)
 

@@ -63,7 +63,7 @@ def revoke_tokens(tokens: QuerySet[ApiToken]) -> int:
     return len(active)
 
 
-def _serialize_token(token: ApiToken) -> dict[str, Any]:
+def _serialize_token(token: ApiToken) -> dict[str, object]:
     """Return a token as the audit log stores it, without any secret."""
     return {
         "token": token.prefix,

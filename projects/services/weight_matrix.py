@@ -87,9 +87,7 @@ def _format_cell(cell: Any) -> str:
 def find_order_violation(matrix: Sequence[Sequence[float]], labels: Sequence[str]) -> str | None:
     """Return a message on the first row whose weights contradict the categories' order, or None.
 
-    In such a row, a more distant category agrees more than a nearer one.
-
-    For ordered scales; None when there is no such row.
+    In such a row, a more distant category agrees more than a nearer one. For ordered scales.
     """
     size = len(matrix)
     for i in range(size):

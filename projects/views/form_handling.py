@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpRequest, QueryDict
@@ -109,7 +110,7 @@ def build_question(
     )
 
 
-def add_form_errors(form: Any, fields: dict[str, Any]) -> None:
+def add_form_errors(form: Any, fields: Mapping[str, object]) -> None:
     """Add error messages to the fields that they name, or to the whole form."""
     for name, message in fields.items():
         form.add_error(name if name in form.fields else None, str(message))

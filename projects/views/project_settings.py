@@ -122,10 +122,7 @@ def create_project(request: HttpRequest) -> HttpResponse:
         except InvalidQuestions as error:
             add_question_errors(question_form, categories, error)
         else:
-            messages.success(
-                request,
-                _("Project created. Next, add items."),
-            )
+            messages.success(request, _("Project created. Next, add items."))
             return redirect("dashboard", project.pk)
     context = {
         "form": form,
@@ -134,12 +131,8 @@ def create_project(request: HttpRequest) -> HttpResponse:
         "question_templates": QUESTION_TEMPLATES.items(),
         "selected_template": template,
     }
-    return render(
-        request,
-        "projects/project_new.html",
-        context,
-        status=get_form_status(form, question_form, categories),
-    )
+    status = get_form_status(form, question_form, categories)
+    return render(request, "projects/project_new.html", context, status=status)
 
 
 @login_required
@@ -164,7 +157,7 @@ def change_guidelines(request: HttpRequest, project_id: int) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def change_quality_checks(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Show and change how many items test the raters."""
+    """Show and change the percentages of gold items and repeats that raters get."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     return _edit_settings(request, project, QualityChecksForm, page="quality_checks")
 

@@ -22,7 +22,7 @@ from projects.forms.settings import (
     WeightsForm,
     build_category_formset,
 )
-from projects.models import Member, Project, Question, Weights
+from projects.models import Category, Member, Project, Question, Weights
 from projects.permissions import get_project
 from projects.services import questions, scales
 from projects.services.project_validation import InvalidProjectChange
@@ -251,7 +251,53 @@ def _render_page(
         "weights": question_shown.weights,
         "seen_version": question_shown.scale_version,
     }
-    rows = [
+    weights_form = bound_forms.get("weights_form") or WeightsForm(
+        initial=current_values, question=question_shown
+    )
+    context = {
+        "project": project,
+        "question": question_shown,
+        "text_form": QuestionTextForm(initial=current_values),
+        "scale_form": ScaleForm(initial=current_values),
+        "categories": build_category_formset(extra=0)(
+            initial=_build_category_rows(categories), prefix=CATEGORY_PREFIX
+        ),
+        "weights_form": weights_form,
+        "earlier_weights": list_earlier_weights(question_shown),
+        "retired": [
+            category.label for category in question_shown.categories.all() if category.retired
+        ],
+        "cells": build_editor_rows(question_shown, weights_form, labels),
+        **bound_forms,
+    }
+    context |= _build_weights_preview(weights_form, context["cells"], question_shown)
+    return render(
+        request,
+        "projects/question.html",
+        context,
+        status=400 if _has_errors(request, bound_forms) else 200,
+    )
+
+
+def _build_weights_preview(
+    weights_form: WeightsForm, editor_rows: Any, question_shown: Question
+) -> dict[str, object]:
+    """Return the context of the matrix preview; of an unbound form, with the stored weights."""
+    selected_weights = weights_form["weights"].value() or Weights.NONE
+    if not weights_form.is_bound:
+        cells = {
+            f"cell-{i}-{j}": cell
+            for i, (_row_label, row) in enumerate(editor_rows)
+            for j, (cell, _label) in enumerate(row)
+        }
+        weights_form = WeightsForm({"weights": selected_weights, **cells}, question=question_shown)
+    labels = [category.label for category in question_shown.active_categories()]
+    return build_matrix_context(str(selected_weights), weights_form, labels, question_shown)
+
+
+def _build_category_rows(categories: list[Category]) -> list[dict[str, object]]:
+    """Return the initial values of the categories' forms."""
+    return [
         {
             "code": category.code,
             "label": category.label,
@@ -261,40 +307,6 @@ def _render_page(
         }
         for position, category in enumerate(categories, start=1)
     ]
-    weights_form = bound_forms.get("weights_form") or WeightsForm(
-        initial=current_values, question=question_shown
-    )
-    context = {
-        "project": project,
-        "question": question_shown,
-        "text_form": QuestionTextForm(initial=current_values),
-        "scale_form": ScaleForm(initial=current_values),
-        "categories": build_category_formset(extra=0)(initial=rows, prefix=CATEGORY_PREFIX),
-        "weights_form": weights_form,
-        "earlier_weights": list_earlier_weights(question_shown),
-        "retired": [
-            category.label for category in question_shown.categories.all() if category.retired
-        ],
-        "cells": build_editor_rows(question_shown, weights_form, labels),
-        **bound_forms,
-    }
-    selected_weights = weights_form["weights"].value() or Weights.NONE
-    if weights_form.is_bound:
-        context |= build_matrix_context(str(selected_weights), weights_form, labels, question_shown)
-    else:
-        cells = {
-            f"cell-{i}-{j}": cell
-            for i, (_row_label, row) in enumerate(context["cells"])
-            for j, (cell, _label) in enumerate(row)
-        }
-        preview_form = WeightsForm({"weights": selected_weights, **cells}, question=question_shown)
-        context |= build_matrix_context(str(selected_weights), preview_form, labels, question_shown)
-    return render(
-        request,
-        "projects/question.html",
-        context,
-        status=400 if _has_errors(request, bound_forms) else 200,
-    )
 
 
 def _drop_trailing_zero(value: float | None) -> float | None:
@@ -302,5 +314,5 @@ def _drop_trailing_zero(value: float | None) -> float | None:
     return int(value) if value is not None and value.is_integer() else value
 
 
-def _has_errors(request: HttpRequest, bound_forms: dict[str, Any]) -> bool:
+def _has_errors(request: HttpRequest, bound_forms: dict[str, object]) -> bool:
     return bool(bound_forms) and "add_row" not in request.POST

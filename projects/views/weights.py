@@ -15,7 +15,7 @@ from projects.services import weight_matrix
 
 def build_matrix_context(
     weights: str, form: WeightsForm, labels: list[str], question_shown: Question
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the template context of the matrix preview.
 
     ``problem``, or ``preview`` with rows of (label, [(weight, tenths), ...]), the resulting

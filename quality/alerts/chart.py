@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -13,7 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from metrics.scale import QuestionScale
 from metrics.views.common.charts import vega_lite
-from projects.models import Rater
+from projects.models import Item, Rater
 from quality.models import Alert, AlertMeasure
 from ratings.models import Rating
 from ratings.services.rating_times import EPOCH
@@ -30,7 +29,7 @@ class DeviatingRating:
     the share of the others who chose another category.
     """
 
-    item_key: str
+    item: Item
     day: datetime.date
     label: str
     other_labels: list[str]
@@ -61,33 +60,37 @@ def list_deviating_ratings(alert: Alert, scale: QuestionScale) -> list[Deviating
         Rating.objects.current()
         .filter(question=alert.question_id, rater=alert.rater_id, day__gte=since)
         .order_by("-day", "-pk")
-        .values_list("item_id", "item__key", "code", "day")[:MAX_RATINGS_READ]
+        .values_list("item_id", "code", "day")[:MAX_RATINGS_READ]
     )
     rows = list(own_ratings)
     codes_of_others = _get_codes_of_others(alert, [row[0] for row in rows])
     index_of_code = {int(code): index for index, code in enumerate(scale.codes)}
-    deviating = []
-    for item, key, code, day in rows:
+    deviating: list[tuple[float, int, int, int, list[int]]] = []
+    for item_id, code, day in rows:
         other_indexes = [
             index_of_code[other_code]
-            for other_code in codes_of_others.get(item, [])
+            for other_code in codes_of_others.get(item_id, [])
             if other_code in index_of_code
         ]
         if code not in index_of_code or not other_indexes:
             continue
-        deviating.append(
-            DeviatingRating(
-                item_key=key,
-                day=EPOCH + datetime.timedelta(days=day),
-                label=scale.labels[index_of_code[code]],
-                other_labels=[scale.labels[other_code] for other_code in sorted(other_indexes)],
-                distance=_compute_distance(
-                    index_of_code[code], other_indexes, ordered=scale.type.ordered
-                ),
-            )
+        index = index_of_code[code]
+        distance = _compute_distance(index, other_indexes, ordered=scale.type.ordered)
+        if distance > 0:
+            deviating.append((distance, item_id, day, index, sorted(other_indexes)))
+    deviating.sort(key=lambda row: -row[0])
+    largest = deviating[:MAX_RATINGS_SHOWN]
+    items = Item.objects.in_bulk([item_id for _distance, item_id, *_row in largest])
+    return [
+        DeviatingRating(
+            item=items[item_id],
+            day=EPOCH + datetime.timedelta(days=day),
+            label=scale.labels[index],
+            other_labels=[scale.labels[other_index] for other_index in other_indexes],
+            distance=distance,
         )
-    deviating.sort(key=lambda rating: -rating.distance)
-    return [rating for rating in deviating if rating.distance > 0][:MAX_RATINGS_SHOWN]
+        for distance, item_id, day, index, other_indexes in largest
+    ]
 
 
 def _get_codes_of_others(alert: Alert, item_ids: list[int]) -> dict[int, list[int]]:
@@ -138,7 +141,7 @@ def compute_category_use(alert: Alert, scale: QuestionScale) -> list[CategoryUse
     ]
 
 
-Rows = list[dict[str, Any]]
+Rows = list[vega_lite.Row]
 
 _TITLES: dict[str, Promise] = {
     AlertMeasure.BIAS: gettext_lazy("bias relative to the others"),
@@ -178,17 +181,12 @@ def build_spec(alert: Alert) -> vega_lite.Spec:
     x = vega_lite.build_time_axis("day")
     y: vega_lite.Spec = {"type": "quantitative", "scale": {"zero": bias}}
     tooltip = [
-        {"field": "start", "type": "temporal", "title": _("day"), "format": "%Y-%m-%d"},
-        {"field": "value", "type": "quantitative", "title": _("mean"), "format": ".2f"},
-        {"field": "n", "type": "quantitative", "title": _("items"), "format": ",d"},
+        vega_lite.build_field("start", "temporal", _("day"), format="%Y-%m-%d"),
+        vega_lite.build_decimal_field("value", _("mean")),
+        vega_lite.build_count_field("n", _("items")),
     ]
-    size: vega_lite.Spec = {
-        "field": "n",
-        "type": "quantitative",
-        "title": _("items"),
-        "scale": {"range": [12, 160]},
-        "legend": None,
-    }
+    scale = {"range": [12, 160]}
+    size = vega_lite.build_field("n", "quantitative", _("items"), scale=scale, legend=None)
     points = {
         "mark": {"type": "point", "filled": True, "style": "text", "opacity": 0.45},
         "encoding": {
@@ -206,13 +204,8 @@ def build_spec(alert: Alert) -> vega_lite.Spec:
             "detail": {"field": "part", "type": "nominal"},
         },
     }
-    return {
-        "$schema": vega_lite.SCHEMA,
-        "height": 260,
-        "autosize": {"type": "fit", "contains": "padding"},
-        "data": {"name": "rows"},
-        "layer": [_build_onset_range(alert, x), *_build_onset_marks(alert, x), points, level],
-    }
+    onset = [_build_onset_range(alert, x), *_build_onset_marks(alert, x)]
+    return vega_lite.build_chart(260, layer=[*onset, points, level])
 
 
 def _build_onset_range(alert: Alert, x: vega_lite.Spec) -> vega_lite.Spec:

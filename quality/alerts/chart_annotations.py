@@ -8,7 +8,8 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from projects.models import Member, Question, Rater
+from projects.models import Question, Rater
+from projects.models.roles import Capability, may
 from quality.models import Alert, AlertState, GoldIntervention
 
 from .kinds import KINDS
@@ -19,7 +20,7 @@ MAX_ANNOTATIONS = 4  # per chart, the newest: more would cover it
 def list_chart_annotations(question: Question, rater: Rater | None) -> list[tuple[str, str]]:
     """Return (day, text) of the newest unresolved alerts of the question or of one of its raters.
 
-    The day is the onset, or the day of detection where the onset is the rater's first day.
+    The day is the onset, or the day of detection for kinds without an onset (``from_start``).
     """
     alerts = Alert.objects.filter(
         question=question,
@@ -52,7 +53,7 @@ def get_rater_annotations(
         for rater_id in rater_ids:
             if rater_id is not None:
                 annotations.setdefault(rater_id, []).append((_("Alert"), url))
-    if role == Member.Role.LEAD:
+    if may(role, Capability.MANAGE):
         interventions = GoldIntervention.objects.filter(question=question, rater__in=raters)
         url = f"{reverse('gold', args=[question.project_id])}?question={question.key}"
         for intervention in interventions.filter(state=GoldIntervention.State.PROPOSED):

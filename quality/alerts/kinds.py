@@ -1,6 +1,6 @@
 """Registry of alert kinds: sentences, links, causes and charts.
 
-The rules that raise them are in metrics.agreement (drift, outliers) and in missing_ratings.py;
+The rules that raise them are in metrics.agreement (drift, outliers) and in detection/scan.py;
 suspected gold is detected by quality.gold.
 """
 
@@ -83,7 +83,7 @@ class AlertKindDefinition:
     * ``chart``: caption of the chart; None if there is no chart.
     * ``about``: ABOUT_RATER, ABOUT_QUESTION or ABOUT_PAIR, empty for counts. Of two kinds about
       the same thing, only one raises an alert for one cause.
-    * ``from_start``: the rater never was different.
+    * ``from_start``: the finding has no onset; it holds since the rater's first rating.
     """
 
     sentence: Callable[[Alert], str]
@@ -153,7 +153,7 @@ KINDS: dict[str, AlertKindDefinition] = {
         sentence=raters.build_fast_sentence,
         brief=raters.build_fast_brief_text,
         basis=raters.list_fast_basis,
-        explanations=raters.list_explanations_of_fast_rater,
+        explanations=raters.list_fast_explanations,
     ),
     AlertKind.RATER_APART: _rater_kind(
         sentence=raters.build_outlier_sentence,
@@ -197,14 +197,14 @@ KINDS: dict[str, AlertKindDefinition] = {
         basis=counts.list_overlap_basis,
         explanations=counts.list_overlap_explanations,
         link=get_members_link,
-        error_rate=false_alert_rates.describe_false_alerts_of_counts,
+        error_rate=false_alert_rates.describe_count_error_rate,
         causes=OTHER_CAUSES,
         hint=_CLOSED_HINT,
     ),
     AlertKind.GOLD_SUSPECTED: AlertKindDefinition(
         sentence=counts.build_gold_sentence,
         basis=counts.list_gold_basis,
-        explanations=counts.list_gold_alert_causes,
+        explanations=counts.list_gold_explanations,
         link=get_gold_link,
         error_rate=false_alert_rates.describe_gold_error_rate,
         causes=OTHER_CAUSES,

@@ -27,7 +27,7 @@ DEFAULT_LEVEL = EVIDENCE_LEVELS[Sensitivity.LOW]
 # At threshold 5,000 an alert needs this many times s2 / delta^2 compared items of the rater; the
 # factor falls with the logarithm of the threshold (benchmarks/alerts.md).
 ITEMS_FACTOR = 30.0
-WORKING_DAYS_PER_YEAR = 250  # working days
+WORKING_DAYS_PER_YEAR = 250
 VOLUME_DAYS = 90  # newest days from which the volume is computed
 REFERENCE_SHIFTS = {drift.AGREEMENT: 0.15, drift.BIAS: 0.3}  # shift whose detection delay is shown
 

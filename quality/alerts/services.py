@@ -21,7 +21,7 @@ MAX_REASON_LENGTH = 2_000
 
 
 class InvalidAlertStep(ValueError):
-    """The change of an alert's state is invalid; ``fields`` has the messages.
+    """The change of an alert's state is invalid.
 
     ``field`` names the value, ``message`` says what is wrong.
     """
@@ -44,20 +44,17 @@ def change_alert_state(
 ) -> Alert:
     """Change the state of an alert (open, acknowledged, muted, resolved), and store the step.
 
-    ``muted_until``: the last day of a mute; None mutes without an end. ``cause``: the cause of a
-    resolved alert, one of the causes of its kind (kinds.py). After a drift was resolved with
-    ``not_rater``, the next scan compares others with the rater's ratings again. Raises
-    InvalidAlertStep. Repeating the current state without a reason changes nothing. Locks the
+    ``muted_until``: the day on which a muted alert reopens; None mutes without an end. ``cause``:
+    the cause of a resolved alert, one of the causes of its kind (kinds.py). After a drift was
+    resolved with ``not_rater``, the next scan compares others with the rater's ratings again.
+    Raises InvalidAlertStep. Repeating the current state without a reason changes nothing. Locks the
     alert's row.
     """
     stored_alert = Alert.objects.select_for_update().get(pk=alert.pk)
     reason = reason.strip()
     _validate_step(stored_alert, state, reason=reason, cause=cause, muted_until=muted_until)
-    if (stored_alert.state, stored_alert.cause, stored_alert.muted_until) == (
-        state,
-        cause,
-        muted_until,
-    ) and not reason:
+    current = stored_alert.state, stored_alert.cause, stored_alert.muted_until
+    if current == (state, cause, muted_until) and not reason:
         return stored_alert
     stored_alert.state, stored_alert.cause, stored_alert.muted_until = state, cause, muted_until
     stored_alert.save(update_fields=["state", "cause", "muted_until"])

@@ -53,7 +53,7 @@ def update_gold_alerts() -> int:
 def _update_gold_alerts_of_question(question_id: int, count: tuple[int, int] | None) -> int:
     """Update the gold alerts of one question under its lock; return how many were created.
 
-    ``count``: (suspected gold answers, people who rated them), or None without any.
+    ``count``: (number of suspected gold answers, number of people's ratings of them), or None.
     """
     question = Question.objects.select_for_update(of=("self",)).get(pk=question_id)
     today = scan.to_day_number(timezone.now().date())

@@ -10,7 +10,9 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from core.web.tables import clean_row, get_page_size
@@ -31,6 +33,7 @@ from . import chart
 VIEWER = Member.Role.VIEWER
 LEAD = Member.Role.LEAD
 ALERTS_PER_PAGE = 50
+MUTE_DAYS = (1, 7, 30)
 INBOX = "inbox"  # value of "from" when the inbox led to the alert
 
 
@@ -152,6 +155,18 @@ def _get_alert_or_404(project: Project, alert_id: int) -> Alert:
     return alert
 
 
+def _list_mute_choices() -> list[tuple[str, str]]:
+    """Return (day on which the alert reopens, length of the mute)."""
+    today = timezone.now().date()
+    return [
+        (
+            (today + datetime.timedelta(days=days)).isoformat(),
+            ngettext("%(n)s day", "%(n)s days", days) % {"n": days},
+        )
+        for days in MUTE_DAYS
+    ]
+
+
 def _parse_date(text: str) -> datetime.date | None:
     """Return the date, or None for an empty text; raises InvalidAlertStep."""
     if not text:
@@ -168,7 +183,7 @@ def _render_alert(
     request: HttpRequest, project: Project, alert: Alert, *, error: str = "", status: int = 200
 ) -> HttpResponse:
     scale, definition = QuestionScale.for_question(alert.question), KINDS[alert.kind]
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "project": project,
         "alert": alert,
         "kind": definition,
@@ -185,6 +200,7 @@ def _render_alert(
         if DEVIATING_RATINGS in definition.sections
         else None,
         "steps": AlertStep.objects.filter(alert=alert).select_related("by"),
+        "mute_choices": _list_mute_choices(),
         "causes": [(cause.value, label) for cause, label in definition.causes.items()],
         "error": error,
         "reason": request.POST.get("reason", ""),

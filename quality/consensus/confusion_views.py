@@ -61,9 +61,9 @@ def show_confusions(request: HttpRequest, project_id: int) -> HttpResponse:
 def _build_matrix(
     confusion: RaterConfusion | None, consensus: Consensus | None, labels: list[str]
 ) -> list[ConfusionRow]:
-    """Return the rows of the matrix, or an empty list.
+    """Return the rows of the matrix.
 
-    Empty without a matrix, and where its categories are not the current ones.
+    Empty if no matrix is stored, or if the number of categories has changed since.
     """
     if confusion is None or consensus is None or len(labels) != len(confusion.confusion):
         return []

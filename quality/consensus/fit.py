@@ -78,21 +78,23 @@ class ConsensusLabels:
         return levels
 
 
+def _build_empty_labels(k: int) -> ConsensusLabels:
+    empty = np.zeros(0, np.int64)
+    return ConsensusLabels(empty, empty, None, np.zeros((0, k)), None, empty)
+
+
 def fit_labels(
     votes: np.ndarray, scale: QuestionScale, fixed: FixedCodes, *, method: str
 ) -> ConsensusLabels:
     """Return the labels for an array of votes.VOTE_DTYPE, ordered by item and rater.
 
-    With Dawid and Skene's model the label is the posterior's median on ordered scales, its most
-    probable category on nominal ones. With a single rater, or without an item with two ratings,
-    the model cannot be estimated: the labels are then those of a majority, without confidence,
-    and ``reason`` says so.
+    With Dawid and Skene's model the label is the posterior's median on ordered scales, else its
+    mode. Where it cannot be estimated, labels are those of a majority, for a ``reason``.
     """
     indexes = scale.get_code_indices(votes["code"])
     votes, indexes = votes[indexes >= 0], indexes[indexes >= 0]
     if not votes.size:
-        empty = np.zeros(0, np.int64)
-        return ConsensusLabels(empty, empty, None, np.zeros((0, scale.k)), None, empty)
+        return _build_empty_labels(scale.k)
     majority_labels = _compute_majority(votes, indexes, scale, method)
     if method != ConsensusMethod.DAWID_SKENE or scale.k < 2:
         return majority_labels
@@ -102,14 +104,12 @@ def fit_labels(
     if estimate.reason is not None:
         return replace(majority_labels, reason=estimate.reason)
     calibration = consensus.calibrate(*columns, fixed=fixed_codes)
+    gold, decided = (_to_fixed_arrays(codes, scale) for codes in (fixed.gold, fixed.decided))
     gold_calibration = consensus.calibrate_on_gold(
-        *columns,
-        gold=_to_fixed_arrays(fixed.gold, scale),
-        fixed=_to_fixed_arrays(fixed.decided, scale),
-        ordered=scale.type.ordered,
+        *columns, gold=gold, fixed=decided, ordered=scale.type.ordered
     )
-    is_fixed = np.isin(estimate.items, fixed_codes[0])
     posterior = (gold_calibration or calibration).apply(estimate.posterior)
+    is_fixed = np.isin(estimate.items, fixed_codes[0])
     posterior[is_fixed] = estimate.posterior[is_fixed]
     label, probability = consensus.select_labels(posterior, ordered=scale.type.ordered)
     if gold_calibration:
@@ -121,14 +121,7 @@ def fit_labels(
         shares=posterior,
         mean=None if scale.values is None else posterior @ scale.values,
         confusions=_build_confusions(estimate, ordered=scale.type.ordered),
-        model={
-            "classes": estimate.classes.tolist(),
-            "pooled": estimate.pooled_confusion.tolist(),
-            "tempering": (gold_calibration or calibration).tau,
-            "gold_items": gold_calibration.n if gold_calibration else 0,
-            "rounds": estimate.rounds,
-            "converged": estimate.converged,
-        },
+        model=_describe_model(estimate, calibration, gold_calibration),
         calibration=[vars(calibration_bin) for calibration_bin in calibration.bins],
     )
 
@@ -162,6 +155,22 @@ def _compute_majority(
         mean=None if scale.values is None else shares @ scale.values,
         ratings=ratings,
     )
+
+
+def _describe_model(
+    estimate: consensus.DawidSkene,
+    calibration: consensus.Calibration,
+    gold: consensus.GoldCalibration | None,
+) -> dict[str, object]:
+    """Return the fit, and how its probabilities were calibrated."""
+    return {
+        "classes": estimate.classes.tolist(),
+        "pooled": estimate.pooled_confusion.tolist(),
+        "tempering": (gold or calibration).tau,
+        "gold_items": gold.n if gold else 0,
+        "rounds": estimate.rounds,
+        "converged": estimate.converged,
+    }
 
 
 def _build_confusions(estimate: consensus.DawidSkene, *, ordered: bool) -> list[ConfusionEstimate]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,7 +138,10 @@ def lock_consensus(question_id: int) -> Consensus:
 def build_fixed_row(
     question_id: int, item_id: int, index: int, scale: QuestionScale, *, source: str, n_ratings: int
 ) -> LabelRow:
-    """Return the row of an item with a certain category (``index``: its index)."""
+    """Return the row of an item whose category a decision or a gold answer fixes.
+
+    ``index``: position of the category in declared order.
+    """
     shares = np.zeros(scale.k)
     shares[index] = 1.0
     mean = None if scale.values is None else float(scale.values[index])
@@ -178,11 +181,18 @@ def iter_label_rows(
         yield build_fixed_row(
             question_id, item_id, category_index, scale, source=source.value, n_ratings=n_ratings
         )
+    yield from _iter_consensus_rows(question_id, labels, fixed_indexes, scale)
+
+
+def _iter_consensus_rows(
+    question_id: int, labels: ConsensusLabels, fixed: Container[int], scale: QuestionScale
+) -> Iterator[LabelRow]:
+    """Yield the rows of rated items that are not ``fixed``."""
     codes = [*scale.codes.tolist(), None]  # the last one for a label of -1
     computed_at = get_db_now()
     shares = labels.shares.tolist()
     for index, item_id in enumerate(labels.item.tolist()):
-        if item_id in fixed_indexes:
+        if item_id in fixed:
             continue
         code = codes[labels.label[index]]
         confidence = None if labels.confidence is None else float(labels.confidence[index])

@@ -31,8 +31,8 @@ BATCH_SIZE = 100  # per transaction; until it ends the queue skips these items
 State = Escalation.State
 Reason = Escalation.Reason
 
-# Returns a row where somebody could still rate an item: a rater to whom it was never assigned, or
-# an annotator without any rating.
+# Returns a row if somebody could still rate an item: a rater who has not rated it and to whom it is
+# not assigned, or an annotator without any rating.
 _AVAILABLE_RATER_SQL = """
     SELECT 1 FROM projects_rater r
     JOIN projects_member m ON m.user_id = r.user_id AND m.project_id = r.project_id
@@ -137,9 +137,9 @@ def _get_input_version(question: Question) -> dict[str, object] | None:
 
 
 def _list_settled_items(question: Question) -> list[int]:
-    """Return ids of requested items that are certain by now, or that no rater is left for.
+    """Return ids of escalated items that are certain by now, or that no rater is left for.
 
-    Where requests were switched off: of all items that wait for a rating.
+    Where requests were switched off: of all items with a pending request.
     """
     rules = LabelRules.objects.get(question=question)
     rows = Escalation.objects.filter(question=question)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
 from django.db.models import Count
 from django.utils.translation import gettext as _
 
-from core import security_log
 from core.text import describe_range, describe_whole_range
-from events.services import record_event
 from projects.models import Question
 from quality.models import Escalation, LabelRules
-from quality.validation import InvalidSettings
+from quality.validation import InvalidSettings, record_rules_change
 
 
-def summarize_escalations(question: Question, rules: LabelRules) -> dict[str, Any] | None:
+def summarize_escalations(question: Question, rules: LabelRules) -> dict[str, object] | None:
     """Return the numbers of items by state and reason, or None where requests were never used."""
     rows = Escalation.objects.filter(question=question)
     by_state = dict(rows.values_list("state").annotate(Count("pk")).order_by())
@@ -71,25 +70,11 @@ def set_label_rules(*, question: Question, by: Any, **values: Any) -> LabelRules
         setattr(row, name, value)
     row.input_version = {}  # so that the next sweep applies the rules at once
     row.save(update_fields=[*new, "input_version"])
-    record_event(
-        project_id=question.project_id,
-        kind="label_rules.changed",
-        subject=f"question/{question.key}",
-        data={"question": question.key, "before": before, "after": new},
-        by=by,
-    )
-    security_log.log_event(
-        "label_rules_changed",
-        project_id=question.project_id,
-        by=by.pk,
-        question=question.key,
-        before=before,
-        after=new,
-    )
+    record_rules_change("label_rules.changed", question, before, new, by=by)
     return row
 
 
-def _validate(values: dict[str, Any], *, overlap: int) -> dict[str, str]:
+def _validate(values: Mapping[str, float], *, overlap: int) -> dict[str, str]:
     """Return {name: error message}; empty when all values are valid."""
     errors = {}
     if not 0.5 <= values["certain_from"] <= 0.999:

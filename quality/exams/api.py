@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -180,7 +178,7 @@ class ExamListView(ApiView):
         return Response(ExamOut(exam).data)
 
 
-def _serialize_rules(question: Question) -> dict[str, Any]:
+def _serialize_rules(question: Question) -> dict[str, object]:
     rules = question.exam_rules = settings.get_exam_rules(question)
     values = {name: getattr(rules, name) for name in settings.RULES}
     counts = {

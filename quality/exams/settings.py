@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from core import security_log
 from core.text import describe_range, describe_whole_range
-from events.services import record_event
 from projects.models import Question, Rater
-from quality.validation import InvalidSettings
+from quality.validation import InvalidSettings, record_rules_change
 from ratings.annotation.assignments import exams
 from ratings.models import Exam, ExamRules, Rating
 
@@ -61,13 +60,8 @@ def set_exam_rules(
     before = {name: getattr(row, name) for name in RULES}
     new = before | {name: values[name] for name in values if name in before}
     errors = _validate(new)
-    if new["required"] and (answer := get_most_frequent_answer(question)):
-        label, n, n_items = answer
-        if n == n_items:
-            errors["required"] = _(
-                "“%(label)s” is right on all %(n)s gold items, so always giving it passes. "
-                "Add other gold answers first."
-            ) % {"n": n, "label": label}
+    if new["required"] and (problem := _find_gold_problem(question)):
+        errors["required"] = problem
     if errors:
         raise InvalidSettings(errors)
     if before == new:
@@ -78,28 +72,24 @@ def set_exam_rules(
     n_waived = 0
     if new["required"] and not before["required"] and not everybody:
         n_waived = _waive_experienced_raters(question, by)
-    data = {"question": question.key, "before": before, "after": new, "waived": n_waived}
-    record_event(
-        project_id=question.project_id,
-        kind="exam_rules.changed",
-        subject=f"question/{question.key}",
-        data=data,
-        by=by,
-    )
-    security_log.log_event(
-        "exam_rules_changed",
-        project_id=question.project_id,
-        by=by.pk,
-        question=question.key,
-        waived=n_waived,
-        before=before,
-        after=new,
-    )
+    record_rules_change("exam_rules.changed", question, before, new, by=by, waived=n_waived)
     return row
 
 
+def _find_gold_problem(question: Question) -> str | None:
+    """Return the error of an exam that one answer to everything passes, or None."""
+    answer = get_most_frequent_answer(question)
+    if answer is None or answer[1] < answer[2]:
+        return None
+    label, n, _n_items = answer
+    return _(
+        "“%(label)s” is right on all %(n)s gold items, so always giving it passes. "
+        "Add other gold answers first."
+    ) % {"n": n, "label": label}
+
+
 def get_most_frequent_answer(question: Question) -> tuple[str, int, int] | None:
-    """Return the category that is right on the most exam items, and these two numbers of items.
+    """Return the label that is right on the most exam items, their number, and that of all.
 
     None without exam items.
     """
@@ -136,7 +126,7 @@ def _waive_experienced_raters(question: Question, by: Any) -> int:
     return len(rows)
 
 
-def _validate(values: dict[str, Any]) -> dict[str, str]:
+def _validate(values: Mapping[str, float]) -> dict[str, str]:
     """Return {name: error message}; empty when all values are valid."""
     errors = {}
     low, high = values["p_fail"], values["p_pass"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,11 +18,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from core.web.tables import get_page_size
-from metrics.agreement.rater_quality.gold import exam_pass_probability, expected_exam_length
+from metrics.agreement.rater_quality.gold import expected_exam_length
 from metrics.views.common.number_formats import format_percent
 from metrics.views.common.selection import Selection, get_permitted_selection
 from projects.models import Category, GoldAnswer, Item, Member, Question, Rater
-from quality.exams import decisions, settings
+from quality.exams import decisions, power, settings
 from quality.models import Appeal
 from quality.own_rater import get_own_rater_or_404
 from quality.review import gold_appeals
@@ -33,7 +32,6 @@ from ratings.items import content
 from ratings.models import Exam, ExamRules
 
 RATERS_PER_PAGE = 50
-MAX_LOOPHOLE = 0.1  # probability
 LEAD = Member.Role.LEAD
 FINISHED_STATES = (Exam.State.PASSED, Exam.State.FAILED, Exam.State.WAIVED)
 
@@ -159,7 +157,16 @@ class ReviewedAnswer:
     appeal: Appeal | None = None
 
 
-def _build_reviews(rater: Rater, attempts: list[Exam]) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class ReviewedAttempt:
+    """An ended attempt with its answers, wrong ones first."""
+
+    exam: Exam
+    rows: list[ReviewedAnswer]
+    may_contest: bool
+
+
+def _build_reviews(rater: Rater, attempts: list[Exam]) -> list[ReviewedAttempt]:
     """Return each attempt with its answers, wrong ones first."""
     steps = [step for exam in attempts for step in exam.answers]
     items = Item.objects.in_bulk({step[0] for step in steps})
@@ -171,14 +178,14 @@ def _build_reviews(rater: Rater, attempts: list[Exam]) -> list[dict[str, Any]]:
         rater, [exam.question_id for exam in attempts]
     )
     return [
-        {
-            "exam": exam,
-            "rows": [
+        ReviewedAttempt(
+            exam,
+            [
                 replace(row, appeal=appeals.get((exam.question_id, row.item.pk)))
                 for row in _list_reviewed_answers(exam, items, golds, labels)
             ],
-            "may_contest": exam.question_id in contestable,
-        }
+            may_contest=exam.question_id in contestable,
+        )
         for exam in attempts
     ]
 
@@ -231,52 +238,19 @@ def edit_exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
             messages.success(request, _("Saved."))
             return _redirect_to_exams(selection)
     question.exam_rules = rules
-    power = _compute_power(question, rules)
+    exam_power = power.compute_power(question, rules)
     context = {
         "project": selection.project,
         "selection": selection,
         "form": form,
         "rules": rules,
         "is_custom": form["preset"].value() == settings.CUSTOM or bool(form.errors),
-        **power,
-        "page": _build_results_page(question, rules, power["min_items"], request.GET.get("page")),
+        "power": exam_power,
+        "page": _build_results_page(question, rules, exam_power.min_items, request.GET.get("page")),
     }
     return render(
         request, "quality/exams/overview.html", context, status=400 if form.errors else 200
     )
-
-
-def _compute_power(question: Question, rules: ExamRules) -> dict[str, Any]:
-    """Return the number of available items and the error rates of one attempt."""
-    n_gold = len(exams.get_eligible_answers(question))
-    test = {**rules.get_test_parameters(), "max_answers": min(rules.max_answers, max(n_gold, 1))}
-    return {
-        "n_gold": n_gold,
-        "min_items": exams.compute_min_correct_answers(question),
-        "items_each": test["max_answers"],
-        "passing_low": exam_pass_probability(rules.p_fail, **test),
-        "failing_high": 1 - exam_pass_probability(rules.p_pass, **test),
-        "loophole": _find_loophole(question, test),
-    }
-
-
-@dataclass(frozen=True)
-class ExamLoophole:
-    """An answer that passes the exam more often than ``MAX_LOOPHOLE`` if it is always given."""
-
-    label: str
-    share: float  # of the gold answers
-    pass_probability: float
-
-
-def _find_loophole(question: Question, test: Mapping[str, Any]) -> ExamLoophole | None:
-    """Return the most frequent gold answer if a rater who always gives it often passes."""
-    answer = settings.get_most_frequent_answer(question)
-    if answer is None:
-        return None
-    label, n, n_items = answer
-    probability = exam_pass_probability(n / n_items, **test)
-    return ExamLoophole(label, n / n_items, probability) if probability > MAX_LOOPHOLE else None
 
 
 @dataclass(frozen=True)

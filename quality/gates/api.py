@@ -243,7 +243,7 @@ class GateBadgeView(ApiView):
     schema = None
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
-        # A reader of pictures accepts no JSON.
+        # Browsers that load an image do not accept JSON.
         return super().perform_content_negotiation(request, force=True)
 
     def get(self, request: Request, project_id: int, gate_name: str) -> HttpResponse:

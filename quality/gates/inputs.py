@@ -57,12 +57,13 @@ class GateInputs:
             )
         return self._ratings[rating_filter]
 
-    def select_people(
+    def select_people_ratings(
         self, rating_filter: RatingFilter, *, with_models: bool = False
     ) -> np.ndarray:
-        """Return the selected ratings (M,) as ROW with declared codes: of people.
+        """Return the selected ratings of people, or of models where no person rated; (M,) of ROW.
 
-        Of models where no people rated, or ``with_models``.
+        ``with_models``: of people and models. Ratings of categories that are not declared are left
+        out.
         """
         ratings = self.get_ratings(rating_filter)
         rows = ratings.rows[self.scale.get_code_indices(ratings.rows["code"]) >= 0]
@@ -91,7 +92,7 @@ class GateInputs:
     def fit_labels(self, rating_filter: RatingFilter) -> fit.ConsensusLabels:
         """Return the labels of the items that the selected ratings are of."""
         consensus = Consensus.objects.filter(question=self.question).first() or Consensus()
-        rows = self.select_people(rating_filter, with_models=consensus.with_models)
+        rows = self.select_people_ratings(rating_filter, with_models=consensus.with_models)
         columns = np.zeros(len(rows), votes.VOTE_DTYPE)
         for name in ("item", "rater", "code"):
             columns[name] = rows[name]
@@ -215,7 +216,7 @@ class GateInputs:
             )
         )
         available = np.fromiter(items.values_list("pk", flat=True), np.int64)
-        rows = self.select_people(rating_filter)
+        rows = self.select_people_ratings(rating_filter)
         rows = rows[np.isin(rows["item"], available)]
         _items, n_ratings = np.unique(rows["item"], return_counts=True)
         n_covered = int((n_ratings >= self.project.overlap).sum())

@@ -50,12 +50,12 @@ def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
         "alert": _get_newest(Alert.objects.all(), "question_id", changed),
         "alert_step": _get_newest(AlertStep.objects.all(), "alert__question_id", changed),
     }
-    n_gates = dict(gates.values_list("question_id").annotate(n=Max("pk")))
+    newest_gates = dict(gates.values_list("question_id").annotate(Max("pk")))
     versions = {}
     for question_id, changed_at in changed.items():
         versions[question_id] = {
             **counts.get(question_id, {}),
-            "gates": [changed_at.isoformat(), n_gates[question_id]],
+            "gates": [changed_at.isoformat(), newest_gates[question_id]],
             "gold": gold.get(question_id, [0, 0]),
             "checks": checks.get(question_id, 0),
             **{name: newest.get(question_id, 0) for name, newest in newest_rows.items()},

@@ -33,9 +33,9 @@ MIN_PLAIN_EXPONENT = -6
 
 
 def encode_canonical_json(value: Any) -> bytes:
-    """Return a JSON value in canonical form.
+    """Return a JSON value in canonical form (RFC 8785).
 
-    ValueError for numbers that are not finite or not exact, and for keys that are no texts.
+    Raises ValueError for numbers that are not finite or not exact, and for keys that are no texts.
     """
     return _encode(value).encode("utf-8")
 

@@ -28,7 +28,7 @@ from .signing import Document
 
 
 def compute_measure(rule: Rule, inputs: GateInputs) -> tuple[str, Value]:
-    """Return the name of what is measured, and its Value with the interval of one look."""
+    """Return the name of what is measured, and its Value with the ordinary 95% interval."""
     name = rule.measure.name
     if name == GOLD_ACCURACY:
         responses = inputs.list_gold_responses(rule.filter)
@@ -143,7 +143,7 @@ def _judge_rule(rule: Rule, inputs: GateInputs) -> Document:
 
 
 def _widen(value: Value, rule: Rule) -> Value:
-    """Return the value with the confidence sequence, inside the range of the measure."""
+    """Return the value with the confidence sequence, whose lower end is one that it can have."""
     widened = widen_to_sequence(value)
     if widened["low"] is not None:
         widened["low"] = max(widened["low"], rule.measure.lowest)

@@ -109,7 +109,7 @@ def _get_item_or_404(project: Project, key: str) -> Item:
     return item
 
 
-def _serialize_item(question: Question, item: Item) -> dict[str, Any]:
+def _serialize_item(question: Question, item: Item) -> dict[str, object]:
     rows = GoldAnswer.objects.filter(question=question, item=item).select_related("item", "by")
     versions = list(rows.order_by("version"))
     labels = _get_labels(question)
@@ -122,7 +122,7 @@ def _serialize_item(question: Question, item: Item) -> dict[str, Any]:
     }
 
 
-def _serialize_gold(question: Question, rows: list[GoldAnswer]) -> list[dict[str, Any]]:
+def _serialize_gold(question: Question, rows: list[GoldAnswer]) -> list[dict[str, object]]:
     labels = _get_labels(question)
     gold_items = GoldItem.objects.filter(gold__in=[row.pk for row in rows])
     scores_of_gold = {row.pop("gold_id"): row for row in gold_items.values("gold_id", *NO_SCORES)}
@@ -141,7 +141,7 @@ def _get_labels(question: Question) -> dict[int, str]:
     return {category.code: category.label for category in question.categories.all()}
 
 
-def _serialize_version(row: GoldAnswer, labels: dict[int, str]) -> dict[str, Any]:
+def _serialize_version(row: GoldAnswer, labels: dict[int, str]) -> dict[str, object]:
     return {
         "version": row.version,
         "answer": gold.format_answer(row.answer, labels),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from django.db import transaction
@@ -107,25 +106,15 @@ def compute_gold_score(
     pass_mark: float,
     since: datetime.datetime | None = None,
 ) -> GoldScore:
-    """Return the gold score of one rater from their responses (at least one, by time).
-
-    ``pass_mark``: the pass mark. The evidence counts responses after ``since``.
-    """
+    """Return a rater's gold score; the evidence counts responses (by time) after ``since``."""
     right = [response.code in gold_of_item[response.item].right for response in responses]
-    table = np.zeros((scale.k, scale.k), np.int64)
-    for response in responses:
-        category = gold_of_item[response.item].single_category
-        if category is not None:
-            table[response.code, category] += 1
-    values = scale.values if scale.type.numeric else None
-    result = formulas.compute_score(table, None, values)
+    table = _count_answers(responses, gold_of_item, scale.k)
+    result = formulas.compute_score(table, None, scale.values if scale.type.numeric else None)
     n, n_right = len(responses), sum(right)
     low, high = wilson_interval(n_right, n)
     start = 0 if since is None else sum(response.at <= since for response in responses)
-    evidence_by_answer = np.ones(n)  # evidence before the first answer
-    evidence_by_answer[start:] = np.minimum(
-        formulas.compute_evidence(right[start:], pass_mark), MAX_EVIDENCE
-    )
+    evidence = np.minimum(formulas.compute_evidence(right[start:], pass_mark), MAX_EVIDENCE)
+    evidence_by_answer = np.concatenate([np.ones(start), evidence])  # 1 before the first answer
     reached = formulas.find_pause(evidence_by_answer)
     return GoldScore(
         question_id=question_id,
@@ -148,11 +137,23 @@ def compute_gold_score(
     )
 
 
+def _count_answers(
+    responses: Sequence[GoldResponse], gold_of_item: Mapping[int, CurrentGold], k: int
+) -> np.ndarray:
+    """Return the table (k, k) of answers by the gold category of items that have one."""
+    table = np.zeros((k, k), np.int64)
+    for response in responses:
+        category = gold_of_item[response.item].single_category
+        if category is not None:
+            table[response.code, category] += 1
+    return table
+
+
 def _list_class_scores(
     responses: Sequence[GoldResponse],
     gold_of_item: Mapping[int, CurrentGold],
     scale: QuestionScale,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, float]]:
     """Return the rater's accuracy for each gold category."""
     outcomes: dict[int, list[bool]] = {}
     for response in responses:
@@ -170,7 +171,7 @@ def _list_class_scores(
 
 def _list_week_scores(
     responses: Sequence[GoldResponse], right: np.ndarray, evidence_by_answer: np.ndarray
-) -> list[dict[str, Any]]:
+) -> list[dict[str, float]]:
     """Return the rater's accuracy by week, and the evidence at the end of each week."""
     weeks = compute_start_days(np.array([response.day for response in responses]), "week")
     rows = []
@@ -212,7 +213,7 @@ def compute_gold_results(
 ) -> tuple[list[GoldScore], list[GoldItem], dict[str, int]]:
     """Return a score for each rater, a row for each gold answer, and totals of the question.
 
-    ``pass_mark``: the pass mark.
+    ``pass_mark``: the accuracy that a rater must reach.
     """
     scale = QuestionScale.for_question(question)
     gold_of_item = answers.get_current_gold(question, scale)
@@ -275,7 +276,7 @@ def _store_results(
 
 
 RECOMPUTATION = Recomputation(
-    "scores on gold",
+    "gold scores",
     GoldState,
     _compute_and_store_scores,
     list_outdated_questions,

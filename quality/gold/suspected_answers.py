@@ -9,7 +9,7 @@ replaces it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -35,6 +35,23 @@ class InvalidGoldReview(Exception):
     """The review cannot be stored; the message says why."""
 
 
+def _get_categories(gold_of_item: Mapping[int, CurrentGold]) -> dict[int, int]:
+    """Return {item: category} of the answers that accept a single one."""
+    categories = ((item_id, gold.single_category) for item_id, gold in gold_of_item.items())
+    return {item_id: category for item_id, category in categories if category is not None}
+
+
+def _group_codes_of_people(
+    responses: Sequence[GoldResponse], items: Container[int]
+) -> dict[int, dict[int, int]]:
+    """Return {item: {rater: code}} of people's responses to the items."""
+    codes_of_people: dict[int, dict[int, int]] = {}
+    for response in responses:
+        if response.is_human and response.item in items:
+            codes_of_people.setdefault(response.item, {})[response.rater] = response.code
+    return codes_of_people
+
+
 def build_gold_items(
     gold_of_item: Mapping[int, CurrentGold],
     responses: Sequence[GoldResponse],
@@ -44,39 +61,29 @@ def build_gold_items(
     pass_mark: float,
 ) -> list[GoldItem]:
     """Return a row for each current gold answer, ordered by item."""
-    category_of_item = {
-        item_id: gold.single_category
-        for item_id, gold in gold_of_item.items()
-        if gold.single_category is not None
-    }
-    codes_of_people: dict[int, dict[int, int]] = {}
-    for response in responses:
-        if response.is_human and response.item in category_of_item:
-            codes_of_people.setdefault(response.item, {})[response.rater] = response.code
-    suspects = (
-        formulas.find_suspect_gold(codes_of_people, category_of_item, scale.k)
-        if scale.k > 1
-        else {}
-    )
+    category_of_item = _get_categories(gold_of_item)
+    codes_of_people = _group_codes_of_people(responses, category_of_item)
+    suspects = {}
+    if scale.k > 1:
+        suspects = formulas.find_suspect_gold(codes_of_people, category_of_item, scale.k)
     tally = _count_right_answers(codes_of_people, category_of_item)
     answers = _RightAnswersInOrder(gold_of_item, responses)
     exposures = Counter(response.item for response in responses)
     rows = []
     for item_id, gold in sorted(gold_of_item.items()):
         is_right = answers.list_of_item(item_id)
+        n_others = answers.count_others(item_id)
         row = GoldItem(
             gold_id=gold.id,
             question_id=question_id,
             item_id=item_id,
             exposures=exposures[item_id],
             right=sum(is_right),
-            leaked=bool(gold.right)
-            and formulas.is_answer_known_among_raters(is_right, answers.count_others(item_id)),
+            leaked=bool(gold.right) and formulas.is_answer_known_among_raters(is_right, n_others),
         )
         if item_id in suspects:
             suspect, codes = suspects[item_id], codes_of_people.get(item_id, {})
-            row.probability = suspect.probability
-            row.n_people = suspect.n_raters
+            row.probability, row.n_people = suspect.probability, suspect.n_raters
             row.likely_code = int(scale.codes[suspect.likely_code])
             row.suspected = suspect.is_suspect and not gold.is_confirmed
             accuracies = _compute_other_accuracies(gold.single_category, codes, tally)

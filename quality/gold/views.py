@@ -17,8 +17,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from core.web.tables import Interval, get_page_size
 from metrics.agreement.rater_quality.gold import MIN_ANSWERS, PAUSE_EVIDENCE
-from metrics.views.common.selection import Selection, get_permitted_selection
+from metrics.views.common.selection import Selection, get_permitted_selection, get_selection
 from projects.models import GoldAnswer, Item, Member, Question, Rater, Scale
+from projects.permissions import get_project
 from quality.gold import interventions, recomputation, settings, suspected_answers
 from quality.models import GoldIntervention, GoldItem, GoldReview, GoldScore, GoldState
 from ratings.services.rating_times import date_from_day
@@ -26,7 +27,7 @@ from ratings.services.rating_times import date_from_day
 RATERS_PER_PAGE = 50
 ITEMS_PER_PAGE = 25
 MAX_INTERVENTIONS = 100
-LEAD = Member.Role.LEAD
+LEAD, VIEWER = Member.Role.LEAD, Member.Role.VIEWER
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,10 @@ class SuspectedAnswer:
 @require_safe
 def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
     """Show raters' scores, suspected gold answers, and how often each gold answer was shown."""
-    selection = get_permitted_selection(request, project_id, role=LEAD)
+    selection = _get_readable_selection(request, project_id)
     question = selection.question
     scores = GoldScore.objects.filter(question=question).select_related("rater")
-    sorted_scores = scores.order_by("-max_evidence", "low", "rater__key")
+    sorted_scores = scores.order_by("high", "low", "rater__key")
     raters = Paginator(sorted_scores, get_page_size(RATERS_PER_PAGE)).get_page(
         request.GET.get("page")
     )
@@ -96,6 +97,14 @@ def show_gold(request: HttpRequest, project_id: int) -> HttpResponse:
     return render(request, "quality/gold/overview.html", context)
 
 
+def _get_readable_selection(request: HttpRequest, project_id: int) -> Selection:
+    """Return the selection for leads; in an example, where nobody rates, for each member."""
+    project = get_project(request.user, project_id, role=VIEWER)
+    if not project.is_example:
+        project = get_project(request.user, project_id, role=LEAD)
+    return get_selection(request, project)
+
+
 def _build_score_row(score: GoldScore) -> ScoreRow:
     if score.n < MIN_ANSWERS:
         return ScoreRow(score, Interval(None, score.low, score.high), None, None, None)
@@ -127,7 +136,7 @@ def _describe_gold(row: GoldItem, selection: Selection) -> SuspectedAnswer:
 @require_safe
 def show_rater(request: HttpRequest, project_id: int, rater_id: int) -> HttpResponse:
     """Show one rater's answers on gold, by category and by week."""
-    selection = get_permitted_selection(request, project_id, role=LEAD)
+    selection = _get_readable_selection(request, project_id)
     rater = get_object_or_404(Rater, project=selection.project, pk=rater_id)
     score = GoldScore.objects.filter(question=selection.question, rater=rater).first()
     labels = {row.code: row.label for row in selection.question.categories.all()}

@@ -58,7 +58,7 @@ class InboxView(ApiView):
         return Response(paginate(request, params, key_length=1, read=read))
 
 
-def _serialize_row(request: Request, row: rows.InboxRow) -> dict[str, Any]:
+def _serialize_row(request: Request, row: rows.InboxRow) -> dict[str, object]:
     question = row.alert.question if row.alert else row.question
     return {
         "project": row.project.pk,

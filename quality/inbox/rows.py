@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import Case, Count, F, FloatField, QuerySet, Sum, Value, When
-from django.db.models.functions import Abs, Cast, Least
+from django.db.models import Count, F, FloatField, QuerySet, Sum, Value
+from django.db.models.functions import Cast
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.http import urlencode
@@ -23,15 +23,12 @@ from django.utils.translation import gettext_lazy
 from metrics.views.common.number_formats import format_count
 from projects.models import Member, Project, Question
 from quality.alerts.kinds import KINDS
-from quality.models import Alert, AlertMeasure
+from quality.models import Alert
 from ratings.models import Assignment
 
 from . import selectors
 
 Role = Member.Role
-# Measures whose size is the share of ratings that are not affected. The other sizes are shifts: an
-# item counts for at most one wrong label.
-RIGHT_SHARES = (AlertMeasure.OTHER_ANSWERS, AlertMeasure.PACE)
 ORDER = ("-impact", "in_project", "entry_kind", "in_question", "alert_id")
 ACTIONS: dict[str, Promise] = {
     selectors.ALERTS: gettext_lazy("Open alert"),
@@ -56,11 +53,9 @@ class InboxScope:
 
     @classmethod
     def for_user(cls, user: Any, project_ids: Collection[int] | None = None) -> InboxScope:
-        """Return the user's projects without examples, or those of them with these ids."""
-        projects = Project.objects.filter(archived_at=None)
-        if project_ids is None:
-            projects = projects.filter(is_example=False)
-        else:
+        """Return the user's projects, or those of them with these ids; never examples."""
+        projects = Project.objects.filter(archived_at=None, is_example=False)
+        if project_ids is not None:
             projects = projects.filter(pk__in=project_ids)
 
         def select(*roles: str) -> QuerySet[Project]:
@@ -93,23 +88,6 @@ class StoredRow(NamedTuple):
 
 def select_rows(scope: InboxScope) -> QuerySet[Any, Any]:
     """Return a query of StoredRow, in no order."""
-    alerts = selectors.get_open_alerts().filter(question__project__in=scope.results)
-    share_wrong = Case(
-        When(measure__in=RIGHT_SHARES, then=1.0 - F("size")),
-        default=Least(Abs(F("size")), Value(1.0)),
-    )
-    alert_rows = (
-        alerts.order_by()
-        .annotate(
-            entry_kind=Value(selectors.ALERTS),
-            in_project=F("question__project_id"),
-            in_question=F("question_id"),
-            alert_id=F("pk"),
-            number=Value(1),
-            impact=Cast(share_wrong * F("n"), FloatField()),
-        )
-        .values_list(*StoredRow._fields)
-    )
     counted = [
         _count(
             selectors.get_uncertain_labels().filter(question__project__in=scope.review),
@@ -117,35 +95,48 @@ def select_rows(scope: InboxScope) -> QuerySet[Any, Any]:
             Sum("doubt"),
         ),
         _count(
-            selectors.get_open_appeals().filter(question__project__in=scope.led),
-            selectors.APPEALS,
-        ),
-        _count(
             selectors.get_proposed_interventions().filter(question__project__in=scope.led),
             selectors.INTERVENTIONS,
             Sum("n_answers"),
-        ),
-        _count(
-            selectors.get_exams_without_attempts().filter(question__project__in=scope.led),
-            selectors.EXAMS,
         ),
         _count(
             Assignment.objects.skipped_or_flagged().filter(item__project__in=scope.led),
             selectors.SKIPPED,
             project=F("item__project_id"),
         ),
-        _count(
-            selectors.get_stopped_webhooks().filter(project__in=scope.led),
-            selectors.WEBHOOKS,
-            project=F("project_id"),
-        ),
-        _count(
-            selectors.get_requested_approvals(scope.user).filter(project__in=scope.led),
-            selectors.APPROVALS,
-            project=F("project_id"),
-        ),
     ]
-    return alert_rows.union(*counted, all=True)
+    by_question = (
+        (selectors.get_open_appeals(), selectors.APPEALS),
+        (selectors.get_exams_without_attempts(), selectors.EXAMS),
+    )
+    by_project = (
+        (selectors.get_stopped_webhooks(), selectors.WEBHOOKS),
+        (selectors.get_requested_approvals(scope.user), selectors.APPROVALS),
+    )
+    counted += [
+        _count(rows.filter(question__project__in=scope.led), kind) for rows, kind in by_question
+    ]
+    counted += [
+        _count(rows.filter(project__in=scope.led), kind, project=F("project_id"))
+        for rows, kind in by_project
+    ]
+    return _select_alerts(scope).union(*counted, all=True)
+
+
+def _select_alerts(scope: InboxScope) -> QuerySet[Any, Any]:
+    return (
+        selectors.get_open_alerts()
+        .filter(question__project__in=scope.results)
+        .order_by()
+        .annotate(
+            entry_kind=Value(selectors.ALERTS),
+            in_project=F("question__project_id"),
+            in_question=F("question_id"),
+            alert_id=F("pk"),
+            number=Value(1),
+        )
+        .values_list(*StoredRow._fields)
+    )
 
 
 def _count(

@@ -1,8 +1,4 @@
-"""Inbox: numbers of alerts, reviews, appeals and other things that need an action.
-
-Open alerts, and for leads proposed interventions, raters without a further attempt at the exam,
-appeals, and webhooks that were paused because their addresses failed.
-"""
+"""Inbox: numbers of alerts, reviews, appeals and other things that need an action."""
 
 from __future__ import annotations
 
@@ -17,7 +13,7 @@ from django.utils.translation import ngettext
 from events.models import Webhook
 from metrics.views.common import number_formats
 from projects.models import Approval, Member, Question
-from projects.permissions import Capability, may
+from projects.models.roles import Capability, may
 from projects.services import approvals
 from quality.models import (
     Alert,
@@ -206,7 +202,7 @@ def get_exams_without_attempts() -> QuerySet[Exam]:
 
 
 def get_uncertain_labels() -> QuerySet[ItemLabel]:
-    """Return the labels that need a decision for their doubt (see get_review_queue)."""
+    """Return the uncertain consensus labels that need a decision (see get_review_queue)."""
     pending_requests = Escalation.objects.filter(
         question=OuterRef("question"), item=OuterRef("item"), state=Escalation.State.REQUESTED
     )

@@ -139,7 +139,7 @@ class LabelListView(FileView, ApiView):
         def serialize(rows: list[ItemLabel]) -> Iterator[Any]:
             page = labels.filter(item__in=[row.item_id for row in rows])
             by_item = dict(selectors.iter_label_rows(page, label_names))
-            return (by_item[row.item_id] for row in rows if row.item_id in by_item)
+            return (by_item[row.item_id]._asdict() for row in rows if row.item_id in by_item)
 
         return Response(
             paginate_rows(
@@ -221,7 +221,7 @@ def _get_code(
 
 def _serialize_decision(
     decision: Decision, item: Item, question: Question, label: str | None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     return {
         "item": item.key,
         "question": question.key,

@@ -79,7 +79,7 @@ def _build_agreement_section(question: Question) -> list[str]:
             f"* Intervals: items with the same {clusters.attribute} are alike;"
             f" {clusters.n_items} items in {clusters.n_clusters} clusters"
         )
-    coefficients = agreement.all_coefficients if agreement else {}
+    coefficients = agreement.population_coefficients if agreement else {}
     if agreement is not None and agreement.is_of_people_only:
         lines.append("* Agreement: people only")
     headline_names = [agreement.headline["name"]] if agreement and agreement.headline else []
@@ -145,5 +145,5 @@ def compute_digest(question: Question, consensus: Consensus | None) -> str:
     label_names = selectors.LabelNames.for_question(question, consensus)
     lines = []
     for _item, row in selectors.iter_label_rows(selectors.get_labels(question), label_names):
-        lines.append(f"{row['item']}\t{row['label'] or ''}\t{row['source']}\n")
+        lines.append(f"{row.item}\t{row.label or ''}\t{row.source}\n")
     return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()

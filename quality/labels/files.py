@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from quality.models import ItemLabel, LabelSource
 from ratings.exports.rating_files import format_cell, join_lines
 from ratings.files.parquet_file import iter_parquet
 
-from .selectors import LabelNames, get_data_split, iter_item_bodies, iter_label_rows
+from .selectors import LabelNames, LabelRow, get_data_split, iter_item_bodies, iter_label_rows
 
 Labels = QuerySet[ItemLabel]
 
@@ -33,7 +34,7 @@ def stream_argilla(labels: Labels, label_names: LabelNames) -> Iterator[bytes]:
 
 
 def _iter_json_list(
-    labels: Labels, label_names: LabelNames, build: Callable[[dict[str, Any], Any], dict[str, Any]]
+    labels: Labels, label_names: LabelNames, build: Callable[[LabelRow, Any], dict[str, object]]
 ) -> Iterator[str]:
     """Yield the pieces of a JSON list with one element per label."""
     encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -46,56 +47,45 @@ def _iter_json_list(
     yield "]\n" if separator != "[" else "[]\n"
 
 
-def _get_content(row: dict[str, Any], body: Any) -> dict[str, Any]:
+def _get_content(row: LabelRow, body: Any) -> dict[str, object]:
     """Return the parts of an item by name, with its key."""
     parts = body if isinstance(body, dict) else {"text": body}
-    return {"item": row["item"], **parts}
+    return {"item": row.item, **parts}
 
 
-def _build_task(row: dict[str, Any], body: Any) -> dict[str, Any]:
-    task: dict[str, Any] = {"data": _get_content(row, body), "annotations": []}
-    if row["label"] is not None:
+def _build_task(row: LabelRow, body: Any) -> dict[str, object]:
+    annotations = []
+    if row.label is not None:
         result = {
-            "from_name": row["question"],
+            "from_name": row.question,
             "to_name": "text",
             "type": "choices",
-            "value": {"choices": [row["label"]]},
+            "value": {"choices": [row.label]},
         }
-        truth = row["source"] != LabelSource.CONSENSUS
-        task["annotations"].append({"result": [result], "ground_truth": truth})
-    task["meta"] = {"source": row["source"], "confidence": row["confidence"]}
-    return task
+        truth = row.source != LabelSource.CONSENSUS
+        annotations.append({"result": [result], "ground_truth": truth})
+    meta = {"source": row.source, "confidence": row.confidence}
+    return {"data": _get_content(row, body), "annotations": annotations, "meta": meta}
 
 
-def _build_record(row: dict[str, Any], body: Any) -> dict[str, Any]:
+def _build_record(row: LabelRow, body: Any) -> dict[str, object]:
     fields = {}
     for name, value in _get_content(row, body).items():
         fields[name] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    record: dict[str, Any] = {"id": row["item"], "fields": fields, "suggestions": {}}
-    if row["label"] is not None:
-        record["suggestions"][row["question"]] = {
-            "value": row["label"],
-            "score": row["confidence"],
-            "agent": row["source"],
+    suggestions = {}
+    if row.label is not None:
+        suggestions[row.question] = {
+            "value": row.label,
+            "score": row.confidence,
+            "agent": row.source,
         }
-    record["metadata"] = {"ratings": row["ratings"]}
-    return record
+    metadata = {"ratings": row.ratings}
+    return {"id": row.item, "fields": fields, "suggestions": suggestions, "metadata": metadata}
 
 
+DISTRIBUTION_INDEX = LabelRow._fields.index("distribution")
 # Columns before those of the categories, which hold the probabilities.
-COLUMNS = (
-    "item",
-    "question",
-    "label",
-    "source",
-    "confidence",
-    "mean",
-    "ratings",
-    "reason",
-    "decided_by",
-    "as_of",
-    "split",
-)
+COLUMNS = (*(name for name in LabelRow._fields if name != "distribution"), "split")
 
 
 def stream_csv(labels: Labels, label_names: LabelNames) -> Iterator[bytes]:
@@ -113,14 +103,14 @@ def _iter_csv_lines(labels: Labels, label_names: LabelNames) -> Iterator[str]:
         )
 
 
-def _list_values(row: dict[str, Any], label_names: LabelNames) -> list[Any]:
+def _list_values(row: LabelRow, label_names: LabelNames) -> list[Any]:
     """Return a row as a value for each of COLUMNS, then one for each category."""
-    fields = row | {"as_of": _format_time(row["as_of"]), "split": get_data_split(row["item"])}
-    shares = [row["distribution"].get(label) for label in label_names.share_labels]
-    return clean_row([*(fields[name] for name in COLUMNS), *shares])
+    values = [*row[:DISTRIBUTION_INDEX], *row[DISTRIBUTION_INDEX + 1 : -1]]
+    shares = [row.distribution.get(label) for label in label_names.share_labels]
+    return clean_row([*values, _format_time(row.as_of), get_data_split(row.item), *shares])
 
 
-def _format_time(time: Any) -> str:
+def _format_time(time: datetime.datetime) -> str:
     return time.isoformat().replace("+00:00", "Z")
 
 
@@ -131,7 +121,8 @@ def stream_jsonl(labels: Labels, label_names: LabelNames) -> Iterator[bytes]:
 def _iter_json_lines(labels: Labels, label_names: LabelNames) -> Iterator[str]:
     encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
     for _item, row in iter_label_rows(labels, label_names):
-        fields = row | {"as_of": _format_time(row["as_of"]), "split": get_data_split(row["item"])}
+        fields = dict(zip(LabelRow._fields, row, strict=True))
+        fields |= {"as_of": _format_time(row.as_of), "split": get_data_split(row.item)}
         yield f"{encode(clean_value(fields))}\n"
 
 
@@ -158,7 +149,7 @@ def _iter_typed_values(labels: Labels, label_names: LabelNames) -> Iterator[list
     time_index = COLUMNS.index("as_of")
     for _item, row in iter_label_rows(labels, label_names):
         values = _list_values(row, label_names)
-        values[time_index] = row["as_of"]
+        values[time_index] = row.as_of
         yield values
 
 

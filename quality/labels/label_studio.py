@@ -1,9 +1,9 @@
 """Write final labels to Label Studio, as predictions or as ground truth annotations.
 
-A task there has one object of ours at most. Its ID is stored here, and later labels change it. A
-worker that was killed between the request that creates it and the storing of the ID finds it there
-again, by its model version or by the IDs of its parts. Nothing that is written is ever read as a
-rating (ratings.label_studio.remote_tasks).
+Each task gets at most one prediction or annotation from here. Its ID is stored, and later labels
+change it. If a worker is killed between the request that creates it and the storing of the ID, the
+next one finds it by its model version or by the IDs of its parts. What was written is never read
+back as a rating (ratings.label_studio.remote_tasks).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ OVERLAP = datetime.timedelta(minutes=5)
 
 @dataclass(frozen=True)
 class Control:
-    """A control of the form there, by which an answer to a question is given."""
+    """A control of a labeling form in Label Studio, with which a question is answered."""
 
     name: str
     to_name: str
@@ -54,7 +54,7 @@ class Control:
     labels: frozenset[str]
 
     def build_part(self, label: str) -> Fields | None:
-        """Return the part of a result that says this label; None where it cannot be said."""
+        """Return the part of a result with this label; None if the control cannot express it."""
         value: Fields | None = None
         number = parse_number(label)
         if self.kind == "choices" and label in self.labels:
@@ -75,9 +75,10 @@ class Control:
 
 
 def write_labels(connection: LabelStudioConnection, client: Client, deadline: float) -> bool:
-    """Write the labels that have changed; return False if the time was not enough.
+    """Write the labels that have changed; return False if the deadline passed before the end.
 
-    The next run continues after the last task, whether its labels were accepted there or not.
+    The next run continues after the last task, also if Label Studio has rejected its labels.
+    ``deadline``: a value of time.monotonic().
     """
     if connection.write_back == WriteBack.OFF:
         return True
@@ -156,7 +157,7 @@ class _Writer:
     def list_outdated(
         self, tasks: Sequence[LabelStudioObject]
     ) -> list[tuple[LabelStudioObject, list[Fields], float | None]]:
-        """Return (task, parts, score) of those whose labels are not there as they are now."""
+        """Return (task, parts, score) of the tasks whose labels in Label Studio are outdated."""
         parts: dict[int, list[Fields]] = defaultdict(list)
         scores: dict[int, list[float]] = defaultdict(list)
         labels = ItemLabel.objects.filter(
@@ -181,13 +182,13 @@ class _Writer:
             if (own_parts or row) and (row is None or row.digest != _compute_digest(own_parts)):
                 score = min(scores[task.item_id or 0], default=None)
                 outdated.append((task, own_parts, score))
-        self._find_unremembered(
+        self._find_unstored_objects(
             [task.task for task, *_ in outdated if task.task not in self.written]
         )
         return outdated
 
-    def _find_unremembered(self, tasks: Sequence[int]) -> None:
-        """Find what was written to these tasks without its ID being stored here."""
+    def _find_unstored_objects(self, tasks: Sequence[int]) -> None:
+        """Find what was written to these tasks without its ID being stored (``remote_ids``)."""
         self.remote_ids = {}
         if not tasks:
             return
@@ -201,7 +202,7 @@ class _Writer:
                 self.remote_ids[task["id"]] = row["id"]
 
     def write(self, task: LabelStudioObject, parts: list[Fields], score: float | None) -> None:
-        """Write the labels of one task, and store the ID of what has them there."""
+        """Write the labels of one task, and store the ID of its prediction or annotation."""
         content: Fields = {"result": parts}
         if self.is_prediction:
             content |= {"model_version": remote_tasks.WRITTEN_VERSION, "score": score}
@@ -214,7 +215,8 @@ class _Writer:
         except LabelStudioError as error:
             if error.kind != "status":
                 raise
-            # This task alone, for example because it was deleted there, or its form has changed.
+            # Only this task is skipped: it may have been deleted in Label Studio, or its form
+            # changed.
             logger.warning("labels of task %s were not accepted: %s", task.task, error)
             return
         counts = self.connection.counts

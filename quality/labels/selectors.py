@@ -6,7 +6,7 @@ import datetime
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
@@ -31,6 +31,22 @@ class LabelNames:
         label_of = {category.code: category.label for category in question.categories.all()}
         codes = consensus.codes if consensus else []
         return cls(question, label_of, [label_of[code] for code in codes])
+
+
+class LabelRow(NamedTuple):
+    """The label of an item with the fields of docs/api.md, in their order."""
+
+    item: str
+    question: str
+    label: str | None
+    source: str
+    confidence: float | None
+    distribution: dict[str, float]
+    mean: float | None
+    ratings: int
+    reason: str | None
+    decided_by: str | None
+    as_of: datetime.datetime
 
 
 def get_labels(
@@ -65,51 +81,32 @@ def iter_item_bodies(labels: QuerySet[ItemLabel]) -> Iterator[Any]:
 
 def iter_label_rows(
     labels: QuerySet[ItemLabel], label_names: LabelNames
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (item id, label in the form of docs/api.md), in chunks."""
+) -> Iterator[tuple[int, LabelRow]]:
+    """Yield (item id, label), in chunks."""
     columns = (
-        "item_id",
-        "item__key",
-        "code",
-        "source",
-        "confidence",
-        "distribution",
-        "mean",
-        "n_ratings",
-        "reason",
-        "computed_at",
+        *("item_id", "item__key", "code", "source", "confidence", "distribution"),
+        *("mean", "n_ratings", "reason", "computed_at"),
     )
     decider_of_item = _get_deciders(label_names.question)
-    for (
-        item_id,
-        key,
-        code,
-        source,
-        confidence,
-        shares,
-        mean,
-        n,
-        reason,
-        made_at,
-    ) in labels.values_list(*columns).iterator(chunk_size=CHUNK_SIZE):
-        yield (
-            item_id,
-            {
-                "item": key,
-                "question": label_names.question.key,
-                "label": None if code is None else label_names.label_of[code],
-                "source": source,
-                "confidence": confidence,
-                "distribution": dict(zip(label_names.share_labels, shares, strict=False)),
-                "mean": mean,
-                "ratings": n,
-                "reason": reason or None,
-                "decided_by": decider_of_item.get(item_id)
-                if source == LabelSource.DECISION
-                else None,
-                "as_of": made_at,
-            },
+    for item_id, key, code, source, *figures in labels.values_list(*columns).iterator(
+        chunk_size=CHUNK_SIZE
+    ):
+        confidence, shares, mean, n, reason, computed_at = figures
+        is_decided = source == LabelSource.DECISION
+        row = LabelRow(
+            item=key,
+            question=label_names.question.key,
+            label=None if code is None else label_names.label_of[code],
+            source=source,
+            confidence=confidence,
+            distribution=dict(zip(label_names.share_labels, shares, strict=False)),
+            mean=mean,
+            ratings=n,
+            reason=reason or None,
+            decided_by=decider_of_item.get(item_id) if is_decided else None,
+            as_of=computed_at,
         )
+        yield item_id, row
 
 
 def _get_deciders(question: Question) -> dict[int, str | None]:

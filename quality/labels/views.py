@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.http import (
@@ -63,7 +61,7 @@ def show_labels(request: HttpRequest, project_id: int) -> HttpResponse:
         "calibration": [row for row in consensus.calibration if row["n"]] if consensus else [],
         "is_outdated": consensus is not None and recomputation.is_outdated(consensus),
         "rows": [
-            row | {"escalation": escalations.get(item_id), "content": items.get(item_id)}
+            row._asdict() | {"escalation": escalations.get(item_id), "content": items.get(item_id)}
             for item_id, row in rows[:page_size]
         ],
         "next_after": rows[page_size - 1][0] if has_more else None,
@@ -131,7 +129,7 @@ def stream_labels(
     file_format = files.FORMATS[kind]
     name = slugify(f"{slugify(project.name) or 'project'}-{question.key}-labels")
     chunks = file_format.stream(labels, label_names)
-    headers: dict[str, Any] = {
+    headers: dict[str, object] = {
         "Content-Disposition": f'attachment; filename="{name}.{file_format.ending}"'
     }
     return StreamingHttpResponse(chunks, content_type=file_format.content_type, headers=headers)

@@ -42,6 +42,10 @@ class AlertMeasure(models.TextChoices):
     ITEMS = "items", _("Number of items")
 
 
+# Measures whose size is the share of ratings that are not affected.
+RIGHT_SHARES = (AlertMeasure.OTHER_ANSWERS, AlertMeasure.PACE)
+
+
 class AlertState(models.TextChoices):
     """State of an alert."""
 
@@ -101,8 +105,8 @@ class AlertQuerySet(models.QuerySet["Alert"]):
 class Alert(models.Model):
     """An alert with the numbers at the time when it was raised.
 
-    These never change, whatever the later ratings. Only ``state``, ``cause``, ``muted_until`` and
-    ``supported`` do.
+    These never change, whatever the later ratings. Only ``state``, ``cause``, ``muted_until``,
+    ``supported`` and ``impact`` do.
     """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="alerts", db_index=False)
@@ -130,6 +134,9 @@ class Alert(models.Model):
     n = models.PositiveIntegerField()  # items since the onset
     n_before = models.PositiveIntegerField()  # items before the onset, in the same segment
     evidence = models.FloatField()
+    # Expected number of wrong labels: those of the alert, or of its rater's comparison if more
+    # (quality.rater_status.comparison).
+    impact = models.FloatField(default=0.0, db_default=0.0)
     # Further data behind the alert: docs/api.md.
     facts = models.JSONField(default=dict)
     reason = models.CharField(max_length=40, blank=True)  # cannot_tell_who
@@ -174,6 +181,11 @@ class Alert(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} since {self.since}"
+
+    def compute_own_impact(self) -> float:
+        """Return the number of items that the change made wrong, an item counted once at most."""
+        share_wrong = 1.0 - self.size if self.measure in RIGHT_SHARES else min(abs(self.size), 1.0)
+        return share_wrong * self.n
 
 
 class AlertStep(models.Model):

@@ -51,8 +51,10 @@ class Consensus(RecomputedResult):
     # [{"min_confidence", "n_items", "expected_errors"}, ...]: number of labels with at least this
     # confidence, and the expected number of wrong ones among them.
     certainty_levels = models.JSONField(default=list)
-    # {"classes": [...], "tempering": t, "gold_items": n, "rounds": n}; empty without an estimate.
-    # gold_items: gold answers that determine the tempering, 0 where held-out ratings do.
+    # {"classes": [...], "pooled": [[...]], "tempering": t, "gold_items": n, "rounds": n,
+    # "converged": bool}; empty without an estimate. classes: shares of the true categories (k,);
+    # pooled: the confusion matrix of all raters (k, k); gold_items: gold answers that determine the
+    # tempering, 0 where held-out ratings do.
     model = models.JSONField(default=dict)
     # [{"low", "high", "n", "predicted", "observed"}, ...]: bins of held-out ratings, with the mean
     # predicted and the observed share.

@@ -1,13 +1,15 @@
 """Order of the items in a planned queue.
 
-    labels  items whose next rating is expected to be most informative: the mutual information of
-            the item's category and a rater's answer, with the pooled confusion matrix; summed over
-            questions. Certain labels are done.
-    narrow  items closest to the number of ratings that makes the interval of kappa narrow with the
-            fewest ratings overall (two where that is unknown), in an order that is independent of
-            the answers.
+PLANNED_LABELS: first the items whose next rating is expected to be most informative, by the mutual
+information of the item's category and a rater's answer under the pooled confusion matrix, summed
+over questions. Items with certain labels are left out.
 
-Recomputed after the labels. Items being rated are left out: their answers may change the plan.
+PLANNED_INTERVAL: first the items closest to the number of ratings with which the interval of kappa
+becomes narrow with the fewest ratings overall (two where that is unknown). Their order does not
+depend on the answers.
+
+A plan is recomputed after the labels. Items that somebody is rating now are left out: the answers
+may change the plan.
 """
 
 from __future__ import annotations
@@ -84,7 +86,7 @@ def plan_queue(project: Project) -> list[int]:
 
 
 def _get_assignable_items(project: Project) -> QuerySet[Item]:
-    """Return the items with a free slot that no rater has open."""
+    """Return the items with a free slot that no rater is rating now."""
     open_assignments = Assignment.objects.filter(item=OuterRef("pk"), state=Assignment.State.OPEN)
     queued = Item.objects.filter(AVAILABLE, project=project, slots_taken__lt=project.overlap)
     return queued.filter(~Exists(open_assignments))

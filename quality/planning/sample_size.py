@@ -130,7 +130,7 @@ def plan_sample_size(
 ) -> SampleSizePlan:
     """Return the items needed for each half-width, assuming further items of the same kind.
 
-    So many that it is reached in 9 of 10 such studies. How far the error may still change is
+    The half-width is then reached in 9 of 10 such studies. How far the error may still change is
     estimated from the patterns of the same ratings, for Fleiss' kappa with the same weights. Items
     in clusters come in further clusters of the present size.
 
@@ -170,7 +170,10 @@ def plan_sample_size(
 
 
 def _estimate_log_se_sd(question: Question, scale: QuestionScale, weights: str) -> float:
-    """Return how far the standard error may still change, from the displayed patterns."""
+    """Return the standard deviation of the logarithm of the standard error.
+
+    Estimated from the displayed patterns; 0 without data.
+    """
     all_time = AllTimePatterns.load(question.pk, scale)
     if not len(all_time.n_items) or scale.k < 2:
         return 0.0

@@ -66,7 +66,7 @@ class RaterStatusOut(serializers.Serializer):
     group = serializers.CharField(allow_blank=True)
     status = serializers.ChoiceField([status.value for status in RaterStatus])
     impact = serializers.FloatField(
-        help_text="Number of ratings times the gap between the rater's kappa and the median"
+        help_text="Expected number of wrong labels that the rater causes, as in the inbox"
     )
     reasons = StatusReasonOut(many=True, help_text="Reasons for the status")
     ratings = serializers.IntegerField()
@@ -125,7 +125,7 @@ def _get_cursor_key(summary: RaterSummary) -> tuple[int, int, int]:
     return status, round(negative_impact * IMPACT_STEPS), summary.rater.pk
 
 
-def _serialize_rater_status(summary: RaterSummary) -> dict[str, Any]:
+def _serialize_rater_status(summary: RaterSummary) -> dict[str, object]:
     return {
         "rater": summary.rater.key,
         "name": summary.rater.name,
@@ -145,7 +145,7 @@ def _serialize_rater_status(summary: RaterSummary) -> dict[str, Any]:
     }
 
 
-def _serialize_reason(reason: StatusReason, rater_id: int) -> dict[str, Any]:
+def _serialize_reason(reason: StatusReason, rater_id: int) -> dict[str, object]:
     return {
         "code": reason.code.value,
         "text": get_reason_text(reason, rater_id),
@@ -156,7 +156,7 @@ def _serialize_reason(reason: StatusReason, rater_id: int) -> dict[str, Any]:
     }
 
 
-def _serialize_drift_state(row: DriftState | None) -> dict[str, Any]:
+def _serialize_drift_state(row: DriftState | None) -> dict[str, object]:
     if row is None:
         empty = dict.fromkeys(("measure", "since", "size", "low", "high"))
         return {"watched": False, "evidence": 0.0, "n": 0, "reason": "not_counted", **empty}

@@ -10,6 +10,7 @@ import datetime
 import re
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -27,11 +28,11 @@ from metrics.results.values import build_uncounted_value
 from metrics.scale import QuestionScale, get_weighted_name
 from projects.models import Question, Rater
 from quality import recomputation
-from quality.models import StoredRaterComparison
+from quality.models import Alert, AlertState, StoredRaterComparison
 
-BODY_FORMAT = 7  # version of the stored body; bodies of older releases are ignored
+BODY_FORMAT = 8  # version of the stored body; bodies of older releases are ignored
 MIN_ITEMS = 30  # compared items below which a rater's result is not interpreted
-MAX_LEVEL_RATERS = 200  # whose pairs are read for the raters' own levels: the biased, the busiest
+MAX_LEVEL_RATERS = 200  # raters whose pair tables are read (_select_level_raters)
 # Words of scales that grade faults: there, a harsh rater gives higher categories. On other scales,
 # such as grades or relevance, a harsh rater gives lower ones.
 _FAULT_WORDS = frozenset({
@@ -104,12 +105,25 @@ class RaterComparison(NamedTuple):
             return None
         return funnel.Funnel(self.middle, self.spread)
 
-    def compute_impact(self, rater: int) -> float:
-        """Return the number of ratings times the gap between the rater's kappa and the median."""
+    def compute_impact(self, rater: int, alerts: Iterable[Alert] = ()) -> float:
+        """Return the expected number of wrong labels that a rater causes.
+
+        The largest of: the ratings times the gap between the rater's kappa and the median; the
+        shared items times the bias of a biased rater, an item counted once at most; and the impact
+        of each of the rater's unresolved ``alerts``.
+        """
+        impacts = [0.0, *(alert.impact for alert in alerts)]
         result = self.raters.get(rater)
-        if result is None or result.value is None or self.middle is None:
-            return 0.0
-        return result.n_ratings * max(0.0, self.middle - result.value)
+        if result is not None and result.value is not None and self.middle is not None:
+            impacts.append(result.n_ratings * (self.middle - result.value))
+        if result is not None and result.is_biased and result.bias is not None:
+            impacts.append(result.n_items * min(abs(result.bias), 1.0))
+        return max(impacts)
+
+    def compute_alert_impact(self, alert: Alert) -> float:
+        """Return the impact of an alert: its own, or that of its raters if it is larger."""
+        raters = [rater for rater in (alert.rater_id, alert.other_rater_id) if rater is not None]
+        return max([alert.compute_own_impact(), *map(self.compute_impact, raters)])
 
 
 def get_comparison(question: Question) -> RaterComparison:
@@ -181,110 +195,128 @@ def _compute_and_store_comparison(row: StoredRaterComparison) -> None:
     metadata = {"input_version": input_version, "duration_seconds": time.monotonic() - started}
     if not get_leased_rows(row).update(body=body, **metadata, computed_at=timezone.now()):
         raise LeaseLost
+    _update_alert_impacts(question)
 
 
-def _build_body(question: Question, scale: QuestionScale) -> dict[str, Any]:
-    """Return the stored form of the comparison."""
-    weights = get_headline_weighting(question, scale)
-    name = get_weighted_name("vs_peers", weights)
-    kappa_path = f"coefficients__{name}"
-    bias_path = "coefficients__vs_peers_bias"
-    results = RaterResult.objects.filter(question=question, rater__kind=Rater.Kind.HUMAN)
-    columns = ("rater_id", "n_ratings", "seconds", kappa_path, bias_path, "details__table")
-    rows, margins = [], []
-    for *row, table in results.order_by("rater").values_list(*columns).iterator(500):
-        rows.append(row)
-        margins.append(_get_margins(table, scale.k))
-    own_counts, other_counts = (
-        np.array(margins, np.int64).reshape(-1, 2, scale.k).transpose(1, 0, 2)
-    )
-    peers = [row[3] or build_uncounted_value() for row in rows]
-    clusters = QuestionClusters.load(question.pk, question.project)
-    if clusters:
-        peers = [clusters.widen(name, value) for value in peers]
-    n_items = np.array([peer_value["n_items"] or 0 for peer_value in peers], np.int64)
-    values, ses = (
-        _to_array(peer_value[field] for peer_value in peers) for field in ("value", "se")
-    )
-    category = own_counts.argmax(axis=1)
-    share, shares_of_others = (
-        _compute_shares(counts, category) for counts in (own_counts, other_counts)
-    )
-    funnel_shape = funnel.build_funnel(values, ses, n_items)
-    biases = _list_biases(rows, clusters, scale)
-    answer_sd = _compute_answer_sd(own_counts.sum(axis=0), scale)
-    is_biased = rating_level.find_biased_raters(
-        _to_array(bias["value"] for bias in biases),
-        _to_array(bias["se"] for bias in biases),
-        n_items,
-        answer_sd,
-    )
-    if is_biased.any():
+def _update_alert_impacts(question: Question) -> None:
+    """Update the impacts of the unresolved alerts about raters by the latest comparison."""
+    alerts = Alert.objects.filter(question=question, rater__isnull=False).defer("chart")
+    comparison, changed = get_comparison(question), []
+    for alert in alerts.exclude(state=AlertState.RESOLVED).order_by("pk"):
+        impact = comparison.compute_alert_impact(alert)
+        if impact != alert.impact:
+            alert.impact = impact
+            changed.append(alert)
+    Alert.objects.bulk_update(changed, ["impact"])
+
+
+@dataclass(frozen=True)
+class _PeopleResults:
+    """The stored results of the question's people (M), in the order of their ids."""
+
+    rows: list[tuple[int, int, float | None]]  # id, number of ratings, median seconds
+    peers: list[Mapping[str, Any]]  # agreement with the others
+    biases: list[Mapping[str, Any]]  # mean differences, undefined on nominal scales
+    own_counts: np.ndarray  # (M, k) answers
+    other_counts: np.ndarray  # (M, k) answers of the others to the same items
+    bias_variance_factor: float  # of clusters of items
+
+    @classmethod
+    def load(cls, question: Question, scale: QuestionScale, name: str) -> _PeopleResults:
+        """Load the results; ``name``: the weighted agreement with the others."""
+        results = RaterResult.objects.filter(question=question, rater__kind=Rater.Kind.HUMAN)
+        paths = (f"coefficients__{name}", "coefficients__vs_peers_bias", "details__table")
+        columns = ("rater_id", "n_ratings", "seconds", *paths)
+        clusters = QuestionClusters.load(question.pk, question.project)
+        rows, peers, biases, margins = [], [], [], []
+        stored = results.order_by("rater").values_list(*columns)
+        for *row, kappa, bias, table in stored.iterator(500):
+            rows.append(tuple(row))
+            peers.append(_widen(kappa, name, clusters))
+            biases.append(_widen(scale.type.ordered and bias, "vs_peers_bias", clusters))
+            margins.append(_get_margins(table, scale.k))
+        own, others = np.array(margins, np.int64).reshape(-1, 2, scale.k).transpose(1, 0, 2)
+        factor = clusters.get_effect("vs_peers_bias") if clusters else 1.0
+        return cls(rows, peers, biases, own, others, factor)
+
+    @property
+    def n_items(self) -> np.ndarray:
+        return np.array([value["n_items"] or 0 for value in self.peers], np.int64)
+
+    def find_biased(self, question_id: int, scale: QuestionScale) -> np.ndarray:
+        """Return whether each rater (M,) is biased by themselves, not by their shared items."""
+        answer_sd = _compute_answer_sd(self.own_counts.sum(axis=0), scale)
+        is_biased = rating_level.find_biased_raters(
+            _to_array(bias["value"] for bias in self.biases),
+            _to_array(bias["se"] for bias in self.biases),
+            self.n_items,
+            answer_sd,
+        )
+        if not is_biased.any():
+            return is_biased
         distinct_raters = rating_level.find_distinct_levels(
-            load_tables_among(question.pk, _list_raters_by_level(rows, is_biased), scale),
+            load_tables_among(question_id, _select_level_raters(self.rows, is_biased), scale),
             answer_sd,
             values=scale.values,
-            variance_factor=clusters.get_effect("vs_peers_bias") if clusters else 1.0,
+            variance_factor=self.bias_variance_factor,
         )
-        # Those who differ by themselves, not by those they share items with.
-        is_biased &= np.array([row[0] in distinct_raters for row in rows], bool)
-    contrast = _find_contrasts(own_counts, other_counts)
-    contrast_shares = [
-        _compute_shares(counts, contrast).tolist() for counts in (own_counts, other_counts)
-    ]
-    compared = []
-    for index, (rater, n_ratings, median_seconds, *_values) in enumerate(rows):
-        peer_result, bias = peers[index], biases[index]
-        compared.append(
+        return is_biased & np.array([row[0] in distinct_raters for row in self.rows], bool)
+
+    def list_compared(self, is_biased: np.ndarray) -> list[ComparedRater]:
+        counts = (self.own_counts, self.other_counts)
+        category = self.own_counts.argmax(axis=1)
+        share, shares_of_others = (_compute_shares(part, category) for part in counts)
+        contrast = _find_contrasts(*counts)
+        contrast_shares = [_compute_shares(part, contrast).tolist() for part in counts]
+        return [
             ComparedRater(
                 rater=rater,
                 n_ratings=n_ratings,
-                n_items=int(n_items[index]),
-                value=peer_result["value"],
-                low=peer_result["low"],
-                high=peer_result["high"],
-                se=peer_result["se"],
+                n_items=peer["n_items"] or 0,
+                value=peer["value"],
+                low=peer["low"],
+                high=peer["high"],
+                se=peer["se"],
                 bias=bias["value"],
                 bias_low=bias["low"],
                 bias_high=bias["high"],
-                is_biased=bool(is_biased[index]),
-                seconds=median_seconds,
-                category=int(category[index]),
-                share=float(share[index]),
-                peers=float(shares_of_others[index]),
-                contrast=(
-                    int(contrast[index]),
-                    contrast_shares[0][index],
-                    contrast_shares[1][index],
-                ),
+                is_biased=bool(is_biased[i]),
+                seconds=seconds,
+                category=int(category[i]),
+                share=float(share[i]),
+                peers=float(shares_of_others[i]),
+                contrast=(int(contrast[i]), contrast_shares[0][i], contrast_shares[1][i]),
             )
-        )
+            for i, ((rater, n_ratings, seconds), peer, bias) in enumerate(
+                zip(self.rows, self.peers, self.biases, strict=True)
+            )
+        ]
+
+
+def _widen(value: Any, name: str, clusters: QuestionClusters | None) -> Mapping[str, Any]:
+    """Return a stored estimate with the interval of clusters, undefined where there is none."""
+    value = value or build_uncounted_value()
+    return clusters.widen(name, value) if clusters else value
+
+
+def _build_body(question: Question, scale: QuestionScale) -> dict[str, object]:
+    """Return the stored form of the comparison."""
+    weights = get_headline_weighting(question, scale)
+    people = _PeopleResults.load(question, scale, get_weighted_name("vs_peers", weights))
+    kappas, ses = (_to_array(value[field] for value in people.peers) for field in ("value", "se"))
+    shape = funnel.build_funnel(kappas, ses, people.n_items)
+    labels = (category.label for category in question.categories.all())
     return {
         "format": BODY_FORMAT,
         "weights": weights,
-        "middle": funnel_shape.center if funnel_shape else None,
-        "spread": funnel_shape.item_sd if funnel_shape else None,
-        "raters": compared,
-        "higher_is_harsher": is_fault_scale(
-            category.label for category in question.categories.all()
-        ),
+        "middle": shape.center if shape else None,
+        "spread": shape.item_sd if shape else None,
+        "raters": people.list_compared(people.find_biased(question.pk, scale)),
+        "higher_is_harsher": is_fault_scale(labels),
     }
 
 
-def _list_biases(
-    rows: Sequence[Sequence[Any]], clusters: QuestionClusters | None, scale: QuestionScale
-) -> list[Mapping[str, Any]]:
-    """Return the raters' mean differences from the others, undefined on nominal scales."""
-    biases: list[Mapping[str, Any]] = []
-    for *_row, bias in rows:
-        if not bias or not scale.type.ordered:
-            biases.append(build_uncounted_value())
-        else:
-            biases.append(clusters.widen("vs_peers_bias", bias) if clusters else bias)
-    return biases
-
-
-def _list_raters_by_level(rows: Sequence[Sequence[Any]], is_biased: np.ndarray) -> list[int]:
+def _select_level_raters(rows: Sequence[Sequence[Any]], is_biased: np.ndarray) -> list[int]:
     """Return at most MAX_LEVEL_RATERS raters, biased ones first, then by their ratings."""
     order = sorted(range(len(rows)), key=lambda index: (not is_biased[index], -rows[index][1]))
     return [rows[index][0] for index in order[:MAX_LEVEL_RATERS]]
@@ -338,7 +370,7 @@ def has_enough_items(peers: Mapping[str, Any]) -> bool:
 
 
 RECOMPUTATION = recomputation.Recomputation(
-    "every rater beside the others",
+    "comparison of raters",
     StoredRaterComparison,
     _compute_and_store_comparison,
     list_outdated_questions,

@@ -1,9 +1,8 @@
-"""Download of the raters of a question as CSV."""
+"""Page of the raters of all projects that a user leads, and the raters of a question as CSV."""
 
 from __future__ import annotations
 
 import csv
-from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import BadRequest
@@ -90,7 +89,7 @@ def export_raters(request: HttpRequest, project_id: int) -> HttpResponse:
 
 def _build_comparison_columns(
     summary: RaterSummary, comparison: comparison.RaterComparison, scale: QuestionScale
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the columns that compare the rater with the others."""
     result = comparison.raters.get(summary.rater.pk)
     has_category = result is not None and result.n_items > 0 and result.category < len(scale.labels)
@@ -104,7 +103,7 @@ def _build_comparison_columns(
     }
 
 
-def _build_row(summary: RaterSummary) -> dict[str, Any]:
+def _build_row(summary: RaterSummary) -> dict[str, object]:
     bias, drift = summary.bias or {}, summary.drift
     return {
         "rater": escape_formula(

@@ -5,7 +5,7 @@ Raters are drawn as points, those to check in color. Of many others, squares sho
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 from django.utils.translation import gettext as _
@@ -22,7 +22,7 @@ BINS = (24, 30)  # squares along the two axes
 EDGE_POINTS = 60  # points along the edge of the funnel
 MIN_SHOWN_VALUE = -0.5  # lower values are drawn at this one
 
-Rows = list[dict[str, Any]]
+Rows = list[vega_lite.Row]
 
 
 def list_chart_rows(raters: list[RaterListEntry], funnel: Funnel | None, url_template: str) -> Rows:
@@ -43,7 +43,10 @@ def list_chart_rows(raters: list[RaterListEntry], funnel: Funnel | None, url_tem
 def _split_points(
     raters: list[RaterListEntry], funnel: Funnel | None
 ) -> tuple[list[RaterListEntry], list[RaterListEntry]]:
-    """Return the raters drawn as points, of many those to check or outside, and the others."""
+    """Return the raters that are drawn as points, and the others.
+
+    Of more than MAX_POINTS raters, those to check and those outside the funnel come first.
+    """
     if len(raters) <= MAX_POINTS:
         return raters, []
     ranked = sorted(
@@ -64,7 +67,7 @@ def _is_outside(rater: RaterListEntry, funnel: Funnel | None) -> bool:
     return not low[0] <= rater.result.value <= high[0]
 
 
-def _build_point(rater: RaterListEntry, url_template: str) -> dict[str, Any]:
+def _build_point(rater: RaterListEntry, url_template: str) -> vega_lite.Row:
     result = rater.result
     assert result is not None and result.value is not None
     row = {"kind": "rater", "rater": rater.name or rater.key, "n": result.n_items}
@@ -131,22 +134,8 @@ def build_spec(*, title: str) -> vega_lite.Spec:
         "type": "quantitative",
         "title": title,
         "scale": {"zero": False, "nice": True},
-        "axis": {"format": ".1f", "tickMinStep": 0.1},
+        "axis": {"format": ".2~f", "tickMinStep": 0.01},
     }
-    raters = {"field": "raters", "type": "quantitative", "title": _("raters")}
-    tooltip = [
-        {"field": "rater", "type": "nominal", "title": _("rater")},
-        {"field": "kappa", "type": "quantitative", "title": title, "format": ".2f"},
-        {"field": "low", "type": "quantitative", "title": _("95% from"), "format": ".2f"},
-        {
-            "field": "high",
-            "type": "quantitative",
-            "title": pgettext("upper end of an interval", "to"),
-            "format": ".2f",
-        },
-        {"field": "n", "type": "quantitative", "title": _("items"), "format": ",d"},
-        {"field": "ratings", "type": "quantitative", "title": _("Ratings"), "format": ",d"},
-    ]
     position: vega_lite.Spec = {"x": x, "y": {**y, "field": "value"}}
     edge = {
         "transform": [{"filter": "datum.kind == 'edge'"}],
@@ -158,7 +147,13 @@ def build_spec(*, title: str) -> vega_lite.Spec:
         "mark": {"type": "line", "style": "text", "strokeWidth": 1, "strokeDash": [4, 3]},
         "encoding": position,
     }
-    squares = {
+    layers = [edge, middle, _build_squares_layer(position), *_build_rater_layers(position, title)]
+    return vega_lite.build_chart(320, layer=layers)
+
+
+def _build_squares_layer(position: vega_lite.Spec) -> vega_lite.Spec:
+    raters = {"field": "raters", "type": "quantitative", "title": _("raters")}
+    return {
         "transform": [{"filter": "datum.kind == 'many'"}],
         "mark": {"type": "rect", "style": "accent"},
         "encoding": {
@@ -169,7 +164,19 @@ def build_spec(*, title: str) -> vega_lite.Spec:
             "tooltip": [{**raters, "format": ",d"}],
         },
     }
-    layers: list[vega_lite.Spec] = [edge, middle, squares]
+
+
+def _build_rater_layers(position: vega_lite.Spec, title: str) -> Iterator[vega_lite.Spec]:
+    """Yield the points of the raters without findings, to check, and with the same answer."""
+    tooltip = [
+        vega_lite.build_field("rater", "nominal", _("rater")),
+        vega_lite.build_decimal_field("kappa", title),
+        vega_lite.build_decimal_field("low", _("95% from")),
+        vega_lite.build_decimal_field("high", pgettext("upper end of an interval", "to")),
+        vega_lite.build_count_field("n", _("items")),
+        vega_lite.build_count_field("ratings", _("Ratings")),
+    ]
+    encoding = {**position, "href": {"field": "url"}, "tooltip": tooltip}
     point: vega_lite.Spec = {"type": "point", "filled": True, "size": 36, "cursor": "pointer"}
     kinds = (
         ("!datum.check && !datum.same", {**point, "style": "faint", "opacity": 0.9}),
@@ -178,12 +185,4 @@ def build_spec(*, title: str) -> vega_lite.Spec:
     )
     for test, mark in kinds:
         row_filter = {"filter": f"datum.kind == 'rater' && {test}"}
-        encoding = {**position, "href": {"field": "url"}, "tooltip": tooltip}
-        layers.append({"transform": [row_filter], "mark": mark, "encoding": encoding})
-    return {
-        "$schema": vega_lite.SCHEMA,
-        "height": 320,
-        "autosize": {"type": "fit", "contains": "padding"},
-        "data": {"name": "rows"},
-        "layer": layers,
-    }
+        yield {"transform": [row_filter], "mark": mark, "encoding": encoding}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -58,11 +57,10 @@ def send_message(request: HttpRequest, project_id: int) -> HttpResponse:
         except rater_messages.InvalidRaterMessage as exception:
             error = str(exception)
         else:
-            n = len(can_read)
-            sent_text = ngettext("Sent to %(n)s rater.", "Sent to %(n)s raters.", n)
-            messages.success(request, sent_text % {"n": n})
+            sent_text = ngettext("Sent to %(n)s rater.", "Sent to %(n)s raters.", len(can_read))
+            messages.success(request, sent_text % {"n": len(can_read)})
             return redirect(return_url)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "project": project,
         "raters": can_read,
         "selected_raters": selected,
@@ -75,9 +73,8 @@ def send_message(request: HttpRequest, project_id: int) -> HttpResponse:
         "back": params.get("back", ""),
         "back_url": return_url,
     }
-    return render(
-        request, "quality/rater_status/message.html", context, status=400 if error else 200
-    )
+    status = 400 if error else 200
+    return render(request, "quality/rater_status/message.html", context, status=status)
 
 
 def _get_return_url(project: Project, raters: Sequence[Rater], params: QueryDict) -> str:

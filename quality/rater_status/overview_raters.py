@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import statistics
+
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
@@ -16,7 +19,6 @@ from metrics.views.dashboard.recommendation import (
     NextAction,
 )
 from projects.models import Question
-from projects.permissions import Capability, may
 from quality.alerts.kinds import KINDS
 from quality.inbox.selectors import get_uncertain_labels
 from quality.models import Alert, AlertState
@@ -25,7 +27,8 @@ from .rater_list import RaterFilter, RaterList, RaterListEntry
 from .status import RaterStatus
 from .texts import STATUS_LABELS, get_reason_text
 
-MAX_COUNTED_ITEMS = 1_000  # uncertain items are counted up to this number
+MAX_COUNTED_ITEMS = 1_000  # errors of uncertain items are summed up to this number
+ITEMS_PER_SITTING = 40
 
 
 def select_overview_raters(selection: Selection, max_lines: int) -> OverviewRaters:
@@ -42,7 +45,7 @@ def select_overview_raters(selection: Selection, max_lines: int) -> OverviewRate
         len(to_check),
         [
             *_suggest_raters(selection, to_check, n_raters=len(raters)),
-            *_suggest_items(selection),
+            *_suggest_items(selection, raters),
             *_suggest_newest_question_alert(selection.question),
         ],
     )
@@ -56,6 +59,7 @@ def _build_line(rater: RaterListEntry) -> RaterLine:
         STATUS_LABELS[rater.status],
         rater.status in (RaterStatus.ACT, RaterStatus.CHECK),
         {"value": result.value, "low": result.low, "high": result.high} if result else None,
+        rater.status == RaterStatus.ACT,
     )
 
 
@@ -64,7 +68,8 @@ def _suggest_raters(
 ) -> list[NextAction]:
     """Return one action: the page of the only rater to check, or the list of several.
 
-    The reason is the first one of the first rater. None is named where it would be all of many.
+    The reason is the first one of the first rater. If all of more than MAX_NAMED_RATERS raters are
+    to be checked, none is named.
     """
     if not to_check:
         return []
@@ -91,20 +96,36 @@ def _suggest_raters(
     return [NextAction(ActionKind.RATERS, label, reason, f"{page}?{query}")]
 
 
-def _suggest_items(selection: Selection) -> list[NextAction]:
-    if not may(getattr(selection.project, "role", None), Capability.REVIEW):
+def _suggest_items(selection: Selection, raters: list[RaterListEntry]) -> list[NextAction]:
+    """Return the action on the most uncertain items: at most one sitting, by its errors and time.
+
+    A decision is taken to last as long as a rating of the median rater.
+    """
+    if not selection.project.can_review:
         return []
     labels = get_uncertain_labels().filter(question=selection.question).order_by("-doubt")
     doubts = list(labels.values_list("doubt", flat=True)[:MAX_COUNTED_ITEMS])
     if not doubts:
         return []
-    n_items, more = len(doubts), "+" if len(doubts) == MAX_COUNTED_ITEMS else ""
-    label = ngettext("Review %(n)s uncertain item", "Review %(n)s uncertain items", n_items) % {
-        "n": f"{format_count(n_items)}{more}"
+    sitting = doubts[:ITEMS_PER_SITTING]
+    n_items = len(sitting)
+    label = ngettext("Review %(n)s uncertain item", "Review %(n)s uncertain items", n_items)
+    reason = _("expected errors: %(n)s")
+    if n_items < len(doubts):
+        label = _("Review the %(n)s most uncertain items")
+        reason = _("expected errors: %(n)s of %(all)s")
+    more = "+" if len(doubts) == MAX_COUNTED_ITEMS else ""
+    reason %= {
+        "n": format_expected_count(sum(sitting)),
+        "all": f"{format_expected_count(sum(doubts))}{more}",
     }
-    reason = _("expected errors: %(n)s") % {"n": f"{format_expected_count(sum(doubts))}{more}"}
+    seconds = [rater.result.seconds for rater in raters if rater.result and rater.result.seconds]
+    if seconds:
+        minutes = math.ceil(n_items * statistics.median(seconds) / 60)
+        reason = f"{_('about %(n)s min') % {'n': format_count(minutes)}} · {reason}"
     query = urlencode({"question": selection.question.key})
     url = f"{reverse('review', args=[selection.project.pk])}?{query}"
+    label %= {"n": format_count(n_items)}
     return [NextAction(ActionKind.ITEMS, label, reason, url)]
 
 

@@ -156,7 +156,7 @@ class RaterList:
     def is_pending(self) -> bool:
         """Return whether the first comparison of the raters is still to be computed.
 
-        False where nobody has rated.
+        False while no rating was counted, and in a project without people.
         """
         is_computed, input_version = (
             self.comparison.computed_at is not None,
@@ -264,7 +264,7 @@ def build_entry(
         rater.group,
         result,
         get_status(reasons),
-        rater_comparison.compute_impact(rater.pk),
+        rater_comparison.compute_impact(rater.pk, alerts),
         flags,
         reasons,
     )
@@ -273,8 +273,9 @@ def build_entry(
 def _has_flag(reason: StatusReason) -> bool:
     """Return whether the list can be filtered by the reason.
 
-    By an alert of drift always, by other alerts while current ratings support them, and by drift
-    without an alert as one of "alert".
+    True for reasons without an alert except drift, for alerts of kind RATER_DRIFT, and for other
+    alerts that current ratings support, except drift of a pair. Other drifts have the flag "alert"
+    alone.
     """
     if reason.alert is None:
         return reason.code != ReasonCode.DRIFT

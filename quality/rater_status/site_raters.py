@@ -13,7 +13,8 @@ from core.web.tables import Interval
 from metrics.agreement.rater_quality.gold import PAUSE_EVIDENCE
 from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
 from metrics.models import PeriodUnit, RaterResult, Result
-from projects.models import Member, Project, Question, Rater
+from projects.models import Project, Question, Rater
+from projects.permissions import get_led_memberships
 from quality.models import DriftState, GoldScore, RepeatScore
 
 from .comparison import get_comparisons
@@ -98,9 +99,9 @@ class Person:
     def exported_results(self) -> Interval | str:
         """Kappa of the only question, or all kappas as text, for a file."""
         cells = []
-        for seat, estimate in self.question_results:
+        for result, estimate in self.question_results:
             value, low, high = ((estimate or {}).get(name) for name in ("value", "low", "high"))
-            name = f"{seat.question.project.name}: {seat.question}"
+            name = f"{result.question.project.name}: {result.question}"
             cells.append(Interval(value, low, high, name))
         return cells[0] if len(cells) == 1 else "; ".join(map(str, cells))
 
@@ -109,7 +110,7 @@ def _get_rank(person: Person) -> tuple[int, float]:
     return person.worst.rank if person.worst else (STATUS_ORDER.index(RaterStatus.UNKNOWN), 0.0)
 
 
-# Column -> (sort key, whether its first click sorts descending)
+# Column -> ascending sort key; the worst status and the largest numbers come first.
 SORT_KEYS = {
     "status": _get_rank,
     "rater": lambda person: person.name.casefold(),
@@ -119,7 +120,7 @@ SORT_KEYS = {
 
 
 def query_results(user: Any, search: str = "") -> QuerySet[Any]:
-    """Return all-time results of people in active projects, but examples, that the user leads.
+    """Return all-time results of people in the active projects that the user leads, but examples.
 
     Annotated with ``account`` and ``alone`` (see PersonKey) and ``person``: the account's name, or
     the rater's key. Raters of a project with pseudonyms appear under the pseudonym, without an
@@ -127,7 +128,7 @@ def query_results(user: Any, search: str = "") -> QuerySet[Any]:
     """
     led_projects = Project.objects.filter(archived_at=None, is_example=False)
     if not user.is_superuser:
-        led_projects = led_projects.filter(members__user=user.pk, members__role=Member.Role.LEAD)
+        led_projects = led_projects.filter(members__in=get_led_memberships(user))
     rows = RaterResult.objects.filter(rater__project__in=led_projects, rater__kind=Rater.Kind.HUMAN)
     has_known_account = Q(rater__user__isnull=False, rater__project__hides_raters=False)
     results = rows.annotate(

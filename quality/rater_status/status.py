@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -38,6 +38,8 @@ class RaterStatus(StrEnum):
 
 # Worst first: the order of the raters to check.
 STATUS_ORDER = (RaterStatus.ACT, RaterStatus.CHECK, RaterStatus.OK, RaterStatus.UNKNOWN)
+# Statuses that a reason may imply, the most severe first.
+SEVERITY = (RaterStatus.ACT, RaterStatus.CHECK, RaterStatus.UNKNOWN)
 
 
 class ReasonCode(StrEnum):
@@ -80,7 +82,7 @@ class RaterSummary:
 
     ``peers``, ``bias``: stored estimates; ``gold`` and ``repeats``: scores on gold answers and on
     repeated items, None without any; ``drift``: the latest drift state; ``alerts``: unresolved
-    alerts, oldest first; ``impact``: ratings times the gap to the median kappa.
+    alerts, oldest first; ``impact``: the expected number of wrong labels that the rater causes.
     """
 
     rater: Rater
@@ -141,65 +143,69 @@ def list_rater_summaries(
     ``comparison``: the comparison to use; by default the latest one. Ten queries.
     """
     people = Rater.objects.filter(project_id=question.project_id, kind__in=kinds)
-    conditions: dict[str, Any] = {"question": question}
+    conditions: dict[str, object] = {"question": question}
     if rater_ids is not None:
         people = people.filter(pk__in=rater_ids)
         conditions["rater__in"] = rater_ids
     comparison = comparison or get_comparison(question)
-    results = _get_results(
+    figures = _get_figures(
         question, conditions, comparison.weights, scale_is_ordered=scale_is_ordered
     )
     drifts = {row.rater_id: row for row in DriftState.objects.filter(**conditions)}
     golds = {row.rater_id: row for row in GoldScore.objects.filter(**conditions)}
     repeats = {row.rater_id: row for row in RepeatScore.objects.filter(**conditions)}
+    alerts = get_unresolved_alerts_by_rater(question)
+    summaries = [
+        RaterSummary(
+            rater=rater,
+            **vars(figures.get(rater.pk, _StoredFigures())),
+            gold=golds.get(rater.pk),
+            repeats=repeats.get(rater.pk),
+            drift=drifts.get(rater.pk),
+            alerts=alerts.get(rater.pk, []),
+            impact=comparison.compute_impact(rater.pk, alerts.get(rater.pk, [])),
+        )
+        for rater in people.order_by("pk")
+    ]
+    return _add_reasons(question, summaries, comparison)
+
+
+def _add_reasons(
+    question: Question, summaries: list[RaterSummary], comparison: RaterComparison
+) -> list[RaterSummary]:
     inconsistent = get_inconsistent_scores(question)
     failed_exams = get_failed_exams(question)
-    alerts = get_unresolved_alerts_by_rater(question)
-    summaries = []
-    for rater in people.order_by("pk"):
-        result = results.get(rater.pk, _NO_RESULT)
-        drift = drifts.get(rater.pk)
-        gold = golds.get(rater.pk)
-        reasons = list_reasons(
-            rater.pk,
-            comparison,
-            result["peers"],
-            drift=drift,
-            gold=gold,
-            repeats=inconsistent.get(rater.pk),
-            failed_exam=failed_exams.get(rater.pk),
-            alerts=alerts.get(rater.pk, []),
+    return [
+        replace(
+            summary,
+            reasons=list_reasons(
+                summary.rater.pk,
+                comparison,
+                summary.peers,
+                drift=summary.drift,
+                gold=summary.gold,
+                repeats=inconsistent.get(summary.rater.pk),
+                failed_exam=failed_exams.get(summary.rater.pk),
+                alerts=summary.alerts,
+            ),
         )
-        summaries.append(
-            RaterSummary(
-                rater=rater,
-                n_ratings=result["n_ratings"],
-                seconds=result["seconds"],
-                peers=result["peers"],
-                bias=result["bias"],
-                gold=gold,
-                repeats=repeats.get(rater.pk),
-                drift=drift,
-                alerts=alerts.get(rater.pk, []),
-                impact=comparison.compute_impact(rater.pk),
-                reasons=reasons,
-            )
-        )
-    return summaries
+        for summary in summaries
+    ]
 
 
-_NO_RESULT: dict[str, Any] = {
-    "n_ratings": 0,
-    "seconds": None,
-    "peers": build_uncounted_value(),
-    "bias": None,
-}
+@dataclass(frozen=True)
+class _StoredFigures:
+    """Stored figures of a rater; the defaults are those of a rater without any."""
+
+    n_ratings: int = 0
+    seconds: float | None = None
+    peers: Mapping[str, Any] = field(default_factory=build_uncounted_value)
+    bias: Mapping[str, Any] | None = None
 
 
-def _get_results(
-    question: Question, conditions: dict[str, Any], weights: str, *, scale_is_ordered: bool
-) -> dict[int, dict[str, Any]]:
-    """Return {rater id: counts, seconds, agreement with peers and bias}."""
+def _get_figures(
+    question: Question, conditions: dict[str, object], weights: str, *, scale_is_ordered: bool
+) -> dict[int, _StoredFigures]:
     names = get_weighted_name("vs_peers", weights), "vs_peers_bias"
     columns = (f"coefficients__{name}" for name in names)
     rows = RaterResult.objects.filter(**conditions)
@@ -209,12 +215,12 @@ def _get_results(
         "rater_id", "n_ratings", "seconds", *columns
     ):
         peers_value, bias_value = map(clusters.widen, names, values) if clusters else values
-        results[rater_id] = {
-            "n_ratings": n_ratings,
-            "seconds": seconds,
-            "peers": peers_value or build_uncounted_value(),
-            "bias": bias_value if scale_is_ordered else None,
-        }
+        results[rater_id] = _StoredFigures(
+            n_ratings,
+            seconds,
+            peers_value or build_uncounted_value(),
+            bias_value if scale_is_ordered else None,
+        )
     return results
 
 
@@ -274,44 +280,40 @@ def list_reasons(
 ) -> list[StatusReason]:
     """Return the reasons for a rater's status, the most severe ones first.
 
-    ``peers``: the estimate of agreement with the others. ``drift`` counts if it is watched,
-    ``gold`` if its evidence is that of a pause; ``repeats`` is given for an inconsistent rater;
-    ``alerts``: those that are not resolved.
+    ``peers``: agreement with the others; ``repeats``: of an inconsistent rater; ``alerts``:
+    unresolved ones. ``drift`` counts if it is watched, ``gold`` if its evidence is that of a pause.
     """
     result = comparison.raters.get(rater_id)
     reasons = [_build_alert_reason(alert) for alert in alerts]
+    check = RaterStatus.CHECK
     if gold is not None and gold.evidence >= PAUSE_EVIDENCE:
         score = gold.accuracy, gold.low, gold.high, gold.n
         reasons.insert(0, StatusReason(ReasonCode.GOLD, RaterStatus.ACT, *score))
     if drift is not None and drift.watched:
         size = drift.size, drift.low, drift.high, drift.n
-        reasons.append(StatusReason(ReasonCode.DRIFT, RaterStatus.CHECK, *size))
+        reasons.append(StatusReason(ReasonCode.DRIFT, check, *size))
     if result is not None and result.is_biased:
         reasons.append(_build_bias_reason(result, higher_is_harsher=comparison.higher_is_harsher))
     elif rater_id in comparison.outlying and not alerts:  # others state the cause
         difference, n_items = comparison.outlying[rater_id]
-        low_agreement = ReasonCode.LOW_AGREEMENT
-        reasons.append(StatusReason(low_agreement, RaterStatus.CHECK, difference, n=n_items))
+        reasons.append(StatusReason(ReasonCode.LOW_AGREEMENT, check, difference, n=n_items))
     if repeats is not None:
         share = repeats.same / repeats.n, repeats.low, repeats.high, repeats.n
-        reasons.append(StatusReason(ReasonCode.SELF, RaterStatus.CHECK, *share))
+        reasons.append(StatusReason(ReasonCode.SELF, check, *share))
     if failed_exam is not None:
-        n_right, n_answers = failed_exam.n_right, failed_exam.n_answers
-        accuracy = n_right / n_answers if n_answers else None
-        reasons.append(StatusReason(ReasonCode.EXAM, RaterStatus.CHECK, accuracy, n=n_answers))
+        n = failed_exam.n_answers
+        accuracy = failed_exam.n_right / n if n else None
+        reasons.append(StatusReason(ReasonCode.EXAM, check, accuracy, n=n))
     if not has_enough_items(peers):
-        n_items = peers["n_items"] or 0
-        reasons.append(StatusReason(ReasonCode.NOT_ENOUGH, RaterStatus.UNKNOWN, n=n_items))
-    return reasons
+        unknown = RaterStatus.UNKNOWN
+        reasons.append(StatusReason(ReasonCode.NOT_ENOUGH, unknown, n=peers["n_items"] or 0))
+    return sorted(reasons, key=lambda reason: SEVERITY.index(reason.status))
 
 
 def get_status(reasons: Sequence[StatusReason]) -> RaterStatus:
     """Return the most severe status among the reasons."""
     implied = {reason.status for reason in reasons}
-    for status in (RaterStatus.ACT, RaterStatus.CHECK, RaterStatus.UNKNOWN):
-        if status in implied:
-            return status
-    return RaterStatus.OK
+    return next((status for status in SEVERITY if status in implied), RaterStatus.OK)
 
 
 def get_inconsistent_scores(question: Question) -> dict[int, RepeatScore]:

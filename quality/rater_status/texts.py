@@ -20,11 +20,12 @@ from quality.rater_status.status import RaterStatus, RaterSummary, ReasonCode, S
 
 
 def describe_agreement(
-    comparison: comparison.RaterComparison, rater: int, *, is_outlier: bool
+    comparison: comparison.RaterComparison, rater: int, *, is_outlier: bool, has_cause: bool = False
 ) -> str:
     """Return a sentence on the rater's agreement with the others; empty without a result.
 
-    ``is_outlier``: an unresolved alert says that the rater agrees clearly less than the others.
+    ``is_outlier``: an unresolved alert says that the rater agrees clearly less than the others;
+    ``has_cause``: an alert or a bias states why the rater is below the median.
     """
     result = comparison.raters.get(rater)
     if result is None:
@@ -34,19 +35,17 @@ def describe_agreement(
     params = {
         "value": format_number(result.value),
         "middle": format_number(comparison.middle),
-        "place": format_count(_get_impact_rank(comparison, rater)),
     }
     if is_outlier:
-        template = _(
-            "Agrees far less than the others: %(value)s (median %(middle)s). Rank "
-            "%(place)s by impact."
-        )
+        template = _("Agrees far less than the others: %(value)s (median %(middle)s).")
     elif rater in comparison.outlying:
         template = _(
             "Agrees less than the others on the same items: %(value)s (median %(middle)s)."
         )
     elif result.value is not None and result.value < comparison.middle:
-        template = _("Below the team’s median: %(value)s (median %(middle)s).")
+        if has_cause:
+            return ""
+        template = _("Below the team’s median (%(middle)s): %(value)s. The items may explain it.")
     else:
         template = _("Not below the team’s median: %(value)s (median %(middle)s).")
     return template % params
@@ -89,14 +88,6 @@ def describe_bias(result: comparison.ComparedRater, labels: Sequence[str]) -> st
         "share": format_percent(share),
         "others": format_percent(share_of_others),
     }
-
-
-def _get_impact_rank(comparison: comparison.RaterComparison, rater: int) -> int:
-    """Return the rater's rank by impact; 1 is the greatest."""
-    own_impact = comparison.compute_impact(rater)
-    return 1 + sum(
-        comparison.compute_impact(other_rater) > own_impact for other_rater in comparison.raters
-    )
 
 
 STATUS_LABELS: dict[str, Promise] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -107,6 +106,8 @@ def render_raters(request: HttpRequest, project: Project) -> HttpResponse:
         "page": page,
         "rows": rows,
         "n_lines": len(listed),
+        "has_diamonds": any("same_answer" in rater.flags for rater in listed),
+        "has_squares": len(listed) > funnel_plot.MAX_POINTS,
         "sorted_by": sort,
         "floor": MIN_ITEMS if sort.removeprefix("-") in ITEM_COUNTS else 0,
         "most_ratings": 200,
@@ -166,9 +167,9 @@ def _build_kept_query(query: QueryDict) -> str:
     return urlencode({name: query[name] for name in KEPT_PARAMETERS if query.get(name)})
 
 
-def _list_just_paused(request: HttpRequest, project: Any) -> list[Rater]:
+def _list_just_paused(request: HttpRequest, project: Project) -> list[Rater]:
     """Return the raters paused by the last action who still are, for the undo button."""
-    if project.role != Member.Role.LEAD or "paused" not in request.GET:
+    if not project.can_manage or "paused" not in request.GET:
         return []
     ids = parse_rater_ids(request.GET["paused"].split(","))
     return list(project.raters.filter(pk__in=ids, paused=True))
@@ -187,7 +188,7 @@ class ExclusionComparison:
 
 
 def _build_comparison(request: HttpRequest, selection: Selection) -> ExclusionComparison | None:
-    """Return the comparison for ``without`` of the query, or None without it.
+    """Return the comparison without the raters of the query's ``exclude``; None without any.
 
     A worker computes it (metrics.filtered.filtered_jobs).
     """

@@ -165,7 +165,7 @@ def _get_method(question: Question) -> dict[str, Any]:
     return {name: getattr(row, name) for name in METHOD_FIELDS}
 
 
-def _serialize_rules(question: Question) -> dict[str, Any]:
+def _serialize_rules(question: Question) -> dict[str, object]:
     row = settings.get_label_rules(question)
     values = {name: getattr(row, name) for name in (*settings.RULES, "n_requested")}
     return {"question": question.key, **_get_method(question), **values}

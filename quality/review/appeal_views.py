@@ -88,7 +88,7 @@ def submit_gold_appeal(request: HttpRequest, project_id: int, item_id: int) -> H
     else:
         messages.success(request, _("Appeal sent. The answer will appear here."))
     has_exams = rater.exams.exists()
-    return redirect("own_exam" if has_exams else "decisions", project_id)
+    return redirect("own_exam" if has_exams else "own_decisions", project_id)
 
 
 @login_required

@@ -51,7 +51,7 @@ def get_visible_decisions(rater: Rater) -> QuerySet[Decision]:
     for row in rules:
         cutoff = now - datetime.timedelta(days=row.show_after_days)
         is_released |= Q(question=row.question_id, created_at__lte=cutoff)
-    same: dict[str, Any] = {"question": OuterRef("question"), "item": OuterRef("item")}
+    same: dict[str, object] = {"question": OuterRef("question"), "item": OuterRef("item")}
     own_ratings = Rating.objects.current().filter(rater=rater, **same)
     later_decisions = Decision.objects.filter(number__gt=OuterRef("number"), **same)
     gold = GoldAnswer.objects.in_force().filter(**same)

@@ -77,7 +77,13 @@ def create_decision(
     _store_label(question, item, None if code is None else index_of_code[code], scale)
     ReviewAssignment.objects.filter(question=question, item=item).delete()
     ReviewClaim.objects.filter(question=question, item=item).delete()
-    # Without the label: a second adjudicator decides the item blind.
+    _record_review(decision, item, by)
+    return decision
+
+
+def _record_review(decision: Decision, item: Item, by: Any) -> None:
+    """Record the event without the label: a second adjudicator decides the item blind."""
+    question = decision.question
     record_event(
         project_id=question.project_id,
         kind="item.reviewed",
@@ -86,11 +92,10 @@ def create_decision(
             "question": question.key,
             "items": [item.key],
             "decision": decision.number,
-            "is_withdrawn": code is None,
+            "is_withdrawn": decision.code is None,
         },
         by=by,
     )
-    return decision
 
 
 def _validate_not_archived(question: Question) -> None:

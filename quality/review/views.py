@@ -95,7 +95,7 @@ def _render_review(
     )
     n_remaining = rows.order_by().count()
     choices = filter_choices.get_filter_choices(selection.question)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "review_filter": review_filter,
         "confidence_limits": [value for value in CONFIDENCE_LIMITS if value],
         "attributes": _list_attribute_choices(
@@ -116,7 +116,7 @@ def _render_review(
 
 def _list_attribute_choices(
     values_by_attribute: Mapping[str, Mapping[str, int]], review_filter: ReviewFilter
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Return each item attribute with its values and the selected one."""
     selected = dict(review_filter.items.attributes)
     return [
@@ -125,11 +125,10 @@ def _list_attribute_choices(
     ]
 
 
-def _get_last_decision(request: HttpRequest, selection: Selection) -> dict[str, Any] | None:
+def _get_last_decision(request: HttpRequest, selection: Selection) -> dict[str, object] | None:
     """Return the user's latest decision, which can be made gold or an example, or None."""
     item_id = parse_id(request.GET.get("last"))
-    project: Any = selection.project
-    if project.role != Member.Role.LEAD or item_id is None:
+    if not selection.project.can_manage or item_id is None:
         return None
     user: Any = request.user
     decisions = Decision.objects.filter(question=selection.question, item=item_id, by=user)
@@ -141,7 +140,9 @@ def _get_last_decision(request: HttpRequest, selection: Selection) -> dict[str, 
     return {"item": decision.item, "label": label, "is_gold": gold.exists()}
 
 
-def _build_item_context(request: HttpRequest, selection: Selection, item: Item) -> dict[str, Any]:
+def _build_item_context(
+    request: HttpRequest, selection: Selection, item: Item
+) -> dict[str, object]:
     question = selection.question
     names_shown = review_decisions.has_seen_names(question=question, item=item, by=request.user)
     # For a second opinion the user must not learn that there is a decision.

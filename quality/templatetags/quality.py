@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from django import template
 
+from metrics.agreement.estimate import Value
 from metrics.agreement.weights import get_weighted_name
 from metrics.scale import QuestionScale
 from metrics.views.common import number_formats
-from projects.models import Item, Project, Question, Rater
+from projects.models import Item, Project, Question, Rater, Scale
 from projects.services.members import usernames
 from quality.alerts.kinds import KINDS
 from quality.models import (
@@ -25,7 +25,11 @@ from quality.models import (
     RepeatState,
 )
 from quality.rater_status import comparison, texts
-from quality.rater_status.status import is_outlier
+from quality.rater_status.status import (
+    get_unresolved_alerts_by_rater,
+    is_outlier,
+    list_rater_summaries,
+)
 from ratings.models import Assignment, CheckAnswer, RaterMessage
 from ratings.services.rating_times import date_from_day
 
@@ -90,12 +94,9 @@ def get_repeat_score(
 
 
 @register.simple_tag
-def get_matching_peer_kappa(question: Question, coefficients: dict[str, Any]) -> dict[str, Any]:
+def get_matching_peer_kappa(question: Question, coefficients: Mapping[str, Value]) -> Value | None:
     """Return the rater's kappa with the others, under the weights of the kappa of repeats."""
-    estimate: dict[str, Any] = (
-        coefficients.get(get_weighted_name("vs_peers", question.weights)) or {}
-    )
-    return estimate
+    return coefficients.get(get_weighted_name("vs_peers", question.weights))
 
 
 MAX_ALERTS = 3  # alerts shown on the dashboard
@@ -135,11 +136,32 @@ def describe_rater(question: Question, rater: Rater) -> str:
     rater_comparison = comparison.get_comparison(question)
     has_outlier_alert = rater_comparison.computed_at is not None and is_outlier(question, rater)
     result = rater_comparison.raters.get(rater.pk)
-    sentences = [texts.describe_agreement(rater_comparison, rater.pk, is_outlier=has_outlier_alert)]
-    if result is not None and result.is_biased:
-        labels = QuestionScale.for_question(question).labels
-        sentences.insert(0, texts.describe_bias(result, labels))
-    return " ".join(sentences)
+    is_biased = result is not None and result.is_biased
+    agreement = texts.describe_agreement(
+        rater_comparison,
+        rater.pk,
+        is_outlier=has_outlier_alert,
+        has_cause=is_biased or rater.pk in get_unresolved_alerts_by_rater(question),
+    )
+    if result is None or not is_biased:
+        return agreement
+    labels = QuestionScale.for_question(question).labels
+    return f"{texts.describe_bias(result, labels)} {agreement}".rstrip()
+
+
+@register.simple_tag
+def get_rater_status(question: Question, rater: Rater) -> tuple[str, str, str] | None:
+    """Return (status, its label, text of the first reason) of a person, None for a model."""
+    if rater.kind != Rater.Kind.HUMAN:
+        return None
+    ordered = Scale(question.scale).ordered
+    summaries = list_rater_summaries(question, scale_is_ordered=ordered, rater_ids=[rater.pk])
+    if not summaries:
+        return None
+    (summary,) = summaries
+    reasons = summary.reasons[:1]
+    text = texts.get_reason_text(reasons[0], rater.pk) if reasons else ""
+    return summary.status.value, texts.get_status_label(summary), text
 
 
 @register.simple_tag

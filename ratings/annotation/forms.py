@@ -96,7 +96,7 @@ class AnswerForm(forms.Form):
             question: self.cleaned_data[get_field_name(question)] for question in self.questions
         }
 
-    def parts(self) -> list[dict[str, Any]]:
+    def parts(self) -> list[dict[str, object]]:
         """Return the template data of each question: options, layout, selected code and errors.
 
         The first question with an error, else the first without an answer, else the last one is
@@ -110,7 +110,7 @@ class AnswerForm(forms.Form):
             current["is_current"] = True
         return parts
 
-    def _build_part(self, question: Question) -> dict[str, Any]:
+    def _build_part(self, question: Question) -> dict[str, object]:
         name = get_field_name(question)
         answer_options = build_question_options(question)
         chosen_code = _parse_code(self[name].value())
@@ -127,9 +127,9 @@ class AnswerForm(forms.Form):
         }
 
     @staticmethod
-    def build_initial(ratings: dict[int, Any], questions: Sequence[Question]) -> dict[str, Any]:
+    def build_initial(ratings: dict[int, Any], questions: Sequence[Question]) -> dict[str, object]:
         """Return the form's initial values from the current answers by question id."""
-        initial: dict[str, Any] = {
+        initial: dict[str, object] = {
             get_field_name(question): ratings[question.pk].code
             for question in questions
             if question.pk in ratings

@@ -1,4 +1,4 @@
-"""The list of the rater's own ratings, beside the annotation page."""
+"""Pages beside the annotation page: own ratings and messages; skipped and flagged items."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def mark_message_read(request: HttpRequest, project_id: int, message_id: int) ->
     return redirect("rate", project.pk)
 
 
-def _get_counts(rater: Rater) -> dict[str, Any]:
+def _get_counts(rater: Rater) -> dict[str, object]:
     return {
         "progress": rater_progress.compute_progress(rater),
         "days": rater_progress.list_daily_figures(rater),
@@ -138,7 +138,7 @@ def _get_counts(rater: Rater) -> dict[str, Any]:
     }
 
 
-def _build_rows(rater: Rater, page: Any, questions: list[Question]) -> list[dict[str, Any]]:
+def _build_rows(rater: Rater, page: Any, questions: list[Question]) -> list[dict[str, object]]:
     """Return the listed items with the rater's answers in the order of the project's questions."""
     labels = {
         (category.question_id, category.code): category.label

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -42,7 +41,7 @@ def preview_question(request: HttpRequest) -> HttpResponse:
     return render(request, "ratings/_question_preview.html", context)
 
 
-def build_preview_context(text: str, categories: Sequence[Category]) -> dict[str, Any]:
+def build_preview_context(text: str, categories: Sequence[Category]) -> dict[str, object]:
     """Return the context of the preview's template."""
     options = build_answer_options(categories, "preview")
     return {

@@ -14,7 +14,7 @@ from core import security_log
 from core.text import describe_length, has_nul
 from events.services import record_event
 from projects.models import Member, Rater
-from projects.permissions import Capability, list_roles_with
+from projects.models.roles import Capability, list_roles_with
 from ratings.models import RaterMessage
 
 MAX_LENGTH = 2_000

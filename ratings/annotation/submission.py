@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from projects.models import Item, Project, Question, Rater
 from projects.services.raters import pseudonyms
-from ratings.models import Assignment, Exam, RaterQueue, Rating, Revision
+from ratings.models import NO_CODE, Assignment, Exam, RaterQueue, Rating, Revision
 from ratings.services import permissions, slots
 from ratings.services.judgement import Judgement
 from ratings.services.own_answers import record_own_answers
@@ -145,45 +145,49 @@ def _store_answers(
     if not rater.project.allows_corrections or in_exam:
         closed_item_ids = [] if is_first else [item.pk]
     if not is_first and closed_item_ids is None:
-        _validate_page_is_current(
-            rater_work.get_current_answers(rater, item), codes, comment, page_versions
-        )
+        current_answers = rater_work.get_current_answers(rater, item)
+        _validate_page_is_current(current_answers, codes, comment, page_versions)
     now = timezone.now()
-    seconds = (
-        _compute_seconds(last_closed_at, assignment, now)
-        if is_first and assignment is not None and not page_versions.is_delayed
-        else None
+    answer = Judgement(
+        item.pk,
+        rater.pk,
+        NO_CODE,
+        guidelines=page_versions.guidelines,
+        item_version=page_versions.item_version,
     )
-    judgements: dict[Question, Judgement] = {}
-    for question, code in codes.items():
-        # The comment is about the item: it is stored with the first question's rating only.
-        item_comment = None if judgements else comment
-        judgements[question] = Judgement(
-            item.pk,
-            rater.pk,
-            code,
-            comment=item_comment,
-            seconds=seconds,
-            guidelines=page_versions.guidelines,
-            item_version=page_versions.item_version,
-        )
+    if is_first and assignment is not None and not page_versions.is_delayed:
+        answer = answer._replace(seconds=_compute_seconds(last_closed_at, assignment, now))
     record_own_answers(
-        {question: [judgement] for question, judgement in judgements.items()},
+        _build_judgements(answer, codes, comment),
         check_kinds={} if assignment is None else {item.pk: assignment.kind},
         by=by,
         source=FORM,
         closed_item_ids=closed_item_ids,
     )
-    exam = exams.record_exam_answer(rater, item, codes) if in_exam and is_first else None
+    if in_exam and is_first and (exam := exams.record_exam_answer(rater, item, codes)):
+        ended_exams.append(exam)
     if assignment is not None:
-        assignment.state = State.DONE
-        assignment.closed_at = assignment.closed_at or now
-        assignment.flagged = flagged
-        assignment.save(update_fields=["state", "closed_at", "flagged"])
+        _close(assignment, now, flagged=flagged)
     if is_first:
         RaterQueue.objects.filter(rater=rater).update(last_closed_at=now)
-    ended_exams += [exam] if exam is not None else []
     return True
+
+
+def _close(assignment: Assignment, now: datetime.datetime, *, flagged: bool) -> None:
+    assignment.state = State.DONE
+    assignment.closed_at = assignment.closed_at or now
+    assignment.flagged = flagged
+    assignment.save(update_fields=["state", "closed_at", "flagged"])
+
+
+def _build_judgements(
+    answer: Judgement, codes: Mapping[Question, int], comment: str
+) -> dict[Question, list[Judgement]]:
+    """Return each question's judgement; the comment is about the item: with the first alone."""
+    return {
+        question: [answer._replace(code=code, comment=None if index else comment)]
+        for index, (question, code) in enumerate(codes.items())
+    }
 
 
 def _validate_assigned(
@@ -219,7 +223,11 @@ def _validate_page_is_current(
 
 @transaction.atomic
 def skip_item(*, rater: Rater, item: Item, reason: str) -> None:
-    """Skip the item with a reason: its slot is free, and the rater will not get it again."""
+    """Skip the item with a reason: its slot is free, and the rater will not get it again.
+
+    Raises ItemNotAssigned, AlreadyRated, ExamItemNotSkippable or ExamRequired (all of them
+    RatingNotAllowed); then nothing has changed.
+    """
     assignment, _last_closed_at, due_exam_question_id = rater_work.lock_assignment(rater, item)
     if assignment is None:
         raise ItemNotAssigned

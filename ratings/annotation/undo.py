@@ -35,8 +35,8 @@ def undo_submission(*, rater: Rater, item: Item, by: Any) -> dict[int, int]:
     Returns question id -> withdrawn code; empty after a skip. The history keeps the codes, and the
     rater keeps the item's slot, so that answering again never fails for lack of one. Raises
     ItemNotAssigned for an item that the rater has not submitted or skipped, CorrectionsClosed,
-    ProjectArchived, and NoSlotLeft for a skipped item that others have taken meanwhile; then
-    nothing has changed.
+    ProjectArchived, ExamAnswersFinal, ExamRequired, and NoSlotLeft for a skipped item that others
+    have taken meanwhile; then nothing has changed.
     """
     assignment, _last_closed_at, due_exam_question_id = rater_work.lock_assignment(rater, item)
     if assignment is None or assignment.state not in (State.DONE, State.SKIPPED):
@@ -54,12 +54,7 @@ def undo_submission(*, rater: Rater, item: Item, by: Any) -> dict[int, int]:
         raise CorrectionsClosed
     # The assignment first, then the ratings: this is the lock order of
     # ratings.annotation.assignments.queue.
-    now = timezone.now()
-    assignment.state = State.OPEN
-    assignment.created_at = now
-    assignment.leased_until = now + get_lease_time()
-    assignment.closed_at = None
-    assignment.save(update_fields=["state", "created_at", "leased_until", "closed_at"])
+    _reopen(assignment)
     current_answers = rater_work.get_current_answers(rater, item)
     answered_questions = Question.objects.filter(pk__in=current_answers, project=rater.project_id)
     withdrawal = Judgement(item.pk, rater.pk, NO_CODE)
@@ -71,3 +66,11 @@ def undo_submission(*, rater: Rater, item: Item, by: Any) -> dict[int, int]:
         source=FORM,
     )
     return {question_id: answer.code for question_id, answer in current_answers.items()}
+
+
+def _reopen(assignment: Assignment) -> None:
+    assignment.state = State.OPEN
+    assignment.created_at = timezone.now()
+    assignment.leased_until = assignment.created_at + get_lease_time()
+    assignment.closed_at = None
+    assignment.save(update_fields=["state", "created_at", "leased_until", "closed_at"])

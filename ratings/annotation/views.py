@@ -89,38 +89,40 @@ def require_rater(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespon
     @never_cache
     @functools.wraps(view)
     def with_rater(request: HttpRequest, project_id: int, **url_kwargs: Any) -> HttpResponse:
+        is_sheet_request = rate_page.is_sheet_request(request)
         try:
             project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
             rater = rater_work.get_rater(project, request.user)
             if rater is None:
                 raise Http404
         except (Http404, PermissionDenied):
-            if not rate_page.is_sheet_request(request):
+            if not is_sheet_request:
                 raise
-            # The same response whether the project exists or not.
-            context = {
-                "next_project": get_next_project(request.user, exclude_project_id=project_id)
-            }
-            return render(request, "ratings/_rate_access_lost.html", context, status=404)
+            return _render_access_lost(request, project_id)
         try:
             permissions.validate_not_paused(rater.paused, rater.gold_notice)
         except permissions.RaterPaused:
-            template = "_rate_paused" if rate_page.is_sheet_request(request) else "rate_closed"
+            template = "_rate_paused" if is_sheet_request else "rate_closed"
             context = _build_closed_context(request, project, rater)
             return render(request, f"ratings/{template}.html", context, status=403)
         try:
             response = view(request, rater, **url_kwargs)
         except Http404:  # an item that was deleted while it was open
-            if not rate_page.is_sheet_request(request):
+            if not is_sheet_request:
                 raise
-            response = _render_not_stored(
-                request, rater, 404, _("This item was deleted or wasn't assigned to you.")
-            )
-        if rate_page.is_sheet_request(request):  # also for a response without a sheet (204)
+            message = _("This item was deleted or wasn't assigned to you.")
+            response = _render_not_stored(request, rater, 404, message)
+        if is_sheet_request:  # also for a response without a sheet (204)
             response["X-Guidelines"] = str(rater.project.guidelines_version)
         return response
 
     return with_rater
+
+
+def _render_access_lost(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Return the same response whether the project exists or not."""
+    context = {"next_project": get_next_project(request.user, exclude_project_id=project_id)}
+    return render(request, "ratings/_rate_access_lost.html", context, status=404)
 
 
 @require_GET
@@ -231,7 +233,7 @@ def rate_skip(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
 
 def _build_closed_context(
     request: HttpRequest, project: Any, rater: Rater | None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the context of a page without an item: a lead's message, and the next project."""
     return {
         "project": project,
@@ -275,11 +277,7 @@ def _respond_after_submit(
     if ended_exam is not None:
         if not rate_page.is_sheet_request(request):
             return redirect("own_exam", rater.project_id)
-        context = rate_page.build_context(rater, None) | rate_page.build_empty_context(
-            request, rater
-        )
-        context |= {"ended_exam": ended_exam}
-        return render(request, "ratings/_rate_sheet.html", context)
+        return rate_page.render_sheet(request, rater, None, ended_exam=ended_exam)
     if not rate_page.is_sheet_request(request):
         return redirect("rate", rater.project_id)
     shown_item_ids = _parse_ids(request.POST.get("showing"))

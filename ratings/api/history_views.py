@@ -19,7 +19,7 @@ from core.api.schema import (
     describe_get,
 )
 from projects.api.base import ApiView, get_question
-from projects.models import Item, Member, Question, Rater
+from projects.models import Item, Question, Rater
 from ratings.models import Assignment, CheckAnswer, Revision
 from ratings.services.judgement import STORED_TEXTS
 
@@ -67,12 +67,11 @@ class HistoryView(ApiView):
         if missing:
             raise BadRequest(INVALID_PARAMETERS, fields=dict.fromkeys(missing, "missing"))
         question = get_question(project, query.get("question"))
-        role = project.role  # type: ignore[attr-defined]  # set by projects.permissions
         raters = Rater.objects.filter(project=project, key=query["rater"])
-        if role == Member.Role.ANNOTATOR:
+        if not project.can_see_results:
             raters = raters.filter(user=request.user.pk)
         items = Item.objects.filter(project=project, key=query["item"])
-        rows = _get_revisions(question, items, raters, to_rater=role == Member.Role.ANNOTATOR)
+        rows = _get_revisions(question, items, raters, to_rater=not project.can_see_results)
         labels = {category.code: category.label for category in question.categories.all()}
 
         def read(
@@ -80,7 +79,7 @@ class HistoryView(ApiView):
         ) -> list[tuple[pagination.CursorKey, Any]]:
             page_rows = rows.filter(pk__gt=after[0] if after else 0).select_related("by")
             revisions = page_rows.order_by("pk")[:size]
-            is_lead = role == Member.Role.LEAD and not project.hides_raters
+            is_lead = project.can_manage and not project.hides_raters
             return [
                 ((revision.pk,), _format_revision(revision, labels, is_lead=is_lead))
                 for revision in revisions

@@ -196,7 +196,7 @@ class ItemsView(ApiView):
 
 def _build_sorted_page(
     request: Request, query: dict[str, str], project: Project, filters: item_search.ItemFilters
-) -> dict[str, Any]:
+) -> pagination.JsonPage:
     """Return a page of the items in the order of a column."""
     order = pagination.RowOrder.parse(query, ORDERINGS)
     rows = order.filter_after(Item.objects.filter(project=project), query.get("cursor"))
@@ -204,12 +204,12 @@ def _build_sorted_page(
         project, filters, order.sort(rows), size=pagination.parse_page_size(query)
     )
     next_url = None if last is None else pagination.build_next_url(request, order.get_key(last))
-    return {"next": next_url, "results": format_items(project, items)}
+    return pagination.JsonPage(next=next_url, results=format_items(project, items))
 
 
 def _build_ranked_page(
     request: Request, query: dict[str, str], question: Question, filters: item_search.ItemFilters
-) -> dict[str, Any]:
+) -> pagination.JsonPage:
     """Return a page of the items with ratings in an order that packages above compute.
 
     Raises ResultPending. The cursor is a position in this order.
@@ -267,7 +267,7 @@ class ItemView(ApiView):
 def format_items(project: Project, items: list[Item]) -> list[dict[str, Any]]:
     ids = [item.pk for item in items]
     rating_counts = item_search.count_ratings_by_item(ids)
-    is_lead = project.role == Member.Role.LEAD  # type: ignore[attr-defined]  # set by projects.permissions
+    is_lead = project.can_manage
     gold: Any = {}
     if is_lead:
         gold = gold_rows.get_gold_by_item(project.questions.prefetch_related("categories"), ids)

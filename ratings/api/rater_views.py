@@ -156,7 +156,7 @@ def _get_rater_or_404(project: Project, key: str) -> Rater:
 
 
 def _format_rater(project: Project, rater: Rater) -> dict[str, Any]:
-    is_lead = project.role == Member.Role.LEAD  # type: ignore[attr-defined]  # set by projects.permissions
+    is_lead = project.can_manage
     is_visible = is_lead and not project.hides_raters
     return {
         "key": rater.key,

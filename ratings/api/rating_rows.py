@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from core.api.errors import RowProblem
 from core.api.parameters import build_rows_error
-from projects.models import Member, Project, Question
+from projects.models import Project, Question
 from projects.services.row_validation import build_object_problem, describe_json_type
 from ratings.models import NO_CODE
 from ratings.services import permissions
@@ -140,7 +140,7 @@ def resolve_rows(request: RatingRequest) -> JudgementBatch:
 
 
 def _is_annotator(project: Project) -> bool:
-    return project.role != Member.Role.LEAD  # type: ignore[attr-defined]  # set by projects.permissions
+    return not project.can_manage
 
 
 def _validate_own_rater(lookup: RowLookup, rows: Collection[dict[str, Any]]) -> None:

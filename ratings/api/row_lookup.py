@@ -6,13 +6,12 @@ to build three queries than the database to answer them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.db import bulk
 from projects.models import Project, Question
-from projects.services.raters import pseudonyms
 from ratings.label_normalization import get_normal_form
 from ratings.services import exam_gate
 from ratings.services.permissions import ANSWERABLE_STATES
@@ -123,7 +122,7 @@ def look_up_keys(
         item_queries = bulk.build_key_lookup("projects_item", "id", project.pk, keys)
     rater_keys = {row["rater"] for row in rows if row.get("rater")}
     rater_queries = bulk.build_key_lookup("projects_rater", "id", project.pk, rater_keys)
-    identity_queries = pseudonyms.build_pseudonym_lookup(project, rater_keys)
+    identity_queries = _build_pseudonym_lookup(project, rater_keys)
     if own_rater_of is not None:
         rater_queries.append((_OWN_RATER_SQL, [project.pk, own_rater_of]))
     question_rows, *results = bulk.execute_statements(
@@ -191,3 +190,18 @@ def _build_questions(
         if label is not None:
             questions[key].codes[label] = code
     return questions
+
+
+def _build_pseudonym_lookup(project: Project, keys: Collection[str]) -> list[bulk.Statement]:
+    """Build the query for (true key, pseudonym, id) of the hidden raters with these true keys.
+
+    It is to be sent together with other queries.
+    """
+    if not project.hides_raters or not keys:
+        return []
+    condition, values = bulk.build_in_condition("d.key", sorted(keys))
+    sql = (
+        "SELECT d.key, r.key, r.id FROM projects_rateridentity d"  # noqa: S608  # fixed names
+        f" JOIN projects_rater r ON r.id = d.rater_id WHERE d.project_id = %s AND {condition}"
+    )
+    return [(sql, [project.pk, *values])]

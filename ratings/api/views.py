@@ -128,7 +128,7 @@ def _get_visible_rows(project: Project, user: Any) -> list[Any]:
     Annotators, who must not recognize checks, see their check answers as ratings.
     """
     rows = Rating.objects.filter(question__project=project)
-    if project.role != Member.Role.ANNOTATOR:  # type: ignore[attr-defined]  # set by projects.permissions
+    if project.can_see_results:
         return [rows]
     own_raters = Rater.objects.filter(project=project, user=user)
     check_items = Assignment.objects.checks().filter(rater__in=own_raters).values("item")

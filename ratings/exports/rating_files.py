@@ -165,7 +165,10 @@ def join_lines(lines: Iterator[str]) -> Iterator[bytes]:
 
 
 def iter_parquet_rows(rows: Iterable[ExportRow]) -> Iterator[bytes]:
-    """Yield a Parquet file: texts, times (UTC, microseconds), and numbers, which can be null."""
+    """Yield a Parquet file with the column types of COLUMN_KINDS.
+
+    Times are timestamps in UTC with microseconds; numbers can be null.
+    """
     import pyarrow
 
     arrow_types = {

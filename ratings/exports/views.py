@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
@@ -36,7 +35,7 @@ def stream_ratings(
     security_log.log_event("export", exported="ratings", kind=kind)
     iter_file, content_type = rating_files.FORMATS[kind]
     file_name = f"{slugify(project.name) or 'project'}-{project.pk}.{kind}"
-    headers: dict[str, Any] = {"Content-Disposition": f'attachment; filename="{file_name}"'}
+    headers: dict[str, object] = {"Content-Disposition": f'attachment; filename="{file_name}"'}
     return StreamingHttpResponse(
         iter_file(rating_files.iter_rows(questions)), content_type=content_type, headers=headers
     )

@@ -22,7 +22,6 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from core import security_log
-from core.db import bulk
 from projects import locks
 from projects.models import Item, Project
 from projects.services.items import upsert
@@ -96,9 +95,10 @@ class MediaUpload:
 def add_media_items(*, project: Project, files: Sequence[Any], by: Any) -> dict[str, int]:
     """Create an item for each uploaded file, named like it, or add the file to the existing item.
 
-    All or nothing. Raises an error whose ``fields`` name each file that is not accepted, and why.
+    All or nothing. Returns the counts of ``upsert_items``. Raises InvalidProjectChange, whose
+    ``fields`` map the name of each file that is not accepted to the reason.
     """
-    errors: dict[str, Any] = {}
+    errors: dict[str, str] = {}
     uploads = list(_iter_valid_uploads(files, errors))
     if errors:
         raise InvalidProjectChange(errors)
@@ -112,10 +112,10 @@ def add_media_items(*, project: Project, files: Sequence[Any], by: Any) -> dict[
 def _save_items(
     stored: Sequence[tuple[MediaUpload, str]], project: Project, by: Any
 ) -> dict[str, int]:
-    bulk.execute_statements(locks.build_items_lock(project.pk))  # two uploads at once take turns
+    locks.lock_items(project.pk)  # two uploads at once take turns
     keys = {upload.key for upload, _name in stored}
     bodies = dict(Item.objects.filter(project=project, key__in=keys).values_list("key", "body"))
-    errors: dict[str, Any] = {}
+    errors: dict[str, str] = {}
     for upload, name in stored:
         body = bodies.setdefault(upload.key, {})
         address = reverse("media", args=[project.pk, name])
@@ -138,7 +138,7 @@ def _save_items(
     return upsert.upsert_items(project=project, rows=rows, by=by)
 
 
-def _iter_valid_uploads(files: Sequence[Any], errors: dict[str, Any]) -> Iterator[MediaUpload]:
+def _iter_valid_uploads(files: Sequence[Any], errors: dict[str, str]) -> Iterator[MediaUpload]:
     """Yield the accepted files; add a message to ``errors`` for each other one."""
     for file in files:
         file.seek(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from django.conf import settings
@@ -34,7 +34,7 @@ RANGE_PATTERN = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
 def upload_media(request: HttpRequest, project_id: int) -> HttpResponse:
     """Upload files that become items."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    errors: dict[str, str] = {}
+    errors: Mapping[str, str] = {}
     if request.method == "POST":
         files = request.FILES.getlist("files")
         try:

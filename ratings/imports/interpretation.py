@@ -88,7 +88,7 @@ class FileInterpretation:
     ``sheets`` are those that are read. ``default_rater`` is the rater of all ratings of a table
     without raters. ``zone`` is that of times that name none, empty if each does. ``questions`` has
     for each question its labels in their order, the scale and what else is known. ``counts`` are
-    numbers of items, raters and ratings, ``left_out`` has reason -> {"count", "lines"}.
+    numbers of items, raters and ratings, ``left_out`` maps a reason to the skipped parts.
     """
 
     source: str

@@ -1,7 +1,7 @@
 """Leases of import runs: the claim of one worker on a run.
 
 Every write of a run names its lease (core.jobs.lease) and its state, in the transaction of the rows
-it describes. A worker has lost a run that another worker claimed or that its lead took back.
+it describes. A worker loses a run that another worker claims or that a lead discards.
 """
 
 from __future__ import annotations

@@ -148,8 +148,8 @@ def describe_write_failure(kind: str, value: str) -> str:
 class ProblemGroup:
     """All problems of one kind: how many, the first lines and columns, and what to do.
 
-    ``message`` words the first of them, ``next_step`` and the ``options`` of the commands what to
-    do about it; they are empty where the message says it.
+    ``message`` describes the first of them. ``next_step`` and the ``options`` of the commands say
+    what to do about it; they are empty if the message says so.
     """
 
     kind: str

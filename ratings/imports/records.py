@@ -1,8 +1,8 @@
 """Records that every reader yields, independent of the tool that wrote the file.
 
 A reader knows its tool and nothing of Concord's tables; the code after it knows no tool. Every
-record has its line number in the file, counted from 1. Texts are as in the file: row
-validation reports what is wrong with them.
+record has its line number in the file, counted from 1; in formats without lines, the number of its
+row or image. Texts are as in the file: row validation reports what is wrong with them.
 """
 
 from __future__ import annotations

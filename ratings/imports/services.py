@@ -80,7 +80,10 @@ def create_run(
 
 @transaction.atomic
 def _save_run(**columns: Any) -> ImportRun:
-    """Create a run; its file goes into the database, too, where other hosts need it from there."""
+    """Create a run; store its file in the database if other hosts need it.
+
+    Then also delete old files that belong to no run.
+    """
     run = ImportRun.objects.create(
         **columns,
         folder=data_folders.get_or_create_folder_token(data_folders.IMPORTS),
@@ -284,5 +287,5 @@ def _update_run_in_state(run: ImportRun, states: Sequence[str], **changes: Any) 
 
 
 def wake_worker(run_id: int) -> None:
-    """Send the workers a hint; the periodic sweep finds the run without it."""
+    """Start the task that runs the import; if the message is lost, a periodic task starts it."""
     start_task("ratings.tasks.run_import", run_id)

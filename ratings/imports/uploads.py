@@ -53,11 +53,11 @@ def get_absolute_path(path: str) -> Path:
 
 
 def store_upload(upload: IO[bytes]) -> StoredFile:
-    """Copy an upload to a generated path; UnreadableFileError leaves nothing behind.
+    """Copy an upload to a generated path.
 
-    gzip is unpacked on the way, and the manifest of a ZIP archive is extracted (see `archives`).
-    The size limit applies to the unpacked bytes, which are counted while they stream, so that an
-    archive bomb is stopped there.
+    Raises UnreadableFileError, storing nothing. gzip is unpacked while copying, and the manifest of
+    a ZIP archive is extracted (see `zip_archives`). The size limit applies to the unpacked bytes,
+    which are counted while they are written, so that an archive bomb is rejected early.
     """
     path = f"{FOLDER}/{secrets.token_hex(16)}"
     target = get_absolute_path(path)

@@ -27,7 +27,7 @@ from .problems import UnreadableFileError, truncate_text
 
 ARCHIVE_SUFFIX = ".media"  # the archive of the manifest "imports/abc" is "imports/abc.media"
 MANIFEST_EXTENSIONS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".xlsx", ".parquet", ".xml")
-MANIFEST_STEM = "manifest"  # stem of the manifest's name if there are several tables
+MANIFEST_STEM = "manifest"  # the table with this stem is the one to keep, if there are several
 # Entries that operating systems add by themselves.
 IGNORED_ENTRIES = re.compile(r"(^|/)(__MACOSX/.*|\.[^./\\][^/]*|Thumbs\.db|desktop\.ini)$")
 MAX_FILES = 20_000
@@ -39,7 +39,7 @@ CHUNK_BYTES = 1 << 18
 
 
 def validate_directory_size(path: Path) -> None:
-    """Raise UnreadableFileError if the central directory alone would fill the memory."""
+    """Raise UnreadableFileError if the central directory is missing or too large for the memory."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - MAX_COMMENT_BYTES - _END_RECORD.size))
@@ -149,7 +149,7 @@ def _detect_extension(archive: zipfile.ZipFile, file: zipfile.ZipInfo) -> str | 
 
 
 def _select_manifest(tables: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
-    """Return the only table of the archive."""
+    """Return the only table of the archive. Raises UnreadableFileError if there is not one."""
     if len(tables) > 1:
         named_manifest = [
             table for table in tables if PurePosixPath(table.filename).stem.lower() == MANIFEST_STEM

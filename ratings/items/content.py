@@ -31,7 +31,7 @@ MEDIA = {
 TURNS = ("turns", "messages")
 MAX_EXCERPT_LENGTH = 140  # maximum characters of an excerpt
 MAX_EXCERPT_SOURCE = 10_000  # characters that are looked at for an excerpt
-MAX_KEYS = 200  # rows of all tables of an item, and its media
+MAX_KEYS = 200  # rows of all tables of an item; also its media of each kind
 MAX_TURNS = 2_000  # turns of all conversations of an item
 MAX_FILE_NAME_LENGTH = 80  # characters of a file name that is shown
 # Speakers with the same side of the page in every conversation; others by their order.
@@ -58,8 +58,9 @@ class ContentBlock:
 def build_blocks(body: Any) -> list[ContentBlock]:
     """Return the blocks of an item's body in a fixed order.
 
-    Text, HTML, media, conversation, and a table of everything else. What exceeds MAX_KEYS and
-    MAX_TURNS is left out, and a last row says how many.
+    Text, HTML, media, conversation, and a table of everything else. Rows beyond MAX_KEYS and turns
+    beyond MAX_TURNS are left out, and a last row says how many; so are further media of a kind
+    beyond MAX_KEYS, without such a row.
     """
     budget = _Budget()
     if not isinstance(body, dict):
@@ -115,7 +116,7 @@ def get_excerpt(body: Any) -> str:
         text = next(_iter_strings(other_parts), "") or _get_media_name(body)
     else:
         text = next(_iter_strings(body), "")
-    # All blanks of a long text are not split to show its first words.
+    # Of a long text only the beginning is split into words.
     return truncate_to_line(text[:MAX_EXCERPT_SOURCE], max_length=MAX_EXCERPT_LENGTH)
 
 

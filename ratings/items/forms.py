@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, cast
 
 from django import forms
@@ -101,7 +102,7 @@ class NameValueFormSet(forms.BaseFormSet):
                 form.add_error("name", _("Use each name once."))
             names.add(name)
 
-    def get_name(self, data: dict[str, Any]) -> str:
+    def get_name(self, data: Mapping[str, str]) -> str:
         name = data.get("name", "").strip()
         return name or (TEXT if self.prefix == PARTS else "")
 
@@ -134,12 +135,12 @@ def get_text_parts(body: Any) -> dict[str, str]:
     return {name: value for name, value in _get_parts(body).items() if isinstance(value, str)}
 
 
-def get_other_parts(body: Any) -> dict[str, Any]:
+def get_other_parts(body: Any) -> dict[str, object]:
     """Return the parts that the form leaves unchanged: lists, numbers, conversations ..."""
     return {name: value for name, value in _get_parts(body).items() if not isinstance(value, str)}
 
 
-def _get_parts(body: Any) -> dict[str, Any]:
+def _get_parts(body: Any) -> Mapping[str, Any]:
     return body if isinstance(body, dict) else {}
 
 
@@ -152,17 +153,17 @@ def format_attributes(attributes: Any) -> dict[str, str]:
     return texts
 
 
-def parse_attributes(texts: dict[str, str], current_attributes: Any) -> dict[str, Any]:
+def parse_attributes(texts: dict[str, str], current_attributes: Any) -> dict[str, object]:
     """Return the submitted attributes; an unchanged one keeps its type."""
     current_texts = format_attributes(current_attributes)
-    attributes: dict[str, Any] = {}
+    attributes: dict[str, object] = {}
     for name, value in texts.items():
         is_unchanged = name in current_texts and current_texts[name] == value
         attributes[name] = current_attributes[name] if is_unchanged else value
     return attributes
 
 
-def get_body_error(body: dict[str, Any]) -> str | None:
+def get_body_error(body: dict[str, object]) -> str | None:
     """Return the error message for a body without content, or None."""
     if has_content(body):
         return None

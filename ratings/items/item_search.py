@@ -114,9 +114,9 @@ def is_attribute_name(name: str) -> bool:
 
 
 def find_item_page(project: Project, filters: ItemFilters, *, after: int, size: int) -> ItemPage:
-    """Return up to ``size`` matching items after id ``after``, scanning MAX_ITEMS_SCANNED.
+    """Return up to ``size`` matching items after id ``after``, scanning up to MAX_ITEMS_SCANNED.
 
-    If a rater is given who rated no more than that, all items are searched.
+    If a rater is given who rated no more than that, all of the rater's items are searched.
     """
     rated_ids = _list_rated_ids(filters)
     if rated_ids is not None:
@@ -294,8 +294,8 @@ def _list_rated_ids(filters: ItemFilters) -> list[int] | None:
 def _filter_after(rows: QuerySet[Item], filters: ItemFilters, after: int) -> QuerySet[Item]:
     """Return the rows after an id.
 
-    For the few waiting or withdrawn items the condition is on a sum, so that SQLite uses their own
-    small index and does not scan all items.
+    For the few items that are withdrawn or without content the condition is on a sum, so that
+    SQLite uses their own small index and does not scan all items.
     """
     if filters.state in ("empty", "withdrawn"):
         return rows.alias(place=F("pk") + 0).filter(place__gt=after)
@@ -321,7 +321,10 @@ def _get_scan_end(project: Project, after: int) -> int | None:
 
 
 def _iter_rows(rows: QuerySet[Item], filters: ItemFilters, after: int, size: int) -> Iterator[Item]:
-    """Yield the first ``size`` matching rows, without false matches of a text search."""
+    """Yield the matching rows, without false matches of a text search.
+
+    ``size`` limits them if there is no text search; otherwise the caller stops when it has enough.
+    """
     if not filters.search:
         yield from rows[:size]
         return

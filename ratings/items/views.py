@@ -164,7 +164,7 @@ def _build_attribute_formset(data: QueryDict | None, item: Item | None) -> forms
     )
 
 
-def _build_body(parts: forms.NameValueFormSet, item: Item | None) -> dict[str, Any]:
+def _build_body(parts: forms.NameValueFormSet, item: Item | None) -> dict[str, object]:
     """Return the submitted texts in the form's order, and the parts that the form leaves out."""
     other_parts = forms.get_other_parts(item.body) if item else {}
     texts = parts.get_values()

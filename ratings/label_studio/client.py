@@ -70,8 +70,9 @@ class Client:
         self.before_request = before_request
         self.seconds = seconds
         self.access_token = ""
-        # The time there when the last response was sent; ours where it names none.
-        self.time_there = timezone.now()
+        # The time of the server when it sent the last response; this host's time if that has no
+        # date.
+        self.server_time = timezone.now()
 
     # --- what is read
 
@@ -174,7 +175,7 @@ class Client:
         return self._create(f"/api/tasks/{task}/annotations/", content)
 
     def update_object(self, kind: str, object_id: int, content: Fields) -> bool:
-        """Change a prediction or annotation; return False if it was deleted there."""
+        """Change a prediction or annotation; return False if it was deleted in Label Studio."""
         return self._reach_object("PATCH", kind, object_id, content)
 
     def _reach_object(
@@ -257,7 +258,7 @@ class Client:
         if response.status is None or response.error:
             raise LabelStudioError(response.error)
         self._raise_for_status(response)
-        self.time_there = _parse_date(response.headers.get("date", "")) or timezone.now()
+        self.server_time = _parse_date(response.headers.get("date", "")) or timezone.now()
         return response.status, _parse_body(response)
 
     def _resolve(self) -> tuple[addresses.Target, str]:
@@ -307,7 +308,10 @@ def _build_status_error(status: int) -> LabelStudioError:
 
 
 def _parse_body(response: http_client.Response) -> Any:
-    """Return the JSON of a response; None where there is none."""
+    """Return the JSON of a response, or None if it has none.
+
+    Raises LabelStudioError if it is too large, or not JSON although the request succeeded.
+    """
     if not response.content or response.status == 204:
         return None
     try:
@@ -316,7 +320,7 @@ def _parse_body(response: http_client.Response) -> Any:
             raise LabelStudioError("too_large")
         if is_nested_deeper(text, MAX_DEPTH):
             raise ValueError("nested too deeply")
-        # NaN and Infinity are no JSON, and nothing here may become one.
+        # NaN and Infinity are not valid JSON; they become None.
         return json.loads(text, parse_constant=lambda _name: None)
     except ValueError:
         if response.status in (200, 201):

@@ -22,7 +22,7 @@ TEXTS = {
     "connection": gettext_lazy("The connection to Label Studio failed."),
     "too_large": gettext_lazy("A response of Label Studio is too large."),
     "no_json": gettext_lazy("This isn't Label Studio's API. Use the address in your browser."),
-    "redirect": gettext_lazy("The address leads to %(location)s. Enter that one."),
+    "redirect": gettext_lazy("The address redirects to %(location)s. Use that one."),
     "token": gettext_lazy("Label Studio rejected the token. Enter a new one."),
     "token_key": gettext_lazy("SECRET_KEY of this server changed. Enter the token again."),
     "forbidden": gettext_lazy("The token's user has no access to the project."),
@@ -40,7 +40,7 @@ TEXTS = {
 class LabelStudioError(Exception):
     """A connection cannot go on: ``kind`` is a key of TEXTS, or that of a problem of an import.
 
-    ``retry_seconds``: how long Label Studio wants to be left alone.
+    ``retry_seconds``: after which Label Studio may be called again; 0: it has not said.
     """
 
     def __init__(self, kind: str, *, retry_seconds: int = 0, **values: Any) -> None:

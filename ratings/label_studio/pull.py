@@ -1,9 +1,9 @@
 """Read connections: the first time as an import that the lead confirms, then by a cursor.
 
 A worker claims a connection, reads pages of tasks, and stores each page with the cursor under its
-lease. Tasks that changed since the last pass are read every minute, with an overlap, because a
-change is committed there after its time was taken. Every night all IDs are compared: what is
-missing there is withdrawn here.
+lease. Every minute it reads the tasks that have changed since the last pass, with an overlap,
+because Label Studio commits a change some time after the time that it stores with it. Every night
+all IDs are compared: the ratings of annotations that Label Studio no longer has are withdrawn.
 """
 
 from __future__ import annotations
@@ -50,13 +50,14 @@ WORKING_STATES = (State.READING, State.MAPPING, State.ACTIVE)
 
 PULL_INTERVAL = datetime.timedelta(seconds=60)
 CONFIRMATION_INTERVAL = datetime.timedelta(seconds=10)  # while the lead confirms the import
-OVERLAP = datetime.timedelta(seconds=120)  # more than one request there takes
+OVERLAP = datetime.timedelta(seconds=120)  # longer than a request to Label Studio takes
 COMPARISON_HOUR = 2  # in the project's time zone
 MAX_RETRY_DELAY = datetime.timedelta(hours=1)
 # Reading, comparing and writing may each take this long in one run, then other connections have
-# their turn. Each does one step at least, so that a slow server there keeps none of them from work.
+# their turn. Each does one step at least, so that a slow server does not keep any of them from
+# working.
 STAGE_SECONDS = 20.0
-MAX_MISSING_TASKS = 100  # whose objects are looked up there before the cursor moves on
+MAX_MISSING_TASKS = 100  # looked up, with their objects, before the cursor moves on
 # What an import needs of a task.
 TASK_FIELDS = ("id", "data", "meta", "annotations", "predictions")
 
@@ -226,12 +227,12 @@ def _activate_if_confirmed(connection: LabelStudioConnection) -> bool:
 
 
 def _read_changes(connection: LabelStudioConnection, client: Client, deadline: float) -> bool:
-    """Read the tasks that have changed; return False if the time was not enough."""
+    """Read the tasks that have changed; return False if the deadline passed first."""
     while True:
         page = client.list_tasks(
             connection.remote_project, after=connection.read_task, since=connection.read_since
         )
-        started = connection.read_started_at or client.time_there
+        started = connection.read_started_at or client.server_time
         columns: Fields = {"read_started_at": started}
         if page.is_last:
             columns = {"read_started_at": None, "read_task": 0, "read_since": started - OVERLAP}
@@ -254,7 +255,7 @@ def _read_changes(connection: LabelStudioConnection, client: Client, deadline: f
 def _compare_all_task_ids(
     connection: LabelStudioConnection, client: Client, deadline: float
 ) -> bool:
-    """Compare all IDs if it is time for it; return False if the time was not enough."""
+    """Compare all IDs if that is due; return False if the deadline passed first."""
     if connection.compared_task is None:
         if not _is_comparison_due(connection):
             return True
@@ -286,7 +287,7 @@ def _compare_all_task_ids(
 
 
 def _is_comparison_due(connection: LabelStudioConnection) -> bool:
-    """Return whether no comparison has finished since the last night began."""
+    """Return whether no comparison has finished since COMPARISON_HOUR last came."""
     if connection.compared_at is None:
         return True
     now = timezone.now().astimezone(ZoneInfo(connection.project.time_zone))
@@ -313,7 +314,10 @@ def _list_missing(connection: LabelStudioConnection, page: TaskPage) -> QuerySet
 def _select_deleted(
     client: Client, missing: QuerySet[LabelStudioObject], present_tasks: set[int]
 ) -> list[LabelStudioObject]:
-    """Return those that are gone there, each looked up by its ID; those of a gone task with it."""
+    """Return the objects that Label Studio no longer has; each is looked up by its ID.
+
+    If a task was deleted, its annotations and predictions were too, and are not looked up.
+    """
     has_task = dict.fromkeys(present_tasks, True)
     deleted_objects = []
     for row in missing.select_related("rater").order_by("task", "pk"):

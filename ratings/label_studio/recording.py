@@ -1,8 +1,8 @@
-"""Record what has changed in tasks of Label Studio, by the pipeline of imports.
+"""Record what has changed in tasks of Label Studio, by the same steps as an import.
 
-One transaction has the ratings, the IDs there and the cursor, so that a pull that was killed, or
-that reads tasks again, changes nothing. What has not changed there is not recorded again, so that a
-correction here stays.
+One transaction stores the ratings, the IDs of Label Studio and the cursor. A pull that was killed,
+or that reads tasks again, therefore changes nothing. What has not changed in Label Studio is not
+recorded again, so that a correction in Concord is kept.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from .errors import LabelStudioError
 from .remote_tasks import RecordsReader, RemoteAnswers, RemoteTask
 
 Kind = LabelStudioObject.Kind
-ObjectKey = tuple[str, int]  # kind and ID there
-ItemAndRater = tuple[int, int]  # ids here
+ObjectKey = tuple[str, int]  # kind and ID in Label Studio
+ItemAndRater = tuple[int, int]  # ids in Concord
 
 # Comment of a rating that is withdrawn because its annotation is gone or answers less.
 REASON_DELETED = "deleted in Label Studio"
@@ -59,8 +59,9 @@ def record_tasks(
 ) -> None:
     """Record the tasks, withdraw the ratings of what is gone, and set the connection's columns.
 
-    ``tasks`` have all their annotations and predictions; ``deleted`` was deleted there. Raises
-    LabelStudioError, having changed nothing, if a task cannot be recorded, and LeaseLost.
+    ``tasks`` have all their annotations and predictions; ``deleted`` are objects that Label
+    Studio no longer has. Raises LabelStudioError if a task cannot be recorded, and LeaseLost;
+    nothing is changed then.
     """
     recorder = _Recorder(connection, tasks, deleted, list_users)
     with recorder.stage() as staged_rows, transaction.atomic():
@@ -126,12 +127,12 @@ class _Recorder:
         self.changed_pairs = self._find_changed_pairs()
 
     def _resolve_question(self, key: str) -> str | None:
-        """Return the project's key of a question there, or None if the project does not have it."""
+        """Return the project's key of a question of Label Studio, or None if it has none."""
         single_key = self.question.key if self.question is not None else None
         return remote_tasks.resolve_question(key, self.mapping, self.questions, single_key)
 
     def _is_ignored(self, task: Fields) -> bool:
-        """Return whether the item of a task was deleted here for good."""
+        """Return whether the item of a task was deleted for good in Concord."""
         stored = self.stored.get((Kind.TASK, task["id"]))
         return stored is not None and stored.item_id is None
 
@@ -152,7 +153,7 @@ class _Recorder:
         ).select_related("rater")
         for row in stored:
             if row.rater is None:
-                self.ignored_users.add(row.remote_id)  # deleted here for good
+                self.ignored_users.add(row.remote_id)  # deleted for good in Concord
             else:
                 self.users[row.remote_id] = {"id": row.remote_id, "email": row.rater.key}
         self.new_users = ids - self.users.keys() - self.ignored_users
@@ -174,7 +175,7 @@ class _Recorder:
             if is_own or remote_tasks.get_user(row) in self.ignored_users:
                 continue
             rater = stored.rater if stored is not None else None
-            if rater is not None:  # also when its annotator was deleted there
+            if rater is not None:  # also if Label Studio deleted its annotator
                 user = {"id": remote_tasks.get_user(row), "email": rater.key}
                 annotations.append({**row, "completed_by": user})
             else:
@@ -185,7 +186,7 @@ class _Recorder:
     # --- what has changed
 
     def _find_changed_pairs(self) -> set[tuple[int, str]]:
-        """Return (task, rater) of which any annotation is new, has changed or is gone."""
+        """Return {(task ID, rater key)} with an annotation that is new, changed or deleted."""
         pairs = {(row.task, row.rater.key) for row in self.deleted if row.rater is not None}
         for task in self.tasks:
             for answers in task.answers:

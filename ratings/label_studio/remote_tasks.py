@@ -1,7 +1,7 @@
-"""Tasks of Label Studio as records of an import, by the reader of its exports.
+"""Convert tasks of Label Studio to records of an import, by the reader of its exports.
 
-Pure: no database, no requests. A pull reads each annotation by itself, so that it knows which of
-them has changed; the records are those that an import of the same tasks has.
+It uses neither the database nor the network. A pull converts each annotation by itself, so that it
+knows which of them have changed; the records are the same as those of an import of the tasks.
 """
 
 from __future__ import annotations
@@ -75,11 +75,11 @@ def list_declared_labels(form: str, controls: Mapping[str, Fields]) -> dict[str,
     out.
     """
     declared = {}
-    most_ratings = _list_most_ratings(form)
+    max_ratings = _find_max_ratings(form)
     for name, control in controls.items():
         labels = control.get("labels")
         if control.get("type") == "Rating":
-            labels = [str(number) for number in range(1, most_ratings.get(name, 5) + 1)]
+            labels = [str(number) for number in range(1, max_ratings.get(name, 5) + 1)]
         elif control.get("type") != "Choices" or not isinstance(labels, list):
             continue
         if 2 <= len(labels) <= MAX_CATEGORIES:
@@ -87,21 +87,21 @@ def list_declared_labels(form: str, controls: Mapping[str, Fields]) -> dict[str,
     return declared
 
 
-def _list_most_ratings(form: str) -> dict[str, int]:
+def _find_max_ratings(form: str) -> dict[str, int]:
     """Return {name: greatest rating} of the controls of type Rating that declare it."""
-    most_ratings: dict[str, int] = {}
+    max_ratings: dict[str, int] = {}
     for tag in _RATING_TAG.findall(form):
         name = re.search(r'(?<![\w-])name="([^"]*)"', tag)
         most = re.search(r'(?<![\w-])maxRating="([0-9]{1,2})"', tag)
         if name and most:
-            most_ratings.setdefault(html.unescape(name[1]), int(most[1]))
-    return most_ratings
+            max_ratings.setdefault(html.unescape(name[1]), int(most[1]))
+    return max_ratings
 
 
 def resolve_question(
     key: str, mapping: ImportMapping, project_keys: Collection[str], single_key: str | None
 ) -> str | None:
-    """Return the project's key of a question there, or None if the project does not have it.
+    """Return the project's key of a question of Label Studio, or None if it has none.
 
     ``single_key``: that of the one question to which all answers belong, if there is one.
     """
@@ -127,7 +127,7 @@ def expand_raters(task: Fields, raters: Mapping[int, Fields]) -> Fields:
 
 
 def get_user(annotation: Fields) -> int:
-    """Return the ID of the annotator, 0 where there is none."""
+    """Return the ID of the annotator, or 0 if there is none."""
     user = annotation.get("completed_by")
     user = user.get("id") if isinstance(user, dict) else user
     return user if isinstance(user, int) and not isinstance(user, bool) and user > 0 else 0
@@ -169,8 +169,8 @@ def parse_task(
 ) -> RemoteTask:
     """Return the records of a task whose annotators are expanded.
 
-    ``resolve_question`` maps the key of a question there to the project's; None: the project does
-    not have it, and its answers are left out.
+    ``resolve_question`` maps the key of a question of Label Studio to the project's; None: the
+    project does not have it, and its answers are left out.
     """
     line = task["id"]
     content = {name: task.get(name) for name in ("id", "data", "meta")}

@@ -34,7 +34,7 @@ State = LabelStudioConnection.State
 
 MAX_TOKEN_LENGTH = 2_000
 MAX_CONNECTIONS = 10  # of a project
-FORM_SECONDS = 10.0  # for which a person waits for Label Studio
+FORM_SECONDS = 10.0  # longest wait of a form for a response
 # Pause between a hint and the pull, so that many hints are one.
 HINT_INTERVAL = datetime.timedelta(seconds=5)
 # The address of a page of a project, as it is in the browser.
@@ -124,7 +124,7 @@ def _validate_state(project: Project, address: str, remote_project: int) -> None
 
 
 def _test_access(address: str, remote_project: int, token: str) -> str:
-    """Return the title of the project there. Raises InvalidConnection."""
+    """Return the title of the project in Label Studio. Raises InvalidConnection."""
     if not token.isascii() or not token.isprintable() or not token:
         raise InvalidConnection(token=_("Copy the token from Label Studio."))
     try:
@@ -152,7 +152,7 @@ def change_connection(
 
 
 def pause_connection(*, connection: LabelStudioConnection, by: Any) -> None:
-    """Stop reading and writing; a worker that does so writes nothing more."""
+    """Stop reading and writing; a worker that is doing so stores nothing more."""
     if connection.state == State.ACTIVE:
         _change_state(connection, by=by, state=State.PAUSED)
 
@@ -197,7 +197,7 @@ def request_pull(connection: LabelStudioConnection) -> None:
 
 
 def receive_hint(connection_id: int, secret: str) -> bool:
-    """Let a worker read the connection soon; return False if the secret is not that of one.
+    """Let a worker read the connection soon; return False if the secret is wrong.
 
     A hint has no other effect. All those within HINT_INTERVAL are one; a sweep then finds that the
     connection is due.
@@ -214,7 +214,10 @@ def receive_hint(connection_id: int, secret: str) -> bool:
 
 
 def start_pull_on_commit(connection: LabelStudioConnection) -> None:
-    """Start the task that reads the connection, after the commit; a sweep does without it."""
+    """Start the task that reads the connection after the commit.
+
+    If the task cannot be sent, a periodic task starts it later.
+    """
     connection_id = connection.pk
     transaction.on_commit(
         lambda: start_task("ratings.tasks.pull_connection", connection_id), robust=True

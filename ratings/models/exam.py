@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 from django.conf import settings
 from django.db import models
@@ -11,6 +11,16 @@ from django.utils.translation import gettext_lazy as _
 
 from projects.models import Question, Rater
 from ratings.querysets import ExamQuerySet
+
+
+class ExamTest(TypedDict):
+    """Parameters of an exam's sequential test, as ``Exam.rules`` stores them (see ExamRules)."""
+
+    p_fail: float
+    p_pass: float
+    alpha: float
+    beta: float
+    max_answers: int
 
 
 class ExamRules(models.Model):
@@ -52,10 +62,15 @@ class ExamRules(models.Model):
     def __str__(self) -> str:
         return f"question {self.question_id}: {'required' if self.required else 'none'}"
 
-    def get_test_parameters(self) -> dict[str, Any]:
+    def get_test_parameters(self) -> ExamTest:
         """Return the parameters of the test as an exam stores them in ``Exam.rules``."""
-        names = ("p_fail", "p_pass", "alpha", "beta", "max_answers")
-        return {name: getattr(self, name) for name in names}
+        return ExamTest(
+            p_fail=self.p_fail,
+            p_pass=self.p_pass,
+            alpha=self.alpha,
+            beta=self.beta,
+            max_answers=self.max_answers,
+        )
 
 
 class Exam(models.Model):

@@ -1,4 +1,4 @@
-"""Connections with projects of Label Studio, and the objects there that are known here."""
+"""Connections with projects of Label Studio, and the objects of these that were read or written."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .import_run import ImportRun
 
 
 class LabelStudioConnection(Leased):
-    """A project of a Label Studio server whose annotations are ratings here.
+    """A project of a Label Studio server whose annotations are recorded as ratings.
 
     The worker that reads it, or writes to it, holds its lease.
     """
@@ -46,11 +46,12 @@ class LabelStudioConnection(Leased):
     # Secret part of the address that webhooks of Label Studio call.
     hint_secret = models.CharField(max_length=43)
     # The cursor: tasks that changed at read_since (null: ever) or later are read in the order of
-    # their numbers, up to read_task so far. This pass began at read_started_at by the clock there.
+    # their IDs, up to read_task so far. This pass began at read_started_at by the server's clock.
     read_since = models.DateTimeField(null=True, blank=True)
     read_task = models.PositiveBigIntegerField(default=0)
     read_started_at = models.DateTimeField(null=True, blank=True)
-    # The comparison of all annotation IDs: up to this task; null while none is running.
+    # The comparison of the IDs of all tasks, annotations and predictions: up to this task; null
+    # while none is running.
     compared_task = models.PositiveBigIntegerField(null=True, blank=True)
     compared_at = models.DateTimeField(null=True, blank=True)
     next_at = models.DateTimeField()
@@ -61,7 +62,7 @@ class LabelStudioConnection(Leased):
     # Numbers of ratings: created, changed, withdrawn; labels: written.
     counts = models.JSONField(default=dict)
     write_back = models.CharField(max_length=12, choices=WriteBack.choices, default=WriteBack.OFF)
-    # Labels that were computed before this time are written; null: none yet.
+    # Labels that were computed at this time or later may still have to be written; null: all.
     written_since = models.DateTimeField(null=True, blank=True)
     # The pass that writes them has come to this task, and began at write_started_at.
     written_task = models.PositiveBigIntegerField(default=0, db_default=0)
@@ -92,9 +93,10 @@ class LabelStudioConnection(Leased):
 
 
 class LabelStudioObject(models.Model):
-    """A task, user, annotation or prediction of a connection, by its ID there.
+    """A task, user, annotation or prediction of a connection, with its ID in Label Studio.
 
-    A null ``item`` or ``rater`` was deleted here for good, and what refers to it there is ignored.
+    A null ``item`` or ``rater`` was deleted for good in Concord; what refers to it in Label Studio
+    is ignored.
     """
 
     class Kind(models.TextChoices):

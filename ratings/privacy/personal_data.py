@@ -5,10 +5,11 @@ To delete the ratings as well, see ``ratings.items.purge``.
 
 from __future__ import annotations
 
+import itertools
 import json
 import secrets
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.db import transaction
@@ -44,15 +45,36 @@ ROW_EXAMPLE_FIELDS = (
 )
 
 
+Labels = Mapping[int, Mapping[int, str]]  # {question id: {code: label}}
+Record = dict[str, object]  # one JSON line
+
+
 def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[bytes]:
     """Yield JSON Lines of all data about the rater.
 
     These are their identity, ratings with history, check answers, exams, assignments, and messages
     from leads. ``as_shown``: with the pseudonym, where the project hides its raters.
     """
+    labels: dict[int, dict[int, str]] = defaultdict(dict)
+    categories = Category.objects.filter(question__project=rater.project_id)
+    for question, code, label in categories.values_list("question_id", "code", "label"):
+        labels[question][code] = label
+    parts = (
+        [_build_identity(rater, as_shown=as_shown)],
+        _iter_ratings(rater, labels),
+        _iter_check_answers(rater, labels),
+        _iter_exams(rater),
+        _iter_assignments(rater),
+        _iter_accounts_and_messages(rater),
+    )
+    for record in itertools.chain.from_iterable(parts):
+        yield (json.dumps(record, ensure_ascii=False, default=_format_value) + "\n").encode()
+
+
+def _build_identity(rater: Rater, *, as_shown: bool) -> Record:
     identity = None if as_shown else RaterIdentity.objects.filter(rater=rater).first()
     user = None if as_shown and rater.project.hides_raters else rater.user
-    identity_fields = {
+    return {
         "project": rater.project.name,
         "rater": identity.key if identity else rater.key,
         "name": identity.name if identity else rater.name,
@@ -61,100 +83,106 @@ def iter_personal_data(rater: Rater, *, as_shown: bool = False) -> Iterator[byte
         "paused": rater.paused,
         "account": user.get_username() if user else None,
     }
-    yield _encode_line(identity_fields)
-    labels: dict[int, dict[int, str]] = defaultdict(dict)
-    categories = Category.objects.filter(question__project=rater.project_id)
-    for question, code, label in categories.values_list("question_id", "code", "label"):
-        labels[question][code] = label
+
+
+def _iter_ratings(rater: Rater, labels: Labels) -> Iterator[Record]:
+    """Yield the ratings with their history."""
     ratings = Rating.objects.filter(rater=rater).select_related("question", "item").order_by("pk")
     for rating in ratings.prefetch_related("revisions").iterator(chunk_size=1_000):
         question_labels = labels[rating.question_id]
-        yield _encode_line(
-            {
-                "item": rating.item.key,
-                "question": rating.question.key,
-                "label": question_labels.get(rating.code),
-                "rated_at": rating.rated_at,
-                **_get_texts(rating),
-                "seconds": rating.seconds,
-                "guidelines": rating.guidelines,
-                "item_version": rating.item_version,
-                "history": [
-                    {
-                        "label": question_labels.get(entry.code),
-                        "rated_at": entry.rated_at,
-                        "recorded_at": entry.recorded_at,
-                        "source": entry.source,
-                        **_get_texts(entry),
-                    }
-                    for entry in rating.revisions.all()
-                ],
-            }
-        )
+        yield {
+            "item": rating.item.key,
+            "question": rating.question.key,
+            "label": question_labels.get(rating.code),
+            "rated_at": rating.rated_at,
+            **_get_texts(rating),
+            "seconds": rating.seconds,
+            "guidelines": rating.guidelines,
+            "item_version": rating.item_version,
+            "history": [
+                {
+                    "label": question_labels.get(entry.code),
+                    "rated_at": entry.rated_at,
+                    "recorded_at": entry.recorded_at,
+                    "source": entry.source,
+                    **_get_texts(entry),
+                }
+                for entry in rating.revisions.all()
+            ],
+        }
+
+
+def _iter_check_answers(rater: Rater, labels: Labels) -> Iterator[Record]:
     check_answers = (
         CheckAnswer.objects.filter(rater=rater).select_related("question", "item").order_by("pk")
     )
     for entry in check_answers.iterator(chunk_size=1_000):
-        yield _encode_line(
-            {
-                "check": entry.kind,
-                "item": entry.item.key,
-                "question": entry.question.key,
-                "label": labels[entry.question_id].get(entry.code),
-                "rated_at": entry.rated_at,
-                "recorded_at": entry.changed_at,
-                **_get_texts(entry),
-                "seconds": entry.seconds,
-                "guidelines": entry.guidelines,
-                "item_version": entry.item_version,
-                "current": entry.is_current,
-            }
-        )
+        yield {
+            "check": entry.kind,
+            "item": entry.item.key,
+            "question": entry.question.key,
+            "label": labels[entry.question_id].get(entry.code),
+            "rated_at": entry.rated_at,
+            "recorded_at": entry.changed_at,
+            **_get_texts(entry),
+            "seconds": entry.seconds,
+            "guidelines": entry.guidelines,
+            "item_version": entry.item_version,
+            "current": entry.is_current,
+        }
+
+
+def _iter_exams(rater: Rater) -> Iterator[Record]:
     for exam in Exam.objects.filter(rater=rater).select_related("question"):
-        yield _encode_line(
-            {
-                "exam": exam.question.key,
-                "attempt": exam.number,
-                "state": exam.state,
-                "started_at": exam.started_at,
-                "ended_at": exam.ended_at,
-                "answers": exam.n_scored,
-                "right": exam.right,
-                "reason": exam.reason,
-            }
-        )
+        yield {
+            "exam": exam.question.key,
+            "attempt": exam.number,
+            "state": exam.state,
+            "started_at": exam.started_at,
+            "ended_at": exam.ended_at,
+            "answers": exam.n_scored,
+            "right": exam.right,
+            "reason": exam.reason,
+        }
+
+
+def _iter_assignments(rater: Rater) -> Iterator[Record]:
     assignments = Assignment.objects.filter(rater=rater).select_related("item").order_by("pk")
     for assignment in assignments.iterator(chunk_size=1_000):
-        yield _encode_line(
-            {
-                "assigned_item": assignment.item.key,
-                "state": assignment.state,
-                "leased_until": assignment.leased_until,
-                "skip_reason": assignment.skip_reason,
-                "flagged": assignment.flagged,
-            }
-        )
+        yield {
+            "assigned_item": assignment.item.key,
+            "state": assignment.state,
+            "leased_until": assignment.leased_until,
+            "skip_reason": assignment.skip_reason,
+            "flagged": assignment.flagged,
+        }
 
+
+def _iter_accounts_and_messages(rater: Rater) -> Iterator[Record]:
+    """Yield the accounts in Label Studio, then the messages from leads."""
     accounts = LabelStudioObject.objects.filter(rater=rater, kind=LabelStudioObject.Kind.USER)
     for account in accounts.select_related("connection"):
-        yield _encode_line({"label_studio": str(account.connection), "user": account.remote_id})
+        yield {"label_studio": str(account.connection), "user": account.remote_id}
     for message in RaterMessage.objects.filter(rater=rater).select_related("sender"):
-        yield _encode_line(
-            {
-                "message": message.text,
-                "sender": message.sender_name,
-                "sent_at": message.sent_at,
-                "read_at": message.read_at,
-            }
-        )
-
-
-def _encode_line(data: dict[str, Any]) -> bytes:
-    return (json.dumps(data, ensure_ascii=False, default=_format_value) + "\n").encode()
+        yield {
+            "message": message.text,
+            "sender": message.sender_name,
+            "sent_at": message.sent_at,
+            "read_at": message.read_at,
+        }
 
 
 def _get_texts(judgement: JudgementBase) -> dict[str, str]:
     return {name: getattr(judgement, name) for name in STORED_TEXTS}
+
+
+def _clear_texts_of_rater(rater: Rater) -> int:
+    """Clear all texts that a rater wrote; return the number of cleared comments."""
+    ratings = Rating.objects.filter(rater=rater)
+    revisions = Revision.objects.filter(rating__rater=rater)
+    check_answers = CheckAnswer.objects.filter(rater=rater)
+    Assignment.objects.filter(rater=rater).exclude(skip_reason="").update(skip_reason="")
+    return sum(map(_clear_texts, (ratings, revisions, check_answers)))
 
 
 def _clear_texts(rows: QuerySet[Any]) -> int:
@@ -170,18 +198,14 @@ def _format_value(value: Any) -> str:
 def pseudonymize_rater(*, rater: Rater, by: Any, comments: bool) -> Rater:
     """Remove key, name, account and messages of the rater's person; keep ratings and counts.
 
-    The texts that they wrote are cleared unless ``comments`` is True. A Deletion row records the
-    numbers.
+    Their texts are cleared unless ``comments`` is True. A Deletion row records the numbers.
     """
     legal_hold.raise_if_held(rater.project_id)
     locked_rater = Rater.objects.select_for_update().get(pk=rater.pk)
-    ratings = Rating.objects.filter(rater=locked_rater)
-    counts = {"ratings": ratings.current().count(), "comments": 0}
-    if not comments:
-        revisions = Revision.objects.filter(rating__rater=locked_rater)
-        check_answers = CheckAnswer.objects.filter(rater=locked_rater)
-        counts["comments"] = sum(map(_clear_texts, (ratings, revisions, check_answers)))
-        Assignment.objects.filter(rater=locked_rater).exclude(skip_reason="").update(skip_reason="")
+    counts = {
+        "ratings": Rating.objects.filter(rater=locked_rater).current().count(),
+        "comments": 0 if comments else _clear_texts_of_rater(locked_rater),
+    }
     RaterMessage.objects.filter(rater=locked_rater).delete()
     pseudonym = f"{PSEUDONYM_PREFIX}-{secrets.token_hex(4)}"
     # Where the project hides its raters, the current pseudonym stays.
@@ -189,12 +213,8 @@ def pseudonymize_rater(*, rater: Rater, by: Any, comments: bool) -> Rater:
     shown_key = locked_rater.key if identities.exists() else pseudonym
     replace_names(locked_rater, shown_key)
     identities.update(key=pseudonym, name="")
-    locked_rater.key, locked_rater.name, locked_rater.user, locked_rater.paused = (
-        shown_key,
-        "",
-        None,
-        True,
-    )
+    locked_rater.key, locked_rater.name = shown_key, ""
+    locked_rater.user, locked_rater.paused = None, True
     locked_rater.save(update_fields=["key", "name", "user", "paused"])
     Project.objects.filter(pk=locked_rater.project_id).increment_items_and_raters_version()
     now = timezone.now()

@@ -46,7 +46,7 @@ def restore_raters(*, project: Project, by: Any) -> None:
 
 
 @transaction.atomic
-def disclose_raters(*, project: Project, reason: str, by: Any) -> list[dict[str, Any]]:
+def disclose_raters(*, project: Project, reason: str, by: Any) -> list[dict[str, object]]:
     """Return the raters' identities, and record in the audit log who asked and why."""
     approvals.use_approval(project=project, action=Approval.Action.DISCLOSE_RATERS, by=by)
     identity_rows = pseudonyms.list_identities(project)

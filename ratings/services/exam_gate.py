@@ -35,12 +35,8 @@ def build_due_exam_query(rater_id: int) -> bulk.Statement:
     return _DUE_EXAM_OF_RATER_SQL, [rater_id]
 
 
-def build_due_exams_query(rater_ids: Sequence[int]) -> bulk.Statement:
-    """Return the query for several raters: rows of (rater id, question id or NULL)."""
-    return _DUE_EXAMS_SQL.format(raters=", ".join(["%s"] * len(rater_ids))), rater_ids
-
-
-def get_due_question_id(rater_id: int) -> int | None:
-    """Return the id of the question whose exam the rater still has to pass, or None."""
-    [[(question_id,)]] = bulk.execute_statements([build_due_exam_query(rater_id)])
-    return None if question_id is None else int(question_id)
+def get_due_question_ids(rater_ids: Sequence[int]) -> dict[int, int]:
+    """Return {rater: question} of the raters who still have an exam to pass."""
+    sql = _DUE_EXAMS_SQL.format(raters=", ".join(["%s"] * len(rater_ids)))
+    [rows] = bulk.execute_statements([(sql, rater_ids)])
+    return {rater: int(question) for rater, question in rows if question is not None}

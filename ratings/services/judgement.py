@@ -3,7 +3,7 @@
 The API, exports and the admin are driven by this list. A text that a source may send and that is
 stored until the source sends another one is an entry in DETAIL_FIELDS with ``is_stored_text=True``,
 a field of Judgement, and a column of the same name in the abstract model
-(ratings.models.rating). The annotation form and the columns of imports are separate.
+ratings.models.rating.JudgementBase. The annotation form and the columns of imports are separate.
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ from projects.models import Question
 from ratings.models import NO_CODE, Assignment, CheckAnswer, Rating
 
 from . import permissions
-from .current_ratings import QuestionState, lock_and_get_current_ratings
-from .judgement import STORED_TEXTS, Judgement, RecordOutcome, UnknownCode
-from .record import JudgementsByQuestion, record_ratings
+from .current_ratings import QuestionState
+from .judgement import STORED_TEXTS, Judgement, RecordOutcome
+from .record import JudgementsByQuestion, lock_ratings, record_ratings
 
 ROWS_PER_INSERT = 500
 
@@ -75,24 +75,17 @@ def record_check_answers(
 ) -> RecordOutcome:
     """Record a rater's answers to items that are hidden checks of one kind, or of an exam.
 
-    NO_CODE withdraws the answer. All or nothing; an answer that equals the current one changes
-    nothing. ``closed_item_ids``, and what is raised, are those of ratings.services.record. The
-    caller holds the locks of the assignments.
+    NO_CODE withdraws the answer. All or nothing; equal answers change nothing. ``closed_item_ids``
+    and errors are those of ratings.services.record. The caller has locked the assignments.
     """
     outcome = RecordOutcome()
     corrections: dict[Question, list[Judgement]] = {}
     for question in sorted(judgements, key=lambda question: question.pk):
-        pairs = {(judgement.item_id, judgement.rater_id) for judgement in judgements[question]}
-        state, ratings = lock_and_get_current_ratings(question, pairs)
-        if state.archived:
-            raise permissions.ProjectArchived
+        state, ratings = lock_ratings(question, judgements[question])
         for judgement in judgements[question]:
-            if judgement.code not in state.codes | {NO_CODE}:
-                raise UnknownCode(
-                    f"no category of question '{question.key}' has the code {judgement.code}"
-                )
+            pair = (judgement.item_id, judgement.rater_id)
             current_rows = CheckAnswer.objects.filter(
-                question=question, item=judgement.item_id, rater=judgement.rater_id, is_current=True
+                question=question, item=pair[0], rater=pair[1], is_current=True
             )
             previous = current_rows.first()
             previous_code = None if previous is None else previous.code
@@ -102,14 +95,11 @@ def record_check_answers(
                 continue
             _validate_correction_allowed(judgement, previous_code, kind, closed_item_ids)
             row.question, row.kind, row.by, row.source = question, kind, by, source
-            pair = (judgement.item_id, judgement.rater_id)
-            if kind == Assignment.Kind.REPEAT and pair in ratings:
+            rating = ratings.get(pair)
+            if kind == Assignment.Kind.REPEAT and rating is not None:
                 # A corrected repeat is still compared with the rating before the first repeat.
-                row.rated_code = (
-                    ratings[pair].code
-                    if previous is None or previous.rated_code is None
-                    else previous.rated_code
-                )
+                rated_code = None if previous is None else previous.rated_code
+                row.rated_code = rating.code if rated_code is None else rated_code
                 if previous_code not in (None, NO_CODE) and judgement.code != NO_CODE:
                     corrections.setdefault(question, []).append(judgement)
             current_rows.update(is_current=False)
@@ -168,11 +158,7 @@ def record_repeats(
         by_pair = {
             (judgement.item_id, judgement.rater_id): judgement for judgement in judgements[question]
         }
-        state, ratings = lock_and_get_current_ratings(question, set(by_pair))
-        if state.archived:
-            raise permissions.ProjectArchived
-        if unknown_codes := {judgement.code for judgement in by_pair.values()} - state.codes:
-            raise UnknownCode(f"no category of '{question.key}' has the code {min(unknown_codes)}")
+        state, ratings = lock_ratings(question, judgements[question])
         existing = CheckAnswer.objects.filter(
             question=question,
             is_current=True,

@@ -7,7 +7,7 @@ Leads, files and the admin are not subject to them.
   are final.
 * Only items that were assigned to the rater, or that the rater has a rating of (a lead may import
   ratings); not an item that was skipped or whose lease expired, until its slot is claimed again.
-* Where the project's ``corrections`` are closed, submitted answers are final.
+* If the project does not have ``allows_corrections``, submitted answers are final.
 * The time of a rating is set by the server's clock.
 """
 
@@ -54,17 +54,13 @@ class ExamAnswersFinal(CorrectionsClosed):
     """Answers of an exam cannot be changed."""
 
 
-def validate_not_paused(paused: bool, gold_intervention_state: str = "") -> None:
+def validate_not_paused(paused: bool, gold_notice: str = "") -> None:
     """Raise RaterPaused, or RaterPausedForGold if the rater is shown this reason.
 
-    ``gold_intervention_state``: a value of Rater.GoldNotice, or empty.
+    ``gold_notice``: a value of Rater.GoldNotice, or empty.
     """
     if paused:
-        raise (
-            RaterPausedForGold
-            if gold_intervention_state == Rater.GoldNotice.PAUSED
-            else RaterPaused
-        )
+        raise (RaterPausedForGold if gold_notice == Rater.GoldNotice.PAUSED else RaterPaused)
 
 
 def validate_exam_passed(due_question_id: int | None) -> None:

@@ -14,7 +14,7 @@ from ratings import changes
 from ratings.models import NO_CODE
 
 from . import permissions, record_sql, slots
-from .current_ratings import CurrentRating, QuestionState, lock_and_get_current_ratings
+from .current_ratings import CurrentRating, Pair, QuestionState, lock_and_get_current_ratings
 from .judgement import STORED_TEXTS, Judgement, RecordOutcome, UnknownCode
 
 JudgementsByQuestion = Mapping[Question, Sequence[Judgement]]
@@ -73,11 +73,7 @@ def record_batches(
     for question in questions:
         entries = list(_iter_judgements(batches, outcomes, question))
         judgements = [judgement for judgement, _batch, _outcome in entries]
-        pairs = {(judgement.item_id, judgement.rater_id) for judgement in judgements}
-        state, current_ratings = lock_and_get_current_ratings(question, pairs)
-        if state.archived and not purging:
-            raise permissions.ProjectArchived
-        _validate_codes(question, judgements, state)
+        state, current_ratings = lock_ratings(question, judgements, purging=purging)
         context = record_sql.WriteContext(timezone.now(), source, state)
         rows = []
         for judgement, batch, outcome in entries:
@@ -111,14 +107,23 @@ def _iter_judgements(
             yield judgement, batch, outcome
 
 
-def _validate_codes(
-    question: Question, judgements: Sequence[Judgement], state: QuestionState
-) -> None:
+def lock_ratings(
+    question: Question, judgements: Sequence[Judgement], *, purging: bool = False
+) -> tuple[QuestionState, dict[Pair, CurrentRating]]:
+    """Lock the current ratings that the judgements replace; return the question's state and them.
+
+    Raises ProjectArchived, unless a deletion withdraws ratings (``purging``), and UnknownCode.
+    """
+    pairs = {(judgement.item_id, judgement.rater_id) for judgement in judgements}
+    state, current_ratings = lock_and_get_current_ratings(question, pairs)
+    if state.archived and not purging:
+        raise permissions.ProjectArchived
     unknown_codes = {judgement.code for judgement in judgements} - state.codes - {NO_CODE}
     if unknown_codes:
         raise UnknownCode(
             f"no category of question '{question.key}' has the code {min(unknown_codes)}"
         )
+    return state, current_ratings
 
 
 def _build_row(

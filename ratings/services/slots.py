@@ -2,8 +2,8 @@
 
 A rater takes a slot by rating the item (any question, by any route) or by having an open assignment
 of it, unless the assignment is a check (ratings.annotation.assignments.hidden_checks). The rows are
-the truth; ``Item.slots_taken`` repeats it. Code that changes such a row calls ``recount`` in the
-same transaction.
+the truth; ``Item.slots_taken`` repeats it. Code that changes such a row calls ``recount_slots`` in
+the same transaction.
 
 More ratings of an item may be requested than the project's overlap (``Item.extra_slots``). These
 are subtracted from its ``slots_taken``, so that every item is open while that number is below the
@@ -95,7 +95,7 @@ def recount_slots(item_ids: Collection[int], *, below: int = NO_SLOT_LIMIT) -> N
 def build_recount_statements(
     item_ids: Collection[int], *, below: int = NO_SLOT_LIMIT
 ) -> list[bulk.Statement]:
-    """Return the statements of ``recount``, to be sent after those that change the rows."""
+    """Return the statements of ``recount_slots``, to be sent after those that change the rows."""
     ids = sorted(item_ids)
     statements: list[bulk.Statement] = []
     if len(ids) <= MAX_ITEMS_COUNTED_SINGLY:

@@ -89,7 +89,7 @@ def list_next_items(
 ) -> list[tuple[int, int]]:
     """Return up to ``limit`` items with uncounted ratings, ids in (after, last].
 
-    Each comes with its approximate number of ratings: a rating that changed twice is noted twice.
+    Each has its number of uncounted ratings, too high if a rating changed more than once.
     """
     model, number = _get_source_and_count()
     rows = model.filter(question_id=question_id, item_id__gt=after, item_id__lte=last).order_by(
@@ -136,7 +136,10 @@ def has_uncounted(question_id: int) -> bool:
 
 
 def count_by_question(limit: int) -> dict[int, int]:
-    """Return question id -> number of its notes among the newest ``limit`` ones."""
+    """Return {question ID: number of its rows} among the newest ``limit`` notes.
+
+    On SQLite, which has no notes, among any ``limit`` uncounted ratings.
+    """
     model: Any = UncountedItem.objects if _has_notes() else Rating.objects.uncounted()
     rows = model.order_by("-pk") if _has_notes() else model.order_by()
     counts: dict[int, int] = {}

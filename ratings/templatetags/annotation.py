@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from django import template
 from django.forms import BaseFormSet
@@ -46,7 +45,7 @@ def with_sides(turns: Iterable[Turn]) -> Iterator[tuple[str, content.ContentBloc
 
 
 @register.inclusion_tag("ratings/_question_preview.html")
-def question_preview(text: str | None, categories: BaseFormSet) -> dict[str, Any]:
+def question_preview(text: str | None, categories: BaseFormSet) -> dict[str, object]:
     """Render the question preview from the page's forms; later changes are fetched by the page."""
     rows = [(form["label"].value() or "", form["hotkey"].value() or "") for form in categories]
     return build_preview_context(

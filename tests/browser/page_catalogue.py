@@ -190,8 +190,9 @@ def create_sample_world() -> SampleWorld:
     loader.load_examples(owner=lead)
     project = loader.find_example(lead)
     assert project is not None
-    # Examples are left out of the page of all raters: one of them counts as a real project here.
-    Project.objects.exclude(pk=project.pk).update(is_example=False)
+    # Examples are read-only and left out of many pages: these count as real projects here.
+    Project.objects.update(is_example=False)
+    project.refresh_from_db()
     world = SampleWorld(project)
     question = project.questions.get()
     for name in ("lead", "admin"):

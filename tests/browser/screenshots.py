@@ -32,6 +32,9 @@ def example(lead: User) -> Project:
     loader.load_examples(owner=lead)
     project = loader.find_example(lead)
     assert project is not None
+    # As a project of the lead's own: examples are read-only.
+    Project.objects.update(is_example=False)
+    project.refresh_from_db()
     return project
 
 

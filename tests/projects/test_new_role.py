@@ -12,7 +12,7 @@ from agreement_site.accounts.sign_in import get_landing_url
 from agreement_site.navigation import sidebar
 from projects import permissions
 from projects.models import Member, Project
-from projects.permissions import Capability
+from projects.models.roles import CAPABILITIES, Capability
 
 pytestmark = pytest.mark.django_db
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 def auditor(project: Project, make_user: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A member with a role that sees results and decides on items, and neither rates nor leads."""
     capabilities = {Capability.SEE_RESULTS, Capability.REVIEW}
-    monkeypatch.setitem(permissions.CAPABILITIES, "auditor", capabilities)
+    monkeypatch.setitem(CAPABILITIES, "auditor", capabilities)
     field = Member._meta.get_field("role")
     monkeypatch.setattr(field, "choices", [*Member.Role.choices, ("auditor", "auditor")])
     user = make_user("ann auditor")

@@ -40,7 +40,7 @@ def get_groups(claims: Mapping[str, Any]) -> set[str] | None:
 
 @transaction.atomic
 def apply_groups(user: User, claims: Mapping[str, Any]) -> None:
-    """Give and take roles, as the groups of the claims say."""
+    """Grant and remove roles according to the groups in the claims."""
     groups = get_groups(claims)
     if not settings.PROVIDER_GROUP_ROLES or groups is None:
         return
@@ -71,7 +71,7 @@ def _set_role(user: User, project: Project, role: str | None) -> None:
 
 
 def _set_administrator(user: User, is_administrator: bool) -> None:
-    """Give or take all rights; the last administrator keeps them."""
+    """Grant or remove all rights; the last administrator keeps them."""
     remaining = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
     if user.is_superuser == is_administrator or (not is_administrator and not remaining.exists()):
         return

@@ -7,7 +7,7 @@ depends on an earlier connection and on the settings OIDC_ACCOUNTS and SAML_ACCO
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from allauth.account.models import EmailAddress
@@ -136,7 +136,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         return super().get_connect_redirect_url(request, socialaccount)
 
 
-def _has_mismatched_subject(claims: dict[str, Any]) -> bool:
+def _has_mismatched_subject(claims: Mapping[str, Any]) -> bool:
     """Return True unless ID token and user info certainly describe the same person."""
     token = claims.get("id_token")
     return token is None or claims.get("userinfo", token).get("sub") != token.get("sub")

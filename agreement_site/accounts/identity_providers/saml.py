@@ -1,12 +1,13 @@
 """Sign-in by the site's SAML provider: the request, and the validation of the response.
 
 oidc.py decides whose account a valid response opens. The response arrives as a form post from
-another site, without our session cookie: ``acs`` checks and stores it, then redirects to
-``finish``, which has the cookie and knows the requests of this browser.
+another site, without our session cookie: ``receive_saml_response`` checks and stores it, then
+redirects to ``finish_sign_in``, which gets the cookie and knows the requests of this browser.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from allauth.socialaccount.adapter import get_adapter
@@ -126,7 +127,7 @@ def validate_response(
     return response
 
 
-def _build_acs_request(request: HttpRequest) -> dict[str, Any]:
+def _build_acs_request(request: HttpRequest) -> dict[str, object]:
     """Describe a request to the ACS URL, whichever of the two views checks the response."""
     return {
         "https": "on" if request.is_secure() else "off",
@@ -150,7 +151,7 @@ def _validate_signature_form(response: Any) -> None:
             raise InvalidSamlResponse("a signature must refer to exactly one element")
 
 
-def _validate_recipient(response: Any, sp_config: dict[str, Any]) -> None:
+def _validate_recipient(response: Any, sp_config: Mapping[str, Any]) -> None:
     """Raise InvalidSamlResponse unless the assertion answers a request of this site in time.
 
     python3-saml compares these values only where they are present. Here they must be present,
@@ -193,10 +194,10 @@ class SamlSignIn(BaseLoginView):
         return get_saml_provider(self.request)
 
 
-@csrf_exempt  # posted by another site; `finish` checks that this browser made the request
+@csrf_exempt  # posted by another site; finish_sign_in checks that this browser made the request
 @require_POST
 def receive_saml_response(request: HttpRequest) -> HttpResponse:
-    """Receive the provider's response (assertion consumer service) and redirect to ``finish``."""
+    """Store the provider's response (assertion consumer service); redirect to finish_sign_in."""
     provider, encoded_response = get_saml_provider(request), request.POST.get("SAMLResponse", "")
     try:
         validate_response(
@@ -215,7 +216,7 @@ def receive_saml_response(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def finish_sign_in(request: HttpRequest) -> HttpResponse:
-    """Sign in with the response that ``acs`` stored."""
+    """Sign in with the response that ``receive_saml_response`` stored."""
     provider = get_saml_provider(request)
     login_session = LoginSession(request, *ACS_SESSION_NAMES)
     encoded_response = login_session.store.get("response", "")

@@ -17,6 +17,7 @@ from agreement_site.models import AuditLogEntry, NotificationSettings, QueuedMai
 from core import security_log
 from projects import legal_hold
 from projects.models import Deletion, Member, MemberOffer, Rater
+from projects.permissions import get_leads, get_led_memberships
 from ratings.items import purge
 from ratings.privacy import personal_data
 
@@ -77,8 +78,7 @@ def _iter_lines(user: User) -> Iterator[bytes]:
             str(offer.project_id): offer.role for offer in MemberOffer.objects.filter(user=user)
         },
     }
-    account |= _list_mail_data(user)
-    yield (json.dumps(account, ensure_ascii=False) + "\n").encode()
+    yield (json.dumps(account | _list_mail_data(user), ensure_ascii=False) + "\n").encode()
     for rater in _list_raters(user):
         yield from personal_data.iter_personal_data(rater)
     for entry in AuditLogEntry.objects.filter(actor_id=user.pk).order_by("pk").iterator():
@@ -90,7 +90,7 @@ def _iter_lines(user: User) -> Iterator[bytes]:
         yield (json.dumps(record, ensure_ascii=False) + "\n").encode()
 
 
-def _list_mail_data(user: User) -> dict[str, Any]:
+def _list_mail_data(user: User) -> dict[str, object]:
     """Return what is stored about a person's mail; it is deleted with the account."""
     rows = NotificationSettings.objects.filter(user=user)
     names = ("at_once", "personal", "digest", "weekday", "hour", "time_zone", "language")
@@ -110,20 +110,18 @@ def _list_mail_data(user: User) -> dict[str, Any]:
     }
 
 
-def _forget_person(user: User, options: dict[str, Any]) -> dict[str, Any]:
+def _forget_person(user: User, options: dict[str, Any]) -> dict[str, object]:
     """Remove the person and return how much was removed.
 
     Raises CommandError, and then has changed nothing.
     """
     if options["confirm"] != user.username:
         raise CommandError(f"To remove this person, add --confirm {user.username}.")
-    leads = Member.objects.filter(user=user, role=Member.Role.LEAD)
+    leads = get_led_memberships(user)
     only_lead_of = [
         member.project_id
         for member in leads
-        if not Member.objects.filter(project=member.project_id, role=Member.Role.LEAD)
-        .exclude(user=user)
-        .exists()
+        if not get_leads(member.project_id).exclude(user=user).exists()
     ]
     if only_lead_of:
         raise CommandError(
@@ -152,7 +150,7 @@ def _forget_person(user: User, options: dict[str, Any]) -> dict[str, Any]:
     return {"account": "removed", "raters": removed}
 
 
-def _forget_rater(rater: Rater, options: dict[str, Any]) -> dict[str, Any]:
+def _forget_rater(rater: Rater, options: dict[str, Any]) -> dict[str, object]:
     if options["forget"] == "everything":
         deletion = purge.start_deletion(kind=Deletion.Kind.RATER, target=rater, by=None)
         return {"ratings": deletion.counts["ratings"], "pseudonym": None}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from django.core.management.base import (
@@ -13,7 +12,9 @@ from django.core.management.base import (
     no_translations,
 )
 
-from agreement_site.system_status.report import collect_status
+from agreement_site.notifications.outbox import MailQueueState
+from agreement_site.system_status.report import SystemStatus, collect_status
+from metrics.integrity.schedule import AuditSummary
 from metrics.jobs import heartbeat
 
 
@@ -32,14 +33,14 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         status = collect_status()
         if options["json"]:
-            self.stdout.write(json.dumps(status))
+            self.stdout.write(json.dumps(status.to_json()))
         else:
             self.stdout.write("\n".join(format_lines(status)))
-        if status["problems"]:
-            raise CommandError("; ".join(status["problems"]), returncode=1)
+        if problems := status.problems:
+            raise CommandError("; ".join(problems), returncode=1)
 
 
-def format_audit(audit: Mapping[str, Any] | None) -> str:
+def format_audit(audit: AuditSummary | None) -> str:
     if audit is None:
         return "-"
     outcome = (
@@ -50,33 +51,30 @@ def format_audit(audit: Mapping[str, Any] | None) -> str:
     return f"{audit['seconds_ago']:.0f} s ago, {outcome}"
 
 
-def format_mails(mails: Mapping[str, Any] | None) -> str:
+def format_mails(mails: MailQueueState | None) -> str:
     if mails is None:
         return "-"
     return f"{mails['waiting']}; {mails['failed']} failed in the last day"
 
 
-def format_lines(status: Mapping[str, Any]) -> list[str]:
-    oldest = status["oldest_uncounted_seconds"]
+def format_lines(status: SystemStatus) -> list[str]:
+    oldest = status.oldest_uncounted_seconds
     return [
-        f"Release               {status['release']}; schema {status['schema']}",
-        f"Uncounted ratings     {status['uncounted']}",
+        f"Release               {status.release}; schema {status.schema}",
+        f"Uncounted ratings     {status.uncounted}",
         f"Oldest of them        {'-' if oldest is None else f'{oldest:.0f} s'}",
-        f"Questions with work   {status['pending_questions']}",
-        f"Failing questions     {status['late_questions']}",
+        f"Questions with work   {status.pending_questions}",
+        f"Failing questions     {status.late_questions}",
         *(
             f"Backlog of question {question_id}: {progress['done']} of {progress['total']} "
             f"ratings counted"
-            for question_id, progress in status["backlogs"].items()
+            for question_id, progress in status.backlogs.items()
         ),
-        f"Queued mails          {format_mails(status['mails'])}",
-        f"Imports under way     {status['running_imports']}",
-        f"Last audit            {format_audit(status['audit'])}",
-        f"Broker                {status['broker']}",
-        f"Free in DATA_DIR      {status['disk_free_bytes'] >> 20} MB",
-        *(
-            f"Worker {name} swept {seconds:.0f} s ago"
-            for name, seconds in status["workers"].items()
-        ),
-        *status["separate_folders"],
+        f"Queued mails          {format_mails(status.mails)}",
+        f"Imports under way     {status.running_imports}",
+        f"Last audit            {format_audit(status.audit)}",
+        f"Broker                {status.broker}",
+        f"Free in DATA_DIR      {status.disk_free_bytes >> 20} MB",
+        *(f"Worker {name} swept {seconds:.0f} s ago" for name, seconds in status.workers.items()),
+        *status.separate_folders,
     ]

@@ -64,7 +64,7 @@ def compose_message(mail: QueuedMail) -> EmailMultiAlternatives | None:
         content = composer.compose(mail, row)
         if content is None:
             return None
-        # Who has no password yet cannot sign in to change anything.
+        # A person without a password cannot sign in to change the settings.
         stream = composer.stream if not content.is_first else ""
         url = unsubscribe.build_unsubscribe_url(user, stream) if stream else ""
         context = {

@@ -174,7 +174,7 @@ def _list_decisions(scope: rows.InboxScope, size: rows.InboxSize) -> list[Sectio
 
 
 def _list_raters(user: Any) -> list[Section]:
-    """Return the raters whose status needs a look, worst first."""
+    """Return a section of the active raters with the status act or check, worst first."""
     people = [
         person
         for person in site_raters.list_people(site_raters.query_results(user), "status")
@@ -195,7 +195,7 @@ def _list_raters(user: Any) -> list[Section]:
 
 
 def _list_changes(user: Any, after: int, until: int) -> list[Section]:
-    """Return what changed in each project, of the events between two numbers."""
+    """Return a section for each project, of the events after one number and up to another."""
     events = feed.get_user_feed(user).filter(
         number__gt=after,
         number__lte=until,

@@ -1,4 +1,4 @@
-"""Brennan-Prediger: chance is every category equally often, P_e = T_w / k^2.
+"""Brennan-Prediger: chance agreement if all categories were equally frequent, P_e = T_w / k^2.
 
 T_w is the sum of all weights. Brennan & Prediger 1981, Educational and Psychological Measurement
 41, 687-699; with two raters also known as PABAK, S and the G index. Standard error as irrCAC.

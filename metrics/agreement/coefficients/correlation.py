@@ -37,7 +37,7 @@ from metrics.agreement.glossary import gettext_noop as _
 def pearson(tables: npt.ArrayLike, values: npt.ArrayLike | None = None) -> Estimate:
     """Return Pearson's correlation of two raters from tables (..., k, k), without standard error.
 
-    Tables (..., k, k); values of the categories (k,), ranks when None.
+    values (k,): numbers of the categories, ranks when None.
     """
     proportions = compute_proportions(tables)
     v = _center_values(values, proportions.k)
@@ -57,7 +57,7 @@ def kendall_tau_b(tables: npt.ArrayLike) -> Estimate:
     """Return Kendall's tau-b from tables (..., k, k), without standard error."""
     table = np.asarray(tables, float)
     proportions = compute_proportions(table)
-    # [i, j]: ratings of the rows up to i and the columns from j.
+    # [i, j]: ratings in the rows up to i and the columns after j.
     above_right = table[..., ::-1].cumsum(axis=-1)[..., ::-1].cumsum(axis=-2)[..., 1:]
     below_right = above_right[..., -1:, :] - above_right[..., :-1, :]
     concordant = (table[..., :-1, :-1] * below_right).sum(axis=(-2, -1))
@@ -74,7 +74,7 @@ def kendall_tau_b(tables: npt.ArrayLike) -> Estimate:
 def lin_ccc(tables: npt.ArrayLike, values: npt.ArrayLike | None = None) -> Estimate:
     """Return Lin's concordance correlation from tables (..., k, k), without standard error.
 
-    Tables (..., k, k); values of the categories (k,), ranks when None.
+    values (k,): numbers of the categories, ranks when None.
     """
     proportions = compute_proportions(tables)
     v = _center_values(values, proportions.k)

@@ -104,7 +104,7 @@ class Coefficient:
 
     It is computed by one or more of: `pattern_formula` (patterns and numbers of items),
     `table_formula` (the table of two raters), `pair_tables_formula` (the tables of all pairs),
-    `ratings_formula` (RatedItems; only in report()).
+    `ratings_formula` (RatedItems).
     """
 
     name: str

@@ -199,7 +199,8 @@ def category_kappas(
 ) -> Estimate:
     """Return Fleiss' kappa of each category versus the rest: Estimate (..., k).
 
-    It is undefined for a category that all or none used, or none of those who could be compared.
+    It is undefined for a category that has all or none of the ratings of the items with two or
+    more ratings.
     """
     sums = sums or build_pattern_sums(counts, n_items)
     if sums.n_items.ndim == 1:

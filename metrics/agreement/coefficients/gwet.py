@@ -34,10 +34,7 @@ def gwet_ac(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Return Gwet's AC1, or AC2 with weights, of patterns (P, k) with item numbers (..., P).
-
-    counts (P, k): patterns; n_items (..., P): numbers of items.
-    """
+    """Return Gwet's AC1, or AC2 with weights, of patterns (P, k) with item numbers (..., P)."""
     sums = sums or build_pattern_sums(counts, n_items)
     share = sums.mean_shares
     factor = chance_factor(weights, sums.k)

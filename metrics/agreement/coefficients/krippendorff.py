@@ -54,7 +54,8 @@ METRICS = ("nominal", "ordinal", "interval", "ratio")
 def compute_distances(metric: str, k: int, values: npt.ArrayLike | None = None) -> Floats:
     """Return d (k, k) of the nominal, interval or ratio metric, scaled to a largest distance of 1.
 
-    values (k,): numbers of the categories, ranks when None. ValueError for an unknown metric.
+    values (k,): numbers of the categories, ranks when None. ValueError for an unknown metric, or
+    for values that are not k finite numbers.
     """
     if metric == "nominal":
         return 1 - np.eye(k)

@@ -42,8 +42,7 @@ from .cohen import kappa
 def average_pairs(estimate: Estimate) -> tuple[Estimate, Ints]:
     """Return the mean (...) of estimates of pairs (..., P), and the number of defined pairs (...).
 
-    Only defined pairs enter. Items and ratings are summed over pairs: an item shared by three pairs
-    counts three times.
+    Items and ratings are summed over all pairs: an item shared by three pairs counts three times.
     """
     defined = estimate.reason == 0
     n_pairs = defined.sum(axis=-1)
@@ -92,13 +91,11 @@ def mean_kappa_by_items(
     """Return the mean of the defined kappas weighted by shared items, and their number.
 
     The mean is an Estimate (). counts (P, k), n_items (P,): patterns of these raters and numbers of
-    items. A pair with one
-    shared item moves the mean as much as one item does. Standard error: sqrt(V_r + V_i), with V_r
-    the jackknife over raters, (R - 1) / R times the sum of squares of the means without each one,
-    and V_i that of items by the delta method, every pair taken to have the pooled margins. Their
-    sum counts the interaction of rater and item twice, so the interval is rather too wide than too
-    narrow. Degrees of freedom by Satterthwaite from R - 1 and n2 - 1. Fewer than three raters: V_i
-    alone.
+    items. Standard error: sqrt(V_r + V_i). V_r is the jackknife variance over raters: (R - 1) / R
+    times the sum of squared deviations of the R means without one rater each. V_i is the variance
+    due to items by the delta method, as if every pair had the pooled margins. Their sum counts the
+    interaction of rater and item twice, so the interval is rather too wide than too narrow. Degrees
+    of freedom by Satterthwaite from R - 1 and n2 - 1. Fewer than three raters: V_i alone.
     """
     is_defined = np.isfinite(pairs.kappa)
     kappa, n = pairs.kappa[is_defined], pairs.n_items[is_defined].astype(float)

@@ -62,9 +62,10 @@ def compare_before_after(
 ) -> KappaChange:
     """Return the change of Fleiss' kappa between two sets of items.
 
-    first, second: patterns (P, k) and numbers of items (P,) of each set. both: the items that are
+    first, second: patterns (P, k) and numbers of items (P,) of each set. shared: the items that are
     in both sets (and counted in both), as their patterns in the first (Q, k) and in the second (Q,
-    k), and numbers of items (Q,).
+    k), and numbers of items (Q,); None for disjoint sets. ValueError for shared items with a
+    pattern that their set does not have.
     """
     kappas = [
         fleiss.fleiss_kappa(*pattern_counts, weights=weights) for pattern_counts in (first, second)

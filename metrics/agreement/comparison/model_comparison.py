@@ -55,7 +55,11 @@ class HumanContest:
 
 @dataclass(frozen=True)
 class AlternativeAnnotatorTest:
-    """Result of the alternative annotator test: contests, winning rate and decision."""
+    """Result of the alternative annotator test: contests, winning rate and decision.
+
+    advantage: mean of the tested humans; passed: the winning rate is 0.5 or more. None with a
+    reason where fewer than two humans have enough items.
+    """
 
     humans: list[HumanContest]
     winning_rate: float | None

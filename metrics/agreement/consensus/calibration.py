@@ -39,7 +39,7 @@ from .model import DawidSkene, fit_dawid_skene
 TEMPERATURES = (0.8, 0.6, 0.5, 0.4, 0.3)
 GOLD_TEMPERATURES = np.geomspace(1.0, 0.01, 24)
 MISLEADING_SHARES = (np.arange(20) + 0.5) / 40  # e, from 0 to 1/2
-FALSE_LEVEL_RATE = 0.1  # of the studies in which fewer labels of a level are right
+FALSE_LEVEL_RATE = 0.1  # probability that a lower limit exceeds the true share of right labels
 MIN_GOLD_ITEMS = 30  # items with a gold answer and two ratings or more
 BINS = 5
 _MIN_RATINGS = 3  # ratings an item needs for one of them to be held out
@@ -113,9 +113,7 @@ def calibrate(
 ) -> Calibration:
     """Return the calibration of certainties, by predicting held-out ratings (M,) of the items.
 
-     Fits the model once, with these options.
-
-    Options as in the fit of Dawid and Skene's model.
+    options: keyword arguments of fit_dawid_skene, which is called once.
     """
     items, codes = validate_ratings(item, code, k)
     raters = np.asarray(rater, np.int64)
@@ -192,7 +190,7 @@ def calibrate_on_gold(
     """Return the calibration on gold answers, None for too few.
 
     Ratings in long form (M,); gold: items and codes (G,); ordered: whether labels are medians.
-    Options as in the fit of Dawid and Skene's model; items that they fix are not used.
+    options: keyword arguments of fit_dawid_skene; items that they fix are not used.
     """
     items, codes = validate_ratings(item, code, k)
     gold_items, gold_codes = (np.asarray(part, np.int64) for part in gold)

@@ -26,7 +26,7 @@ from metrics.agreement.counts.grouping import Ints, index_distinct, rank_rows
 from metrics.agreement.estimate import Floats, Value, t_quantile
 
 MIN_CLUSTERS = 6  # with fewer, an interval cannot be relied on
-MAX_DELETIONS = 500  # clusters that are left out one by one; of more, effects of items are added
+MAX_DELETIONS = 500  # clusters left out one by one; with more, the effects of their items are added
 MAX_PATTERNS = 4_000  # with more, D is that of every second, fourth, ... cluster
 _MAX_CELLS = 1 << 20  # numbers of items in one call
 
@@ -91,7 +91,7 @@ def _compute_ratios(tally: _ClusterTally, estimate: Estimator) -> dict[str, list
     if n_clusters <= MAX_DELETIONS:
         without_cluster = _estimate_without(tally, tally.n_items, estimate)
     sizes = np.asarray(tally.n_items.sum(axis=1))
-    # All items of a cluster are one where nothing tells how alike they are.
+    # Without any variance between items, D is that of clusters whose items are all alike.
     greatest = float(sizes @ sizes / sizes.sum())
     effects = {}
     for name, values in full.items():

@@ -61,7 +61,7 @@ def weigh_pairs_within(
 
 
 def weigh_pairs_between(first: Floats, second: Floats, n: Floats) -> Floats:
-    """Return the same (7, ...) for pairs across two groups.
+    """Return the numbers (7, ...) of weigh_pairs_within for pairs across two groups.
 
     first, second (...): ratings of an item in each group; n (...): items. L_i is half the sum of
     the groups' mean slopes.

@@ -1,7 +1,7 @@
 """Confidence sequences: intervals that hold at all numbers of items together.
 
-A 95% interval is right in 95% of the cases where it is computed once. Who computes it after every
-batch and stops at the first one above a floor is wrong far more often. A confidence sequence is
+A 95% interval is right in 95% of the cases where it is computed once. If it is computed after every
+batch, until one lies above a floor, it is wrong far more often. A confidence sequence is
 right at all n together, in 95% of all sequences. Here it is that of the normal mixture (Robbins
 1970, Annals of Mathematical Statistics 41, 1397-1409; Howard, Ramdas, McAuliffe & Sekhon 2021,
 Annals of Statistics 49, 1055-1080, proposition 5) for a coefficient whose errors of the items add
@@ -43,7 +43,7 @@ def compute_quantile(n: npt.ArrayLike) -> Floats:
 
 
 def compute_factor(n: npt.ArrayLike) -> Floats:
-    """Return how many times as wide as the interval of one look that of the sequence is (...)."""
+    """Return z_n / 1.96 (...): the width of the sequence relative to a 95% interval."""
     return np.asarray(compute_quantile(n) / NORMAL_QUANTILE)
 
 

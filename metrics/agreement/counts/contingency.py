@@ -85,7 +85,7 @@ def estimate_from_table(
     """Return kappa = (P_o - P_e) / (1 - P_e) with its standard error and interval.
 
     Slope (..., k, k) is dP_e / dp_jl, None without the interval; lowest: the least value possible;
-    has_no_limits (...): True for tables that tell nothing of the uncertainty.
+    has_no_limits (...): True for tables whose limits are undefined.
 
     g_jl = w_jl - (1 - kappa) slope_jl,   se^2 = (sum p g^2 - (sum p g)^2) / (n (1 - P_e)^2)
     """

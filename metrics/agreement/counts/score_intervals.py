@@ -34,7 +34,8 @@ from metrics.agreement.estimate import (
 
 from .common_correlation import DEGREE, CommonCorrelationModel, evaluate
 
-# Where each piece of a polynomial is looked at first: many items have limits close to the value.
+# Where each piece of a polynomial is evaluated, in shares of its length. They are denser near the
+# value, because the limits of many items are close to it.
 _STEPS = np.array([0, 1 / 32, 1 / 8, 1 / 2, 1])[:, None]
 _PARTS = len(_STEPS) - 1
 _ROUNDS = 9  # of regula falsi; limits are exact to about 1e-7
@@ -155,9 +156,9 @@ def _compute_gamma_limits(value: Floats, variance: Floats) -> Floats:
 
 
 def _list_piece_ends(centre: Floats, farthest: Floats, end: Floats) -> Floats:
-    """Return the ends (4, 2, n) of the pieces of lower and upper limits, in the order of the way.
+    """Return the ends (4, 2, n) of the pieces for lower and upper limits, in the order of search.
 
-    centre, farthest: where the way of the lower limit begins and ends; end: of the second piece.
+    centre, farthest: where the search of the lower limit begins and ends; end: of the second piece.
     """
     ends = np.empty((4, 2, centre.size))
     ends[0] = centre
@@ -181,7 +182,7 @@ def _approach_crossing(
     """
     start = centre + np.stack([half, -half])
     root, step = start, start
-    with np.errstate(all="ignore"):  # what diverges is found otherwise
+    with np.errstate(all="ignore"):  # _find_crossing finds the roots that diverge here
         for _round in range(_NEWTON_ROUNDS):
             value, slope = polynomial[DEGREE] * root + polynomial[DEGREE - 1], polynomial[DEGREE]
             for power in range(DEGREE - 2, -1, -1):

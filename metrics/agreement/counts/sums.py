@@ -55,7 +55,7 @@ class PatternSums:
 
     @cached_property
     def is_sparse(self) -> bool:
-        """True where most counts are 0, so that sums run over the others only."""
+        """True with so many categories that sums run over the counts other than 0 only."""
         return self.k >= _MIN_SPARSE_CATEGORIES
 
     @cached_property
@@ -142,7 +142,7 @@ class PatternSums:
 
     @cached_property
     def smallest_pairable_size(self) -> Floats:
-        """The smallest number of two or more ratings of an item (...); NaN where there is none."""
+        """The fewest ratings of an item that has two or more (...); NaN where no item has."""
         present = (self.n_items > 0) & self.pairable
         smallest = np.where(present, self.sizes, np.inf).min(axis=-1, initial=np.inf)
         return np.where(np.isfinite(smallest), smallest, np.nan)
@@ -233,7 +233,7 @@ class PatternSums:
     def compute_standard_error(self, squared_influence: Floats, n: Floats | None = None) -> Floats:
         """Return the standard error (...) from the sum of squared influences of n items.
 
-        N is the number of items with a rating unless given.
+        n is the number of items with a rating unless given.
         """
         n = self.n if n is None else n
         return np.sqrt(np.maximum(divide_or_nan(squared_influence, n * (n - 1)), 0))

@@ -165,7 +165,7 @@ def count_peer_tables(
 def compute_comparison_days(
     item: npt.ArrayLike, day: npt.ArrayLike, *, others: npt.ArrayLike | None = None
 ) -> Ints:
-    """Return the first day (M,) on which each rating has another one of its item beside it.
+    """Return the first day (M,) on which each rating can be compared with another of its item.
 
     The later of its own day and of the first day of the others' ratings of the item; its own day
     where there is none. `others`: as in `count_peer_tables`.

@@ -182,7 +182,7 @@ def fit_effects(
 ) -> RaterEffects:
     """Fit the rater effects of d_gh = mu + a_g + s a_h by ridge regression.
 
-    d, g, h: (C,). The normal equations are
+    d, g, h: (C,). ArithmeticError if the solver does not converge. The normal equations are
     (diag(n_g.) + s n + ridge I) a = sum over h of (d_gh - mu), n_gh comparisons of g and h.
     """
     s, mu = (1, _mean_or_zero(d)) if score == AGREEMENT else (-1, 0.0)
@@ -195,7 +195,7 @@ def fit_effects(
     # Conjugate gradients: there are thousands of raters, and few pairs of them share items.
     a, _ = cg(matrix, right_side, rtol=1e-12, maxiter=2_000, M=preconditioner)
     if np.linalg.norm(matrix @ a - right_side) > 1e-6 * np.linalg.norm(right_side):
-        raise ArithmeticError("the effects of the raters were not found")
+        raise ArithmeticError("the effects of the raters did not converge")
     return RaterEffects(mu, a, s)
 
 

@@ -48,9 +48,10 @@ class DayVariance(NamedTuple):
 class ControlChart:
     """Control chart of one rater: the active days of the present segment (T,) with evidence.
 
-    rater: number; day: days since 1970-01-01; n: compared items; evidence: M; channels: name ->
-    evidence of the channel; days: score -> its daily sums; variance: score -> variance of a day;
-    priors: of each channel
+    rater: number; day: days since 1970-01-01; n: compared items; evidence: M, the sum of the
+    channels' evidence weighted by their shares of the alert level; channels: name -> evidence of
+    the channel; days: score -> its daily sums; variance: score -> variance of a day; priors: of
+    each channel
     """
 
     rater: int
@@ -78,7 +79,7 @@ class ControlChart:
         )
 
     def find_leading_channel(self, index: int) -> str:
-        """Return the channel with the largest evidence on day t; of equal ones the first."""
+        """Return the channel with the largest evidence on a day; of equal ones the first."""
         return max(self.channels, key=lambda name: float(self.channels[name].total[index]))
 
     def find_first_reaching(self, level: float) -> int | None:

@@ -102,7 +102,8 @@ def estimate_common_weeks(
 def _estimate_week_variance(n: Ints, t: Floats, per_rating: float, s2: float) -> float:
     """Return the variance between weeks beyond the noise of their comparisons.
 
-    `each` comparisons count as one.
+    n, t: numbers of comparisons and sums of their residuals by week; per_rating: comparisons whose
+    mean has the variance s2.
     """
     is_used = n >= _MIN_RATINGS * per_rating
     if is_used.sum() < _MIN_WEEKS:

@@ -43,7 +43,7 @@ class DriftAlert:
     onset: estimated first day of the drift; earliest, latest: its 95 % range
     size: signed shift of the mean, in kappa units (agreement) or ranks, on average since the
         onset; low, high: its 95 % interval, the onset unknown (shift_estimates.py)
-    evidence: M on that day
+    evidence: that of the chart on that day
     n_before, n_since: own compared items of the segment before the onset, and from it to the alert
     """
 
@@ -101,9 +101,9 @@ class DriftContext:
 class RaterEvidence:
     """Evidence about one rater after all alerts, in the present segment.
 
-    evidence: M on the last active day; max_evidence: the largest M; watched: whether it is at the
-    watch level or above, and the shift is not common to all raters; n: compared items; reason: why
-    there can be no alert yet, or None
+    evidence: that of the last active day; max_evidence: the largest of all days; watched: whether
+    it is at the watch level or above, and the shift is not common to all raters; n: compared items;
+    reason: why there can be no alert yet, or None
     """
 
     rater: int
@@ -241,9 +241,9 @@ def _find_first_alert(
 ) -> tuple[int, int] | None:
     """Return (rater, index) of the candidate with the earliest alert, or None.
 
-    Of several on the same day, the one with the largest evidence; of equal ones, the first. Raters
-    are
-    examined in the order of their days: of later ones only the days until the best so far matter.
+    Of several on the same day, the one with the largest evidence; of equal ones, the first.
+    candidates: rater -> day. Raters are examined in the order of these days, each up to the day of
+    the earliest alert so far.
     """
     first_alert = None
     best = (FAR_FUTURE, 0.0, 0)

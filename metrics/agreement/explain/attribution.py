@@ -15,7 +15,7 @@ is, with A_i = n_i' W n_i and b_i = (W + W') n_i:
 
 So all raters together cost one pass over the ratings, whatever their number. Bias between two
 raters, a change that kappa may not show, is the mean signed difference of their ratings of the same
-items (peers.py).
+items (compute_bias_shifts).
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ from metrics.agreement.counts.grouping import Ints, index_distinct, validate_rat
 from metrics.agreement.estimate import Estimate, Floats, correct_for_chance, divide_or_nan
 from metrics.agreement.weights import as_weight_matrix
 
-MIN_SHARE = 0.2  # of the change; a smaller contribution sets nobody apart
+MIN_SHARE = 0.2  # of the change; a smaller contribution is not distinct
 ERROR_RATE = 0.05  # probability that any contribution is called distinct by chance
 N_JACKKNIFE_GROUPS = 10  # of items
 
@@ -66,11 +66,11 @@ def find_distinct_contributions(
     *,
     variance_factor: float = 1.0,
 ) -> npt.NDArray[np.bool_]:
-    """Return whether each contribution (G,) sets its rater, category or group apart.
+    """Return whether each contribution (G,) differs clearly from the median contribution.
 
-    It differs from the median contribution by a t test at ERROR_RATE over all of them (Bonferroni),
+    It must differ from it by a t test at ERROR_RATE over all of them (Bonferroni),
     with the delete-a-group jackknife over items (Kott 2001, Journal of Official Statistics 17,
-    521-526), and both it and this difference are MIN_SHARE of the change or more. The median is
+    521-526), and both it and this difference must be MIN_SHARE of the change or more. The median is
     what leaving out an average rater does: if one of five raters changes, leaving out any other one
     changes the result as well.
 

@@ -75,11 +75,8 @@ SCHEMES: dict[str, tuple[Band, ...]] = {
     ),
 }
 
-NORMAL_QUANTILE = float(
-    special.ndtri((1 + CONFIDENCE_LEVEL) / 2)
-)  # limit of the t quantile for large df
-# With five items that two raters judge by a coin, they differ on all with 0.5^5 = 3%: too often for
-# a 95% interval (2.5% on one side) to say anything.
+# Two raters who toss coins on five items differ on all of them with 0.5^5 = 3%: too often for a 95%
+# interval (2.5% on one side) to say anything.
 MIN_ITEMS_FOR_BAND = 6
 MIN_ITEMS_ZERO_WIDTH = 30  # an interval of zero width is trusted from this number of items on
 MAX_BANDS_SPANNED = 2  # a wider interval, in bands, gets no band

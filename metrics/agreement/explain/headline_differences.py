@@ -20,8 +20,10 @@ from metrics.agreement.weights import WEIGHTINGS, get_weighted_name
 from .diagnosis import SIGNIFICANCE_LEVEL, DiagnosticFinding
 
 PAIRS_GAP = 0.02  # between Fleiss' kappa and the mean over pairs
-CONSISTENCY_GAP = 0.05  # ICC(C,1) less ICC(A,1); or a smaller gap that is at least
-CONSISTENCY_SHARE = 0.5  # this share of what is missing to full agreement
+# Least ICC(C,1) less ICC(A,1). A gap of CONSISTENCY_SHARE of 1 - ICC(A,1) is enough, too, if it is
+# at least MIN_CONSISTENCY_GAP.
+CONSISTENCY_GAP = 0.05
+CONSISTENCY_SHARE = 0.5
 MIN_CONSISTENCY_GAP = 0.01
 MIN_CONSISTENCY = 0.6  # good by Cicchetti 1994
 
@@ -59,8 +61,9 @@ def compare_weightings(
 
 
 def compare_with_pair_mean(fleiss: float | None, mean: float | None) -> DiagnosticFinding | None:
-    """Compare Fleiss' kappa with the mean pairwise kappa under the same weights.
-    None if they are close.
+    """Return the finding that Fleiss' kappa and the mean pairwise kappa differ, or None.
+
+    Both have the same weights. None also where one of them is undefined.
     """
     if fleiss is None or mean is None or abs(fleiss - mean) <= PAIRS_GAP:
         return None
@@ -81,7 +84,7 @@ def compare_consistency(
     n_items: int,
     n_raters: int,
 ) -> DiagnosticFinding | None:
-    """Compare ICC(A,1) with ICC(C,1) of complete items; None if they are close.
+    """Return the finding that ICC(C,1) of complete items is above ICC(A,1), or None.
 
     level_difference: the highest less the lowest mean of a rater. None also where raters are not
     consistent, or where their means differ no more than by chance (F test of raters).

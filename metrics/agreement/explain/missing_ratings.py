@@ -61,7 +61,7 @@ def compute_by_policy(
         "complete": (fleiss, (sizes == n_raters) & (sizes >= 1)),
         "paired": (alpha, sizes >= 2),
     }
-    # Of complete items all rules use the same ones, whose sums are computed once.
+    # Where rules use the same items, as with complete items, their sums are computed once.
     names_of_items: dict[bytes, list[str]] = {}
     for coefficient, is_used in rules.values():
         names_of_items.setdefault(is_used.tobytes(), []).append(coefficient)

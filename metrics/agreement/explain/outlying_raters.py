@@ -116,7 +116,7 @@ def find_outlying_raters(
             int(scores.n_items[position]),
         )
         for position in order.tolist()
-        if _is_confirmed_without_any(ratings, position)
+        if _is_confirmed_without_each(ratings, position)
     ]
 
 
@@ -157,10 +157,11 @@ def _score_raters(ratings: _Ratings, n_raters: int) -> _Scores:
     )
 
 
-def _is_confirmed_without_any(ratings: _Ratings, rater: int) -> bool:
-    """Return whether the rater is below the others without any single one of them, too.
+def _is_confirmed_without_each(ratings: _Ratings, rater: int) -> bool:
+    """Return whether the rater is also below the others when each single one of them is left out.
 
-    Not tested without those of whom too few items of the rater would be left.
+    At most MAX_LEFT_OUT others are left out, those with the most common items. Those without whom
+    the rater has too few items for the test are skipped.
     """
     own = ratings.select(np.isin(ratings.item, ratings.item[ratings.rater == rater]))
     n_common = np.bincount(own.rater)

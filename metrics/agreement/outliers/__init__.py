@@ -6,11 +6,12 @@ from each other; and pairs, questions and categories whose agreement fell.
 All rules start from the result of `metrics.agreement.drift`, without the ratings that its alerts
 exclude: the ratings of a drifting rater since the onset cause no other alert. Each rule is an
 e-value against a stated bound, so that it may be tested as often as one likes;
-`settings.alert_level` (5,000) is the evidence that raises an alert.
+`settings.alert_level` (5,000) is the evidence that raises an alert, unless the rule states another
+level.
 
-finding.py is the result of a rule, disagreement.py, newcomers.py, copies.py and careless_raters.py
-examine raters, level_shifts.py and category_shifts.py the rest, detection.py combines them, so that
-one cause raises one alert.
+finding.py is the result of a rule. disagreement.py, copies.py and careless_raters.py examine
+raters, level_shifts.py and category_shifts.py questions, pairs and categories. detection.py
+examines newcomers and combines all findings, so that one cause raises one alert.
 """
 
 from .detection import (

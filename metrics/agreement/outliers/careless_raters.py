@@ -143,7 +143,7 @@ def _count_by_day(
     """Return the counts by day with the evidence against a probability of p0 or more.
 
     done (M,): whether the rater did what is tested. With the series: the index of the day on which
-    the evidence suffices, and until then the numbers tested and done. None where it never suffices,
+    the evidence suffices, and the numbers tested and done up to it. None where it never suffices,
     or no longer does.
     """
     days, day_index = np.unique(day, return_inverse=True)

@@ -20,8 +20,8 @@ from .level_shifts import (
     get_last_days,
 )
 
-COLLAPSED_SHARE = 0.5  # least share of its agreement that a category has lost, or
-UNUSED_SHARE = 0.9  # least share of its use
+COLLAPSED_SHARE = 0.5  # share of its agreement that a collapsed category has lost
+UNUSED_SHARE = 0.9  # share of its ratings that an unused category has lost
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
 """Rules for falls that no single rater causes: of a question or a pair.
 
-Those of a category are in category_shifts.py. The evidence
-is that of a rater's drift (drift/evidence.py), over weeks instead of days: without a shift it grows
-by at most 1 a week. With an alert at alert_level / 5 weeks, a question's agreement raises a false
-alert at most once in `alert_level` working days. Each of n pairs, and each of the categories in
-either measure, needs n times as much: so all of them together raise no more false alerts.
+Those of a category are in category_shifts.py. The evidence is that of a rater's drift
+(drift/evidence.py), over weeks instead of days: without a shift it grows by at most 1 a week. With
+an alert at alert_level / 5 weeks, a question's agreement raises a false alert at most once in
+`alert_level` working days. Each of n pairs needs n times as much, and each of k categories in
+either of two measures 2 k times as much: so all of them together raise no more false alerts.
 """
 
 from dataclasses import dataclass, replace
@@ -89,7 +89,10 @@ class LevelFall:
 def find_question_falls(
     drift: DriftResult, segment_starts: list[int], *, with_drifters: bool = False
 ) -> list[OutlierFinding]:
-    """Return findings on falls of the agreement of all raters, net of the raters' own levels."""
+    """Return findings on falls of the agreement of all raters, net of the raters' own levels.
+
+    with_drifters: whether the ratings of drifting raters since their onset count.
+    """
     rows, residuals = _compute_residuals(drift, with_drifters=with_drifters)
     item, item_index = index_distinct(drift.data.ratings.item[drift.data.comparisons.own[rows]])
     score = np.bincount(item_index, weights=residuals) / np.bincount(item_index)

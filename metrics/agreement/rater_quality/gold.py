@@ -129,8 +129,10 @@ def evaluate_exam(
 ) -> ExamResult:
     """Return the result of an exam by Wald's sequential test, from right (1) and wrong (0).
 
-    alpha: the largest share of passes among raters who are right with p_fail; beta: of failures
-    among those with p_pass. Undecided after `max_answers` answers, the sign of the ratio decides.
+    alpha: share of passes among raters who are right with probability p_fail; beta: share of
+    failures among those with p_pass. After `max_answers` answers the sign of the ratio decides,
+    which makes both a little larger (exam_pass_probability is exact). ValueError unless
+    0 < p_fail < p_pass < 1.
     """
     if not 0 < p_fail < p_pass < 1:
         raise ValueError(f"0 < p_fail < p_pass < 1, not p_fail {p_fail:g}, p_pass {p_pass:g}")

@@ -1,8 +1,8 @@
 """Raters who rate higher or lower than the others on the same items, all the time.
 
-A rater may differ from the others only because these others differ: who shares items with a harsh
-rater alone looks lenient. So a rater who is named also differs when the levels of the others are
-taken out, and is compared with two others at least.
+A rater may differ from the others only because these others differ: a rater who shares items with a
+harsh rater alone looks lenient. So find_distinct_levels removes the levels of the others, and both
+functions need at least three raters.
 """
 
 from __future__ import annotations

@@ -194,7 +194,7 @@ def _format_day(working_day: int) -> str:
     return str((EPOCH + datetime.timedelta(days=int(streams.compute_dates(working_day)))).date())
 
 
-def _build_truth(stream: streams.SimulatedStream, plan: streams.StreamPlan) -> dict[str, Any]:
+def _build_truth(stream: streams.SimulatedStream, plan: streams.StreamPlan) -> dict[str, object]:
     drifts = [
         {
             "rater": _format_rater_key(drift.rater),

@@ -200,13 +200,10 @@ def list_recent_differences(
         .select_related("item")
         .order_by("-changed_at", "-rated_at")[:300]
     )
-    counts_by_item: dict[int, np.ndarray] = {
-        rating.item_id: np.zeros(scale.width, np.int64) for rating in own_ratings
-    }
-    rows = rating_filter.filter_ratings(
-        Rating.objects.filter(question=question, item_id__in=list(counts_by_item), code__gte=0)
-    )
-    rows = rows.exclude(rater=rater)
+    item_ids = [rating.item_id for rating in own_ratings]
+    others = Rating.objects.filter(question=question, item_id__in=item_ids, code__gte=0)
+    rows = rating_filter.filter_ratings(others.exclude(rater=rater))
+    counts_by_item = {item_id: np.zeros(scale.width, np.int64) for item_id in item_ids}
     for item, code in rows.values_list("item_id", "code"):
         counts_by_item[item][code] += 1
     differences = []

@@ -250,6 +250,16 @@ def diagnose_patterns(displayed: DisplayedRatings, scale: QuestionScale) -> Find
     return [{"name": finding.name, "figures": finding.figures} for finding in results]
 
 
+def _compare_weightings(name: str, agreement: QuestionAgreement) -> DiagnosticFinding | None:
+    if name.startswith(FLEISS):
+        return headline_differences.compare_weightings(agreement.population_coefficients)
+    if name.startswith(COHEN):  # of two raters, whose kappa is the mean of one pair
+        return headline_differences.compare_weightings(
+            agreement.pairwise_means, base=MEAN_BY_ITEMS, coefficient=COHEN
+        )
+    return None
+
+
 def find_coefficient_differences(agreement: QuestionAgreement, scale: QuestionScale) -> Findings:
     """Return a finding for each other coefficient that differs from the headline, with the reason.
 
@@ -257,18 +267,12 @@ def find_coefficient_differences(agreement: QuestionAgreement, scale: QuestionSc
     would depend on the order of declaration, and two categories have no weights.
     """
     headline = sample_headline.get_all_ratings_headline(agreement.headline)
-    coefficients, means = agreement.all_coefficients, agreement.pairwise_means
+    coefficients, means = agreement.population_coefficients, agreement.pairwise_means
     if not headline:
         return []
     findings: list[DiagnosticFinding | None] = []
-    if not scale.type.ordered or scale.k < 3:
-        pass
-    elif headline["name"].startswith(FLEISS):
-        findings.append(headline_differences.compare_weightings(coefficients))
-    elif headline["name"].startswith(COHEN):  # of two raters, whose kappa is the mean of one pair
-        findings.append(
-            headline_differences.compare_weightings(means, base=MEAN_BY_ITEMS, coefficient=COHEN)
-        )
+    if scale.type.ordered and scale.k >= 3:
+        findings.append(_compare_weightings(headline["name"], agreement))
     if headline["why"] != "two_raters":  # two raters have a single kappa, equal to its mean
         fleiss_value = coefficients.get(get_weighted_name("fleiss_kappa", headline["weights"]))
         pairwise_mean = get_number(means, get_weighted_name(MEAN_BY_ITEMS, headline["weights"]))

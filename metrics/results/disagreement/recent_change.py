@@ -2,8 +2,8 @@
 
 Fleiss' kappa of the items whose second rating came in the last week with enough items is compared
 with that of the week before, or else of months. If no item's pattern depends on its week, every
-way to deal the items to the two weeks is equally likely; so a change is found in at most 5% of the
-times that one looks, whatever the prevalence and the number of items.
+assignment of the items to the two weeks is equally likely; so each test finds a change with a
+probability of at most 5%, whatever the prevalence and the number of items.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ratings.services.rating_times import EPOCH
 
 SPANS = (PeriodUnit.WEEK.value, PeriodUnit.MONTH.value)
 MAX_PERIODS = 24  # newest weeks and months, together, among which the last two are searched
-ERROR_RATE = 0.05  # of a change by chance at each look
+ERROR_RATE = 0.05  # probability that one test finds a change that is due to chance
 MIN_Z = 1.5  # standard errors; a smaller change is never clear, so that nothing is permuted
 
 CLUSTER_Z = NormalDist().inv_cdf(1 - ERROR_RATE / 2)  # standard errors, of items in clusters

@@ -290,12 +290,10 @@ class HeadlineBuilder:
             levels = own_counts @ self.scale.values / own_counts.sum(axis=1)
             headline["spread_of_means"] = float(np.ptp(levels))  # of the raters' means
         if separate:
-            headline[ALL] = groups[ALL].get_value(name, self.scale)
-            headline[PEOPLE] = groups[PEOPLE].get_value(name, self.scale)
-            headline[MODELS] = groups[MODELS].get_value(name, self.scale)
-            between = self.patterns.estimate_people_with_models(
-                self.n_items[None], self.scale, name
-            )
+            for kind in (ALL, PEOPLE, MODELS):
+                headline[kind] = groups[kind].get_value(name, self.scale)
+            n_items = self.n_items[None]
+            between = self.patterns.estimate_people_with_models(n_items, self.scale, name)
             headline["between"] = between.to_values()[0]
             headline["coefficients"] = row.people or {}
         return merge_sample_headline(headline, self.raters.sample_headline)

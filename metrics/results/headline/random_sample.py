@@ -93,8 +93,7 @@ def compute_sample_headline(
 ) -> HeadlineResult:
     """Return the SAMPLE_PARTS of the headline of the ratings that are not excluded.
 
-    `sample`: the numbers of ratings in the sample and excluded, and all coefficients of the
-    headline's group. Empty where none is excluded.
+    `sample`: numbers of ratings, and all coefficients of the group. Empty where none is excluded.
     """
     if not is_excluded.any():
         return {}
@@ -102,10 +101,9 @@ def compute_sample_headline(
     sample_info: RandomSample = {
         "n_ratings": len(sample), "left_out": int(is_excluded.sum()), "coefficients": {},
     }  # fmt: skip
-    separate = "between" in headline  # in the headline of all ratings
-    group_ratings = (
-        sample[~sample_is_model] if separate and headline["population"] == PEOPLE else sample
-    )
+    group_ratings = sample
+    if "between" in headline and headline["population"] == PEOPLE:
+        group_ratings = sample[~sample_is_model]
     if not len(group_ratings):
         return _build_empty_sample(headline, sample_info)
     # The same coefficient; but an intraclass correlation only if the sample is complete, too.
@@ -115,26 +113,28 @@ def compute_sample_headline(
     sample_headline = builder.build_headline(row)
     patterns = tally.count_patterns(group_ratings["item"], group_ratings["code"], scale.k)
     intervals = bootstrap.compute_intervals(patterns.counts, patterns.n_items, scale)
-    coefficients = (
-        sample_headline.get("coefficients", row.pooled)
-        if group_ratings is not sample
-        else row.pooled
-    )
+    is_whole = group_ratings is sample
+    coefficients = row.pooled if is_whole else sample_headline.get("coefficients", row.pooled)
     sample_info["coefficients"] = bootstrap.add_intervals(coefficients, intervals)
-    if sample_headline["value"].get("low") is None:
-        sample_headline["value"] = bootstrap.add_intervals(
-            {sample_headline["name"]: sample_headline["value"]}, intervals
-        )[sample_headline["name"]]
+    sample_headline["value"] = bootstrap.add_missing_interval(
+        sample_headline["name"], sample_headline["value"], intervals
+    )
+    parts = _select_parts(headline, sample_headline)
+    if not by_table:
+        parts.update(_select_choice(headline))
+    parts["sample"], parts["replaces"] = sample_info, headline["name"]
+    return parts
+
+
+def _select_parts(headline: HeadlineResult, sample_headline: HeadlineResult) -> HeadlineResult:
+    """Return the SAMPLE_PARTS; ``headline``: that of all ratings."""
     parts = cast(
         "HeadlineResult",
         {name: value for name, value in sample_headline.items() if name in SAMPLE_PARTS},
     )
-    if not by_table:
-        parts.update(_select_choice(headline))
-    if separate and PEOPLE not in parts:  # only ratings of people remain
+    if "between" in headline and PEOPLE not in parts:  # only ratings of people remain
         parts[ALL] = parts[PEOPLE] = parts["value"]
         parts[MODELS] = parts["between"] = build_undefined_value("no_pairable_items")
-    parts["sample"], parts["replaces"] = sample_info, headline["name"]
     return parts
 
 

@@ -80,7 +80,7 @@ def filter_most_active_results(question_id: int) -> QuerySet[RaterResult]:
 
 
 def list_most_active_raters(question_id: int) -> list[Rater]:
-    """Return the raters with the most ratings, by key."""
+    """Return the raters with the most ratings, at most MAX_HEATMAP_RATERS, sorted by key."""
     rows = filter_most_active_results(question_id).select_related("rater").only("rater")
     return sorted((row.rater for row in rows), key=lambda rater: build_natural_key(rater.key))
 

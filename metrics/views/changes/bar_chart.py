@@ -46,33 +46,36 @@ def build_bar_chart(
         vega_lite.build_count_field("ratings_before", _("ratings before")),
         vega_lite.build_count_field("ratings_after", _("ratings after")),
     ]
-    is_negative = "datum.contribution < 0"
-    bar = {
-        "mark": {
-            "type": "bar",
-            "cornerRadiusEnd": 2,
-            "height": 14,
-            "opacity": 1 if is_clear else PALE_OPACITY,
-        },
-        "encoding": {
-            "color": {"condition": {"test": is_negative, "value": "#c2703d"}, "value": "#4a7fb5"}
-        },
-    }
-    number_layers = [
-        {
-            "transform": [{"filter": test}],
-            "mark": {"type": "text", "style": "text", "align": align, "dx": dx, "fontSize": 11},
-            "encoding": {
-                "text": vega_lite.build_field("contribution", "quantitative", format="+.2f")
-            },
-        }
-        for test, align, dx in ((is_negative, "right", -5), ("datum.contribution >= 0", "left", 5))
-    ]
     encoding = {"x": x, "y": y, "tooltip": tooltip}
     rank_filter = [{"filter": f"datum.rank <= {max_bars}"}]
     return vega_lite.build_chart(
         get_height(len(visible_rows))[1],
         transform=rank_filter,
         encoding=encoding,
-        layer=[bar, *number_layers],
+        layer=[_build_bar_layer(is_clear=is_clear), *_build_number_layers()],
     )
+
+
+IS_NEGATIVE = "datum.contribution < 0"
+
+
+def _build_bar_layer(*, is_clear: bool) -> vega_lite.Spec:
+    color = {"condition": {"test": IS_NEGATIVE, "value": "#c2703d"}, "value": "#4a7fb5"}
+    opacity = 1 if is_clear else PALE_OPACITY
+    return {
+        "mark": {"type": "bar", "cornerRadiusEnd": 2, "height": 14, "opacity": opacity},
+        "encoding": {"color": color},
+    }
+
+
+def _build_number_layers() -> list[vega_lite.Spec]:
+    """Return the numbers of negative contributions, and those of the others."""
+    text = vega_lite.build_field("contribution", "quantitative", format="+.2f")
+    return [
+        {
+            "transform": [{"filter": test}],
+            "mark": {"type": "text", "style": "text", "align": align, "dx": dx, "fontSize": 11},
+            "encoding": {"text": text},
+        }
+        for test, align, dx in ((IS_NEGATIVE, "right", -5), ("datum.contribution >= 0", "left", 5))
+    ]

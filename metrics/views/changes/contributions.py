@@ -29,7 +29,7 @@ class Contribution:
 
     @property
     def is_distinct(self) -> bool:
-        """True if the contribution sets its name apart; False if stored before this was tested."""
+        """True if it differs clearly from the others; False if stored before this was tested."""
         return self.values["contribution"] is not None and bool(self.values.get("is_distinct"))
 
     @property

@@ -29,6 +29,16 @@ from ..changes import bar_chart, contributions
 from .contributions import ChangeExplanation, Contribution
 
 
+def _get_change_template(change: float, *, is_clear: bool) -> str:
+    if abs(change) < 0.005:
+        return _("Agreement hardly changed: %(before)s in %(from)s and %(after)s in %(to)s.")
+    if not is_clear:
+        return _("Agreement was %(before)s in %(from)s and %(after)s in %(to)s.")
+    if change < 0:
+        return _("Agreement fell from %(before)s to %(after)s between %(from)s and %(to)s.")
+    return _("Agreement rose from %(before)s to %(after)s between %(from)s and %(to)s.")
+
+
 def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation) -> list[str]:
     """Return sentences on the change, whether it is more than chance, and what explains it."""
     before, after, move = (
@@ -53,15 +63,7 @@ def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation
         name: f"{format_number(estimate['value'])} {format_interval(estimate)}".strip()
         for name, estimate in (("before", before), ("after", after))
     }
-    if abs(move) < 0.005:
-        template = _("Agreement hardly changed: %(before)s in %(from)s and %(after)s in %(to)s.")
-    elif not explanation.is_clear:
-        template = _("Agreement was %(before)s in %(from)s and %(after)s in %(to)s.")
-    elif move < 0:
-        template = _("Agreement fell from %(before)s to %(after)s between %(from)s and %(to)s.")
-    else:
-        template = _("Agreement rose from %(before)s to %(after)s between %(from)s and %(to)s.")
-    lines = [template % (numbers | names)]
+    lines = [_get_change_template(move, is_clear=explanation.is_clear) % (numbers | names)]
     if comparison.default_kind == LAST_TWO and not explanation.is_clear:
         lines.append(_describe_no_clear_change(comparison))
     elif not explanation.is_clear:
@@ -100,7 +102,7 @@ def _describe_shift(shift: Mapping[str, Any]) -> str:
 
 
 def _list_main_contributions(explanation: ChangeExplanation, move: float) -> list[Contribution]:
-    """Return the largest contribution of each kind to the change that sets its name apart."""
+    """Return the largest distinct contribution of each kind in the direction of the change."""
     strongest = []
     for parts in (
         explanation.raters,
@@ -115,7 +117,7 @@ def _list_main_contributions(explanation: ChangeExplanation, move: float) -> lis
 
 
 def _list_opposing_raters(explanation: ChangeExplanation, move: float) -> list[Contribution]:
-    """Return the rater with the largest opposite contribution that sets the rater apart."""
+    """Return at most one rater: that with the largest distinct contribution against the change."""
     shares = [
         (part.values["contribution"] / move, part)
         for part in explanation.raters

@@ -38,7 +38,7 @@ _MEAN_PAIRWISE = CoefficientAdvice(
 )
 ADVICE: dict[str, CoefficientAdvice] = {
     "percent_agreement": CoefficientAdvice(
-        _("Two raters who blindly give 95 of 100 items one category agree on about 90."),
+        _("Two raters who blindly give 95 of 100 items the same category agree on about 90."),
         _("never the same"),
     ),
     "fleiss_kappa": CoefficientAdvice(

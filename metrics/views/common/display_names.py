@@ -36,7 +36,7 @@ UNDEFINED_REASONS: dict[str, Promise] = {
     "no_gold_ratings": _("no answer on a gold item"),
     "no_repeats": _("nothing was rated twice"),
     "too_short": _("too few compared items"),
-    "no_peers": _("nobody shares these items"),
+    "no_peers": _("no other rater rated these items"),
     "cannot_tell_who": _("two raters: the data don't show which one changed"),
     "tied": _("tied"),
     "no_scores": _("no item or category has this"),
@@ -92,8 +92,8 @@ _HEADLINE_REASONS: dict[str, Promise] = {
     "nominal": _("Unordered categories, any raters."),
     "weighted": _("Uses the weights of this question."),
     "ordinal": _("Ordered categories: near misses get partial credit."),
-    "complete": _("Numbers, rated by everybody."),
-    "incomplete": _("Numbers, not rated by everybody."),
+    "complete": _("Numeric, complete."),
+    "incomplete": _("Numeric, with missing ratings."),
 }
 
 

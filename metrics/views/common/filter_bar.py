@@ -17,6 +17,7 @@ from metrics.filtered import filter_choices
 from metrics.filters import (
     ALL_RATINGS,
     CURRENT_VERSION,
+    FILTER_NAMES,
     ITEM_PREFIX,
     RANDOM_SAMPLE,
     FilterChoices,
@@ -35,7 +36,6 @@ NO_CHOICES: FilterChoices = {"attributes": {}, "groups": {}, "models": False, "v
 MAX_CONTENT_VERSIONS = 20  # content versions of items that are offered
 PRESET_DAYS = (7, 30)  # lengths of the preset periods in days
 MAX_NAMED_RATERS = 5  # excluded raters that get a chip each; more share one
-_FILTER_PARAMETERS = ("from", "to", "kind", "group", "content_version", "exclude", "sample")
 _SAMPLE_LABELS = {
     RANDOM_SAMPLE: gettext_lazy("random sample"),
     ALL_RATINGS: gettext_lazy("all, including targeted ratings"),
@@ -193,7 +193,7 @@ def _build_presets(request: HttpRequest, selection: Selection) -> list[DatePrese
 
 
 def _is_filter_parameter(name: str) -> bool:
-    return name in _FILTER_PARAMETERS or name.startswith(ITEM_PREFIX)
+    return name in FILTER_NAMES or name.startswith(ITEM_PREFIX)
 
 
 def _build_url_without(request: HttpRequest, *names: str) -> str:

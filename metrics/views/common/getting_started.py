@@ -14,7 +14,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from metrics.results.question_agreement import QuestionAgreement
-from projects.models import Member, Project, Rater
+from projects.models import Project, Rater
+from projects.models.roles import Capability, may
 from projects.selectors.item_counts import count_items
 
 from . import number_formats
@@ -34,7 +35,7 @@ class SetupStep:
 
 
 def list_steps(project: Any, agreement: QuestionAgreement | None) -> list[SetupStep]:
-    """Return the steps of a project for its lead; empty for others and once the project runs."""
+    """Return the steps of a project; empty where `is_card_shown` is false."""
     if not is_card_shown(project, project.role, agreement):
         return []
     n_raters = Rater.objects.filter(project=project).count()
@@ -44,7 +45,7 @@ def list_steps(project: Any, agreement: QuestionAgreement | None) -> list[SetupS
 def is_card_shown(project: Project, role: str, agreement: QuestionAgreement | None) -> bool:
     """Return True for a lead while too few items can be compared for a meaningful result."""
     return (
-        role == Member.Role.LEAD
+        may(role, Capability.MANAGE)
         and not project.archived_at
         and count_double_rated(agreement) < MIN_DOUBLE_RATED
     )
@@ -56,50 +57,36 @@ def build_steps(
     """Build the steps from the project and its counts."""
     n_double_rated = count_double_rated(agreement)
 
-    def build_url(name: str, fragment: str = "") -> str:
-        return reverse(name, args=[project.pk]) + fragment
-
     format_count = number_formats.format_count
-    has_guidelines, has_overlap = project.guidelines_version > 0, project.overlap >= 2
+    has_guidelines = project.guidelines_version > 0
+    # Whoever has raters waits for them, and need not rate.
+    action, url_name = (_("All raters"), "people") if n_raters >= 2 else (_("Rate"), "rate")
     version = (
         _("version %(n)s") % {"n": project.guidelines_version} if has_guidelines else _("none yet")
     )
-    return [
-        SetupStep(
-            _("Items"),
-            format_count(n_items),
-            n_items > 0,
-            _("Add items"),
-            build_url("import_upload"),
-        ),
-        SetupStep(
-            _("Guidelines"),
-            version,
-            has_guidelines,
-            _("Write guidelines"),
-            build_url("guidelines_settings"),
-        ),
-        SetupStep(
-            _("Raters"),
-            format_count(n_raters),
-            n_raters >= 2,
-            _("Invite people"),
-            build_url("people"),
-        ),
-        SetupStep(
+    shared = f"{min(n_double_rated, MIN_DOUBLE_RATED)}/{MIN_DOUBLE_RATED}"
+    steps = (
+        (_("Items"), format_count(n_items), n_items > 0, _("Add items"), "import_upload"),
+        (_("Guidelines"), version, has_guidelines, _("Write guidelines"), "guidelines_settings"),
+        (_("Raters"), format_count(n_raters), n_raters >= 2, _("Invite people"), "people"),
+        (
             _("Ratings per item"),
             format_count(project.overlap),
-            has_overlap,
+            project.overlap >= 2,
             _("Increase"),
-            build_url("project_settings"),
+            "project_settings",
         ),
-        SetupStep(
+        (
             _("Items with two ratings"),
-            f"{min(n_double_rated, MIN_DOUBLE_RATED)}/{MIN_DOUBLE_RATED}",
+            shared,
             n_double_rated >= MIN_DOUBLE_RATED,
-            _("Rate"),
-            build_url("rate"),
+            action,
+            url_name,
         ),
+    )
+    return [
+        SetupStep(name, state, done, action, reverse(url_name, args=[project.pk]))
+        for name, state, done, action, url_name in steps
     ]
 
 

@@ -1,11 +1,12 @@
 """Insights: sentences on stored findings in the reader's language.
 
-Also the raters whose agreement with peers is clearly below that of all.
+Also the raters who agree clearly less with the others than these do with each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.urls import reverse
@@ -62,8 +63,8 @@ def build_sentences(
             continue  # they have sentences of their own
         if finding["name"] == WEIGHTINGS and not can_name_bands:
             continue
-        figures = finding["figures"] | {"scheme": scheme}
-        sentences.append(_SENTENCES[finding["name"]](figures, scale.labels, rater_names))
+        named = NamedFinding(finding["figures"], scale.labels, rater_names, scheme)
+        sentences.append(_SENTENCES[finding["name"]](named))
     return sentences
 
 
@@ -130,43 +131,44 @@ def _build_rater_link(rater: Rater, project: int, query: str) -> SafeString:
     return render_link(page, str(rater), query=query)
 
 
-SentenceBuilder = Callable[[dict[str, Any], list[str], dict[int, str]], str]
+@dataclass(frozen=True)
+class NamedFinding:
+    """A stored finding, and the names that its sentence needs."""
+
+    figures: Mapping[str, Any]
+    labels: list[str]  # of the categories
+    rater_names: dict[int, str]  # by id
+    scheme: str  # of the bands
 
 
-def _describe_prevalence_paradox(
-    values: dict[str, Any], labels: list[str], _names: dict[int, str]
-) -> str:
+def _describe_prevalence_paradox(finding: NamedFinding) -> str:
     return _(
         "%(observed)s of %(n)s comparisons agree, but %(share)s of the ratings "
         "are “%(label)s”: kappa is %(kappa)s, AC1 %(ac1)s. Consider both."
     ) % {
-        "n": format_count(values["comparisons"]),
-        "observed": format_percent(values["percent_agreement"]),
-        "share": format_percent(values["share"]),
-        "label": labels[values["category"]],
-        "kappa": format_number(values["fleiss_kappa"]),
-        "ac1": format_number(values["gwet_ac1"]),
+        "n": format_count(finding.figures["comparisons"]),
+        "observed": format_percent(finding.figures["percent_agreement"]),
+        "share": format_percent(finding.figures["share"]),
+        "label": finding.labels[finding.figures["category"]],
+        "kappa": format_number(finding.figures["fleiss_kappa"]),
+        "ac1": format_number(finding.figures["gwet_ac1"]),
     }
 
 
-def _describe_unequal_numbers(
-    values: dict[str, Any], _labels: list[str], _names: dict[int, str]
-) -> str:
+def _describe_unequal_numbers(finding: NamedFinding) -> str:
     return _(
         "Items have %(fewest)s to %(most)s ratings: Fleiss’ kappa is %(pooled)s if "
         "all ratings count equally for chance and %(by_item)s if all items do."
     ) % {
-        "fewest": format_count(values["fewest_ratings"]),
-        "most": format_count(values["most_ratings"]),
-        "pooled": format_number(values["fleiss_kappa"], 3),
-        "by_item": format_number(values["fleiss_kappa_gwet"], 3),
+        "fewest": format_count(finding.figures["fewest_ratings"]),
+        "most": format_count(finding.figures["most_ratings"]),
+        "pooled": format_number(finding.figures["fleiss_kappa"], 3),
+        "by_item": format_number(finding.figures["fleiss_kappa_gwet"], 3),
     }
 
 
-def _describe_single_ratings(
-    values: dict[str, Any], _labels: list[str], _names: dict[int, str]
-) -> str:
-    n = values["single_items"]
+def _describe_single_ratings(finding: NamedFinding) -> str:
+    n = finding.figures["single_items"]
     return ngettext(
         "%(n)s item with a single rating counts for chance only: Fleiss’ kappa is "
         "%(pooled)s with it and %(paired)s without.",
@@ -175,67 +177,61 @@ def _describe_single_ratings(
         n,
     ) % {
         "n": format_count(n),
-        "pooled": format_number(values["fleiss_kappa"]),
-        "paired": format_number(values["fleiss_kappa_paired"]),
+        "pooled": format_number(finding.figures["fleiss_kappa"]),
+        "paired": format_number(finding.figures["fleiss_kappa_paired"]),
     }
 
 
-def _describe_little_overlap(
-    values: dict[str, Any], _labels: list[str], _names: dict[int, str]
-) -> str:
+def _describe_little_overlap(finding: NamedFinding) -> str:
     return _("Only %(shared)s of %(rated)s rated items have two or more ratings.") % {
-        "shared": format_count(values["shared_items"]),
-        "rated": format_count(values["rated_items"]),
+        "shared": format_count(finding.figures["shared_items"]),
+        "rated": format_count(finding.figures["rated_items"]),
     }
 
 
-def _describe_confused_categories(
-    values: dict[str, Any], labels: list[str], _names: dict[int, str]
-) -> str:
+def _describe_confused_categories(finding: NamedFinding) -> str:
     return _(
         "%(share)s of all disagreement (%(n)s comparisons) is between “%(one)s” "
         "and “%(other)s”; their frequencies alone give %(expected)s."
     ) % {
-        "share": format_percent(values["share"]),
-        "expected": format_percent(values["expected_share"]),
-        "n": format_count(values["differing_pairs"]),
-        "one": labels[values["category_a"]],
-        "other": labels[values["category_b"]],
+        "share": format_percent(finding.figures["share"]),
+        "expected": format_percent(finding.figures["expected_share"]),
+        "n": format_count(finding.figures["differing_pairs"]),
+        "one": finding.labels[finding.figures["category_a"]],
+        "other": finding.labels[finding.figures["category_b"]],
     }
 
 
-def _describe_rater_bias(values: dict[str, Any], labels: list[str], names: dict[int, str]) -> str:
-    a, b = names.get(values["rater_a"], "?"), names.get(values["rater_b"], "?")
-    more, less = (a, b) if values["difference"] > 0 else (b, a)
+def _describe_rater_bias(finding: NamedFinding) -> str:
+    a, b = (finding.rater_names.get(finding.figures[name], "?") for name in ("rater_a", "rater_b"))
+    more, less = (a, b) if finding.figures["difference"] > 0 else (b, a)
     return _(
         "%(differing)s of %(tested)s rater pairs use the categories differently "
         "often. Clearest: %(more)s chooses “%(label)s” for %(difference)s more of "
         "their %(n)s shared items than %(less)s."
     ) % {
-        "n": format_count(values["shared_items"]),
-        "differing": format_count(values["differing_pairs"]),
-        "tested": format_count(values["tested_pairs"]),
+        "n": format_count(finding.figures["shared_items"]),
+        "differing": format_count(finding.figures["differing_pairs"]),
+        "tested": format_count(finding.figures["tested_pairs"]),
         "more": more,
         "less": less,
-        "label": labels[values["category"]],
-        "difference": format_percent(abs(values["difference"])),
+        "label": finding.labels[finding.figures["category"]],
+        "difference": format_percent(abs(finding.figures["difference"])),
     }
 
 
-def _describe_consistency_only(
-    values: dict[str, Any], _labels: list[str], _names: dict[int, str]
-) -> str:
+def _describe_consistency_only(finding: NamedFinding) -> str:
     return _(
         "Raters order items nearly alike (mean correlation %(r)s) but differ in "
         "level or spread (mean quadratic kappa %(kappa)s)."
     ) % {
-        "r": format_number(values["mean_pearson"]),
-        "kappa": format_number(values["mean_quadratic_kappa"]),
+        "r": format_number(finding.figures["mean_pearson"]),
+        "kappa": format_number(finding.figures["mean_quadratic_kappa"]),
     }
 
 
-def _describe_few_items(values: dict[str, Any], _labels: list[str], _names: dict[int, str]) -> str:
-    shared = values["shared_items"]
+def _describe_few_items(finding: NamedFinding) -> str:
+    shared = finding.figures["shared_items"]
     return ngettext(
         "Uncertain: only %(n)s item with two or more ratings.",
         "Uncertain: only %(n)s items with two or more ratings.",
@@ -243,18 +239,18 @@ def _describe_few_items(values: dict[str, Any], _labels: list[str], _names: dict
     ) % {"n": format_count(shared)}
 
 
-def _describe_weightings(values: dict[str, Any], _labels: list[str], _names: dict[int, str]) -> str:
-    low, high = (bands.find_band(values[end], values["scheme"]) for end in ("low", "high"))
+def _describe_weightings(finding: NamedFinding) -> str:
+    low, high = (bands.find_band(finding.figures[end], finding.scheme) for end in ("low", "high"))
     params = {
-        "name": display_names.get_coefficient_name(values["coefficient"]),
-        "lowest": display_names.WEIGHTING_NAMES[values["lowest"]],
-        "low": format_number(values["low"]),
-        "highest": display_names.WEIGHTING_NAMES[values["highest"]],
-        "high": format_number(values["high"]),
+        "name": display_names.get_coefficient_name(finding.figures["coefficient"]),
+        "lowest": display_names.WEIGHTING_NAMES[finding.figures["lowest"]],
+        "low": format_number(finding.figures["low"]),
+        "highest": display_names.WEIGHTING_NAMES[finding.figures["highest"]],
+        "high": format_number(finding.figures["high"]),
         "low_word": display_names.get_band_name(low),
         "high_word": display_names.get_band_name(high),
     }
-    gap = values["high"] - values["low"]
+    gap = finding.figures["high"] - finding.figures["low"]
     if gap >= MIN_WEIGHTS_GAP and low is not high:
         template = _(
             "Weights matter: %(name)s is %(low)s (“%(low_word)s”) with weights “%(lowest)s” "
@@ -271,45 +267,37 @@ def _describe_weightings(values: dict[str, Any], _labels: list[str], _names: dic
     return template % params
 
 
-def _describe_fleiss_and_pairs(
-    values: dict[str, Any], _labels: list[str], _names: dict[int, str]
-) -> str:
+def _describe_fleiss_and_pairs(finding: NamedFinding) -> str:
     return _(
         "Fleiss’ kappa is %(fleiss)s, the mean over pairs, weighted by shared items, %(pairs)s."
-    ) % {"fleiss": format_number(values["fleiss"]), "pairs": format_number(values["pairs"])}
+    ) % {name: format_number(finding.figures[name]) for name in ("fleiss", "pairs")}
 
 
-def _describe_consistency_without_agreement(
-    values: dict[str, Any], _labels: list[str], _names: dict[int, str]
-) -> str:
+def _describe_consistency_without_agreement(finding: NamedFinding) -> str:
     return _(
         "Raters are consistent but on different levels: ICC(C,1) is "
         "%(consistency)s, ICC(A,1) %(agreement)s, and their means differ by up to "
         "%(apart)s."
     ) % {
-        "consistency": format_number(values["consistency"]),
-        "agreement": format_number(values["agreement"]),
-        "apart": format_number(values["level_difference"], 1),
+        "consistency": format_number(finding.figures["consistency"]),
+        "agreement": format_number(finding.figures["agreement"]),
+        "apart": format_number(finding.figures["level_difference"], 1),
     }
 
 
-def _describe_definitions_apart(
-    values: Mapping[str, Any], _labels: list[str], _names: dict[int, str]
-) -> str:
+def _describe_definitions_apart(finding: NamedFinding) -> str:
     return _(
         "The estimate of chance matters: Fleiss’ kappa is %(by_rating)s if all "
         "ratings count equally, %(by_item)s if all items do; alpha is %(alpha)s."
     ) % {
-        "by_rating": format_number(values["fleiss_kappa"]),
-        "by_item": format_number(values["fleiss_kappa_gwet"]),
-        "alpha": format_number(values["krippendorff_alpha_nominal"]),
+        "by_rating": format_number(finding.figures["fleiss_kappa"]),
+        "by_item": format_number(finding.figures["fleiss_kappa_gwet"]),
+        "alpha": format_number(finding.figures["krippendorff_alpha_nominal"]),
     }
 
 
-def _describe_rare_category(
-    values: Mapping[str, Any], labels: list[str], _names: dict[int, str]
-) -> str:
-    n = values["rare_items"]
+def _describe_rare_category(finding: NamedFinding) -> str:
+    n = finding.figures["rare_items"]
     return ngettext(
         "Only %(n)s of %(shared)s items has an answer other than “%(label)s”: too "
         "few to show agreement on such items.",
@@ -318,12 +306,12 @@ def _describe_rare_category(
         n,
     ) % {
         "n": format_count(n),
-        "shared": format_count(values["shared_items"]),
-        "label": labels[values["category"]],
+        "shared": format_count(finding.figures["shared_items"]),
+        "label": finding.labels[finding.figures["category"]],
     }
 
 
-_SENTENCES: dict[str, SentenceBuilder] = {
+_SENTENCES: dict[str, Callable[[NamedFinding], str]] = {
     "definitions_apart": _describe_definitions_apart,
     "rare_category": _describe_rare_category,
     "few_items": _describe_few_items,

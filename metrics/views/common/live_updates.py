@@ -46,7 +46,7 @@ def is_live_request(request: HttpRequest) -> bool:
 
 
 def build_pending_response(*, pending: bool) -> HttpResponse:
-    """Return the response to a page that has nothing to show until a worker is done."""
+    """Return the response to a poll of a page that waits for a worker: 204, then a reload."""
     return HttpResponse(status=204) if pending else HttpResponse(headers={"HX-Refresh": "true"})
 
 

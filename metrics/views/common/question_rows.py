@@ -55,7 +55,7 @@ class QuestionRow:
     top_confusion: CategoryConfusion | None = None
     attention: list[SafeString] = field(default_factory=list)
     inbox_entries: list[InboxLink] = field(default_factory=list)
-    is_band_withheld: bool = False  # no word for the value would hold
+    is_band_withheld: bool = False  # the findings forbid naming a band for the value
 
     @property
     def headline(self) -> Value | None:

@@ -27,6 +27,7 @@ from metrics.views.common.sources.base import ProjectSource
 from metrics.views.common.trends.recent_changes import RecentChange
 from metrics.views.reports import headline_texts
 from metrics.views.reports.texts import MIN_ITEMS
+from projects.models import Rater
 
 from .rater_table import build_rater_table
 from .recommendation import is_inconclusive
@@ -56,8 +57,8 @@ class HeadlineContext:
     """The headline, which the overview and the statistics share.
 
     ``headline``: its estimate, or that of the requested coefficient; ``unweighted``: the sentence
-    with its value without weights, or ""; ``is_band_withheld``: whether no word for the value would
-    hold.
+    with its value without weights, or ""; ``is_band_withheld``: whether the findings forbid naming
+    a band for the value.
     """
 
     agreement: QuestionAgreement | None
@@ -90,6 +91,25 @@ class HeadlineContext:
         )
 
 
+def _build_matrix_context(
+    selection: Selection, source: ProjectSource, busiest: list[Rater]
+) -> dict[str, object]:
+    """Return the template context of the heat map of rater pairs."""
+    choice = selection.heat_map_choice
+    raters = source.list_heat_map_raters(choice) if choice else busiest
+    matrix = source.list_pairs_among(raters)
+    raters = pair_results.sort_by_agreement(raters, matrix)
+    return {
+        "matrix_raters": raters,
+        "matrix_size": heat_maps.get_matrix_height(len(raters))[0],
+        "pairwise_name": get_weighted_name(registry.MEAN_PAIRWISE, selection.weights),
+        "matrix": build_matrix_rows(raters, matrix),
+        "has_pairs": bool(matrix),
+        # Key of the charts on the page; when it changes, the page is reloaded.
+        "fragment_key": str(len(raters)) if matrix else "",
+    }
+
+
 def build_statistics_context(
     request: HttpRequest, selection: Selection, source: ProjectSource
 ) -> dict[str, object]:
@@ -97,29 +117,21 @@ def build_statistics_context(
     context = HeadlineContext.build(selection, source)
     agreement = source.agreement
     busiest = source.list_heat_map_raters()
-    raters = (
-        source.list_heat_map_raters(selection.heat_map_choice)
-        if selection.heat_map_choice
-        else busiest
-    )
-    matrix = source.list_pairs_among(raters)
-    raters = pair_results.sort_by_agreement(raters, matrix)
     table = build_rater_table(request, selection, source)
-    has_pairs = bool(matrix)
-    # The change first, then the insights.
-    insights = [
-        *context.changes,
-        *(RecentChange(insight, "") for insight in source.build_insights(busiest)),
-    ]
+    insights = [RecentChange(insight, "") for insight in source.build_insights(busiest)]
+    insights = [*context.changes, *insights]  # the change first
+    confusions = confused_categories.build_confusions(
+        selection.question, source.diagnosis.confusions
+    )
     other_statistics = list_other_statistics(selection, agreement)
+    cluster_note = ""
+    if agreement:
+        name = context.headline_name
+        cluster_note = build_cluster_note(selection.project, agreement.clusters, name)
     weighted_name, weighted_estimates = compare_weightings(agreement, source, busiest)
     return vars(context) | {
         "why": get_headline_reason(selection, agreement),
-        "cluster_note": build_cluster_note(
-            selection.project, agreement.clusters, context.headline_name
-        )
-        if agreement
-        else "",
+        "cluster_note": cluster_note,
         "groups": build_group_rows(selection, agreement, source),
         "period": source.get_table_trend(selection.coefficient).period,
         "trends": list_trend_choices(selection),
@@ -128,22 +140,12 @@ def build_statistics_context(
         "insights": insights[:MAX_INSIGHTS],
         "more_insights": insights[MAX_INSIGHTS:],
         "beside": other_statistics,
-        "mean_shown": any(
-            name.startswith(registry.MEAN_BY_ITEMS) for name, _value in other_statistics
-        ),
+        "mean_shown": any(name.startswith(registry.MEAN_BY_ITEMS) for name, _ in other_statistics),
         "missing": summarize_coverage(selection, agreement, source.count_items()),
-        "matrix_raters": raters,
-        "matrix_size": heat_maps.get_matrix_height(len(raters))[0],
-        "pairwise_name": get_weighted_name(registry.MEAN_PAIRWISE, selection.weights),
-        "matrix": build_matrix_rows(raters, matrix),
-        "has_pairs": has_pairs,
-        # Key of the charts on the page; when it changes, the page is reloaded.
-        "fragment_key": str(len(raters)) if has_pairs else "",
+        **_build_matrix_context(selection, source, busiest),
         "n_raters": table.n_raters,
         "rater_page": table,
-        "confusions": confused_categories.build_confusions(
-            selection.question, source.diagnosis.confusions
-        ),
+        "confusions": confusions,
         "disputes": source.get_disputed_items(),
         "sensitivity_name": weighted_name,
         "sensitivity": weighted_estimates,
@@ -261,7 +263,7 @@ def get_random_sample_note(
     return RandomSampleNote(
         sample["left_out"],
         selection.requested_coefficient or pooled["name"],
-        agreement.all_coefficients.get(selection.requested_coefficient)
+        agreement.population_coefficients.get(selection.requested_coefficient)
         if selection.requested_coefficient
         else pooled["value"],
         not headline or headline["value"] is None or (headline["n_items"] or 0) < MIN_ITEMS,

@@ -35,7 +35,7 @@ class RaterLine:
     """A rater of the card: the one to check first, or the one who agrees least with the others.
 
     ``status``: label of the status, empty where it is not known; ``needs_check``: whether it asks
-    for an action; ``agreement``: estimate of kappa with the other raters.
+    for an action, ``is_severe``: at once; ``agreement``: estimate of kappa with the other raters.
     """
 
     key: str
@@ -43,6 +43,7 @@ class RaterLine:
     status: str | Promise
     needs_check: bool
     agreement: Mapping[str, object] | None
+    is_severe: bool = False
 
 
 @dataclass(frozen=True)

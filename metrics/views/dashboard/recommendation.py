@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -21,7 +20,6 @@ from metrics.views.common import number_formats
 from metrics.views.common.confused_categories import build_items_url
 from metrics.views.common.selection import Selection
 from metrics.views.common.sources.base import ProjectSource
-from projects.models import Member
 
 MAX_ACTIONS = 3
 MAX_NAMED_RATERS = 3  # in an action
@@ -31,7 +29,7 @@ class ActionKind(IntEnum):
     """Kinds of actions, in the order in which they are shown."""
 
     SETUP = 0
-    RATERS = 1  # first: their ratings are in all numbers and labels
+    RATERS = 1  # before the others: their ratings are in all numbers and labels
     CATEGORIES = 2
     ITEMS = 3
     ALERTS = 4
@@ -175,8 +173,7 @@ def _suggest_raters(selection: Selection, source: ProjectSource) -> list[NextAct
 
 
 def _suggest_planning(selection: Selection, headline: Value) -> list[NextAction]:
-    project: Any = selection.project
-    if project.role != Member.Role.LEAD:
+    if not selection.project.can_manage:
         return []
     n_items = headline["n_items"] or 0
     reason = ngettext(

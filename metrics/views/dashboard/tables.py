@@ -21,7 +21,7 @@ MAX_MATRIX_RATERS = 20  # a wider table is unreadable; the list of pairs replace
 def list_other_statistics(
     selection: Selection, agreement: QuestionAgreement | None
 ) -> list[tuple[str, Value]]:
-    """Return (name, estimate) of the coefficients beside the headline."""
+    """Return (name, estimate) of the coefficients shown next to the headline."""
     if agreement is None:
         return []
     estimates = (

@@ -22,8 +22,9 @@ from metrics.views.common.selection import Selection, find_selection, get_choice
 from metrics.views.common.sources import get_sources
 from metrics.views.common.sources.base import ProjectSource
 from metrics.views.project_list import example_views, listing
-from metrics.views.project_list.rows import ProjectGroup
+from metrics.views.project_list.rows import ProjectGroup, ProjectRow
 from projects.models import Member, Project
+from projects.models.roles import Capability, list_roles_with
 from projects.permissions import can_create_projects, get_project
 from ratings.annotation.progress import project_states
 
@@ -31,6 +32,14 @@ from . import dashboard_context, overview_context
 
 ContextBuilder = Callable[[Selection, ProjectSource], dict[str, object]]
 SEARCH_MIN_PROJECTS = 12  # an annotator's list with more projects has a search field
+
+
+def _add_annotator_states(rows: list[ProjectRow], user: Any) -> None:
+    """Set what the user's annotation page says of the projects in which they only rate."""
+    projects = [row.project for row in rows if not row.sees_results and not row.is_being_deleted]
+    states = project_states.get_rater_projects(user, projects)
+    for row in rows:
+        row.annotator_state = states.get(row.project.pk)
 
 
 @require_safe
@@ -50,12 +59,7 @@ def show_projects(request: HttpRequest) -> HttpResponse:
         raise Http404(_("Page not found."))
     page = paginator.page(number)
     listing.load_page_details(list(page.object_list), request.user)
-    annotated_projects = [
-        row.project for row in page.object_list if not row.sees_results and not row.is_being_deleted
-    ]
-    annotator_states = project_states.get_rater_projects(request.user, annotated_projects)
-    for row in page.object_list:
-        row.annotator_state = annotator_states.get(row.project.pk)
+    _add_annotator_states(list(page.object_list), request.user)
     may_create = can_create_projects(request.user)
     context = {
         "page": page,
@@ -81,7 +85,8 @@ def show_projects(request: HttpRequest) -> HttpResponse:
 
 def _is_annotator_only(user: Any) -> bool:
     """Return True if the user is an annotator in each of their projects."""
-    return not Member.objects.filter(user=user).exclude(role=Member.Role.ANNOTATOR).exists()
+    roles = list_roles_with(Capability.SEE_RESULTS)
+    return not Member.objects.filter(user=user, role__in=roles).exists()
 
 
 def _build_empty_context(selection: Selection, source: ProjectSource) -> dict[str, object] | None:

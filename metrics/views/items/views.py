@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import BadRequest
@@ -32,7 +31,7 @@ from metrics.views.common.selection import (
     get_page_number,
     get_permitted_selection,
 )
-from projects.models import Item, Member, Rater
+from projects.models import Item, Rater
 from projects.selectors.item_counts import get_item_counts
 from projects.services.items import gold
 from ratings.annotation import skipped_and_flagged
@@ -60,7 +59,7 @@ def show_items(request: HttpRequest, project_id: int) -> HttpResponse:
     context: dict[str, object] = {
         "project": selection.project,
         "selection": selection,
-        "is_lead": _is_lead(selection),
+        "is_lead": selection.project.can_manage,
         "opened": _get_open_item(request, selection),
     }
     if request.headers.get("HX-Target") == "item-pane":
@@ -85,7 +84,7 @@ def _build_list_context(request: HttpRequest, selection: Selection) -> dict[str,
         "unknown_rater": item_filters.rater == NO_RATER,
         "several_raters": item_filters.rater == SEVERAL_RATERS,
         "raters": _list_offered_raters(selection),
-        "states": item_rows.list_states(with_gold=_is_lead(selection)),
+        "states": item_rows.list_states(with_gold=selection.project.can_manage),
         "answers": item_rows.list_answer_filters(),
         "sort": order,
         "orders": item_rows.list_sort_orders(),
@@ -120,7 +119,7 @@ class ListedItems:
     ``seen``: number of items on the pages before, None where it is unknown; ``n_listed``: number of
     listed items, None where the list is incomplete (``cut``). A sorted list has pages with numbers;
     a list by id has ``after``, the id after which the page begins, and ``looked_at``, the number of
-    items that were searched in vain.
+    items that were scanned where the scan ended before the page was full.
     """
 
     rows: list[item_rows.ItemRow]
@@ -201,7 +200,7 @@ def _build_item_annotations(
     Only for leads: who skipped or flagged items, and which have a gold answer.
     """
     items = [row.item for row in rows]
-    if not _is_lead(selection):
+    if not selection.project.can_manage:
         return {"shown_items": items}
     item_ids = [item.pk for item in items]
     gold_ids = gold.get_gold_in_force(selection.question, item_ids).values_list(
@@ -226,17 +225,16 @@ def _get_open_item(request: HttpRequest, selection: Selection) -> dict[str, obje
     if item_id is None:
         raise Http404
     item = get_object_or_404(Item, project=selection.project, pk=item_id)
-    project: Any = selection.project
     return {
         "item": item,
         "blocks": content.build_blocks(item.body),
         "attributes": item_rows.list_attributes(item),
         "answers": item_rows.list_item_ratings(
-            item, selection.questions, with_gold=_is_lead(selection), with_history=False
+            item, selection.questions, with_gold=selection.project.can_manage, with_history=False
         ),
-        "may_decide": project.role in (Member.Role.LEAD, Member.Role.ADJUDICATOR),
+        "may_decide": selection.project.can_review,
         "aside": skipped_and_flagged.get_by_item([item.pk]).get(item.pk)
-        if _is_lead(selection)
+        if selection.project.can_manage
         else None,
         "close": _build_list_url(request),
     }
@@ -261,7 +259,7 @@ def export_items(request: HttpRequest, project_id: int) -> HttpResponseBase:
         selection.scale,
         item_filters,
         weights=selection.weights,
-        with_gold=_is_lead(selection),
+        with_gold=selection.project.can_manage,
     )
     name = f"{slugify(selection.project.name) or 'project'}-{selection.project.pk}-items.csv"
     return StreamingHttpResponse(
@@ -277,7 +275,7 @@ def show_item(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
     """Show one item: every rating with history and comment, and the raters that it differs from."""
     selection = get_permitted_selection(request, project_id)
     shown_item = get_by_key(Item, selection.project, key)
-    is_lead = _is_lead(selection)
+    is_lead = selection.project.can_manage
     context = {
         "project": selection.project,
         "selection": selection,
@@ -299,15 +297,12 @@ def show_item(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
     return render(request, "metrics/items/item.html", context)
 
 
-def _is_lead(selection: Selection) -> bool:
-    project: Any = selection.project
-    return project.role == Member.Role.LEAD  # set by get_project
-
-
 def _parse_item_filters(parameters: QueryDict, selection: Selection) -> ItemFilters:
     n_ratings = get_choice(parameters, "ratings", [str(number) for number in range(11)])
     min_ratings = int(n_ratings) if n_ratings else None
-    states = [value for value, _label in item_rows.list_states(with_gold=_is_lead(selection))]
+    states = [
+        value for value, _label in item_rows.list_states(with_gold=selection.project.can_manage)
+    ]
     return ItemFilters(
         search=_parse_text(parameters, "search"),
         attributes=_parse_attributes(parameters.get("attribute", "")),

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
+from core.text import parse_id
 from metrics.example import loader
 from projects.models import Deletion, Member
 from projects.permissions import get_project, require_can_create_projects
@@ -34,7 +35,7 @@ def load_example(request: HttpRequest) -> HttpResponse:
         return redirect(f"{reverse('projects')}?group=examples")
     loader.load_examples(owner=request.user, count=False)
     project = loader.find_example(request.user)
-    if project is None:  # the user left the project meanwhile
+    if project is None:  # removed meanwhile
         return redirect("projects")
     messages.success(request, _("Sample project added."))
     return redirect("dashboard", project.pk)
@@ -43,19 +44,19 @@ def load_example(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def remove_examples(request: HttpRequest) -> HttpResponse:
-    """Start the deletion of all example projects of the user."""
-    for project in loader.list_examples(request.user).filter(archived_at=None):
+    """Start the deletion of the user's example named by ``project``, or of all of them."""
+    examples = loader.list_examples(request.user).filter(archived_at=None)
+    if (project_id := parse_id(request.POST.get("project", ""))) is not None:
+        examples = examples.filter(pk=project_id)
+    for project in examples:
         purge.start_deletion(kind=Deletion.Kind.PROJECT, target=project, by=request.user)
     messages.success(request, _("Deletion started."))
     return redirect("projects")
 
 
 def is_tour_shown(request: HttpRequest, project: Any) -> bool:
-    """Return whether a lead sees the tour of a sample project, not closed in this session.
-
-    ``project`` has its ``role``, as `get_project` sets it.
-    """
-    if project.role != Member.Role.LEAD or not loader.is_sample_project(project):
+    """Return whether the owner sees the tour of a sample project, not closed in this session."""
+    if project.created_by_id != request.user.pk or not loader.is_sample_project(project):
         return False
     return project.pk not in request.session.get(CLOSED_TOURS, [])
 
@@ -64,6 +65,6 @@ def is_tour_shown(request: HttpRequest, project: Any) -> bool:
 @require_POST
 def close_tour(request: HttpRequest, project_id: int) -> HttpResponse:
     """Close the tour of a sample project for the rest of the session."""
-    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     request.session[CLOSED_TOURS] = [*request.session.get(CLOSED_TOURS, []), project.pk]
     return redirect("dashboard", project.pk)

@@ -34,6 +34,7 @@ from metrics.views.common.number_formats import format_count
 from metrics.views.common.question_rows import QuestionRow, count_ratings
 from metrics.views.common.trends import recent_weeks
 from projects.models import Deletion, Member, Project, Question, Rater
+from projects.permissions import get_effective_role
 from projects.selectors.item_counts import count_items_by_project
 from ratings.models import Rating
 from ratings.services import uncounted as services_uncounted
@@ -58,7 +59,10 @@ def build_rows(
         roles = {project.pk: Member.Role.LEAD for project in projects}
     project_rows = [
         ProjectRow(
-            project, roles.get(project.pk, ""), project.pk in deleting, stars.get(project.pk)
+            project,
+            get_effective_role(project, roles.get(project.pk)) or "",
+            project.pk in deleting,
+            stars.get(project.pk),
         )
         for project in projects
     ]
@@ -97,7 +101,7 @@ def _fill_rows(filled_rows: list[ProjectRow]) -> None:
 
 
 def _add_notes(rows: list[ProjectRow]) -> None:
-    """Add what the findings say: outliers, and whether a word for the shown value would hold."""
+    """Add notes on outliers, and whether the findings forbid naming a band for the shown value."""
     shown_rows = [row.shown_question for row in rows if row.shown_question]
     findings = get_stored_findings(shown_row.question.pk for shown_row in shown_rows)
     outliers = list_outlier_raters(findings)
@@ -176,7 +180,7 @@ class ProjectListPage:
     search: str
     sort: str
     group: str
-    example_names: set[str]  # of the examples that the user leads
+    example_names: set[str]  # of the examples that the user loaded
 
 
 def list_projects(user: Any, *, search: str, sort: str, group: str) -> ProjectListPage:
@@ -203,14 +207,8 @@ def list_projects(user: Any, *, search: str, sort: str, group: str) -> ProjectLi
         row.impact = impacts.get(row.project.pk)
     numbers = Counter(row.group for row in all_rows if not row.is_being_deleted)
     if archived:
-        return ProjectListPage(
-            _sort_rows(all_rows, sort),
-            [(ProjectGroup.ARCHIVED, len(all_rows))],
-            search,
-            sort,
-            group,
-            set(),
-        )
+        groups = [(ProjectGroup.ARCHIVED, len(all_rows))]
+        return ProjectListPage(_sort_rows(all_rows, sort), groups, search, sort, group, set())
     if len(impacts) == MAX_PROJECTS and not search:
         numbers[ProjectGroup.ATTENTION] = sum(inbox.count_projects(user) for inbox in PROJECT_INBOX)
     numbers[ProjectGroup.ARCHIVED] = visible.filter(is_archived).count()
@@ -219,7 +217,11 @@ def list_projects(user: Any, *, search: str, sort: str, group: str) -> ProjectLi
     if not group and not search and has_only_examples:
         group = ProjectGroup.EXAMPLES
     group_rows = [row for row in all_rows if _is_in_group(row, group, search=search)]
-    examples = {row.project.name for row in all_rows if row.project.is_example and row.is_lead}
+    examples = {
+        row.project.name
+        for row in all_rows
+        if row.project.is_example and row.project.created_by_id == user.pk
+    }
     return ProjectListPage(_sort_rows(group_rows, sort), groups, search, sort, group, examples)
 
 
@@ -240,7 +242,7 @@ def _rank_by_need(user: Any) -> dict[int, float]:
 def _get_agreement_sort_key(row: ProjectRow) -> tuple[bool, float]:
     """Return a sort key with the lowest agreement first, and values that are too early to say last.
 
-    An interval over half the scale is not low agreement.
+    A value whose interval is too wide is not evidence of low agreement.
     """
     estimate = row.headline
     if estimate is None or (value := estimate["value"]) is None:
@@ -282,7 +284,7 @@ def _count_uncounted(questions: list[int]) -> dict[int, int]:
 def _build_attention_notes(
     row: ProjectRow, question: Question, outlier_raters: list[Rater]
 ) -> list[str | SafeString]:
-    """Return what a lead should look at, the most urgent first, with links."""
+    """Return notes on what needs the lead's attention, the most urgent first, with links."""
     notes: list[str | SafeString] = []
     uncounted = row.uncounted
     query = urlencode({"question": question.key})

@@ -17,7 +17,8 @@ from metrics.results.values import Value
 from metrics.views.common.getting_started import SetupStep
 from metrics.views.common.question_rows import QuestionRow
 from metrics.views.common.trends import recent_weeks
-from projects.models import Member, Project
+from projects.models import Project
+from projects.models.roles import Capability, may
 from ratings.annotation.progress.project_states import RaterProject
 
 from .avatars import AvatarGroup
@@ -106,11 +107,11 @@ class ProjectRow:
 
     @property
     def sees_results(self) -> bool:
-        return self.role != Member.Role.ANNOTATOR
+        return may(self.role, Capability.SEE_RESULTS)
 
     @property
     def is_lead(self) -> bool:
-        return self.role == Member.Role.LEAD
+        return may(self.role, Capability.MANAGE)
 
     @property
     def agreement(self) -> QuestionAgreement | None:
@@ -135,7 +136,7 @@ class ProjectRow:
 
     @property
     def is_band_withheld(self) -> bool:
-        """True if no word for the shown value would hold."""
+        """True if the findings forbid naming a band for the shown value."""
         return self.shown_question is not None and self.shown_question.is_band_withheld
 
     @property

@@ -124,7 +124,7 @@ def _build_result(facts: ReportFacts) -> ReportSection:
 def _describe_bands(facts: ReportFacts) -> str:
     """Return the bands of the value and of the ends of its interval.
 
-    Empty for percent agreement, for an undefined value, and where no word would hold.
+    Empty for percent agreement, for an undefined value, and where the findings forbid a band.
     """
     headline, scheme = facts["headline"], facts["band_scheme"]
     value = headline["value"]

@@ -69,8 +69,20 @@ def list_cautions(facts: ReportFacts) -> list[str]:
 
 
 def _list_size_cautions(facts: ReportFacts) -> list[str]:
-    name, value = facts["headline"]["name"], facts["headline"]["value"]
-    scheme, caution_texts = facts["band_scheme"], []
+    caution_texts = _list_interval_cautions(facts)
+    if facts["headline"]["name"] == "percent_agreement":
+        return [*caution_texts, _("Agreement beyond chance.")]
+    caution_texts += _list_band_cautions(facts)
+    value, bar = facts["headline"]["value"], facts["bar"]
+    lower_end = value["value"] if value["low"] is None else value["low"]
+    if bar is not None and lower_end is not None and lower_end < bar:
+        target = format_number(bar)
+        caution_texts.append(_("That the target of %(bar)s is reached.") % {"bar": target})
+    return caution_texts
+
+
+def _list_interval_cautions(facts: ReportFacts) -> list[str]:
+    value, caution_texts = facts["headline"]["value"], []
     if value["low"] is None:
         caution_texts.append(_("How certain the value is: there is no interval."))
     elif (n_items := value["n_items"] or 0) < MIN_ITEMS:
@@ -88,11 +100,12 @@ def _list_size_cautions(facts: ReportFacts) -> list[str]:
             _("That the interval is exact: there are only %(n)s clusters.")
             % {"n": format_count(cluster["n_clusters"])}
         )
-    if name == "percent_agreement":
-        return [
-            *caution_texts,
-            _("Agreement beyond chance."),
-        ]
+    return caution_texts
+
+
+def _list_band_cautions(facts: ReportFacts) -> list[str]:
+    headline, scheme, caution_texts = facts["headline"], facts["band_scheme"], []
+    value = headline["value"]
     if value["low"] is not None:
         low, high = (bands.find_band(value[end], scheme) for end in ("low", "high"))
         if low != high:
@@ -103,16 +116,10 @@ def _list_size_cautions(facts: ReportFacts) -> list[str]:
             caution_texts.append(
                 _("That it is in one band: it reaches from %(low)s to %(high)s.") % params
             )
-    if not bands.is_designed_for(name, scheme):
+    if not bands.is_designed_for(headline["name"], scheme):
         caution_texts.append(
             _("That the labels of %(scheme)s, made for another coefficient, fit.")
             % {"scheme": BandScheme(scheme).label}
-        )
-    bar = facts["bar"]
-    lower_end = value["value"] if value["low"] is None else value["low"]
-    if bar is not None and lower_end is not None and lower_end < bar:
-        caution_texts.append(
-            _("That the target of %(bar)s is reached.") % {"bar": format_number(bar)}
         )
     return caution_texts
 

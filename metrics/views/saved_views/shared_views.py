@@ -96,7 +96,7 @@ def _get_project(link: ShareLink) -> Project:
 
 
 def _hide_names(link: ShareLink) -> AbstractContextManager[None]:
-    """Return the context in which the page of this link is built."""
+    """Return a context manager that hides the names of people, unless the link shows them."""
     if link.shows_names:
         return nullcontext()
     people = Rater.objects.filter(project=link.view.project_id, kind=Rater.Kind.HUMAN)

@@ -171,10 +171,9 @@ def _render_list(
     ``changed_view``: the view that was changed; ``link``: a new share link, and whether it
     ``shows_names``; ``errors``: {field: error}.
     """
-    permitted_project: Any = project
-    views = saved_views.list_saved_views(permitted_project)
+    views = saved_views.list_saved_views(project)
     links: dict[int, list[ShareLink]] = {view.pk: [] for view in views}
-    if permitted_project.role == Member.Role.LEAD:
+    if project.can_manage:
         all_links = ShareLink.objects.filter(view__in=list(links))
         for view_link in all_links.select_related("created_by", "view__project"):
             links[view_link.view_id].append(view_link)
@@ -195,9 +194,8 @@ def _render_list(
         "first_day": today.isoformat(),
         "last_day": (today + datetime.timedelta(days=saved_views.MAX_LINK_DAYS)).isoformat(),
     }
-    return render(
-        request, "metrics/saved_views/saved_views.html", context, status=400 if errors else 200
-    )
+    status = 400 if errors else 200
+    return render(request, "metrics/saved_views/saved_views.html", context, status=status)
 
 
 def _describe_view(view: SavedView, questions: dict[str, str]) -> list[str]:

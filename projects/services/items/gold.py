@@ -18,7 +18,6 @@ from django.db.models import Max
 from django.utils import timezone
 
 from core import security_log
-from core.db import bulk
 from core.text import has_nul
 from projects import locks
 from projects.models import GoldAnswer, Item, Question
@@ -70,7 +69,7 @@ def set_gold_answer(
 def set_gold_answers(
     *, question: Question, answers: Iterable[NewGoldAnswer], by: Any
 ) -> dict[int, str]:
-    """Set gold answers of items, all or none; return {item id: state}.
+    """Set gold answers of items, all or none.
 
     Returns {item id: "created", "changed" (a new version) or "unchanged"}. Raises
     InvalidGoldAnswer.
@@ -136,7 +135,7 @@ def lock_gold_answers(question: Question) -> set[int]:
 
     Returns the codes of the active categories.
     """
-    bulk.execute_statements(locks.build_shared_categories_lock(question.pk))
+    locks.share_categories_lock(question.pk)
     # This lock does not block those who insert ratings, which only need the row to exist.
     Question.objects.select_for_update(no_key=True).get(pk=question.pk)
     active = question.categories.filter(retired=False)

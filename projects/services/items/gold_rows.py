@@ -80,9 +80,9 @@ def apply_gold_rows(
 
 def get_gold_by_item(
     questions: Iterable[Question], item_ids: Sequence[int]
-) -> Mapping[int, dict[str, Any]]:
+) -> Mapping[int, dict[str, object]]:
     """Return {item: {question key: answer by label}} of the current gold answers."""
-    gold_by_item: dict[int, dict[str, Any]] = {}
+    gold_by_item: dict[int, dict[str, object]] = {}
     for question in questions:
         labels = {category.code: category.label for category in question.categories.all()}
         for gold_answer in gold.get_gold_in_force(question, item_ids):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime
 import functools
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -47,13 +48,11 @@ def upsert_items(
 ) -> Counts:
     """Create or change items by key; fields that are left out stay. All or nothing.
 
-    The audit log gets one line with the numbers. A batch of an import (``is_import``) has been
-    validated, and the import has a line of its own.
-
-    Raises BadRequest with the errors of each row. ``is_partial``: rows change existing items, and
-    may leave out the body; raises Conflict if one does not exist. New items are stored in the
-    order of the rows, which is the order of lists and of the queue. The previous body of a changed
-    item is stored as a version if it showed anything (store_item_versions).
+    The audit log gets one line with the numbers; a batch of an import (``is_import``) has been
+    validated, and the import has a line of its own. Raises BadRequest with the errors of each row.
+    ``is_partial``: rows change existing items, and may leave out the body; raises Conflict if one
+    does not exist. New items are stored in the order of the rows, which is that of the queue. The
+    previous body of a changed item is stored as a version (store_item_versions).
     """
     items = list(rows) if is_import else validate_rows("item", rows, FIELDS, is_partial=is_partial)
     with transaction.atomic():
@@ -62,38 +61,55 @@ def upsert_items(
         if is_partial and len(existing) < len(items):
             raise Conflict()
         now = timezone.now()
-        timestamp = connection.ops.adapt_datetimefield_value(now)
-        states, changed, created, ids_with_new_body = {}, [], [], []
-        for row in items:
-            old_state = existing.get(row["key"])
-            new_state = _build_new_state(row, old_state, timestamp)
-            if old_state is not None and is_same_json(new_state, old_state):
-                states[row["key"]] = "unchanged"
-                continue
-            states[row["key"]] = "created" if old_state is None else "changed"
-            values = (project.pk, row["key"], *new_state.to_columns(), timestamp, timestamp)
-            if old_state is None:
-                created.append(values)
-                continue
-            changed.append((old_state.id, values))
-            if old_state.has_content and not is_same_json(old_state.body, new_state.body):
-                ids_with_new_body.append(old_state.id)
-        store_item_versions(ids_with_new_body, now=now, by=by)
+        changes = _find_changes(project, items, existing, now)
+        store_item_versions(changes.ids_with_new_body, now=now, by=by)
         # Existing items by id: writers of ratings lock them in the same order.
-        changed.sort(key=itemgetter(0))
-        _write_items([*(values for _id, values in changed), *created])
-        gold_rows.apply_gold_rows(project, gold_answers, states, by=by)
-        if changed or created:
+        changes.changed.sort(key=itemgetter(0))
+        _write_items([*(values for _id, values in changes.changed), *changes.created])
+        gold_rows.apply_gold_rows(project, gold_answers, changes.states, by=by)
+        if changes.changed or changes.created:
             Project.objects.filter(pk=project.pk).increment_items_and_raters_version()
             if not is_import:
                 security_log.log_event(
                     "items_upserted",
                     project_id=project.pk,
                     by=getattr(by, "pk", None),
-                    created=len(created),
-                    changed=len(changed),
+                    created=len(changes.created),
+                    changed=len(changes.changed),
                 )
-    return {state: list(states.values()).count(state) for state in STATES}
+    return {state: list(changes.states.values()).count(state) for state in STATES}
+
+
+@dataclass
+class _ItemChanges:
+    """The rows to be written, by what changes; ``states``: {key: one of STATES}."""
+
+    states: dict[str, str] = field(default_factory=dict)
+    changed: list[tuple[int, tuple[Any, ...]]] = field(default_factory=list)  # id, columns
+    created: list[tuple[Any, ...]] = field(default_factory=list)
+    ids_with_new_body: list[int] = field(default_factory=list)
+
+
+def _find_changes(
+    project: Project, rows: Sequence[RowData], existing: Mapping[str, Any], now: datetime.datetime
+) -> _ItemChanges:
+    """Compare the rows with the existing items of their keys."""
+    changes, timestamp = _ItemChanges(), connection.ops.adapt_datetimefield_value(now)
+    for row in rows:
+        old_state = existing.get(row["key"])
+        new_state = _build_new_state(row, old_state, timestamp)
+        if old_state is not None and is_same_json(new_state, old_state):
+            changes.states[row["key"]] = "unchanged"
+            continue
+        changes.states[row["key"]] = "created" if old_state is None else "changed"
+        values = (project.pk, row["key"], *new_state.to_columns(), timestamp, timestamp)
+        if old_state is None:
+            changes.created.append(values)
+            continue
+        changes.changed.append((old_state.id, values))
+        if old_state.has_content and not is_same_json(old_state.body, new_state.body):
+            changes.ids_with_new_body.append(old_state.id)
+    return changes
 
 
 class _ItemState(NamedTuple):
@@ -209,7 +225,7 @@ def _find_object_problem(name: str, value: Any) -> str | None:
     return None
 
 
-def _has_short_texts_alone(value: dict[str, Any]) -> bool:
+def _has_short_texts_alone(value: dict[str, object]) -> bool:
     """Return True for an object of a few texts, which is neither deep nor large: most items are."""
     length = 0
     for name, part in value.items():

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from core import security_log
 from projects import hooks
 from projects.models import Member, Project
+from projects.models.roles import is_given_work
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.raters.updates import get_or_link_rater
 
@@ -26,7 +27,7 @@ def join_project(project: Project, user: User, role: str, by: Any, *, email: str
         message = _("“%(name)s” is already a member.")
         raise InvalidProjectChange({"username": message % {"name": user.username}})
     member = Member.objects.create(project=project, user=user, role=role)
-    if role == Member.Role.ANNOTATOR:
+    if is_given_work(role):
         get_or_link_rater(project=project, user=user)
     security_log.log_event(
         "member_added",

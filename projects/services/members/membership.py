@@ -17,7 +17,8 @@ from django.utils.translation import gettext as _
 from core import security_log
 from projects import hooks
 from projects.models import Member, Project
-from projects.permissions import get_addable_users
+from projects.models.roles import Capability, is_given_work, may
+from projects.permissions import get_addable_users, get_leads, get_led_memberships
 from projects.services.project_validation import InvalidProjectChange
 from projects.services.raters.updates import get_or_link_rater
 
@@ -144,11 +145,11 @@ def change_role(*, member: Member, role: str, by: Any) -> Member:
     lead.
     """
     validate_role(role)
-    if role != Member.Role.LEAD:
+    if not may(role, Capability.MANAGE):
         _reject_last_lead(member)
     before, member.role = member.role, role
     member.save(update_fields=["role"])
-    if role == Member.Role.ANNOTATOR:
+    if is_given_work(role):
         get_or_link_rater(project=member.project, user=member.user)
     project_id, user_id = member.project_id, member.user_id
     security_log.log_event(
@@ -183,7 +184,7 @@ def remove_member(*, member: Member, by: Any) -> None:
 def _reject_last_lead(member: Member) -> None:
     # The lock on the project keeps two leads from removing each other at the same time.
     Project.objects.select_for_update().get(pk=member.project_id)
-    leads = Member.objects.filter(project=member.project_id, role=Member.Role.LEAD)
+    leads = get_leads(member.project_id)
     if list(leads.values_list("pk", flat=True)[:2]) == [member.pk]:
         raise InvalidProjectChange({"role": _("Make another member a lead first.")})
 
@@ -201,7 +202,7 @@ def get_linkable_user_ids(*, project: Project, by: Any) -> set[int]:
         password__startswith=UNUSABLE_PASSWORD_PREFIX, socialaccount__isnull=True
     )
     if not by.is_superuser:
-        led_projects = Member.objects.filter(user=by, role=Member.Role.LEAD).values("project")
+        led_projects = get_led_memberships(by).values("project")
         users_without_login = users_without_login.exclude(
             pk__in=Member.objects.exclude(project__in=led_projects).values("user")
         )

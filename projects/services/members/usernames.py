@@ -15,9 +15,8 @@ from core.text import fold_lookalikes, has_invisible_character, has_mixed_script
 def reject_misleading_username(username: str, *, user: User | None = None) -> None:
     """Raise ValidationError for a username that may be mistaken for another one.
 
-    The two differ only in case or look alike.
-
-    ``user`` is the account that the name is for, if it exists already.
+    It equals an existing name except for case or lookalike characters, or it mixes alphabets or has
+    invisible characters. ``user`` is the account that the name is for, if it exists already.
     """
     other_users = User.objects.all() if user is None else User.objects.exclude(pk=user.pk)
     if other_users.filter(username__iexact=username).exists():

@@ -15,7 +15,6 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F, Q
 
-from core.db import bulk
 from projects import locks
 from projects.models import Project, Rater, RaterIdentity
 
@@ -124,21 +123,6 @@ def get_true_names(project: Project) -> dict[str, str]:
     return dict(identities.values_list("rater__key", "name"))
 
 
-def build_pseudonym_lookup(project: Project, keys: Collection[str]) -> list[bulk.Statement]:
-    """Build the query for (true key, pseudonym, id) of the hidden raters with these true keys.
-
-    It is to be sent together with other queries.
-    """
-    if not project.hides_raters or not keys:
-        return []
-    condition, values = bulk.build_in_condition("d.key", sorted(keys))
-    sql = (
-        "SELECT d.key, r.key, r.id FROM projects_rateridentity d"  # noqa: S608  # fixed names
-        f" JOIN projects_rater r ON r.id = d.rater_id WHERE d.project_id = %s AND {condition}"
-    )
-    return [(sql, [project.pk, *values])]
-
-
 def get_rater_ids(project: Project, keys: Collection[str]) -> dict[str, int]:
     """Return {requested key: id} of the raters that have it as key or as true key."""
     ids_by_key = dict(Rater.objects.filter(project=project, key__in=keys).values_list("key", "id"))
@@ -157,7 +141,7 @@ def get_rater_by_key(project: Project, key: str, **filters: Any) -> Rater | None
     return matches.first()
 
 
-def list_identities(project: Project) -> list[dict[str, Any]]:
+def list_identities(project: Project) -> list[dict[str, object]]:
     """List key, name, pseudonym and account of the hidden raters, sorted by pseudonym."""
     identities = RaterIdentity.objects.filter(project=project).order_by("rater__key")
     rows = identities.values(

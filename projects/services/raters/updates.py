@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -61,7 +61,7 @@ def get_or_link_rater(*, project: Project, user: User) -> Rater:
 def set_rater_paused(*, rater: Rater, paused: bool, by: Any, reason: str = "") -> Rater:
     """Pause a rater, who gets no further items, or resume them; ratings still count.
 
-    ``reason`` is set if a rule of the project caused it; then ``by`` is None.
+    ``reason``: a Rater.GoldNotice if a rule for gold answers caused it; ``by`` is then None.
     """
     before, rater.paused = rater.paused, paused
     rater.gold_notice = reason
@@ -102,26 +102,11 @@ def change_rater(
 ) -> Rater:
     """Set a rater's name, kind, group and linked user (a member of the project).
 
-    For models, also the model's name and the version of its prompt.
+    For models, also the model's name and the version of its prompt. Raises InvalidProjectChange.
     """
-    if kind not in Rater.Kind.values:
-        raise InvalidProjectChange({"kind": _("A rater must be human or model.")})
-    if len(name) > MAX_NAME_LENGTH or not name.isprintable():
-        raise InvalidProjectChange(
-            {
-                "name": _("Enter one line of at most %(most)s characters.")
-                % {"most": MAX_NAME_LENGTH}
-            }
-        )
+    _validate_rater_fields(name, kind, group)
     _validate_model_field(kind, "model", model, max_length=MAX_MODEL_LENGTH)
     _validate_model_field(kind, "prompt_version", prompt_version, max_length=MAX_VERSION_LENGTH)
-    if not is_valid_group(group):
-        raise InvalidProjectChange(
-            {
-                "group": _("Enter one line of at most %(most)s characters.")
-                % {"most": MAX_GROUP_LENGTH}
-            }
-        )
     if user_id is not None:
         if not Member.objects.filter(project=rater.project_id, user=user_id).exists():
             raise InvalidProjectChange({"user": _("Link the rater to a member of this project.")})
@@ -130,14 +115,21 @@ def change_rater(
         kind_history.record_previous_kinds({rater.pk: rater.kind})
     if (rater.kind, rater.group) != (kind, group):
         Project.objects.filter(pk=rater.project_id).increment_items_and_raters_version()
-    after = {
-        "name": name,
-        "kind": kind,
-        "model": model,
-        "prompt_version": prompt_version,
-        "group": group,
-        "user_id": user_id,
-    }
+    return _save_changes(
+        rater,
+        {
+            "name": name,
+            "kind": kind,
+            "model": model,
+            "prompt_version": prompt_version,
+            "group": group,
+            "user_id": user_id,
+        },
+        by=by,
+    )
+
+
+def _save_changes(rater: Rater, after: Mapping[str, object], *, by: Any) -> Rater:
     before = {field: getattr(rater, field) for field in after}
     for field, value in after.items():
         setattr(rater, field, value)
@@ -153,6 +145,16 @@ def change_rater(
         after=after,
     )
     return rater
+
+
+def _validate_rater_fields(name: str, kind: str, group: str) -> None:
+    one_line = _("Enter one line of at most %(most)s characters.")
+    if kind not in Rater.Kind.values:
+        raise InvalidProjectChange({"kind": _("A rater must be human or model.")})
+    if len(name) > MAX_NAME_LENGTH or not name.isprintable():
+        raise InvalidProjectChange({"name": one_line % {"most": MAX_NAME_LENGTH}})
+    if not is_valid_group(group):
+        raise InvalidProjectChange({"group": one_line % {"most": MAX_GROUP_LENGTH}})
 
 
 def _reject_linked_user(rater: Rater, user_id: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -44,9 +44,8 @@ def upsert_raters(
 
     Raises BadRequest with the errors of each row. ``username`` links the rater to an account that
     is in the project or known to ``by`` (``permissions.get_addable_users``); the account becomes
-    an annotator of the project if it has no role in it; null unlinks it. ``by`` is None for the
-    site's administrator. ``is_partial``: rows change existing raters; raises Conflict if one does
-    not exist.
+    an annotator of the project if it has no role in it; null unlinks it. ``by``: None for the
+    site's administrator. ``is_partial``: raises Conflict if a rater does not exist.
     """
     raters = validate_rows("rater", rows, FIELDS)
     with transaction.atomic():
@@ -65,16 +64,7 @@ def upsert_raters(
             old_values = existing.get(row["key"])
             if old_values is not None and row["key"] in true_names:
                 old_values = (true_names[row["key"]], *old_values[1:])
-            *current_values, user_id = old_values or (*FIELD_DEFAULTS.values(), None)
-            if "username" in row:
-                user_id = users.get(row["username"])
-            new_values = (
-                *(
-                    row.get(name, current)
-                    for name, current in zip(FIELD_DEFAULTS, current_values, strict=True)
-                ),
-                user_id,
-            )
+            new_values = _build_new_values(row, old_values, users)
             if new_values == old_values:
                 counts["unchanged"] += 1
                 continue
@@ -87,6 +77,17 @@ def upsert_raters(
         if project.hides_raters:
             _hide_names(project, writes, true_names)
     return counts
+
+
+def _build_new_values(
+    row: RowData, old_values: tuple[Any, ...] | None, users: Mapping[str, int]
+) -> tuple[Any, ...]:
+    """Return the columns of FIELD_DEFAULTS, then the account, of a row."""
+    *current_values, user_id = old_values or (*FIELD_DEFAULTS.values(), None)
+    if "username" in row:
+        user_id = users.get(row["username"])
+    current = zip(FIELD_DEFAULTS, current_values, strict=True)
+    return (*(row.get(name, value) for name, value in current), user_id)
 
 
 def _replace_keys_by_pseudonyms(project: Project, raters: Sequence[RowData]) -> list[RowData]:
@@ -254,16 +255,13 @@ def _log_changes(
             },
             after={row[1]: dict(zip(names, row[2:], strict=True)) for row in logged},
         )
-    accounts = get_user_model().objects.in_bulk(joined_ids)
+    accounts, role = get_user_model().objects.in_bulk(joined_ids), Member.Role.ANNOTATOR.value
     for user_id_joined in joined_ids:
         security_log.log_event(
             "member_added",
             project_id=project.pk,
             by=user_id,
             target_user_id=user_id_joined,
-            role=Member.Role.ANNOTATOR.value,
-            after={
-                "member": accounts[user_id_joined].get_username(),
-                "role": Member.Role.ANNOTATOR.value,
-            },
+            role=role,
+            after={"member": accounts[user_id_joined].get_username(), "role": role},
         )

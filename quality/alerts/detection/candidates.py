@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +25,7 @@ class AlertCandidate:
 
     kind: str
     period: AlertPeriod
-    fields: dict[str, Any]
+    fields: dict[str, object]
 
 
 def build_drift_candidate(drift_alert: drift.DriftAlert, level: float) -> AlertCandidate:
@@ -52,7 +53,7 @@ def build_drift_candidate(drift_alert: drift.DriftAlert, level: float) -> AlertC
     )
 
 
-def _build_common_fields(finding: drift.DriftAlert | outliers.OutlierFinding) -> dict[str, Any]:
+def _build_common_fields(finding: drift.DriftAlert | outliers.OutlierFinding) -> dict[str, object]:
     """Return dates, size, interval and evidence of a finding as fields of an alert."""
     return {
         "since": date_from_day(finding.onset),
@@ -72,7 +73,7 @@ def build_outlier_candidate(
 ) -> AlertCandidate:
     """Return the candidate for a finding of metrics.agreement.outliers."""
     about, code = finding.raters or (0,), None
-    facts: dict[str, Any] = {**finding.facts, "level": level}
+    facts: dict[str, object] = {**finding.facts, "level": level}
     if len(finding.raters) == 2:
         about = build_pair_subject(finding.raters)
     if finding.code is not None:
@@ -112,7 +113,7 @@ def build_chart(
 
 
 def build_count_candidate(
-    kind: AlertKind, n: int, *, since: int, now: int, facts: dict[str, Any]
+    kind: AlertKind, n: int, *, since: int, now: int, facts: Mapping[str, object]
 ) -> AlertCandidate:
     """Return the candidate for a number of items ``n``, detected on the day ``now``."""
     return AlertCandidate(

@@ -1,6 +1,6 @@
 """Match the alert candidates of a scan with stored alerts, so that one cause alerts once.
 
-Every scan starts from nothing and finds the candidates of the whole history. Further ratings may
+Every scan finds the candidates of the complete history, not only the new ones. Further ratings may
 shift a day or an onset a little. A candidate therefore matches the stored alert of the same kind
 and rater (or pair, or category) whose period, from onset to detection, overlaps or is close.
 """

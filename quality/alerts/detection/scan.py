@@ -43,7 +43,7 @@ def list_missing_rating_candidates(
 
     Counts items whose first rating is between GRACE_DAYS and WINDOW_DAYS old and that have
     fewer ratings than the project's overlap: at least MIN_OVERDUE_ITEMS, and a tenth of all items
-    begun in these days. ``ratings``: all current ratings of people, an array of scan.RATING_DTYPE.
+    begun in these days. ``ratings``: all current ratings of people, an array of RATING_DTYPE.
     """
     now = (today - EPOCH).days
     item_ids, item_index = np.unique(ratings["item"], return_inverse=True)
@@ -86,7 +86,9 @@ def list_attribute_columns(
 ) -> list[npt.NDArray[np.int64]]:
     """Return a column (M,) for each usable attribute: the number of its value for each item id.
 
-    Usable are attributes with 2 to MAX_ATTRIBUTE_VALUES values: texts, numbers, truth values.
+    These are at most MAX_ATTRIBUTES attributes, those that most items have, with at most
+    MAX_ATTRIBUTE_VALUES different texts, numbers or truth values. They must differ between the
+    items; 0 is the number of items without the attribute.
     """
     rows = Item.objects.filter(project=question.project_id).exclude(attributes={})
     values_by_name: dict[str, dict[int, str]] = defaultdict(dict)
@@ -150,33 +152,27 @@ class ScanResult:
 
 
 def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
-    """Scan the current ratings of people for alerts; ``today`` dates missing ratings.
+    """Scan the current ratings of people for alerts; ``today`` is the day of missing ratings.
 
-    Each rating counts for the day on which its rater gave it; the threshold is the project's
-    sensitivity. Ratings that were requested because earlier ones disagreed are left out:
+    Each rating counts for the day on which its rater gave it. The threshold follows from the
+    project's sensitivity. Ratings that were requested because earlier ones disagreed are left out:
     agreement on such items is lower for everybody (metrics.results.headline.random_sample).
     """
     scale = QuestionScale.for_question(question)
     ratings = _load_ratings(question, scale)
-    reason = ""
     if scale.k < 2:
-        reason = SINGLE_CATEGORY
-    elif _count_pairs(ratings["item"]) > MAX_RATING_PAIRS:
-        reason = TOO_MANY_COMPARISONS
-    if reason:
-        return ScanResult(None, reason, ratings.size)
-    level, known_changes = (
-        sensitivity.get_evidence_threshold(question.project_id),
+        return ScanResult(None, SINGLE_CATEGORY, ratings.size)
+    if _count_pairs(ratings["item"]) > MAX_RATING_PAIRS:
+        return ScanResult(None, TOO_MANY_COMPARISONS, ratings.size)
+    level = sensitivity.get_evidence_threshold(question.project_id)
+    has_clusters = bool(question.project.cluster_attribute)
+    known_changes = replace(
         build_drift_context(question),
+        attributes=list_attribute_columns(question, ratings["item"]),
+        clusters=get_cluster_numbers(ratings["item"], question.project) if has_clusters else None,
     )
     settings = drift.DriftSettings(
         alert_level=level, watch_level=min(level, drift.DriftSettings().watch_level)
-    )
-    has_clusters = bool(question.project.cluster_attribute)
-    known_changes = replace(
-        known_changes,
-        attributes=list_attribute_columns(question, ratings["item"]),
-        clusters=get_cluster_numbers(ratings["item"], question.project) if has_clusters else None,
     )
     columns = ratings["item"], ratings["rater"], ratings["code"], ratings["day"]
     drift_result = drift.detect_drift(
@@ -186,21 +182,17 @@ def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
     outlier_result = outliers.detect_outliers(
         drift_result, scale.k, segment_starts=known_changes.segment_starts, seconds=seconds
     )
-    drift_alerts = [
-        alert
+    candidates = [
+        build_drift_candidate(alert, level)
         for index, alert in enumerate(drift_result.alerts)
         if index not in outlier_result.explained
     ]
-    return ScanResult(
-        drift_result,
-        "",
-        ratings.size,
-        level,
-        [build_drift_candidate(alert, level) for alert in drift_alerts]
-        + [build_outlier_candidate(outlier, scale, level) for outlier in outlier_result.findings]
-        + list_missing_rating_candidates(question, ratings, today),
-        sensitivity.compute_rating_volume(drift_result),
-    )
+    candidates += [
+        build_outlier_candidate(outlier, scale, level) for outlier in outlier_result.findings
+    ]
+    candidates += list_missing_rating_candidates(question, ratings, today)
+    volume = sensitivity.compute_rating_volume(drift_result)
+    return ScanResult(drift_result, "", ratings.size, level, candidates, volume)
 
 
 def build_drift_context(question: Question) -> drift.DriftContext:

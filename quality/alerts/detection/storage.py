@@ -25,6 +25,7 @@ from quality.models import (
     AlertStep,
     DriftState,
 )
+from quality.rater_status.comparison import get_comparison
 from ratings.models import ImportRun
 from ratings.services.rating_times import date_from_day
 
@@ -105,7 +106,7 @@ def create_alerts(
     """Create an alert for each new candidate of these kinds and return the new alerts.
 
     Updates ``supported`` of the stored alerts: True where a candidate still matches. Runs in the
-    caller's transaction, under the question's lock.
+    caller's transaction, which must hold a lock against other writers of these kinds.
     """
     stored_alerts = list(Alert.objects.filter(question=question).order_by("pk").defer("chart"))
     new_alerts = []
@@ -132,7 +133,7 @@ def create_alerts(
 
 
 def _has_alert_of_same_cause(candidate: AlertCandidate, stored_alerts: Sequence[Alert]) -> bool:
-    """Return whether an unresolved alert of another kind has the candidate's cause.
+    """Return whether an unresolved, supported alert of another kind has the candidate's cause.
 
     That is any alert of the same rater; for alerts about a question, one whose days overlap.
     """
@@ -176,9 +177,11 @@ def _build_period(alert: Alert) -> AlertPeriod:
 
 def _create_alert(question: Question, candidate: AlertCandidate) -> Alert:
     """Create an alert with its first step and its event."""
-    alert = Alert.objects.create(
+    alert = Alert(
         question=question, kind=candidate.kind, created_at=timezone.now(), **candidate.fields
     )
+    alert.impact = get_comparison(question).compute_alert_impact(alert)
+    alert.save()
     AlertStep.objects.create(alert=alert, at=alert.created_at, state=AlertState.OPEN)
     record_alert_event(alert, "alert.opened")
     if alert.kind in EVENT_OF_KIND:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.utils.formats import date_format
@@ -26,7 +25,7 @@ def format_day(date: datetime.date) -> str:
     return date_format(date, "DATE_FORMAT")
 
 
-def build_text_params(alert: Alert) -> dict[str, Any]:
+def build_text_params(alert: Alert) -> dict[str, str]:
     """Return the names and formatted numbers that the sentences of an alert use."""
     facts = alert.facts
     params = {
@@ -79,4 +78,4 @@ def list_guideline_changes(alert: Alert) -> list[str]:
         if alert.since_earliest <= changed_on <= alert.detected_on:
             params = {"number": version.number, "day": format_day(changed_on)}
             sentences.append(_("The guidelines changed to version %(number)s on %(day)s.") % params)
-    return sentences or [_("The guidelines did not change then.")]
+    return sentences or [_("The guidelines didn’t change at that time.")]

@@ -38,7 +38,7 @@ def list_gold_basis(alert: Alert) -> list[str]:
     return [text % {"people": format_count(alert.facts.get("people"))}]
 
 
-def list_gold_alert_causes(alert: Alert) -> list[str]:
+def list_gold_explanations(alert: Alert) -> list[str]:
     return [
         _("Raters understand the guidelines differently from the author of the gold answer."),
         _("Some items have several right answers, which gold can allow."),

@@ -81,7 +81,7 @@ def _describe_other_drifts(alert: Alert) -> str:
         if drift.rater_id != alert.rater_id
     ]
     if not names:
-        return _("No such alert about another rater then.")
+        return _("No similar alert about other raters at that time.")
     return _("Such alerts about other raters then: %(names)s.") % {
         "names": ", ".join(sorted(names))
     }

@@ -14,7 +14,7 @@ WORKING_DAYS_PER_YEAR = 250
 
 
 def describe_rater_error_rate(alert: Alert) -> str:
-    """Return the rate of false alerts per year of one rater's work."""
+    """Return a sentence on the rate of false alerts per year of one rater's work."""
     years = _count_years(alert)
     return ngettext(
         "False alerts per rater: at most one per year from sampling noise; from other"
@@ -26,19 +26,19 @@ def describe_rater_error_rate(alert: Alert) -> str:
 
 
 def describe_lifetime_error_rate(alert: Alert) -> str:
-    """Return the share of unaffected raters for whom such an alert is ever raised."""
+    """Return a sentence on the share of unaffected raters for whom it is ever raised."""
     text = _("By chance, at most one unaffected rater in %(chance)s is flagged.")
     return text % {"chance": build_text_params(alert)["level"]}
 
 
 def describe_newcomer_error_rate(alert: Alert) -> str:
-    """Return the share of newcomers at the bound who are ever named."""
+    """Return a sentence on the share of newcomers at the bound for whom it is ever raised."""
     text = _("By chance, at most one unaffected rater in %(chance)s is flagged.")
     return text % _build_chance_params(alert)
 
 
 def describe_copies_error_rate(alert: Alert) -> str:
-    """Return the share of questions without copies in which such an alert is ever raised."""
+    """Return a sentence on the share of questions without copies in which it is ever raised."""
     text = _("By chance, at most one unaffected question in %(chance)s is flagged.")
     return text % _build_chance_params(alert)
 
@@ -48,7 +48,7 @@ def _build_chance_params(alert: Alert) -> dict[str, str]:
 
 
 def describe_question_error_rate(alert: Alert) -> str:
-    """Return the rate of false alerts per year of one question."""
+    """Return a sentence on the rate of false alerts per year of one question."""
     years = _count_years(alert)
     return ngettext(
         "False alerts per question: at most one per year from sampling noise.",
@@ -69,5 +69,5 @@ def describe_gold_error_rate(alert: Alert) -> str:
     )
 
 
-def describe_false_alerts_of_counts(alert: Alert) -> str:
+def describe_count_error_rate(alert: Alert) -> str:
     return _("A count: chance plays no part.")

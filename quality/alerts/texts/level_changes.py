@@ -69,7 +69,7 @@ def _list_other_falling_raters(alert: Alert) -> list[str]:
     )
     names = sorted({str(drift.rater) for drift in drifts.select_related("rater").defer("chart")})
     if not names:
-        return [_("No alert about a single rater then.")]
+        return [_("No alert about a single rater at that time.")]
     text = _("It fell further for these raters: %(names)s.")
     return [text % {"names": ", ".join(names)}]
 

@@ -70,7 +70,7 @@ def list_fast_basis(alert: Alert) -> list[str]:
     return [text % {**build_text_params(alert), **_build_pace_params(alert)} for text in texts]
 
 
-def list_explanations_of_fast_rater(alert: Alert) -> list[str]:
+def list_fast_explanations(alert: Alert) -> list[str]:
     return [
         _("They know these items well: check their agreement."),
         _("Another program measures times differently."),

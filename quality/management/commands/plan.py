@@ -45,7 +45,7 @@ class Command(BaseCommand):
             self.stdout.write(", ".join(f"{name} {value}" for name, value in row.items()))
 
 
-def _plan_project(options: dict[str, Any]) -> list[dict[str, Any]]:
+def _plan_project(options: dict[str, Any]) -> list[dict[str, object]]:
     questions = Question.objects.filter(project=options["project"])
     if options["question"]:
         questions = questions.filter(key=options["question"])
@@ -55,7 +55,7 @@ def _plan_project(options: dict[str, Any]) -> list[dict[str, Any]]:
     for question in questions.prefetch_related("categories"):
         plan = planning_sample_size.plan_sample_size(question, [options["half_width"]])
         (width,) = plan.widths
-        row: dict[str, Any] = {"question": question.key, "coefficient": plan.name}
+        row: dict[str, object] = {"question": question.key, "coefficient": plan.name}
         row |= {"items": width.items, "more": width.more, "expected": width.expected}
         if width.items is not None and plan.is_pilot_too_small:
             row["rate_first"] = plan.pilot_items
@@ -65,7 +65,7 @@ def _plan_project(options: dict[str, Any]) -> list[dict[str, Any]]:
     return rows
 
 
-def _plan_study(options: dict[str, Any]) -> list[dict[str, Any]]:
+def _plan_study(options: dict[str, Any]) -> list[dict[str, object]]:
     if options["kappa"] is None or options["prevalence"] is None:
         raise CommandError("Give the id of a project, or --kappa and --prevalence of a study.")
     shares = [float(part) for part in options["prevalence"].split(",")]
@@ -73,7 +73,7 @@ def _plan_study(options: dict[str, Any]) -> list[dict[str, Any]]:
     items = sample_size.compute_items_needed_before(
         options["kappa"], prevalence, options["half_width"], with_assurance=True
     )
-    row: dict[str, Any] = {"items": items, "ratings": 2 * items}
+    row: dict[str, object] = {"items": items, "ratings": 2 * items}
     if options["cost"] is not None:
         row["cost"] = 2 * items * options["cost"]
     return [row]

@@ -6,7 +6,7 @@ not in the index. Each level is searched from the item that the rater was assign
 items they have rated lie before it and cost nothing.
 
 In a planned order the first items by ``Item.planned_position`` are tried before that. They are few
-(``ratings.annotation.assignments.candidates``), so that only few of them can already be rated by
+(MAX_PLANNED_ITEMS), so that only few of them can already be rated by
 the rater.
 """
 
@@ -76,8 +76,8 @@ _SEARCH_SQL = """
         )
     SELECT (SELECT max(id) FROM candidate), (SELECT id FROM picked)
     """
-# The lowest position first. Takes the same parameters, two of them unused. "+ 0" makes it use the
-# order of turns, not the index of slots.
+# The lowest position first. Takes the same parameters; the ends of the range are unused. "+ 0"
+# makes it use the index of planned positions, not the one of slots.
 _SEARCH_PLANNED_SQL = """
     WITH search AS (
             SELECT CAST(%s AS bigint) AS project, CAST(%s AS bigint) AS lower,
@@ -132,9 +132,11 @@ _NEW_TO_RATER_SQL = """
 
 @functools.cache
 def get_search_sql(overlap: int, size: int, lock: str) -> str:
-    """Return SQL for (id of the last open item in a range, id of the first that was locked).
+    """Return SQL that searches a range for items with a free slot that are new to the rater.
 
-    Its parameters: project, lower and upper end of the ids, rater.
+    Its parameters: project, lower (excluded) and upper end of the ids, rater. Its columns: the id
+    of the last of at most ``size`` candidates, and the id of the first of them that ``lock``
+    locked.
     """
     levels = " UNION ALL ".join(
         _build_level_queries(overlap, _IN_RANGE_SQL.format(new=_NEW_TO_RATER_SQL, size=size))
@@ -146,7 +148,10 @@ def get_search_sql(overlap: int, size: int, lock: str) -> str:
 
 @functools.cache
 def get_planned_search_sql(overlap: int, size: int, lock: str) -> str:
-    """Return SQL for the first planned item in a range, with the columns of get_search_sql."""
+    """Return SQL for the first planned item, with the parameters and columns of get_search_sql.
+
+    The ends of the range are ignored.
+    """
     return _SEARCH_PLANNED_SQL.format(
         size=size, overlap=overlap, lock=lock, is_active=ACTIVE_ITEM_SQL, new=_NEW_TO_RATER_SQL
     )
@@ -175,7 +180,7 @@ def _build_level_queries(overlap: int, condition: str) -> list[str]:
 
 
 def build_id_ranges(starts: Sequence[int]) -> list[tuple[int, int]]:
-    """Return ranges of ids: a span after each start, all after the last one, all before it."""
+    """Return ranges of ids: a span after each start but the last, all after it, all before it."""
     return [
         *((start, start + RANDOM_SPAN) for start in starts[:-1]),
         (starts[-1], MAX_ID),

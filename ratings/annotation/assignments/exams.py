@@ -19,7 +19,6 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
-from core.db import bulk
 from core.hooks import Hook
 from events.services import record_event
 from projects.models import GoldAnswer, Item, Question, Rater
@@ -112,7 +111,7 @@ class ExamStatus:
 
 def get_exam_status(rater: Rater) -> ExamStatus | None:
     """Return the rater's exam status, or None if no exam is due."""
-    question_id = exam_gate.get_due_question_id(rater.pk)
+    question_id = exam_gate.get_due_question_ids([rater.pk]).get(rater.pk)
     if question_id is None:
         return None
     question = Question.objects.select_related("exam_rules").get(pk=question_id)
@@ -148,13 +147,13 @@ def _get_exam_policy() -> ExamPolicy:
 
 
 def compute_min_correct_answers(question: Question) -> int:
-    """Return the smallest number of correct answers that passes the exam."""
+    """Return the smallest number of answers that passes the exam if all are correct."""
     rules = question.exam_rules.get_test_parameters()
     for number in range(1, rules["max_answers"]):
         result = _get_exam_policy().evaluate([True] * number, rules)
         if result is not None and result.outcome == State.PASSED:
             return number
-    return int(rules["max_answers"])
+    return rules["max_answers"]
 
 
 def get_eligible_answers(question: Question) -> dict[int, frozenset[int]]:
@@ -206,7 +205,7 @@ def get_or_start_exam(
     ``by`` is the lead who grants an attempt beyond the rules, with a reason. Raises
     ExamNotAvailable.
     """
-    _lock_queue(rater)
+    hidden_checks.lock_queue(rater)
     attempts = list(Exam.objects.filter(question=question, rater=rater))
     if attempts and attempts[-1].state == State.OPEN:
         return attempts[-1]
@@ -242,7 +241,7 @@ def get_next_exam_item(
     """
     if exclude_item_ids:
         return None
-    _lock_queue(rater)
+    hidden_checks.lock_queue(rater)
     exam = Exam.objects.filter(question=question_id, rater=rater, state=State.OPEN).first()
     while exam is not None:
         answered_ids = {item for item, *_rest in exam.answers}
@@ -259,7 +258,7 @@ def get_next_exam_item(
 
 
 def record_exam_answer(rater: Rater, item: Item, codes: Mapping[Question, int]) -> Exam | None:
-    """Count the answer to an exam item; return the exam if this answer ended it.
+    """Store the answer to an exam item; return the exam if this answer ended it.
 
     Must run in the transaction that holds the rater's queue row.
     """
@@ -295,7 +294,7 @@ def get_open_exam(rater: Rater, item: Item) -> Exam | None:
 @transaction.atomic
 def waive_exam(*, question: Question, rater: Rater, by: Any, reason: str) -> Exam:
     """Waive the exam for the rater; an open attempt ends."""
-    _lock_queue(rater)
+    hidden_checks.lock_queue(rater)
     number = Exam.objects.filter(question=question, rater=rater).count() + 1
     now = timezone.now()
     open_exam = Exam.objects.filter(question=question, rater=rater, state=State.OPEN).first()
@@ -342,11 +341,6 @@ def _end_exam(exam: Exam, state: str, error_probability: float | None = None) ->
     ).update(state=Assignment.State.EXPIRED, closed_at=exam.ended_at)
     _record_event(exam, f"exam.{state}", by=exam.by if state == State.WAIVED else None)
     return exam
-
-
-def _lock_queue(rater: Rater) -> None:
-    """Lock the rater's queue row, which serializes the rater's windows and the lead."""
-    bulk.execute_statements(hidden_checks.build_queue_lock(rater))
 
 
 def _record_event(exam: Exam, kind: str, *, by: Any) -> None:

@@ -36,7 +36,7 @@ _CREATE_QUEUE_SQL = """
     ON CONFLICT DO NOTHING
     """
 _LOCK_CLAUSE = " FOR NO KEY UPDATE"
-_HANDED_OUT_SQL = "SELECT n_assigned FROM ratings_raterqueue WHERE rater_id = %s"
+_N_ASSIGNED_SQL = "SELECT n_assigned FROM ratings_raterqueue WHERE rater_id = %s"
 _COUNT_ASSIGNED_SQL = (
     "UPDATE ratings_raterqueue SET n_assigned = n_assigned + 1 WHERE rater_id = %s"
 )
@@ -142,6 +142,11 @@ def build_queue_lock(rater: Rater) -> list[bulk.Statement]:
     return [(_CREATE_QUEUE_SQL, [rater.pk]), (_LOCK_QUEUE_SQL + get_lock_clause(), [rater.pk])]
 
 
+def lock_queue(rater: Rater) -> None:
+    """Lock the rater's queue row, which serializes the rater's windows and the lead."""
+    bulk.execute_statements(build_queue_lock(rater))
+
+
 def get_lock_clause() -> str:
     """Return the clause that makes a SELECT lock its rows, empty where it is not supported."""
     return _LOCK_CLAUSE if connection.features.has_select_for_update else ""
@@ -161,7 +166,7 @@ def get_due_check(rater: Rater) -> DueCheck | None:
     """
     if not rater.project.gold_percent and not rater.project.repeat_percent:
         return None
-    [[(n_assigned,)]] = bulk.execute_statements([(_HANDED_OUT_SQL, [rater.pk])])
+    [[(n_assigned,)]] = bulk.execute_statements([(_N_ASSIGNED_SQL, [rater.pk])])
     kind = get_check_kind(rater, n_assigned)
     return DueCheck(kind, n_assigned) if kind else None
 
@@ -207,7 +212,8 @@ def reopen_check(rater: Rater, item: Item) -> bool | None:
     """Reopen a check that the rater skipped or let expire; return None if the item is no check.
 
     A check needs no slot, but is not reopened (False) where an ordinary item would have no slot
-    left. Otherwise a rater would know the checks: what is accepted though others have it.
+    left. Otherwise raters could recognize checks: only these could be answered although other
+    raters have taken the item.
     """
     check = Assignment.objects.checks().filter(rater=rater, item=item).first()
     if check is None:

@@ -110,19 +110,16 @@ def get_next_item(rater: Rater, *, exclude_item_ids: Collection[int] = ()) -> It
     """
     if rater.paused or rater.project.archived_at is not None:
         return None
-    open_query = (_OPEN_ASSIGNMENTS_SQL, [rater.pk])
     now = connection.ops.adapt_datetimefield_value(timezone.now())
-    exam_query = exam_gate.build_due_exam_query(rater.pk)
+    statements = [
+        (_OPEN_ASSIGNMENTS_SQL, [rater.pk]),
+        exam_gate.build_due_exam_query(rater.pk),
+        (_EXPIRED_EXISTS_SQL, [now]),
+        (_POSITION_SQL, [rater.pk]),
+        *candidates.build_id_bounds_query(rater),
+    ]
     open_rows, [(exam_question_id,)], expired_rows, position_rows, *bounds = (
-        bulk.execute_statements(
-            [
-                open_query,
-                exam_query,
-                (_EXPIRED_EXISTS_SQL, [now]),
-                (_POSITION_SQL, [rater.pk]),
-                *candidates.build_id_bounds_query(rater),
-            ]
-        )
+        bulk.execute_statements(statements)
     )
     if exam_question_id is not None:
         item = exams.get_next_exam_item(rater, exam_question_id, exclude_item_ids=exclude_item_ids)
@@ -140,9 +137,18 @@ def get_next_item(rater: Rater, *, exclude_item_ids: Collection[int] = ()) -> It
         else candidates.build_id_ranges([position])
     )
     use_plan = candidates.should_use_plan(rater, n_assigned)
+    return _assign_item(rater, ranges, exclude_item_ids, use_plan=use_plan)
+
+
+def _assign_item(
+    rater: Rater, ranges: Any, exclude_item_ids: Collection[int], *, use_plan: bool
+) -> Item | None:
+    """Assign and return a hidden check, a planned item or the next candidate of the ranges."""
     for wait_for_locks in _get_lock_strategies():
         with transaction.atomic():
-            *_, open_rows = bulk.execute_statements([*build_queue_lock(rater), open_query])
+            *_, open_rows = bulk.execute_statements(
+                [*build_queue_lock(rater), (_OPEN_ASSIGNMENTS_SQL, [rater.pk])]
+            )
             # Another window of the rater may have got an item while this request waited.
             if (item := _get_open_item(open_rows, exclude_item_ids)) is not None:
                 return item

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.db import bulk
 from projects.models import Project, Rater
 from ratings.models import Exam, ExamRules
 from ratings.services import exam_gate
@@ -83,12 +82,7 @@ def _get_exam_states(raters: Sequence[Rater]) -> dict[int, RaterProject]:
     """Return project id -> state of the projects in which the rater has an exam to pass first."""
     if not raters:
         return {}
-    [rows] = bulk.execute_statements(
-        [exam_gate.build_due_exams_query([rater.pk for rater in raters])]
-    )
-    due_question_ids = {
-        rater_id: question_id for rater_id, question_id in rows if question_id is not None
-    }
+    due_question_ids = exam_gate.get_due_question_ids([rater.pk for rater in raters])
     if not due_question_ids:
         return {}
     max_attempts = dict(

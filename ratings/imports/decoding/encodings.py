@@ -72,10 +72,7 @@ def build_encoding_error(
 
 
 def detect_encoding(head: bytes) -> str | None:
-    """Return the encoding that a byte order mark or NUL bytes in the head reveal, or None.
-
-    It is revealed by a byte-order mark or by the zero bytes of UTF-16.
-    """
+    """Return the encoding that a byte-order mark or the zero bytes of UTF-16 reveal, or None."""
     if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return "utf-32"
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

@@ -34,7 +34,7 @@ class JsonStream:
     """Iterates over (line, record) of a file.
 
     ``bytes_read`` is the progress. ``list_path``: the names of the fields that lead to a list
-    inside of the only object of the file, whose records are read; the other fields are read over.
+    inside of the only object of the file, whose records are read; the other fields are skipped.
     Raises UnreadableFileError.
     """
 

@@ -32,7 +32,7 @@ _NAMED_MONTH = re.compile(
 
 
 def guess_date_order(texts: Iterable[str]) -> str:
-    """Return "day_first", "month_first" or "": the order of day and month in these dates."""
+    """Return DAY_FIRST or MONTH_FIRST, the order of day and month in these dates, else ""."""
     orders = set()
     for text in texts:
         if match := _DATE.fullmatch(text):

@@ -164,8 +164,8 @@ def get_cell_text(cells: Sequence[Any], index: int) -> str:
 def find_computed_column(columns: Mapping[int, ColumnCells]) -> int | None:
     """Return a column of a wide table that was computed from all others, or None.
 
-    It says whether they are equal, or has their difference, sum or mean. The last such column
-    counts, because results are written behind what they are computed from.
+    It says whether they are equal, or has their difference, sum, mean or range. The last such
+    column counts, because results are written behind what they are computed from.
     """
     for index in sorted(columns, reverse=True):
         others = [column for other, column in columns.items() if other != index]

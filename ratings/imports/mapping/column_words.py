@@ -50,7 +50,7 @@ NAMES_BY_ROLE = {
         "时间戳 时间戳记"
     ),
     "comment": "comment comments note notes remark remarks rationale explanation reason",
-    "question": "question question_key",
+    "question": "question question_key criterion criteria dimension",
     "seconds": (
         "seconds lead_time duration time_spent seconds_spent time rt time_spent_in_seconds "
         "time_spent_seconds duration_seconds duration_in_seconds duration_s worktimeinseconds "

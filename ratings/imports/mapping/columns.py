@@ -1,6 +1,6 @@
 """Guess the layout of a table and the role of each column, with the reason for each guess.
 
-The lead confirms or changes the guess; what runs unattended rejects a file with a doubt.
+The lead confirms or changes the guess; an import that nobody confirms rejects a file with a doubt.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class _ColumnGuesser(WideTables):
     """Guesses the layout of one table."""
 
     def guess(self) -> ColumnGuess:
-        """Return the guess: wide if the names of columns say so, else long, wide or items."""
+        """Return the layout and the role of each column, with the reasons and at most one doubt."""
         self.exclude_unusable_columns()
         self.assign_roles_by_name()
         guess = self._guess_layout()
@@ -109,7 +109,7 @@ class _ColumnGuesser(WideTables):
             self.content.append(self.columns.pop("label"))
 
     def _guess_counted_rows(self) -> ColumnGuess | None:
-        """Return the guess for a table of two raters crossed, or with numbers of equal rows."""
+        """Return the guess for a cross table of two raters or a table of combinations, or None."""
         if counts := find_crossed_counts(self.head):
             layout, doubt, role, index = "crossed", "crossed_counts", "label", 0
         elif frequency := find_frequency(self.head):
@@ -139,7 +139,7 @@ class _ColumnGuesser(WideTables):
         return self.build_counts_guess(counts)
 
     def _drop_rater_of_single_rows(self) -> None:
-        """Take a column `author` for a description if each item has one row: of its content."""
+        """Remove the role of rater from a column named like `author` if no item has two rows."""
         rater = self.columns.get("rater")
         is_author = rater is not None and is_author_name(self.head.names[rater])
         if rater is not None and is_author and not self.has_repeated_keys():
@@ -241,10 +241,11 @@ class _ColumnGuesser(WideTables):
             guess.doubt, guess.doubtful_columns = "incomplete_content", parts
 
     def _correct_label_column(self, guess: ColumnGuess) -> None:
-        """Correct the column of labels that was chosen by its name alone.
+        """Correct the label column that was chosen by its name alone.
 
-        What all raters of an item say alike describes the item if another column differs; and two
-        columns that are both named like labels are left to the user.
+        If all raters of an item have the same value in it, and another column has different ones,
+        it describes the item. If another such column is named like labels too, the user has to
+        choose.
         """
         label = self.columns.get("label")
         if label is None:
@@ -265,7 +266,7 @@ class _ColumnGuesser(WideTables):
             guess.doubt, guess.doubtful_columns = "labels_unclear", sorted([label, *rivals])
 
     def _set_label_columns(self, guess: ColumnGuess, candidates: Sequence[int]) -> None:
-        """Choose the column of labels, or several that answer a question each."""
+        """Choose the label column, or one for each question; add a doubt if unclear."""
         columns = self.head.columns
         if len(candidates) == 1:
             self.columns["label"] = candidates[0]
@@ -292,7 +293,7 @@ class _ColumnGuesser(WideTables):
             guess.doubt = "no_labels"
 
     def _guess_double_entry(self) -> ColumnGuess | None:
-        """Return the guess for records that two people entered: record_id 1--1, 1--2."""
+        """Return the guess for records that two people entered (record_id 1--1, 1--2), or None."""
         item = self.columns.get("item", 0)
         parts = [text.rpartition(DOUBLE_ENTRY) for text in self.head.columns[item].filled]
         keys = [key for key, _, person in parts if key and person.isdigit()]

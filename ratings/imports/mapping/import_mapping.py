@@ -42,12 +42,12 @@ class ImportMapping:
     ``source`` is a name of SOURCES. The other fields apply to tables unless stated otherwise.
     ``columns`` maps a role (columns.ROLES) to the index of its column. ``content_columns`` are
     columns of content that raters see under the column's name; ``attribute_columns`` are columns
-    that are stored and never shown to raters. ``layout`` is "long" (one row a rating; all by
-    ``default_rater`` if it is set), "wide" (one row an item; every column without another meaning,
-    except ``excluded_columns``, is a rater), "counts" (one row an item; such a column has the
-    number of ratings of the label that it is named after), "crossed" (one row a label of one rater,
+    that are stored and never shown to raters. ``layout`` is "long" (one row per rating; all by
+    ``default_rater`` if it is set), "wide" (one row per item; every column without another meaning,
+    except ``excluded_columns``, is a rater), "counts" (one row per item; such a column has the
+    number of ratings of the label that it is named after), "crossed" (one row per label of a rater,
     and such a column is a label of the other), "combinations" (one row for all items with the same
-    labels, and such a column is a rater), "raters" (one row a rater; such a column
+    labels, and such a column is a rater), "raters" (one row per rater; such a column
     is an item) or "items" (no ratings).
 
     ``label_columns``: several columns of labels of the long layout, a question each.

@@ -17,7 +17,7 @@ from .column_names import (
 from .named_roles import NamedRoles
 from .rater_columns import differ_only_in_number
 
-REDUCTION = 10  # a column that makes repeats this rarer belongs to the ID of the item
+REDUCTION = 10  # a column that makes repeats this many times rarer is a part of the item's ID
 MIN_CUT_ROWS = 500  # rows of a sample that probably does not have all rows of the file
 _NUMBER_LIST = re.compile(r"\[\s*\d+(\s*,\s*\d+)+\s*\]")
 REPEATED_SHARE = 4  # if a quarter of the rows are repeats, a part of the item's ID may be missing
@@ -27,13 +27,13 @@ class LabelAndItemColumns(NamedRoles):
     """Chooses columns of a table that has a column of raters."""
 
     def set_item_column_by_unique_pairs(self, candidates: Sequence[int]) -> None:
-        """Set the item column: with the raters it makes each row unique."""
+        """Set the item column to one of whose values each rater has each only once."""
         raters = self.head.columns[self.columns["rater"]]
         if not raters.has_repeats:
             return
         free = self.list_free_columns()
-        # A column with another value in every row numbers ratings, unless there is no other.
-        # A number may be the place of the item in the rater's own order.
+        # Tried last: columns with a different value in every row, which probably number ratings,
+        # and numbers, which may be the item's position in the rater's own order.
         free.sort(
             key=lambda index: (
                 not self.head.columns[index].has_repeats,
@@ -50,10 +50,11 @@ class LabelAndItemColumns(NamedRoles):
                 return
 
     def complete_item_key(self, answers: Collection[int]) -> tuple[list[int], list[int]]:
-        """Return (further columns of the item's ID, columns that may be).
+        """Return (further columns of the item's ID, columns of which the user has to choose).
 
-        Where raters have an item in several rows, as in the sentences of a document, another column
-        may tell these apart, or be the item itself. ``answers`` are the columns of labels.
+        If raters have several rows of an item, such as the sentences of a document, other columns
+        may distinguish these. A column that does so alone becomes the item column. ``answers`` are
+        the label columns.
         """
         item = self.columns.get("item")
         if item is None:
@@ -89,9 +90,10 @@ class LabelAndItemColumns(NamedRoles):
         return [], [item, *parts] if REPEATED_SHARE * n_repeats >= n_rows else []
 
     def list_missing_content(self, answers: Collection[int]) -> list[int]:
-        """Return columns that make different items of equal contents, if raters repeat many.
+        """Return at most one column that distinguishes items of equal content.
 
-        As in a table with a row for each model that answered a prompt.
+        Such as the model, in a table with a row for each model that answered a prompt. Empty unless
+        a quarter of the rows repeat the content and the rater of others.
         """
         if "item" in self.columns or not self.has_content:
             return []
@@ -139,14 +141,14 @@ class LabelAndItemColumns(NamedRoles):
         return keys[:1] if "item" in self.columns else [*keys, *self.content]
 
     def has_repeated_keys(self, *, share: int = 0) -> bool:
-        """Return whether items occur in several rows; with ``share``, in 1/share of the rows."""
+        """Return whether items occur in several rows; with ``share``, in 1/share of all rows."""
         keys = [self.head.columns[index].texts for index in self.list_key_columns()]
         rows = list(zip(*keys, strict=True))
         n_repeats = len(rows) - len(set(rows))
         return n_repeats * share >= len(rows) > 0 if share else n_repeats > 0
 
     def is_item_attribute(self, index: int) -> bool:
-        """Return whether a column has one value for each item: an attribute of the item."""
+        """Return whether a column has one value for each item, or no column identifies items."""
         item = next(iter(self.list_key_columns()), None)
         cells = self.head.columns[index]
         if item is None:
@@ -168,7 +170,10 @@ class LabelAndItemColumns(NamedRoles):
         return cells.is_label_like and (is_answer_name(name) or is_criterion_name(name))
 
     def list_late_raters(self, indexes: Sequence[int]) -> list[int]:
-        """Return columns that may be raters of whom one has no label in the long sample."""
+        """Return the columns that may be raters if at least one of them is empty in the sample.
+
+        In a sample that does not have all rows, the labels of a rater may begin later in the file.
+        """
         columns = self.head.columns
         is_cut = len(self.head.sample_rows) >= MIN_CUT_ROWS
         empty = [index for index in indexes if is_cut and not columns[index].filled]
@@ -222,7 +227,10 @@ class LabelAndItemColumns(NamedRoles):
         ]
 
     def _resembles_any(self, index: int, candidates: Sequence[int]) -> bool:
-        """Return whether all values of a column are in another one, or the names are alike."""
+        """Return whether all values of a column are in another one, or the names are alike.
+
+        Also if the column is named like a criterion and has values like labels.
+        """
         names, columns = self.head.names, self.head.columns
         if is_criterion_name(names[index]) and columns[index].is_label_like:
             return bool(candidates)

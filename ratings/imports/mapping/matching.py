@@ -1,7 +1,7 @@
 """Match the rater and question keys of a file with those of the project.
 
-A rater of the file may be a member of the project. Their ratings then belong to the rater that this
-member is in the project; a member who is not a rater yet becomes one under the file's key.
+A rater of the file may be a member of the project. The ratings then belong to the rater of this
+member; a member who has none gets one with the file's key.
 """
 
 from __future__ import annotations

@@ -117,9 +117,10 @@ class NamedRoles:
         return all(map(checks.get(role, bool), texts))
 
     def _may_be_label_or_text(self, role: str, index: int) -> bool:
-        """Return False for long texts as labels, and for the only IDs of items as texts.
+        """Return whether the cells of a column are compatible with the role `label` or `text`.
 
-        Such as the response of a model, which is content, and the numbers of posts.
+        Long texts, such as responses of a model, are content and not labels. Numbers and numbered
+        keys that are the only IDs of items, such as those of posts, are not texts.
         """
         cells = self.head.columns[index]
         if role == "text":
@@ -134,7 +135,12 @@ class NamedRoles:
         return cells.has_repeats or not self.is_long_text(index, factor=2)
 
     def correct_item_column(self) -> None:
-        """Move the item role from a column of row ids to the column whose cells are the items."""
+        """Correct the item column by the cells of the columns.
+
+        If there is none, but a rater column, take a column named like an ID of items. If it is
+        named `id`, `key` or `record` and such a column repeats items, take that; the first then has
+        IDs of rows, or of raters.
+        """
         head, item = self.head, self.columns.get("item")
         named_items = [index for index in self.list_free_columns() if self.is_item_name(index)]
         if item is None:
@@ -160,7 +166,10 @@ class NamedRoles:
             self.reasons |= {item: "annotator_id", named_item: "name"}
 
     def refine_item_column(self) -> None:
-        """Replace `doc` by `segment_id` where only the latter has one content for each key."""
+        """Replace an item column `doc` by `segment_id` if only that has one content for each key.
+
+        Without raters, a column named like an ID of items becomes the item column beside content.
+        """
         item = self.columns.get("item")
         content = [self.columns[role] for role in CONTENT_ROLES if role in self.columns]
         content += self.content

@@ -55,7 +55,7 @@ def find_patterned_columns(head: TableHead, candidates: Sequence[int]) -> ValueC
         and not _is_beside_raters(head.names[index])
     ]
     if any(map(is_verdict_name, head.names)):
-        # A winner beside model_a and model_b: these are compared, and rate nothing.
+        # In a table with a winner, model_a and model_b are what is compared, not raters.
         short = [index for index in short if not _is_system_number(head.names[index])]
     crossed = _find_crossed_names(head, short)
     if crossed and any(question for _, question in crossed.places.values()):
@@ -211,7 +211,7 @@ def _share_values(head: TableHead, indexes: Sequence[int]) -> bool:
 
 
 def find_rater_names(head: TableHead, places: Collection[int]) -> list[int]:
-    """Return the columns with the names of the raters of numbered columns beside them, or [].
+    """Return the columns whose cells name the raters of numbered columns beside them, or [].
 
     As in rater1_id, rater1_score, rater2_id, rater2_score, and in coder1, code1, coder2, code2.
     """
@@ -250,14 +250,21 @@ def _has_same_name_in_all_rows(head: TableHead, index: int) -> bool:
 
 
 def split_rater_names(names: Sequence[str]) -> list[str]:
-    """Return the raters of names with one frame, as Vote (Anna) and votes.anna, or []."""
-    for pattern in (_BRACKETS, _FIELD):
-        matches = [pattern.fullmatch(name.strip()) for name in names]
-        frames = {match[1] if match else "" for match in matches}
-        raters = [match[2] for match in matches if match]
-        if len(frames) == 1 and "" not in frames and len(set(raters)) == len(names):
-            return raters
-    return []
+    """Return the raters of names that differ in them only (Vote (Anna), votes.anna), or []."""
+    return _split_frame(_BRACKETS, names) or split_field_names(names)
+
+
+def split_field_names(names: Sequence[str]) -> list[str]:
+    """Return the raters of names that are fields of one object, as votes.anna, or []."""
+    return _split_frame(_FIELD, names)
+
+
+def _split_frame(pattern: re.Pattern[str], names: Sequence[str]) -> list[str]:
+    matches = [pattern.fullmatch(name.strip()) for name in names]
+    frames = {match[1] if match else "" for match in matches}
+    raters = [match[2] for match in matches if match]
+    is_frame = len(frames) == 1 and "" not in frames and len(set(raters)) == len(names)
+    return raters if is_frame else []
 
 
 def find_columns_with_shared_values(
@@ -265,8 +272,8 @@ def find_columns_with_shared_values(
 ) -> list[int]:
     """Return the columns whose cells mostly have values that other columns have, too.
 
-    Raters share one scale. An empty cell counts in favour of a rater. In a short sample every short
-    text may be a label, unless the guess has to be ``sure``.
+    Raters share one scale. Empty cells are ignored. Unless ``sure``, an empty column may be a
+    rater's, and in a short sample every short text may be a label.
     """
     column_counts: Counter[str] = Counter()  # text -> number of columns that contain it
     for index in candidates:

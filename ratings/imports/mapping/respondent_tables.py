@@ -79,9 +79,9 @@ class RespondentTables(LabelAndItemColumns):
         return guess
 
     def _have_shared_values(self, indexes: Sequence[int]) -> bool:
-        """Return whether each of the columns has a value of another one: answers to one question.
+        """Return whether each column shares a value with another, as answers to one question do.
 
-        Unless it is answered by everybody alike, or not at all.
+        Columns without values are ignored.
         """
         values = {index: self.head.columns[index].values for index in indexes}
         return all(

@@ -1,4 +1,4 @@
-"""Detect tables whose cells are no ratings: counts, probabilities, results, no line of names."""
+"""Detect tables whose cells are no ratings: counts, probabilities, results, no header row."""
 
 from __future__ import annotations
 
@@ -28,11 +28,7 @@ _TOTALS = ("all", "total", "totals", "sum", "summe", "gesamt", "somme", "total g
 
 
 def detect_table_without_ratings(head: TableHead) -> tuple[str, list[int]] | None:
-    """Return (key of DOUBTS, columns) of a table whose cells are no ratings, or None.
-
-    Such as a table of results or of the counts of two raters, or one whose first line is no line of
-    column names.
-    """
+    """Return (key of DOUBTS, columns) of a table of results or without a header row, or None."""
     results = [index for index, name in enumerate(head.names) if is_agreement_result_name(name)]
     if results and all(head.columns[index].is_numeric for index in results):
         return "results", results
@@ -42,7 +38,7 @@ def detect_table_without_ratings(head: TableHead) -> tuple[str, list[int]] | Non
 
 
 def _are_names_data(head: TableHead) -> bool:
-    """Return whether each name is also a value of its column: the line of names is missing."""
+    """Return whether each name is also a value of its column: the header row is missing."""
     return (
         len(head.names) > 1
         and len(head.sample_rows) >= MIN_ROWS
@@ -89,7 +85,7 @@ def split_rater_prefix(texts: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def find_frequency(head: TableHead) -> list[int]:
-    """Return the column that says how often each combination of the other columns occurs."""
+    """Return [the column with the number of times that each row of the others occurs], or []."""
     for index, name in enumerate(head.names):
         cells = head.columns[index]
         if not is_frequency_name(name) or not _are_whole(cells):
@@ -151,9 +147,10 @@ def find_counts_with_total(head: TableHead) -> list[int]:
 
 
 def find_codes_in_all_rows(head: TableHead, indexes: Sequence[int]) -> list[str]:
-    """Return 0 or -1 if most rows have it beside another number, as a code for "did not rate".
+    """Return ["0"] or ["-1"] if it seems to be a code for "did not rate", or [].
 
-    An answer that most raters give is also the answer of all of them to some items.
+    Nearly every row has it beside other numbers. A real answer that is so frequent would be the
+    only one in some rows.
     """
     if len(indexes) < MIN_RATERS_OF_CODES or len(head.sample_rows) < MIN_ROWS_OF_CODES:
         return []

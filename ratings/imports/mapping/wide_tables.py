@@ -72,6 +72,13 @@ class WideTables(RespondentTables):
                 values.places = places = {
                     index: (rater, "") for index, rater in zip(places, raters, strict=True)
                 }
+        names = list(dict.fromkeys(rater for rater, _question in places.values()))
+        if values.reason == "pattern" and (raters := rater_columns.split_field_names(names)):
+            # The raters stand in one object: annotations.ann.label.
+            short_names = dict(zip(names, raters, strict=True))
+            values.places = places = {
+                index: (short_names[rater], question) for index, (rater, question) in places.items()
+            }
         for index in places:
             self.reasons[index] = values.reason
         self._check_gold_column(places)
@@ -271,9 +278,10 @@ class WideTables(RespondentTables):
         return guess
 
     def _find_rater_and_labels(self, free: Sequence[int]) -> list[int]:
-        """Return a column that tells the rows of each item apart, and those of labels, or nothing.
+        """Return [a column that may be the rater, the columns that may be labels], or [].
 
-        Nothing in the names says so; the user decides.
+        The first has a different value in each row of an item. The names of the columns do not show
+        it, so the user has to choose.
         """
         columns, item = self.head.columns, self.columns.get("item")
         if item is None or not columns[item].has_repeats:
@@ -313,7 +321,7 @@ class WideTables(RespondentTables):
         return [index for index in indexes if index not in shared and columns[index].filled]
 
     def _are_texts_beside_numbers(self, indexes: Sequence[int], texts: Collection[int]) -> bool:
-        """Return whether some columns have other texts in every row, and all others numbers."""
+        """Return whether ``texts`` differ in every row, and all others are numbers."""
         columns = self.head.columns
         others = [index for index in indexes if index not in texts]
         return len(others) >= 2 and all(
@@ -323,7 +331,7 @@ class WideTables(RespondentTables):
         )
 
     def _shares_values_with(self, index: int, candidates: Sequence[int]) -> bool:
-        """Return whether the column has only values of the other columns, as a rater's has."""
+        """Return whether the column has repeats, and most of its values are in another column."""
         values = self.head.columns[index].values
         return (
             any(

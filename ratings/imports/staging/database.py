@@ -1,10 +1,10 @@
 """The staging database: a scratch SQLite file with the validated records of one import.
 
 Validation fills it and writing reads it (`queries`). Keys are replaced by ids, and rows have the
-order in which they are written. It keeps memory flat whatever the size of the file, puts all rows
-of one item and rater side by side wherever they were, and allows writing to resume at any row.
-Every validation creates a new one, and it is deleted after the import. Losing it costs a
-validation, never a rating.
+order in which they are written. It limits the memory used whatever the size of the file, puts all
+rows of one item and rater side by side wherever they were, and allows writing to resume at any row.
+Every validation creates a new one, and it is deleted after the import. If it is lost, the file is
+validated again; no rating is lost.
 """
 
 from __future__ import annotations

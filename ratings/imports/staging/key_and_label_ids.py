@@ -113,9 +113,10 @@ class QuestionLabels:
     def count_and_get_id(
         self, label: str, line: int, column: str, problems: ProblemList
     ) -> int | None:
-        """Count a text and return its staged id, or None after adding a problem.
+        """Count a text and return its staged id.
 
-        A text of a full question is counted without an id: there are too many labels anyway.
+        Return None after adding a problem; also, without counting, for another text once the
+        question is full: it has too many labels anyway.
         """
         label_id = self.ids.get(label)
         if label_id is None:

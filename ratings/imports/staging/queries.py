@@ -91,7 +91,7 @@ class StagedRating(NamedTuple):
     """One staged rating.
 
     ``rated_at`` is in microseconds since 1970 or None. ``comment`` is None where the file has none.
-    ``guidelines`` is 0 where the version is unknown.
+    ``guidelines`` is 0 where the file says that the version is unknown, None where it has none.
     """
 
     id: int

@@ -155,7 +155,7 @@ def _add_new_raters_and_suggestions(
 ) -> None:
     """Add raters of the file that the project does not have, and suggested members, to the report.
 
-    Also groups of rater names that differ in case and blanks only.
+    Also add groups of rater keys, and of item keys, that are written alike.
     """
     person_names = staged_rows.get_person_names(matching.MAX_CHECKED_RATERS)
     report.suggested_members = matching.suggest_matches(project, person_names.items(), by=by)

@@ -123,7 +123,7 @@ class RecordValidator:
         """Return the first question keys other than the selected one, for a message."""
         return ", ".join(self._other_question_keys)
 
-    # --- one method a kind of record
+    # --- one method per kind of record
 
     def _stage_rating(self, rating: records.RatingRecord) -> None:
         """Stage a rating whose item, rater and label are valid."""
@@ -351,11 +351,8 @@ class RecordValidator:
         """Return the version of the guidelines, 0 if the file says that it is unknown, or None."""
         if not version:
             return None if version is None else 0
-        if (
-            version.isascii()
-            and version.isdigit()
-            and 0 < int(version[:9]) <= MAX_GUIDELINES_VERSION
-        ):
+        is_number = version.isascii() and version.isdigit() and len(version) < 10
+        if is_number and 0 < int(version) <= MAX_GUIDELINES_VERSION:
             return int(version)
         column = self.columns.get("guidelines", "")
         self.problems.add(

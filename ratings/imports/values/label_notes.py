@@ -1,6 +1,6 @@
-"""Notes on how the labels of a question were understood, and questions that only the lead answers.
+"""Notes on how the labels of a question were interpreted; some of them the lead has to decide.
 
-A note is stored as kind and values and worded when it is shown.
+A note is stored as kind and values, and its text is formatted when it is shown.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Guess the order of labels on their scale, from the labels alone.
 
-The lead confirms or changes the guess. It is the one source of an order: of imports, of the wizard
-and of `manage.py agreement`.
+The lead confirms or changes the guess. Imports, the wizard and `manage.py agreement` all use it.
 """
 
 from __future__ import annotations
@@ -40,7 +39,8 @@ _ABOVE = re.compile(
     r"(>|≥|>=|over|above|more than|at least|uber|über|mehr als|ab|plus de|mas de|más de|多于|高于)"
     r"\s*$"
 )
-# Words before an adjective, from the lowest degree to the highest; steps of equal height share one.
+# Words before an adjective, from the lowest degree to the highest; those of equal degree share a
+# step.
 _DEGREE_STEPS = (
     "not at all/not/uberhaupt nicht/gar nicht/nicht/pas du tout/pas/nada/no",
     "barely/hardly/kaum/peu/poco",
@@ -164,7 +164,7 @@ def _may_be_numbered_names(labels: Collection[str]) -> bool:
 
 
 def _get_rank(match: re.Match[str], before: str, after: str) -> float:
-    """Return the number in a label; "<5" and "up to 5" are a little less, ">5" a little more."""
+    """Return the number in a label, less a small step for "<5" and "up to 5", plus one for ">5"."""
     number = float(match[2].replace(",", ".")) * (-1 if match[1] == "-" else 1)
     if match[3]:
         number += (ord(match[3].lower()) - ord("`")) / 1000

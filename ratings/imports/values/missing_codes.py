@@ -108,8 +108,9 @@ def classify_missing_codes(
 
     ``counts`` has all labels of one question with their numbers, because the same text may be a
     label beside some answers and a code beside others: "-" beside "+", "None" beside "mild".
-    ``missing`` are further codes and ``not_missing`` labels that are no codes; both win over what
-    is known here. ``suspected`` are labels whose places in the table are those of missing values.
+    ``missing`` are further codes and ``not_missing`` labels that are no codes; both take precedence
+    over the codes of this module. ``suspected`` are labels whose places in the table are those of
+    missing values.
     """
     added = {code.strip().casefold() for code in missing}
     removed = {code.strip().casefold() for code in not_missing}

@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Collection
 
 SEPARATORS = ("|", ";", "\n", ",")  # in the order in which they are tried
-# A comma and a semicolon also stand inside of sentences, so every part must be a label elsewhere.
+# A comma and a semicolon also stand inside of sentences, so every part must be a label elsewhere,
+# or the same parts stand in another order.
 CERTAIN_SEPARATORS = ("|",)
 MAX_LABEL_LENGTH = 500  # characters; a longer text is no list of labels
 
@@ -58,7 +59,7 @@ def _parse_list(text: str) -> tuple[str, ...] | None:
 def _split_by(
     separator: str, labels: Collection[str], lists: Collection[tuple[str, ...]]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the parts of the labels with this separator; nothing if it is no separator here."""
+    """Return the parts of the labels with this separator; {} if it does not separate labels."""
     combined = {
         label: _sort_parts(label.split(separator))
         for label in labels
@@ -71,7 +72,9 @@ def _split_by(
     single.update(part for parts in lists for part in parts)
     uses = Counter(part for parts in set(combined.values()) for part in parts)
     recurring = {part for part in uses if part in single or uses[part] > 1}
-    if separator in CERTAIN_SEPARATORS:
+    # The same parts in another order are no sentence.
+    orders = {tuple(map(str.strip, label.split(separator))) for label in combined}
+    if separator in CERTAIN_SEPARATORS or len(orders) > len(set(combined.values())):
         return combined if recurring else {}
     return combined if recurring == set(uses) else {}
 

@@ -169,13 +169,13 @@ class ColumnsForm(FileForm):
 
     @property
     def more_item_fields(self) -> list[forms.BoundField]:
-        """Fields about items that few files need; the page folds them."""
+        """Fields about items that few files need, in a collapsed part of the page."""
         names = "key_columns", *CONTENT_ROLES[1:], "gold", "content_columns", "attribute_columns"
         return [self[name] for name in names]
 
     @property
     def more_rating_fields(self) -> list[forms.BoundField]:
-        """Fields about ratings that few files need; the page folds them."""
+        """Fields about ratings that few files need, in a collapsed part of the page."""
         names = ("label_columns", "comment", "seconds", "guidelines", "question", "model")
         return [self[name] for name in (*names, "prompt_version")]
 
@@ -353,7 +353,7 @@ def _build_initial(run: ImportRun, mapping: ImportMapping, head: TableHead) -> d
 
 
 def _suggest_question(run: ImportRun, column_name: str) -> str:
-    """Return the column's name, or the file's for a new project where the former says nothing."""
+    """Return the column's name, or the file's if the project is new and the column's is generic."""
     if run.project is None and column_name.casefold() in GENERIC_COLUMN_NAMES:
         return PurePath(run.file_name).name.split(".")[0]
     return column_name

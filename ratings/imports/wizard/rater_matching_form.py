@@ -16,7 +16,7 @@ from ratings.models import ImportRun
 
 KEY_PATTERN = re.compile(
     rf"\A({question_validation.KEY_PATTERN.pattern})\Z"
-)  # Django's field looks for a part
+)  # RegexField also accepts a match of a part
 
 
 class MatchingForm(forms.Form):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -175,7 +176,7 @@ class StartForm(forms.Form):
             scales[key] = NewQuestionScale(scale, labels, text)
         return scales
 
-    def add_rule_errors(self, errors: dict[str, Any]) -> None:
+    def add_rule_errors(self, errors: Mapping[str, Any]) -> None:
         """Add the errors of the rules of projects and questions to the form."""
         field_name = next((name for name in self.fields if name.startswith("categories")), None)
         for message in _flatten_messages(errors):

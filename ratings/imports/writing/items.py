@@ -72,7 +72,7 @@ class ItemWriter:
 
     def write_items(self, batch: Sequence[StagedContent]) -> dict[str, int]:
         """Write a batch and return the numbers of items and gold answers by outcome."""
-        # A body that the file has needs no look at the stored one.
+        # The stored item is needed if the file has no body, or no new items are allowed.
         unknown = [c.item for c in batch if c.body is None or not self.create_missing]
         existing_bodies = dict(
             Item.objects.filter(project=self.project, key__in=unknown).values_list("key", "body")
@@ -137,7 +137,7 @@ class ItemWriter:
 
         Another process may have created the same item meanwhile.
         """
-        bulk.execute_statements(locks.build_items_lock(self.project.pk))
+        locks.lock_items(self.project.pk)
         now: Any = connection.ops.adapt_datetimefield_value(timezone.now())
         rows = [(self.project.pk, key, "{}", "{}", now) for key in keys]
         columns = ("project_id", "key", "body", "attributes", "created_at")

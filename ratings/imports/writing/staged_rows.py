@@ -77,7 +77,7 @@ class _BatchWriter:
 
     def __init__(self, run: ImportRun) -> None:
         self.run = run
-        self.pause_ends = 0.0  # monotonic time before which other writers have their chance
+        self.pause_ends = 0.0  # monotonic time until which other writers have a chance
 
     def write(self, write_rows: Callable[[], dict[str, int]], *, n_done: int) -> None:
         """Write one batch after the pause."""

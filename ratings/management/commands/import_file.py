@@ -249,7 +249,7 @@ def _parse_pairs(option: str, arguments: list[str]) -> list[tuple[str, str]]:
 
 def _summarize_results(
     results: list[command.FileResult], project: Project | None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the results of all files as one dictionary, for the output."""
     counts: Counter[str] = Counter()
     skipped_records: Counter[str] = Counter()

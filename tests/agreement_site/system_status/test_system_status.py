@@ -33,7 +33,7 @@ def get_problems(client: Client) -> list[str]:
     """Return the problems in the context and assert that the page shows them."""
     response = client.get("/system-status/")
     assert response.status_code == 200
-    messages: list[str] = response.context["status"]["problems"]
+    messages: list[str] = response.context["status"].problems
     assert all(message in response.text for message in messages)
     return messages
 

@@ -357,6 +357,8 @@ def test_status_command_shows_backlog_progress(question: Any, backlog_ids: Ids) 
 
     backlog.open_backlog(question.pk)
     backlog.count_ranges(question.pk)
-    status = json.loads(json.dumps(collect_status()))
-    assert status["backlogs"] == {str(question.pk): {"done": 6, "total": 27}}
+    status = collect_status()
+    assert json.loads(json.dumps(status.to_json()))["backlogs"] == {
+        str(question.pk): {"done": 6, "total": 27}
+    }
     assert f"Backlog of question {question.pk}: 6 of 27 ratings counted" in format_lines(status)

@@ -236,13 +236,18 @@ class TestLoadingExample:
         assert [row.project for row in page.context["rows"]] == [own]
         assert (ProjectGroup.EXAMPLES, 2) in page.context["listed"].groups
         assert client.get("/inbox/").context["rows"] == []
-        assert client.get(f"/inbox/?project={project.pk}").context["rows"]
+        assert client.get(f"/inbox/?project={project.pk}").context["rows"] == []
         assert not client.get("/raters/").context["page"].object_list
+        assert not client.get(f"/projects/{project.pk}/").context["navigation"].inbox
         rows = client.get("/?group=examples").context["rows"]
         assert {row.project for row in rows} == {*loader.list_examples(lead)}
         assert len(rows) == 2
-        client.post("/example/remove/")
         deletions = Deletion.objects.filter(kind=Deletion.Kind.PROJECT)
+        client.post("/example/remove/", {"project": own.pk})
+        assert not deletions.exists()
+        client.post("/example/remove/", {"project": project.pk})
+        assert deletions.get().target == project.pk
+        client.post("/example/remove/")
         assert {deletion.target for deletion in deletions} == {row.project.pk for row in rows}
 
     def test_list_without_own_projects_shows_the_examples(self, lead, client_for):

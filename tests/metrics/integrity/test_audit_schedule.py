@@ -54,7 +54,7 @@ def test_sweep_audits_counted_question(counted_question: Any, client_for: Any, l
     assert audit_status["questions"] == 1
     assert audit_status["questions_that_differ"] == 0
     assert 0 <= audit_status["seconds_ago"] < 60
-    assert collect_status()["problems"] == []
+    assert collect_status().problems == []
 
 
 def test_difference_is_logged_and_shown(

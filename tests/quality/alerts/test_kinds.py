@@ -283,7 +283,7 @@ def test_fall_of_the_question_and_of_a_rater_mention_each_other(
 ) -> None:
     fall = make_alert_of_kind(AlertKind.QUESTION_FELL)
     basis = KINDS[fall.kind].basis
-    assert "No alert about a single rater then." in basis(fall)
+    assert "No alert about a single rater at that time." in basis(fall)
     alert = make_alert_of_kind(AlertKind.RATER_DRIFT, measure="agreement", size=-0.3)
     sentence = f"It fell further for these raters: {alert.rater}."
     assert sentence in basis(fall)

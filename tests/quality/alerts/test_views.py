@@ -88,8 +88,8 @@ def test_alert_page_shows_evidence_and_other_explanations(
         "Average change until then: -0.50 to -0.22 (95% interval).",
         "It began 2026-08-10 to 2026-08-24 (95% interval).",
         "False alerts per rater: at most one per 20 years from sampling noise",
-        "No such alert about another rater then.",
-        "The guidelines did not change then.",
+        "No similar alert about other raters at that time.",
+        "The guidelines didn’t change at that time.",
     ):
         assert sentence in text
     Alert.objects.update(supported=False, measure="agreement")
@@ -198,7 +198,7 @@ def test_the_ratings_that_differ_most_come_first(
     ann = Rater.objects.get(project=question.project, key="ann")
     alert = make_alert(question, ann, chart=chart)
     response = client.get(f"/projects/{question.project_id}/alerts/{alert.pk}/")
-    assert [differing.item_key for differing in response.context["deviating_ratings"]] == [
+    assert [differing.item.key for differing in response.context["deviating_ratings"]] == [
         "i1",
         "i3",
         "i2",

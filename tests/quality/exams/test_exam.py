@@ -408,11 +408,11 @@ def test_exam_warns_where_one_answer_often_passes(
 ) -> None:
     set_gold_answer(item=items[0], question=question, answer=[WRONG], by=lead)
     page = client_for(lead).get(f"/projects/{project.pk}/exams/")
-    assert page.context["loophole"].share == pytest.approx(23 / 24)
+    assert page.context["power"].loophole.share == pytest.approx(23 / 24)
     assert "so always giving it passes" in page.text
     for item in items[1:12]:
         set_gold_answer(item=item, question=question, answer=[WRONG], by=lead)
-    assert client_for(lead).get(f"/projects/{project.pk}/exams/").context["loophole"] is None
+    assert client_for(lead).get(f"/projects/{project.pk}/exams/").context["power"].loophole is None
 
 
 def test_exam_difficulty_is_chosen_by_a_preset_or_by_numbers(

@@ -43,7 +43,11 @@ def make_comparison(middle: float | None = 0.7, **changes: Any) -> RaterComparis
     [
         (make_comparison(), True, "Agrees far less than the others"),
         # The value is the same, but no alert says that it is more than chance.
-        (make_comparison(), False, "Below the team’s median: 0.50 (median 0.70)."),
+        (
+            make_comparison(),
+            False,
+            "Below the team’s median (0.70): 0.50. The items may explain it.",
+        ),
         (make_comparison(value=0.7), False, "Not below the team’s median: 0.70 (median 0.70)."),
         (
             make_comparison()._replace(outlying={1: (-0.2, 80)}),
@@ -63,6 +67,13 @@ def test_agreement_is_called_low_only_with_an_alert(
     assert sentence.startswith(expected)
     assert "clearly" not in sentence or expected.startswith("Agrees clearly")
     assert texts.describe_agreement(comparison, 2, is_outlier=is_outlier) == ""
+
+
+def test_items_are_no_explanation_of_a_rater_with_a_known_cause() -> None:
+    assert "The items may explain it." in texts.describe_agreement(
+        make_comparison(), 1, is_outlier=False
+    )
+    assert texts.describe_agreement(make_comparison(), 1, is_outlier=False, has_cause=True) == ""
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,17 @@ def test_open_alert_gives_act_status_until_resolved(
     assert alert.pk
 
 
+def test_open_alert_is_the_first_reason_before_an_older_muted_one(
+    question: Question, make_rater_result: Any, make_alert: Any
+) -> None:
+    rater = make_rater_result("ann", 0.7)
+    make_alert(question, rater, kind="rater_apart", measure="agreement", state="muted")
+    newer = make_alert(question, rater, kind="rater_fast", measure="pace")
+    summary = get_statuses_by_key(question)["ann"]
+    assert summary.status == "act"
+    assert [reason.alert == newer for reason in summary.reasons] == [True, False]
+
+
 def test_missed_gold_gives_act_status(question: Question, make_rater_result: Any) -> None:
     undefined_value = build_undefined_value("too_few_items")
     for key, evidence in (("ann", 99.0), ("ben", 101.0)):

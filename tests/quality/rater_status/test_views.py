@@ -98,13 +98,34 @@ def test_raters_are_sorted_by_impact(
     assert (chips["same_answer"], chips["not_enough"], chips["paused"]) == (1, 1, 0)
     center = page.context["rater_list"].comparison.middle
     kappa = gus.card.peers["value"]
-    assert gus.listed.impact == pytest.approx(60 * (center - kappa))
+    by_kappa, by_bias = 60 * (center - kappa), 60 * min(abs(gus.card.bias["value"]), 1)
+    assert gus.listed.impact == pytest.approx(max(by_kappa, by_bias, alert.impact))
     assert list_rater_keys(client.get(f"{base_url}raters/?show=not_enough")) == ["few"]
     assert "few" not in list_rater_keys(client.get(f"{base_url}raters/?min_ratings=4"))
     assert list_rater_keys(client.get(f"{base_url}raters/?search=GU")) == ["gus"]
     assert "No raters match." in client.get(f"{base_url}raters/?search=nobody").text
     for invalid_query, status in (("show=x", 404), ("sort=x", 404), ("min_ratings=x", 400)):
         assert client.get(f"{base_url}raters/?{invalid_query}").status_code == status, invalid_query
+
+
+def test_alerts_and_raters_have_the_same_impact_and_order(
+    question_with_outliers: Question, make_alert: Any, client_for: Any, lead: User
+) -> None:
+    """An alert counts as much as its rater: the inbox and the list of raters agree."""
+    question = question_with_outliers
+    # Of few items, from a time when little was known of the rater.
+    make_alert(question, question.project.raters.get(key="dan"), n=3)
+    comparison.recompute_question(question.pk, at_once=True)
+    client = client_for(lead)
+    in_inbox = [
+        (row.alert.rater.key, row.stored.impact)
+        for row in client.get("/inbox/").context["rows"]
+        if row.alert and row.alert.rater
+    ]
+    rows = client.get(f"/projects/{question.project_id}/raters/").context["rows"]
+    on_page = [(row.listed.key, pytest.approx(row.listed.impact)) for row in rows if row.alerts]
+    assert in_inbox == on_page
+    assert [key for key, _impact in in_inbox] == ["gus", "dan"]
 
 
 def test_raters_of_few_items_come_last_in_either_order(
@@ -306,7 +327,10 @@ def test_rater_page_begins_with_a_verdict(
     assert "gus almost always answers “none”:" in page.text
     assert 'judgement">Rates' in page.text
     assert "Chooses “none” for 100% of these 60 items, the others for" in page.text
-    assert "without=gus#without" in page.text
+    assert '<span class="badge badge--bad">Needs action</span> almost always answers' in page.text
+    assert f"{base_url}raters/?question=severity&amp;exclude=gus#without" in page.text
+    compared = client.get(f"{base_url}raters/?question=severity&exclude=gus")
+    assert compared.context["comparison"].keys == ("gus",)
     gus = Rater.objects.get(key="gus")
     form_data = {"do": "pause", "rater": gus.pk, "list_query": "question=severity", "back": "rater"}
     response = client.post(f"{base_url}rater-actions/", form_data)

@@ -109,3 +109,17 @@ def test_known_gold_can_be_appealed_and_hidden_gold_cannot(
     form_data = {"state": "upheld", "answer": "right you are"}
     assert lead_client.post(f"{base}appeals/{exam_appeal.pk}/", form_data).status_code == 302
     assert "right you are" in annotator_client.get(f"{base}exam/").text
+
+
+def test_rater_without_exams_returns_to_the_decisions(
+    items: list[Item],
+    project: Project,
+    question: Question,
+    annotator: User,
+    client_for: Callable[[User], Client],
+) -> None:
+    Exam.objects.all().delete()
+    base = f"/projects/{project.pk}/"
+    form_data = {"question": question.key, "text": "it reads well"}
+    response = client_for(annotator).post(f"{base}gold-appeals/{items[1].pk}/", form_data)
+    assert (response.status_code, response.headers["Location"]) == (302, f"{base}decisions/")

@@ -101,11 +101,12 @@ def test_guideline_versions_that_do_not_exist_become_unknown(
     assert list(versions) == [1, None, None]
 
 
+@pytest.mark.parametrize("version", ["first", "40000", "0000000019999999"])
 def test_invalid_guideline_version_is_an_error(
-    lead: Any, client_for: Any, project: Project
+    lead: Any, client_for: Any, project: Project, version: str
 ) -> None:
     line = '{"item":"a","rater":"ann","question":"severity","label":"none",'
-    line += '"rated_at":"2020-01-01T00:00:00Z","guidelines":"first"}'
+    line += f'"rated_at":"2020-01-01T00:00:00Z","guidelines":"{version}"}}'
     run = WizardClient(client_for(lead), project).upload_and_validate(line.encode())
     assert [problem["kind"] for problem in run.problems] == ["guidelines"]
     assert (run.problems[0]["line"], run.problems[0]["column"]) == (1, "guidelines")

@@ -129,7 +129,8 @@ class Agreement:
     models: Value
     # between people and models
     people_models: Value
-    # Name -> value, of all raters together
+    # Name -> value, of people, or of models where only models rate; of all raters together with
+    # population=all, or where the lead pools them
     coefficients: dict[str, Value]
     # Clusters of items; null where the project has none
     cluster: Cluster | None
@@ -1184,7 +1185,7 @@ class RaterStatus:
     kind: RaterKind
     group: str
     status: StatusEnum
-    # Number of ratings times the gap between the rater's kappa and the median
+    # Expected number of wrong labels that the rater causes, as in the inbox
     impact: float
     # Reasons for the status
     reasons: list[StatusReason]

@@ -120,7 +120,7 @@ def _compute_proportions(tables: npt.ArrayLike) -> tuple[Floats, Floats]:
 def _build_model(
     total: Floats, n_items: npt.ArrayLike, w: Floats, margins: Margins
 ) -> CommonCorrelationModel:
-    """Return the variance of one rater against the mean number of others of an item."""
+    """Return the variance model of one rater against the mean number of peers on an item."""
     n = np.asarray(n_items, float)
     others = np.maximum(np.nan_to_num(divide_or_nan(total, n), nan=1.0), 1.0)
     return CommonCorrelationModel.from_margins(

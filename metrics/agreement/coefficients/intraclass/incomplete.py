@@ -11,7 +11,7 @@ m_i ratings of item i, M in all, n items and
 The F interval is exact where items have the same number of ratings, else it has m0 in its place
 (Donner 1986, International Statistical Review 54, 67-82).
 
-Two-way: variance components of items, raters and the rest (fitted_components.py). The mean of an
+Two-way: variance components of items, raters and the rest (FittedComponents). The mean of an
 item's ratings has the reliability
 
     ICC(Q,k) = s_i / (s_i + q s_r + s_e / k),   k = n / sum (1 / m_i)
@@ -112,8 +112,8 @@ def fit_components(item: Ints, rater: Ints, value: Floats) -> FittedComponents:
     )
 
 
-def compute_limits(shares: Floats) -> tuple[float, float]:
-    """Return the 95 % limits of draws (D,)."""
+def _compute_quantile_limits(shares: Floats) -> tuple[float, float]:
+    """Return the 2.5 % and the 97.5 % quantile of draws (D,)."""
     tail = (1 - CONFIDENCE_LEVEL) / 2
     low, high = np.quantile(shares, [tail, 1 - tail])
     return float(low), float(high)
@@ -240,7 +240,9 @@ def _build_icc(variances: tuple[Components, Components], *, rater: float, rest: 
     )
     if value is None:
         return Icc(None, reason)
-    low, high = compute_limits(draws.item / (draws.item + rater * draws.rater + rest * draws.rest))
+    low, high = _compute_quantile_limits(
+        draws.item / (draws.item + rater * draws.rater + rest * draws.rest)
+    )
     return Icc(value, ci_low=min(low, value), ci_high=max(high, value))
 
 

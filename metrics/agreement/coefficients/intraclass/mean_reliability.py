@@ -25,6 +25,7 @@ from metrics.agreement.counts.grouping import Ints, index_distinct
 from metrics.agreement.estimate import Floats
 
 from . import icc
+from .confidence_limits import spearman_brown
 
 NOT_CROSSED = "needs_crossed_ratings"
 NO_RELIABILITY = "no_reliability"
@@ -207,9 +208,5 @@ def _apply_spearman_brown(coefficient: icc.Icc, m: int) -> tuple[float, float] |
 
     None where one is outside the formula's range.
     """
-    bounds = []
-    for bound in (coefficient.ci_low, coefficient.ci_high):
-        if bound is None or bound * (m - 1) <= -1 + 1e-9:
-            return None
-        bounds.append(m * bound / (1 + (m - 1) * bound))
-    return bounds[0], bounds[1]
+    low, high = spearman_brown(coefficient.ci_low, m), spearman_brown(coefficient.ci_high, m)
+    return None if low is None or high is None else (low, high)

@@ -70,7 +70,7 @@ class MeanSquares:
     def _from_sums(
         cls, n: int, raters: int, sums: tuple[float, float, float, float], *, total: float
     ) -> "MeanSquares":
-        """Return the mean squares from the sums of squares of items, raters and error."""
+        """Return the mean squares from the sums of squares of items, raters, error and within."""
         largest = max(total / max(n * raters, 1), 1e-300)
 
         def divide_by_df(total: float, df: int) -> float:

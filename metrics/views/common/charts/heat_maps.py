@@ -44,22 +44,6 @@ def build_pair_matrix(
     high = max(values, default=1.0)
     low = min([*values, high - MIN_SPAN])
     is_large = len(raters) > MAX_LABELLED_RATERS
-    axis = {**QUIET_AXIS, "labelLimit": 120, **({"labelFontSize": 9} if is_large else {})}
-    x = build_field(
-        "b",
-        "nominal",
-        sort=raters,
-        axis={
-            **axis,
-            "orient": "top",
-            "labelAngle": -90 if is_large else -45,
-            "labelOverlap": True,
-        },
-        scale={"domain": raters},
-    )
-    y = build_field(
-        "a", "nominal", sort=raters, axis={**axis, "labelOverlap": True}, scale={"domain": raters}
-    )
     tooltip = [
         build_field("a", "nominal", _("rater")),
         build_field("b", "nominal", _("with")),
@@ -68,16 +52,7 @@ def build_pair_matrix(
         build_decimal_field("high", pgettext("upper end of an interval", "to")),
         build_count_field("n_items", _("items in common")),
     ]
-    color = build_field(
-        "value", "quantitative", _("kappa"), scale=_build_scale(low, high), legend=_build_legend()
-    )
-    shape: Spec = {"type": "rect", "cursor": "pointer", "cornerRadius": 1}
-    filled_cells = {"mark": {**shape, "style": "tile"}, "encoding": {"color": color}}
-    outline = {"filled": False, "fill": "transparent", "style": "faint", "strokeDash": [3, 2]}
-    layers: list[Spec] = [
-        {"transform": [{"filter": "!datum.wide"}], **filled_cells},
-        {"transform": [{"filter": "datum.wide"}], "mark": {**shape, **outline}},
-    ]
+    layers = _build_cell_layers(low, high)
     if undefined_pairs:
         stroke = {"type": "point", "shape": "M-1,1L1,-1", "strokeWidth": 1, "style": "faint"}
         layers.append(
@@ -87,28 +62,42 @@ def build_pair_matrix(
                 "encoding": {"href": None, "tooltip": [tooltip[0], tooltip[1], tooltip[-1]]},
             }
         )
-    if len(raters) <= MAX_LABELLED_RATERS:
-        layers.append(
-            _build_numbers_layer(
-                {
-                    "condition": [
-                        {"test": "datum.wide", "value": INK_ON_GROUND},
-                        _build_flip("value", low, high),
-                    ],
-                    "value": INK_ON_GROUND,
-                },
-                "value",
-                ".2f",
-            )
-        )
+    if not is_large:
+        ink = _build_ink("datum.wide", "value", low, high)
+        layers.append(_build_numbers_layer(ink, "value", ".2f"))
     # Shared by cells and numbers: a number lies over its cell.
-    encoding = {"x": x, "y": y, "href": {"field": "url"}, "tooltip": tooltip}
-    return build_chart(
-        get_matrix_height(len(raters))[1],
-        params=PARAMS,
-        encoding=encoding,
-        layer=layers,
+    encoding = {"href": {"field": "url"}, "tooltip": tooltip, **_build_rater_axes(raters, is_large)}
+    height = get_matrix_height(len(raters))[1]
+    return build_chart(height, params=PARAMS, encoding=encoding, layer=layers)
+
+
+def _build_rater_axes(raters: list[str], is_large: bool) -> dict[str, Spec]:
+    axis = {**QUIET_AXIS, "labelLimit": 120, "labelOverlap": True}
+    if is_large:
+        axis["labelFontSize"] = 9
+    top = {**axis, "orient": "top", "labelAngle": -90 if is_large else -45}
+    scale = {"domain": raters}
+    return {
+        "x": build_field("b", "nominal", sort=raters, axis=top, scale=scale),
+        "y": build_field("a", "nominal", sort=raters, axis=axis, scale=scale),
+    }
+
+
+def _build_cell_layers(low: float, high: float) -> list[Spec]:
+    """Return the filled cells, and the outlined ones of pairs with a wide interval."""
+    color = build_field(
+        "value", "quantitative", _("kappa"), scale=_build_scale(low, high), legend=_build_legend()
     )
+    shape: Spec = {"type": "rect", "cursor": "pointer", "cornerRadius": 1}
+    outline = {"filled": False, "fill": "transparent", "style": "faint", "strokeDash": [3, 2]}
+    return [
+        {
+            "transform": [{"filter": "!datum.wide"}],
+            "mark": {**shape, "style": "tile"},
+            "encoding": {"color": color},
+        },
+        {"transform": [{"filter": "datum.wide"}], "mark": {**shape, **outline}},
+    ]
 
 
 def get_matrix_height(n_raters: int) -> tuple[str, int]:
@@ -126,14 +115,6 @@ def _build_scale(low: float, high: float) -> Spec:
     return {"domain": [low, high], "clamp": True, "interpolate": "lab"}
 
 
-def _build_flip(name: str, low: float, high: float) -> Spec:
-    """Return the condition under which a number has the ink of full cells."""
-    return {
-        "test": f"datum.{name} > {low:.4f} + inkFlip * {high - low:.4f}",
-        "value": {"expr": "inkOnFull"},
-    }
-
-
 def _build_legend() -> Spec:
     return {
         "orient": "bottom",
@@ -142,6 +123,16 @@ def _build_legend() -> Spec:
         "gradientThickness": 8,
         "format": ".1f",
     }
+
+
+def _build_ink(pale_test: str, shade: str, low: float, high: float) -> Spec:
+    """Return the color of numbers: dark cells, by their shade from low to high, have another."""
+    on_pale = {"test": pale_test, "value": INK_ON_GROUND}
+    on_dark = {
+        "test": f"datum.{shade} > {low:.4f} + inkFlip * {high - low:.4f}",
+        "value": {"expr": "inkOnFull"},
+    }
+    return {"condition": [on_pale, on_dark], "value": INK_ON_GROUND}
 
 
 def _build_numbers_layer(color: Spec, name: str, number_format: str) -> Spec:
@@ -154,6 +145,22 @@ def _build_numbers_layer(color: Spec, name: str, number_format: str) -> Spec:
     }
 
 
+def _build_share_layers(max_share: float) -> list[Spec]:
+    """Return the cells by their share of the disagreement, and their numbers."""
+    diagonal_test = "datum.own === datum.other"
+    color = build_field(
+        "disagreement_share",
+        "quantitative",
+        _("share of the disagreement"),
+        scale=_build_scale(0, max_share),
+        legend={**_build_legend(), "format": ".0%"},
+        condition={"test": diagonal_test, "value": {"expr": "diagonal"}},
+    )
+    mark = {"type": "rect", "cornerRadius": 1, "style": "tile"}
+    ink = _build_ink(diagonal_test, "disagreement_share", 0, max_share)
+    return [{"mark": mark, "encoding": {"color": color}}, _build_numbers_layer(ink, "n", ",d")]
+
+
 def build_confusion_table(
     labels: list[str], *, rows_title: str, columns_title: str, max_share: float = 1.0
 ) -> Spec:
@@ -163,56 +170,20 @@ def build_confusion_table(
     the share of all disagreement, so that rare rows are not conspicuous; the diagonal is grey.
     ``max_share``: the largest of these shares.
     """
-    axis = {**QUIET_AXIS, "labelLimit": 140, "titlePadding": 10}
-    own_title, other_title = escape_title(rows_title), escape_title(columns_title)
-    angle = 0 if len(labels) <= 6 else -45
+    titles = escape_title(rows_title), escape_title(columns_title)
     labels_with_sum = [*labels, _get_sum_label(labels)]
-    x = build_field(
-        "other",
-        "nominal",
-        other_title,
-        sort=labels_with_sum,
-        scale={"domain": labels_with_sum},
-        axis={**axis, "title": columns_title, "orient": "top", "labelAngle": angle},
-    )
-    y = build_field(
-        "own",
-        "nominal",
-        own_title,
-        sort=labels_with_sum,
-        scale={"domain": labels_with_sum},
-        axis={**axis, "title": rows_title},
-    )
+    axis = {**QUIET_AXIS, "labelLimit": 140, "titlePadding": 10}
+    angle = 0 if len(labels) <= 6 else -45
+    top = {**axis, "title": columns_title, "orient": "top", "labelAngle": angle}
+    order = {"sort": labels_with_sum, "scale": {"domain": labels_with_sum}}
+    x = build_field("other", "nominal", titles[1], **order, axis=top)
+    y = build_field("own", "nominal", titles[0], **order, axis={**axis, "title": rows_title})
     tooltip = [
-        build_field("own", "nominal", own_title),
-        build_field("other", "nominal", other_title),
+        build_field("own", "nominal", titles[0]),
+        build_field("other", "nominal", titles[1]),
         build_count_field("n", _("ratings")),
         build_field("share", "quantitative", _("share of the row"), format=".0%"),
     ]
-    rect = {
-        "mark": {"type": "rect", "cornerRadius": 1, "style": "tile"},
-        "encoding": {
-            "color": build_field(
-                "disagreement_share",
-                "quantitative",
-                _("share of the disagreement"),
-                scale=_build_scale(0, max_share),
-                legend={**_build_legend(), "format": ".0%"},
-                condition={"test": "datum.own === datum.other", "value": {"expr": "diagonal"}},
-            ),
-        },
-    }
-    text = _build_numbers_layer(
-        {
-            "condition": [
-                {"test": "datum.own === datum.other", "value": INK_ON_GROUND},
-                _build_flip("disagreement_share", 0, max_share),
-            ],
-            "value": INK_ON_GROUND,
-        },
-        "n",
-        ",d",
-    )
     sums = [
         _build_sums_layer(x, y, labels_with_sum[-1], tooltip, summed_by=summed_by)
         for summed_by in ({"own"}, {"other"}, set())
@@ -221,7 +192,7 @@ def build_confusion_table(
         46 * len(labels) + 150 if len(labels) <= 8 else 526,
         params=PARAMS,
         encoding={"x": x, "y": y, "tooltip": tooltip},
-        layer=[rect, text, *sums],
+        layer=[*_build_share_layers(max_share), *sums],
     )
 
 

@@ -127,13 +127,12 @@ def build_trend_chart(
     target: float | None = None,
     annotations: Sequence[tuple[str, str]] = (),
 ) -> Spec:
-    """Return a line chart with the interval as a band, and what reaches the target as a tint.
+    """Return a line chart with the interval as a band, and a tinted area above the target.
 
-    Points based on few items are grey; the running total is dashed. Charts below each other share
-    the time axis, so the labels at the left have a fixed width.
+    Points of few items are grey; the running total is dashed.
 
     rows: start, end, value, low, high, enough_items, n_items and, for a project, cumulative.
-    ``annotations``: annotations (day, text).
+    ``annotations``: (day, text).
     """
     x = build_time_axis(period)
     domain = _compute_domain(rows, bias=bias, target=target)
@@ -149,9 +148,47 @@ def build_trend_chart(
         build_decimal_field("high", pgettext("upper end of an interval", "to")),
         build_count_field("n_items", _("items")),
     ]
-    firm, few = {"filter": "datum.enough_items"}, {"filter": "!datum.enough_items"}
     band = {"x": x, "y": {**y, "field": "low", "title": title}, "y2": {"field": "high"}}
     line = {"x": x, "y": {**y, "field": "value", "title": title}}
+    layers = [
+        *_build_target_layers(y, domain, bias=bias, target=target),
+        *_build_interval_layers(rows, band, line),
+    ]
+    if any(row.get("cumulative") is not None for row in rows):
+        tooltip.append(build_decimal_field("cumulative", _("cumulative")))
+        encoding = {"x": x, "y": {**y, "field": "cumulative", "title": title}}
+        layers.append({"mark": CUMULATIVE_LINE, "encoding": encoding})
+    layers += _build_point_layers({**line, "tooltip": tooltip})
+    layers.append(_build_crosshair(x, tooltip))
+    layers += _build_annotation_layers(x, annotations)  # above, so that their flags have tooltips
+    return build_chart(180 if bias else 260, layer=layers)
+
+
+CUMULATIVE_LINE = {
+    "type": "line",
+    "clip": True,
+    "strokeDash": [5, 4],
+    "strokeWidth": 1.25,
+    "style": "faint",
+    **SMOOTH,
+}
+ENOUGH_ITEMS = {"filter": "datum.enough_items"}
+FEW_ITEMS = {"filter": "!datum.enough_items"}
+
+
+def _build_point_layers(encoding: Spec) -> list[Spec]:
+    """Return the points of periods with enough items, and those with few."""
+    point = {"type": "point", "filled": True, "size": 36, "opacity": 1, "clip": True}
+    return [
+        {"transform": [condition], "mark": {**point, "style": style}, "encoding": encoding}
+        for condition, style in ((ENOUGH_ITEMS, "accent"), (FEW_ITEMS, "faint"))
+    ]
+
+
+def _build_target_layers(
+    y: Spec, domain: Sequence[float], *, bias: bool, target: float | None
+) -> list[Spec]:
+    """Return the tint above the target, and the rule at the target or at no bias."""
     layers: list[Spec] = []
     if target is not None:
         tint = {"type": "rect", "style": "accent", "opacity": 0.06}
@@ -159,59 +196,38 @@ def build_trend_chart(
             {"mark": tint, "encoding": {"y": {**y, "datum": target}, "y2": {"datum": domain[1]}}}
         )
     if bias or target is not None:
-        datum = 0 if bias else target
-        layers.append(
-            {"mark": {"type": "rule", "style": "faint"}, "encoding": {"y": {**y, "datum": datum}}}
-        )
-    if any(row["enough_items"] for row in rows):
+        rule = {"type": "rule", "style": "faint"}
+        layers.append({"mark": rule, "encoding": {"y": {**y, "datum": 0 if bias else target}}})
+    return layers
+
+
+def _build_interval_layers(rows: list[Row], band: Spec, line: Spec) -> list[Spec]:
+    """Return the line with its band, and the intervals of single points."""
+    n_firm = sum(row["enough_items"] for row in rows)
+    layers: list[Spec] = []
+    if n_firm:
         mark = {"clip": True, "style": "accent"}
         # A band needs two points; a single one shows its interval as a rule.
-        single = sum(row["enough_items"] for row in rows) == 1
-        shape: Spec = {"type": "rule", "strokeWidth": 2} if single else {"type": "area", **SMOOTH}
-        layers.append(
-            {"transform": [firm], "mark": {**shape, "opacity": 0.12, **mark}, "encoding": band}
+        shape: Spec = (
+            {"type": "rule", "strokeWidth": 2} if n_firm == 1 else {"type": "area", **SMOOTH}
         )
-        layers.append(
+        line_mark = {"type": "line", "strokeWidth": 2, **SMOOTH, **mark}
+        layers = [
             {
-                "transform": [firm],
-                "mark": {"type": "line", "strokeWidth": 2, **SMOOTH, **mark},
-                "encoding": line,
-            }
-        )
+                "transform": [ENOUGH_ITEMS],
+                "mark": {**shape, "opacity": 0.12, **mark},
+                "encoding": band,
+            },
+            {"transform": [ENOUGH_ITEMS], "mark": line_mark, "encoding": line},
+        ]
+    rule = {"type": "rule", "clip": True, "strokeWidth": 1.5}
     if len(rows) <= 2:  # too few points for a band: each point shows its own interval
-        mark = {"type": "rule", "clip": True, "style": "accent", "strokeWidth": 1.5, "opacity": 0.6}
-        layers.append({"transform": [firm], "mark": mark, "encoding": band})
-    if not all(row["enough_items"] for row in rows):
-        mark = {"type": "rule", "clip": True, "style": "faint", "strokeWidth": 1.5}
-        layers.append({"transform": [few], "mark": mark, "encoding": band})
-    if any(row.get("cumulative") is not None for row in rows):
-        tooltip.append(build_decimal_field("cumulative", _("cumulative")))
-        mark = {
-            "type": "line",
-            "clip": True,
-            "strokeDash": [5, 4],
-            "strokeWidth": 1.25,
-            "style": "faint",
-            **SMOOTH,
-        }
-        layers.append(
-            {"mark": mark, "encoding": {"x": x, "y": {**y, "field": "cumulative", "title": title}}}
-        )
-    for condition, style in ((firm, "accent"), (few, "faint")):
-        mark = {
-            "type": "point",
-            "filled": True,
-            "size": 36,
-            "opacity": 1,
-            "clip": True,
-            "style": style,
-        }
-        layers.append(
-            {"transform": [condition], "mark": mark, "encoding": {**line, "tooltip": tooltip}}
-        )
-    layers.append(_build_crosshair(x, tooltip))
-    layers += _build_annotation_layers(x, annotations)  # above, so that their flags have tooltips
-    return build_chart(180 if bias else 260, layer=layers)
+        firm_rule = {**rule, "style": "accent", "opacity": 0.6}
+        layers.append({"transform": [ENOUGH_ITEMS], "mark": firm_rule, "encoding": band})
+    if n_firm < len(rows):
+        faint_rule = {**rule, "style": "faint"}
+        layers.append({"transform": [FEW_ITEMS], "mark": faint_rule, "encoding": band})
+    return layers
 
 
 def _build_crosshair(x: Spec, tooltip: list[Spec]) -> Spec:

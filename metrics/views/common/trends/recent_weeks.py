@@ -202,25 +202,18 @@ def _get_for_two_raters(names: dict[int, str], this_week: datetime.date) -> dict
     recent = days.filter(day__gte=(_get_first_week(this_week) - EPOCH).days)
     questions = Question.objects.filter(pk__in=list(raters)).prefetch_related("categories")
     scales = {question.pk: QuestionScale.for_question(question) for question in questions}
-    iccs = {
-        question_id: name
-        for question_id, name in names.items()
-        if question_id in raters and name in ICCS
-    }
+    names = {question_id: name for question_id, name in names.items() if question_id in raters}
+    iccs = {question_id: name for question_id, name in names.items() if name in ICCS}
     kappas = {
-        question_id: name
+        question_id: headline_trend.get_peer_kappa_name(name)
         for question_id, name in names.items()
-        if question_id in raters and name not in ICCS
+        if name not in ICCS
     }
     weekly_estimates: dict[int, headline_trend.TrendPoints] = {}
     if kappas:
-        peer_coefficients = {
-            question_id: headline_trend.get_peer_kappa_name(name)
-            for question_id, name in kappas.items()
-        }
-        kappa_rows = recent.filter(question__in=list(kappas))
+        rows = recent.filter(question__in=list(kappas))
         weekly_estimates |= rater_periods.get_trends_by_question(
-            kappa_rows, PeriodUnit.WEEK, scales, peer_coefficients
+            rows, PeriodUnit.WEEK, scales, kappas
         )
     if iccs:
         rows = recent.filter(question__in=list(iccs))

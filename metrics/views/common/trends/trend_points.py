@@ -307,9 +307,10 @@ def _get_cutoff_day(newest: int, span: str) -> int:
 
 
 def choose_period(sizes: list[tuple[str, Any]]) -> str:
-    """Return the finest period with enough items at its median point.
+    """Return the finest period with MIN_MEDIAN_ITEMS items at its median point.
 
-    ``sizes``: (period, items).
+    If that leaves fewer than MIN_POINTS points, or no period has so many items, return the coarsest
+    period with MIN_POINTS points, or "week". ``sizes``: (period, items) of each point.
     """
     by_span: dict[str, list[int]] = {}
     for span, n_items in sizes:
@@ -328,7 +329,7 @@ def get_sparklines(
 ) -> dict[int, list[float | None]]:
     """Return {rater id: newest weekly values}, at most SPARKLINE_SPAN back from the newest of all.
 
-    None for a week with fewer than periods.FIRM items, whose value would be noise.
+    None for a week with fewer than periods.MIN_ITEMS items, whose value would be noise.
     """
     weekly_values = rater_periods.get_recent_values(
         question, raters, PeriodUnit.WEEK, coefficient, scale=scale, back=SPARKLINE_SPAN

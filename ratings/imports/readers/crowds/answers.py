@@ -7,11 +7,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 from xml.etree.ElementTree import ParseError
+from zoneinfo import ZoneInfo
 
 from defusedxml import ElementTree
 from defusedxml.common import DefusedXmlException
 
-from ratings.imports.readers.tools.base import Fields, parse_time, to_text
+from ratings.imports.decoding.table_times import MONTH_FIRST, parse_table_time
+from ratings.imports.readers.tools.base import Fields, to_text
 from ratings.imports.records import RecordTime
 
 # Hours from UTC of the zone names that Java's date format writes.
@@ -111,8 +113,5 @@ def parse_crowd_time(value: Any) -> RecordTime:
         zone = datetime.timezone(datetime.timedelta(hours=hours))
         time_text = f"{match[1]} {match[3]}"
         return datetime.datetime.strptime(time_text, "%b %d %H:%M:%S %Y").replace(tzinfo=zone)
-    try:
-        return datetime.datetime.strptime(text, "%m/%d/%Y %H:%M:%S").replace(tzinfo=datetime.UTC)
-    except ValueError:
-        parsed = parse_time(text)
-        return parsed if isinstance(parsed, datetime.datetime) else None
+    parsed = parse_table_time(text, zone=ZoneInfo("UTC"), date_order=MONTH_FIRST)
+    return parsed if isinstance(parsed, datetime.datetime) else None

@@ -6,8 +6,7 @@ person, or the evaluator that computed it, which is a model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ratings.imports.decoding.sample import FileSample
@@ -17,7 +16,6 @@ from ratings.imports.readers.tools.base import (
     Fields,
     ToolSource,
     build_model_rater,
-    get_object,
     list_rows,
     parse_json,
     parse_single_answer,
@@ -26,137 +24,101 @@ from ratings.imports.readers.tools.base import (
 )
 from ratings.imports.records import RatingRecord, Record, SkippedRecord
 
-MODEL_SOURCES = ("eval", "model", "auto_eval", "llm", "code")
+MODEL_KINDS = ("eval", "model", "auto_eval", "llm", "code")
 
 
-@dataclass(frozen=True)
-class EvaluationScore:
-    """A score of an item; ``source`` is the kind of its author, such as "eval"."""
+class EvaluationScoreSource(ToolSource):
+    """Base of sources with a record for each score: a response of an API, or a table.
 
-    item: Any
-    name: Any
-    value: Any
-    source: Any
-    person: Any
-    time: Any
-    comment: Any
-
-
-class ScoreRecordsSource(ToolSource):
-    """Base of sources with a record for each score."""
+    ``required`` are fields of every score, ``one_of`` fields of which it has at least one. All
+    others are lists of fields of which the first that is not empty counts; a dot stands before the
+    field of an object. ``author_kinds`` is the kind of a score's author, such as "eval".
+    """
 
     extensions = (".json", ".jsonl", ".csv")
-
-    def has_own_fields(self, names: set[str]) -> bool:
-        """Return whether a record with these fields is a score of this platform."""
-        raise NotImplementedError
-
-    def read_score(self, fields: Fields) -> EvaluationScore:
-        """Return the score of a record."""
-        raise NotImplementedError
+    required: frozenset[str]
+    one_of: tuple[str, ...]
+    items: tuple[str, ...]
+    names: tuple[str, ...] = ("name",)
+    values: tuple[str, ...]
+    author_kinds: tuple[str, ...]
+    people: tuple[str, ...]
+    times: tuple[str, ...] = ("created_at",)
+    comments: tuple[str, ...] = ("comment",)
 
     def can_read(self, sample: FileSample) -> bool:
-        if sample.kind == "text":
-            return self.has_own_fields(set(sample.names))
         records = [row for record in sample.records for row in list_rows(record)]
-        return bool(records) and all(self.has_own_fields(set(record)) for record in records)
+        fields = [set(sample.names)] if sample.kind == "text" else [set(row) for row in records]
+        return bool(fields) and all(
+            self.required <= names and not names.isdisjoint(self.one_of) for names in fields
+        )
 
     def parse_record(self, line: int, fields: Fields, mapping: ImportMapping) -> Iterator[Record]:
         for row in list_rows(fields):
-            yield from _parse_score(line, self.read_score(row), mapping)
+            yield from self._parse_score(line, row, mapping)
+
+    def _parse_score(self, line: int, row: Fields, mapping: ImportMapping) -> Iterator[Record]:
+        key, name = to_text(_find_value(row, self.items)), to_text(_find_value(row, self.names))
+        label, reason = parse_single_answer(_find_value(row, self.values))
+        if not key or label is None:
+            yield SkippedRecord(line, reason if key else "no_content")
+            return
+        kind = to_text(_find_value(row, self.author_kinds)).lower()
+        rater = to_text(_find_value(row, self.people)) or kind or mapping.default_rater
+        if kind in MODEL_KINDS:
+            # Each evaluator has a score of its own name.
+            rater = f"{kind}: {name}"
+            yield build_model_rater(line, rater)
+        rated_at = parse_time(_find_value(row, self.times))
+        comment = to_text(_find_value(row, self.comments)) or None
+        yield RatingRecord(line, key, rater, build_question_key(name), label, rated_at, comment)
 
 
-def _parse_score(line: int, score: EvaluationScore, mapping: ImportMapping) -> Iterator[Record]:
-    key, name = to_text(score.item), to_text(score.name)
-    label, reason = parse_single_answer(score.value)
-    if not key or label is None:
-        yield SkippedRecord(line, reason if key else "no_content")
-        return
-    source, person = to_text(score.source).lower(), to_text(score.person)
-    rater = person or source or mapping.default_rater
-    if not person and source in MODEL_SOURCES:
-        # Each evaluator has a score of its own name.
-        rater = f"{source}: {name}"
-        yield build_model_rater(line, rater)
-    rated_at, comment = parse_time(score.time), to_text(score.comment) or None
-    yield RatingRecord(line, key, rater, build_question_key(name), label, rated_at, comment)
+def _find_value(row: Fields, paths: Sequence[str]) -> Any:
+    """Return the value of the first field that is not empty, or None."""
+    for path in paths:
+        name, _dot, inner_name = path.partition(".")
+        value = row.get(path)
+        if inner_name and value is None:
+            parsed = parse_json(row.get(name))
+            value = parsed.get(inner_name) if isinstance(parsed, dict) else None
+        if not is_empty_cell(value):
+            return value
+    return None
 
 
-def _find_value(*values: Any) -> Any:
-    """Return the first value that is not empty, or None."""
-    return next((value for value in values if not is_empty_cell(value)), None)
-
-
-class LangfuseSource(ScoreRecordsSource):
-    """Source of Langfuse scores: a response of its API, or a table."""
+class LangfuseSource(EvaluationScoreSource):
+    """Source of Langfuse scores."""
 
     name = "Langfuse"
     columns = {"item": "traceId", "rater": "authorUserId", "label": "value", "question": "name"}
-
-    def has_own_fields(self, names: set[str]) -> bool:
-        # Spans of a trace have its id and a name, too, but no value.
-        return {"traceId", "name"} <= names and not names.isdisjoint({"value", "stringValue"})
-
-    def read_score(self, fields: Fields) -> EvaluationScore:
-        get = fields.get
-        return EvaluationScore(
-            _find_value(get("observationId"), get("traceId")),
-            get("name"),
-            _find_value(get("stringValue"), get("value")),
-            get("source"),
-            get("authorUserId"),
-            _find_value(get("timestamp"), get("createdAt")),
-            get("comment"),
-        )
+    # Spans of a trace have its id and a name, too, but no value.
+    required = frozenset({"traceId", "name"})
+    one_of = values = ("stringValue", "value")
+    items = ("observationId", "traceId")
+    author_kinds, people = ("source",), ("authorUserId",)
+    times = ("timestamp", "createdAt")
 
 
-class LangsmithSource(ScoreRecordsSource):
+class LangsmithSource(EvaluationScoreSource):
     """Source of LangSmith feedback."""
 
     name = "LangSmith"
     columns = {"item": "run_id", "rater": "feedback_source", "label": "value", "question": "key"}
-
-    def has_own_fields(self, names: set[str]) -> bool:
-        return {"run_id", "key"} <= names and not names.isdisjoint({"score", "value"})
-
-    def read_score(self, fields: Fields) -> EvaluationScore:
-        get = fields.get
-        parsed = parse_json(get("feedback_source"))
-        source = parsed if isinstance(parsed, dict) else {}
-        people = (
-            source.get("user_id"), source.get("user_name"), get("feedback_source.user_id")
-        )  # fmt: skip
-        return EvaluationScore(
-            get("run_id"),
-            get("key"),
-            _find_value(get("value"), get("score")),
-            _find_value(source.get("type"), get("feedback_source.type")),
-            _find_value(*people),
-            get("created_at"),
-            get("comment"),
-        )
+    required = frozenset({"run_id", "key"})
+    one_of = values = ("value", "score")
+    items, names = ("run_id",), ("key",)
+    author_kinds = ("feedback_source.type",)
+    people = ("feedback_source.user_id", "feedback_source.user_name")
 
 
-class PhoenixSource(ScoreRecordsSource):
-    """Source of annotations of Arize Phoenix: a response of its API, or a table."""
+class PhoenixSource(EvaluationScoreSource):
+    """Source of annotations of Arize Phoenix."""
 
     name = "Phoenix"
     columns = {"item": "span_id", "rater": "annotator_kind", "label": "label", "question": "name"}
-    item_fields = ("span_id", "context.span_id", "trace_id", "session_id")
-
-    def has_own_fields(self, names: set[str]) -> bool:
-        return {"name", "annotator_kind"} <= names and not names.isdisjoint(self.item_fields)
-
-    def read_score(self, fields: Fields) -> EvaluationScore:
-        get = fields.get
-        result = get_object(fields, "result") or fields
-        is_model = to_text(get("annotator_kind")).lower() in MODEL_SOURCES
-        return EvaluationScore(
-            _find_value(*map(get, self.item_fields)),
-            get("name"),
-            _find_value(result.get("label"), result.get("score")),
-            get("annotator_kind"),
-            "" if is_model else _find_value(get("user_id"), get("identifier")),
-            get("created_at"),
-            result.get("explanation"),
-        )
+    required = frozenset({"name", "annotator_kind"})
+    one_of = items = ("span_id", "context.span_id", "trace_id", "session_id")
+    values = ("result.label", "label", "result.score", "score")
+    author_kinds, people = ("annotator_kind",), ("user_id", "identifier")
+    comments = ("result.explanation", "explanation")

@@ -72,7 +72,7 @@ class GroundTruthSource(ToolSource):
 
 class _GroundTruthReader(ToolReader):
     def find_final_problem(self, labels: Iterable[str], *, is_usable: bool) -> ReaderProblem | None:
-        """Reject a file that has merged labels alone: they would be lost without a word."""
+        """Return the problem of a file without labels of single workers, or None."""
         return None if any(labels) else ReaderProblem(None, "merged_labels")
 
 

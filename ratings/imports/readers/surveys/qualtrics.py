@@ -107,7 +107,11 @@ def _is_answer_name(name: str) -> bool:
 
 
 def _split_name(name: str) -> tuple[str, str]:
-    """Return (item, question key): Q1_2 is the second row of the grid Q1."""
+    """Return (item, question key) of a column.
+
+    `2_Q5` is question Q5 about item 2; `Q1_2` is the second row of the grid Q1. Every other column
+    is an item of one question.
+    """
     if match := _LOOPED.fullmatch(name):
         return match["item"], match["question"]
     match = _NUMBERED.fullmatch(name)

@@ -25,7 +25,7 @@ class InvalidCell(str):
 
 
 def clean_cell(cell: Any) -> str:
-    """Return a cell as a key or label: stripped, without the quote that guards formulas."""
+    """Return a cell as a key or label: stripped, without the apostrophe before a formula."""
     return unescape_formula(format_cell(cell).strip())
 
 
@@ -47,8 +47,8 @@ def format_cell(cell: Any) -> str:
 def convert_to_content(cell: Any) -> Any:
     """Return a cell as a value of an item's content.
 
-    Texts lose the quote that guards formulas, dates and times become ISO 8601 texts, and numbers,
-    booleans and lists stay what they are.
+    Texts lose the apostrophe before a formula, dates and times become ISO 8601 texts, and numbers,
+    booleans and lists are not changed.
     """
     if isinstance(cell, str):
         return unescape_formula(cell)

@@ -50,7 +50,11 @@ class CsvSource(TableSource):
 
 
 def guess_delimiter(path: Path, *, encoding: str) -> str:
-    """Return the delimiter that splits the first rows into most columns, equally in every row."""
+    """Return the delimiter that the file states, or else one guessed from the first rows.
+
+    It splits most of these rows into the same number of columns, and if several do, into the most.
+    Spaces are tried if no other does. Raises UnreadableFileError.
+    """
     if stated := read_stated_delimiter(path, encoding=encoding):
         return stated
     best_score = (0.0, 0, "")

@@ -88,7 +88,7 @@ class CsvRecords:
 
 
 def _build_error(error: csv.Error, line: int, *, spans_lines: bool) -> UnreadableFileError:
-    """Return our error for an error of the csv module, which only its text identifies."""
+    """Return the error of an import for an error of the csv module, identified by its text."""
     text = str(error)
     if "field limit" in text and not spans_lines:
         return UnreadableFileError("cell_long", line=line, limit=MAX_CELL_LENGTH)

@@ -1,9 +1,10 @@
 """Parse the lines of a table (CSV, workbook, JSON records) into items and ratings.
 
-Long layout: a row a rating. Wide layout: a row an item, and a column for each rater. Counts: a row
-an item, and a column with the number of ratings of each label. Crossed: the labels of one rater in
-the rows, of the other in the columns. Combinations: a row for all items with the same labels.
-Raters: a row a rater, and a column for each item. Items layout: a row an item.
+In the long layout, a row is a rating. In the wide layout, a row is an item, and there is a column
+for each rater. Counts: a row is an item, and there is a column with the number of ratings of each
+label. Crossed: the labels of one rater are in the rows, those of the other in the columns.
+Combinations: a row is all items with the same labels. Raters: a row is a rater, and there is a
+column for each item. Items: a row is an item without ratings.
 """
 
 from __future__ import annotations
@@ -131,7 +132,7 @@ class TableParser:
     def _iter_invalid_cells(
         self, line: int, cells: Cells, indexes: Sequence[int]
     ) -> Iterator[ReaderProblem]:
-        """Yield a problem for each of the cells that has no value."""
+        """Yield a problem for each of the cells with an error, or a formula without a value."""
         for index in indexes:
             if isinstance(cell := cells[index], InvalidCell):
                 kind = "xlsx_error" if cell else "xlsx_formula"

@@ -71,8 +71,8 @@ class TableEnd:
     def _count_notes(self) -> int:
         """Return the number of rows below a blank line that are no data, such as a legend.
 
-        Each has fewer cells than the table has columns, and no value of the rows above but in the
-        first column.
+        Each has fewer cells than the table has columns. It has no value that the same column has
+        above, except in the first one, and no number in a column of numbers.
         """
         n_notes = 0
         for start in range(len(self.rows) - 1, 0, -1):
@@ -127,7 +127,7 @@ def _is_total(cells: Sequence[Any]) -> bool:
 
 
 def _count_results(rows: Sequence[TableLine], limit: int) -> int:
-    """Return the number of rows of results below a table of words: Kappa, 0.42.
+    """Return the number of result rows, such as `Kappa, 0.42`, at the end of a table.
 
     They have a name and numbers, in columns that have no number in any row above.
     """

@@ -22,6 +22,7 @@ MAX_TITLE_ROWS = 10
 # Names below a question that say that the column has the answer itself, as SurveyMonkey writes.
 ANSWER_COLUMN_NAMES = ("response", "open-ended response")
 UNNAMED_FIRST_COLUMN = "(column 1)"  # row names that a data frame was saved with
+_REMARK = re.compile(r"[(\[][^()\[\]]+[)\]]")
 _RULE = re.compile(r":?-{3,}:?|={3,}")
 _PANDAS_PAIR = re.compile(r"\(['\"](.*)['\"], ['\"](.*)['\"]\)")  # names in two lines, in one cell
 
@@ -153,7 +154,8 @@ class TidyLines:
     def _drop_extra_header_lines(self, start: list[TableLine]) -> None:
         """Remove the second and third header line that survey tools write."""
         second = {get_text(cell).casefold() for _, cells in start[1:2] for cell in cells} - {""}
-        if second and second <= set(ANSWER_COLUMN_NAMES):
+        are_remarks = [_are_remarks(cells) for _, cells in start[1:3]]
+        if (second and second <= set(ANSWER_COLUMN_NAMES)) or are_remarks == [True, False]:
             self._count_skipped_rows([start.pop(1)], "header_row")
         for number, (_, cells) in enumerate(start[1:3], start=1):
             texts = [get_text(cell).replace(" ", "") for cell in cells]
@@ -254,6 +256,12 @@ def _lacks_first_name(start: Sequence[TableLine]) -> bool:
         and len({get_text(cells[0]) for cells in rows}) == len(rows)
         and any(get_text(cells[-1]) for cells in rows)
     )
+
+
+def _are_remarks(cells: Sequence[Any]) -> bool:
+    """Return whether all cells that are not empty are in brackets, such as units: (1-5)."""
+    texts = [text for text in map(get_text, cells) if text]
+    return len(texts) > 1 and all(map(_REMARK.fullmatch, texts))
 
 
 def _is_dashed_row(cells: Sequence[Any]) -> bool:

@@ -1,7 +1,7 @@
 """Limits of the parts of a workbook, which openpyxl parses into memory.
 
-openpyxl forgets a row of a sheet, and a shared string, as soon as it has read it, and keeps every
-other element of a part. So the elements and bytes between the ends of two rows are limited.
+openpyxl frees a row of a sheet, and a shared string, after reading it, and keeps every other
+element of a part in memory. So the elements and bytes between the ends of two rows are limited.
 """
 
 from __future__ import annotations

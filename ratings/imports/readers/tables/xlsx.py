@@ -139,7 +139,7 @@ def _mark_invalid_cells(line: int, cells: Sequence[Any], formulas: Sequence[Any]
 
 
 def _validate_workbook(path: Path) -> bool:
-    """Raise UnreadableFileError for an unsafe workbook; return whether it has formulas.
+    """Return whether a workbook has formulas.
 
     Raises UnreadableFileError for a workbook that is broken or unpacks to too many bytes.
     """

@@ -47,10 +47,7 @@ class ArgillaSource(ToolSource):
     columns = {"item": "id", "rater": "user_id", "label": "value"}
 
     def __init__(self, name_fields: Collection[str] = ()) -> None:
-        """Create a source.
-
-        ``name_fields``: fields of flattened records that have names, not texts.
-        """
+        """Create a source; ``name_fields`` of flattened records have names, not texts."""
         self.name_fields = name_fields
 
     def open_reader(self, path: Path, mapping: ImportMapping) -> ToolReader:

@@ -71,7 +71,7 @@ class ToolSource:
     def parse_record(
         self, line: int, fields: Fields, mapping: import_mapping.ImportMapping
     ) -> Iterator[Record]:
-        """Yield the records of one record of the file."""
+        """Yield the items, raters, questions and ratings of one record of the file."""
         raise NotImplementedError
 
     def open_records(self, path: Path, mapping: import_mapping.ImportMapping) -> ToolRecords:
@@ -237,7 +237,7 @@ def _explain_multiple_values(values: Any) -> str:
 
 
 def parse_time(value: Any) -> RecordTime:
-    """Return a time for a RatingRecord.
+    """Return a time for a RatingRecord: None if there is none, the text if it cannot be parsed.
 
     ``value`` is a number of seconds or milliseconds since 1970, or a text. A text without a time
     zone is in UTC, as tools write it.

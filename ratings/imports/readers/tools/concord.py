@@ -64,7 +64,7 @@ class ConcordSource(ToolSource):
 
 
 def _get_exact_text(value: Any) -> str:
-    """Return a text unchanged: surrounding whitespace in our exports is a problem, not noise."""
+    """Return a text unchanged; surrounding whitespace in a Concord export is an error to report."""
     return value if isinstance(value, str) else to_text(value)
 
 

@@ -1,6 +1,6 @@
 """Label Studio: JSON, JSON-MIN and CSV.
 
-JSON has tasks with annotations and predictions, JSON-MIN and CSV have one annotation a record.
+JSON has tasks with annotations and predictions, JSON-MIN and CSV have one annotation per record.
 
 `completed_by` is the rater, `model_version` of a prediction a model, `ground_truth` a gold answer,
 `was_cancelled` a skip, `lead_time` the seconds. Single choices, ratings, the leaf of a taxonomy and
@@ -283,8 +283,8 @@ class _LabelStudioReader(ToolReader):
     def _find_label_fields(self, fields: Fields) -> list[str]:
         """Return the fields of labels.
 
-        The fields of the task come first, then its id, and the labels. A task whose data has an id
-        of its own has it at this place, so content may stand behind it.
+        A record has the fields of the task, then its id, then the labels. If the data of the task
+        has an id of its own, the id stands among these fields, and content may follow it.
         """
         names = list(fields)
         after_id = names[names.index("id") + 1 :] if "id" in names else names

@@ -14,7 +14,7 @@ from django.utils import timezone
 from metrics.filtered import filtered_jobs
 from metrics.integrity.audit import audit_question
 from metrics.jobs.question_updates import update_question
-from metrics.models import Diagnosis, FilteredResult
+from metrics.models import Diagnosis, FilteredResult, RaterResult
 from projects.models import Item, Project, Question, Rater
 from projects.services.projects import change_project
 from quality.models import ItemLabel
@@ -210,7 +210,7 @@ def test_raters_with_open_alerts_come_first(
     assert url == f"/projects/{project.pk}/raters/?question=severity"
     page = client.get(f"/projects/{project.pk}/")
     raters = page.text.split('id="raters"')[1].split("</section>")[0]
-    assert raters.count("badge--warn") == 2
+    assert raters.count("badge--bad") == 2
     assert page.context["overview_raters"].n_to_check == 2
     Rater.objects.filter(project=project).update(paused=True)
     assert "Check" not in str(list(get_actions(client, project)))
@@ -236,12 +236,31 @@ def test_uncertain_items_and_alerts_are_actions_of_those_who_may(
         "Review 7 uncertain items",
         "Resolve alert",
     ]
-    _reason, url = actions["Review 7 uncertain items"]
+    reason, url = actions["Review 7 uncertain items"]
+    assert reason == "expected errors: 3"
     assert client_for(lead).get(url).status_code == 200
     assert list(get_actions(client_for(viewer), project)) == [
         "Clarify none vs. minor",
         "Resolve alert",
     ]
+
+
+def test_review_is_suggested_for_one_sitting_with_its_time(
+    confused_question: Any, project: Any, client_for: Any, lead: Any
+) -> None:
+    Item.objects.bulk_create(Item(project=project, key=f"u{number}") for number in range(60))
+    doubts = [0.5] * 40 + [0.25] * 20
+    ItemLabel.objects.bulk_create(
+        ItemLabel(
+            question=confused_question, item=item, code=0, source="consensus", doubt=doubt,
+            n_ratings=2, computed_at=timezone.now(),
+        )
+        for item, doubt in zip(Item.objects.filter(key__startswith="u"), doubts, strict=True)
+    )  # fmt: skip
+    RaterResult.objects.filter(question=confused_question).update(seconds=6.0)
+    comparison.recompute_question(confused_question.pk, at_once=True)
+    reason, _url = get_actions(client_for(lead), project)["Review the 40 most uncertain items"]
+    assert reason == "about 4 min · expected errors: 20 of 25"
 
 
 def test_wide_interval_gets_no_verbal_rating(
@@ -344,8 +363,9 @@ def test_rater_with_largest_impact_is_named_first(
     cast.rate_many(question, ratings)
     update_question(question.pk)
     comparison.recompute_question(question.pk, at_once=True)
-    for key in ("ann", "zoe"):
-        make_alert(question, project.raters.get(key=key), kind="rater_apart", measure="agreement")
+    for key, n in (("ann", 30), ("zoe", 60)):
+        rater = project.raters.get(key=key)
+        make_alert(question, rater, kind="rater_apart", measure="agreement", n=n)
     client = client_for(lead)
     assert next(iter(get_actions(client, project))) == "Check zoe, Ann"
     page = client.get(f"/projects/{project.pk}/")

@@ -91,6 +91,27 @@ READABLE = {
         "Unit,Coder A,Coder B\n1,a,b\n2,b,b\n3,a,a\n,,\n4,a,\n", "1 2 3 4",
         {"Coder A": "abaa", "Coder B": "bba."},
     ),
+    "units below the names": Table(
+        "item,rater,label\n(id),(name),(a-c)\n1,r,a\n1,s,b\n2,r,b\n2,s,b\n",
+        "1 2",
+        {"r": "ab", "s": "bb"},
+        left_out={"header_row": 1},
+    ),
+    "criteria in a column": Table(
+        "item,rater,criterion,value\n"
+        + "".join(f"{n},{r},{c},{'yn'[n % 2]}\n" for n in range(4) for r in "ab" for c in ("tone", "style")),
+        "0 1 2 3",
+        {"a": "ynyn", "b": "ynyn"},
+        "tone",
+    ),
+    "raters are objects in a record": Table(
+        json.dumps([
+            {"id": n, "text": f"Text {n}", "annotations": {r: {"label": "AB"[n % 2]} for r in ("u1", "u2")}}
+            for n in range(6)
+        ]),
+        "0 1 2 3 4 5",
+        {"u1": "ABABAB", "u2": "ABABAB"},
+    ),
     "files with byte order marks were joined": Table(
         "\ufeffitem,rater,label\n1,ann,y\n2,ann,n\n\ufeffitem,rater,label\n1,ben,y\n2,ben,y\n",
         "1 2",

@@ -154,6 +154,13 @@ def test_equal_numbers_have_one_normal_form(number, zeros, has_plus) -> None:
     assert Fraction(get_normal_form(text)) == Fraction(text)
 
 
+def test_the_same_parts_in_another_order_are_several_labels() -> None:
+    reading = read("Anger, Fear", "Fear, Anger", "Joy, Fear", "Fear")
+    assert reading.labels["Anger, Fear"] == reading.labels["Fear, Anger"] == "Anger|Fear"
+    assert "several_labels" in list_kinds(reading)
+    assert "several_labels" not in list_kinds(read("No, never", "Yes, often", "Sometimes"))
+
+
 @given(st.lists(st.text(max_size=8), max_size=12, unique=True))
 def test_every_text_is_read_and_the_order_of_the_file_does_not_matter(texts: list[str]) -> None:
     for similar in ("", "join", "keep"):
