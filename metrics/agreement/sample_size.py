@@ -322,12 +322,9 @@ def compute_plans(
         if se is None or n < 2:
             plans.append(OverlapPlan(m, None, None, None))
             continue
+        log_se_sd = estimate_log_se_sd(fewer, numbers, weights)
         needed = compute_items_needed(
-            se,
-            n,
-            half_width,
-            log_se_sd=estimate_log_se_sd(fewer, numbers, weights),
-            n_clusters=n_clusters,
+            se, n, half_width, log_se_sd=log_se_sd, n_clusters=n_clusters
         ).items
         ratings = None if needed is None else needed * m
         df = (n if n_clusters is None else n_clusters) - 1

@@ -26,7 +26,7 @@ from metrics.models import CountState, FilteredResult
 from metrics.results.clusters import (
     QuestionClusters,
     compute_headline_clusters,
-    get_cluster_numbers,
+    find_cluster_numbers,
 )
 from metrics.results.headline import random_sample
 from metrics.scale import QuestionScale
@@ -107,9 +107,7 @@ def _compute_dashboard(
         selected,
         scale,
         clusters=_compute_clusters(ratings, models, scale, project),
-        cluster_numbers=(
-            get_cluster_numbers(ratings["item"], project) if project.cluster_attribute else None
-        ),
+        cluster_numbers=find_cluster_numbers(ratings["item"], project),
         n_items=n_items,
     )
 

@@ -205,6 +205,11 @@ def describe_clusters(
     )  # fmt: skip
 
 
+def find_cluster_numbers(items: np.ndarray, project: Project) -> np.ndarray | None:
+    """Return the numbers of get_cluster_numbers (M,); None where the project has no clusters."""
+    return get_cluster_numbers(items, project) if project.cluster_attribute else None
+
+
 def get_cluster_numbers(items: np.ndarray, project: Project) -> np.ndarray:
     """Return an integer (M,) that identifies the cluster of each rating's item (M,).
 

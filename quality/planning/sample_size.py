@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -134,8 +135,7 @@ def plan_sample_size(
     estimated from the patterns of the same ratings, for Fleiss' kappa with the same weights. Items
     in clusters come in further clusters of the present size.
 
-    For the headline kappa: Cohen's with two raters, else Fleiss' with the same weights, of the
-    ratings that it describes (QuestionAgreement.displayed_coefficients).
+    For the headline kappa, or Fleiss' (QuestionAgreement.displayed_coefficients).
     """
     scale = QuestionScale.for_question(question)
     weights = get_headline_weighting(question, scale)
@@ -150,13 +150,12 @@ def plan_sample_size(
     se = sample_size.compute_planning_error(value, n_clusters) if value else None
     n = (value["n_items"] or 0) if value else 0
     log_se_sd = _estimate_log_se_sd(question, scale, weights) if se is not None else 0.0
-    widths = []
-    for half_width in half_widths:
-        needed, expected = (
-            sample_size.compute_items_needed(se, n, half_width, log_se_sd=sd, n_clusters=n_clusters)
-            for sd in (log_se_sd, None)
-        )
-        widths.append(WidthPlan(half_width, needed.items, needed.additional, expected.items))
+    plan = partial(sample_size.compute_items_needed, se, n, n_clusters=n_clusters)
+    widths = [
+        WidthPlan(width, needed.items, needed.additional, expected.items)
+        for width in half_widths
+        for needed, expected in [[plan(width, log_se_sd=sd) for sd in (log_se_sd, None)]]
+    ]
     log_se_sd = sample_size.add_cluster_variance(log_se_sd, n_clusters)
     return SampleSizePlan(
         name,

@@ -29,6 +29,7 @@ from metrics.agreement.estimate import Floats
 
 from .disagreement import MAD_TO_SD, MIN_OTHERS
 from .finding import MIN_ITEMS_TO_TEST, RATER_COPIES, EvidenceSeries, OutlierFinding
+from .level_shifts import get_comparison_days
 
 EVIDENCE_LEVEL = 100.0  # times the number of pairs
 MIN_EXCESS = 0.05  # kappa units
@@ -79,10 +80,7 @@ def find_copies(drift: DriftResult) -> list[OutlierFinding]:
         rows = pairs.row[pairs.pair == pair]
         if cluster is not None and np.unique(cluster[rows]).size < MIN_CLUSTERS:
             continue
-        day = np.maximum(
-            drift.data.ratings.day[drift.data.comparisons.own[rows]],
-            drift.data.ratings.day[drift.data.comparisons.other[rows]],
-        )
+        day = get_comparison_days(drift, rows)
         scores = d[rows] - pairs.expected[pair]
         # No distribution within these limits with this mean scatters more (Bhatia & Davis 2000).
         null_mean = min(float(pairs.expected[pair]) + bound, 1.0)

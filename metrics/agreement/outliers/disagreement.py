@@ -51,13 +51,12 @@ def find_disagreeing_raters(drift: DriftResult) -> list[OutlierFinding]:
         )
         is_named = evidence_path[-1] >= settings.alert_level
         if is_named and not _is_explained_by_items(drift, rater):
-            key = int(data.ratings.keys[rater])
             facts = {"middle": float(median[index]), "bound": float(limit[index])}
             first = int(np.argmax(evidence_path >= settings.alert_level))
             findings.append(
                 build_level_finding(
                     RATER_DISAGREES,
-                    key,
+                    int(data.ratings.keys[rater]),
                     rater_days,
                     day_weights,
                     evidence_path,

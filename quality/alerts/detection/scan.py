@@ -13,7 +13,7 @@ import numpy.typing as npt
 from django.db.models.functions import Coalesce
 
 from metrics.agreement import drift, outliers
-from metrics.results.clusters import get_cluster_numbers
+from metrics.results.clusters import find_cluster_numbers
 from metrics.results.headline.random_sample import build_targeted_mask
 from metrics.scale import QuestionScale
 from projects.models import GuidelineVersion, Item, Question, Rater
@@ -165,15 +165,13 @@ def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
     if _count_pairs(ratings["item"]) > MAX_RATING_PAIRS:
         return ScanResult(None, TOO_MANY_COMPARISONS, ratings.size)
     level = sensitivity.get_evidence_threshold(question.project_id)
-    has_clusters = bool(question.project.cluster_attribute)
     known_changes = replace(
         build_drift_context(question),
         attributes=list_attribute_columns(question, ratings["item"]),
-        clusters=get_cluster_numbers(ratings["item"], question.project) if has_clusters else None,
+        clusters=find_cluster_numbers(ratings["item"], question.project),
     )
-    settings = drift.DriftSettings(
-        alert_level=level, watch_level=min(level, drift.DriftSettings().watch_level)
-    )
+    watch_level = min(level, drift.DriftSettings().watch_level)
+    settings = drift.DriftSettings(alert_level=level, watch_level=watch_level)
     columns = ratings["item"], ratings["rater"], ratings["code"], ratings["day"]
     drift_result = drift.detect_drift(
         *columns, scale.k, scale.type.ordered, context=known_changes, settings=settings
