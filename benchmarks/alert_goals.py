@@ -5,7 +5,15 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
-from alert_shapes import N_DAYS, N_RATERS, Shape, list_shapes, simulate_shape
+from alert_shapes import (
+    N_DAYS,
+    N_RATERS,
+    Shape,
+    SimulatedRatings,
+    list_document_shapes,
+    list_shapes,
+    simulate_shape,
+)
 
 from metrics.agreement import drift, outliers
 
@@ -42,26 +50,58 @@ def print_shapes(options: argparse.Namespace) -> None:
     print("|---|---|---|---|---|---|---|")
     for shape in list_shapes():
         for ordered in (False, True):
-            figures = ShapeFigures()
-            for number in range(options.shapes):
-                seed = SEED_OFFSET + options.seed * 1_000 + number
-                _add_stream(figures, shape, seed, ordered=ordered)
-            innocent_rate = figures.innocents / figures.years
-            measured = f"{innocent_rate:.1%} a rater-year"
-            if shape.named:
-                measured = f"{figures.named / figures.expected:.0%}"
+            figures = _measure_shape(shape, options, ordered=ordered)
             print(
                 f"| {shape.name} | {'ordinal' if ordered else 'nominal'} | {GOALS[shape.goal]} "
-                f"| {measured} | {figures.innocents} | {figures.years:.0f} | {figures.questions} |",
+                f"| {_describe_measured(shape, figures)} | {figures.innocents} "
+                f"| {figures.years:.0f} | {figures.questions} |",
                 flush=True,
             )
 
 
-def _add_stream(figures: ShapeFigures, shape: Shape, seed: int, *, ordered: bool) -> None:
-    stream = simulate_shape(shape, seed, ordered=ordered)
+def print_documents(options: argparse.Namespace) -> None:
+    """Print a row for each shape and scale of items in documents, with and without clusters."""
+    print("\n## Who is named, items in documents\n")
+    print("| shape | scale | without clusters | goal | measured | innocents | rater-years |")
+    print("|---|---|---|---|---|---|---|")
+    for shape in list_document_shapes():
+        for ordered in (False, True):
+            independent = _measure_shape(shape, options, ordered=ordered, with_clusters=False)
+            figures = _measure_shape(shape, options, ordered=ordered)
+            print(
+                f"| {shape.name} | {'ordinal' if ordered else 'nominal'} "
+                f"| {_describe_measured(shape, independent)} | {GOALS[shape.goal]} "
+                f"| {_describe_measured(shape, figures)} | {figures.innocents} "
+                f"| {figures.years:.0f} |",
+                flush=True,
+            )
+
+
+def _describe_measured(shape: Shape, figures: ShapeFigures) -> str:
+    if shape.named:
+        return f"{figures.named / figures.expected:.0%}"
+    return f"{figures.innocents / figures.years:.1%} a rater-year"
+
+
+def _measure_shape(
+    shape: Shape, options: argparse.Namespace, *, ordered: bool, with_clusters: bool = True
+) -> ShapeFigures:
+    figures = ShapeFigures()
+    for number in range(options.shapes):
+        seed = SEED_OFFSET + options.seed * 1_000 + number
+        stream = simulate_shape(shape, seed, ordered=ordered)
+        context = drift.DriftContext(
+            attributes=stream.attributes, clusters=stream.clusters if with_clusters else None
+        )
+        _add_stream(figures, shape, stream, context)
+    return figures
+
+
+def _add_stream(
+    figures: ShapeFigures, shape: Shape, stream: SimulatedRatings, context: drift.DriftContext
+) -> None:
     columns = (stream.item, stream.rater, stream.code, stream.date)
-    context = drift.DriftContext(attributes=stream.attributes)
-    drift_result = drift.detect_drift(*columns, stream.k, ordered, context=context)
+    drift_result = drift.detect_drift(*columns, stream.k, stream.ordered, context=context)
     outlier_result = outliers.detect_outliers(drift_result, stream.k)
     named = outliers.list_named_raters(drift_result, outlier_result)
     figures.innocents += len(named - set(shape.named))

@@ -44,6 +44,7 @@ class Stream:
     level: Floats
     lapse: Floats
     attribute: Ints | None = None
+    document: Ints | None = None
     answers: list[Callable[[Stream, Ints], Ints]] = field(default_factory=list)
 
     @property
@@ -82,6 +83,7 @@ class SimulatedRatings:
     k: int
     ordered: bool
     attributes: list[Ints]  # of each rating's item
+    clusters: Ints | None  # the document of each rating's item
 
 
 def simulate_shape(shape: Shape, seed: int, *, ordered: bool) -> SimulatedRatings:
@@ -118,6 +120,7 @@ def simulate_shape(shape: Shape, seed: int, *, ordered: bool) -> SimulatedRating
         attributes=[stream.attribute[item]]
         if shape.with_attribute and stream.attribute is not None
         else [],
+        clusters=None if stream.document is None else stream.document[item],
     )
 
 
@@ -337,6 +340,63 @@ def add_copies(stream: Stream, share: float, *, since: int = 0) -> None:
         return np.where((stream.raters == 1) & copies[:, None], original[:, None], code)
 
     stream.answers.append(answer)
+
+
+# --- items in documents
+
+
+def group_into_documents(stream: Stream, size: int, days: int) -> None:
+    """Group the items into documents that three raters rate within some days.
+
+    The items of a document are alike in difficulty and in their true category, and a rater misreads
+    one document in seven: half of the answers are another category (nominal) or one off (ordinal).
+    """
+    rng, n_items = stream.rng, stream.day.size
+    document = np.arange(n_items) // size
+    n_documents = int(document[-1]) + 1
+    first_day = np.sort(rng.integers(N_DAYS, size=n_documents))
+    stream.day = np.minimum(
+        first_day[document] + np.arange(n_items) % size * days // size, N_DAYS - 1
+    )
+    teams = rng.permuted(np.tile(np.arange(N_RATERS), (n_documents, 1)), axis=1)
+    stream.raters = teams[:, :PER_ITEM][document]
+    stream.difficulty *= np.exp(rng.normal(0, 0.5, n_documents))[document]
+    topic = rng.choice(stream.k, n_documents, p=stream.prevalence)[document]
+    stream.truth = np.where(rng.random(n_items) < 0.4, topic, stream.truth)
+    is_misread = rng.random((n_documents, N_RATERS)) < 1 / 7
+    shift = rng.integers(1, stream.k, (n_documents, N_RATERS))
+
+    def answer(stream: Stream, code: Ints) -> Ints:
+        cell = document[:, None], stream.raters
+        moved = (code + shift[cell]) % stream.k
+        if stream.ordered:
+            moved = np.clip(code + np.where(shift[cell] % 2, 1, -1), 0, stream.k - 1)
+        is_wrong = is_misread[cell] & (stream.rng.random(code.shape) < 0.5)
+        return np.where(is_wrong, moved, code)
+
+    stream.answers.append(answer)
+    stream.document = document
+
+
+def _build_document_shape(size: int, days: int, *, lapse: float = 0.0) -> Shape:
+    """Return a shape of documents; with a lapse, rater 0 guesses so often from day 36 on."""
+
+    def change(stream: Stream) -> None:
+        group_into_documents(stream, size, days)
+        make_raters_worse(stream, (0,), lapse)
+
+    length = "a day" if days == 1 else f"{days} days"
+    name = f"documents of {size} items in {length}"
+    if lapse:
+        return Shape(f"{name}, drift of one", "drift", change, (0,))
+    return Shape(name, "innocent", change)
+
+
+def list_document_shapes() -> list[Shape]:
+    """Return shapes whose items are in documents."""
+    lengths = ((10, 1), (30, 5), (100, 10), (300, 40))
+    stable = [_build_document_shape(size, days) for size, days in lengths]
+    return [*stable, _build_document_shape(10, 1, lapse=0.8)]
 
 
 def list_shapes() -> list[Shape]:

@@ -1,7 +1,7 @@
 """False alert rate and detection delay of drift alerts on simulated streams.
 
     python benchmarks/bench_alerts.py [--streams 6] [--drifting 25] [--normal 2000] [--seed 1]
-        [--shapes 4] [--only quiet,levels,found,shapes,normal,kinds,gold,speed]
+        [--shapes 4] [--only quiet,levels,found,shapes,documents,normal,kinds,gold,speed]
 
 Streams are those of `manage.py simulate`. The first two tables also show the figures that were
 published before this code was written (a prototype of the same formulas with its own generator):
@@ -15,7 +15,7 @@ published before this code was written (a prototype of the same formulas with it
 3. Exactly normal sums, as the proof assumes: raters with an alert within 250 days.
 4. False alerts at the lower thresholds, the other kinds where nothing happens (alert_kinds.py),
    and gold (bench_gold.py).
-5. Who is named in streams of 25 shapes (alert_goals.py).
+5. Who is named in streams of 25 shapes, and of items in documents (alert_goals.py).
 6. Seconds to compute all alerts of a question: a first pass, and with the alerts.
 """
 
@@ -32,7 +32,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import bench_gold
-from alert_goals import print_shapes
+from alert_goals import print_documents, print_shapes
 from alert_kinds import print_drift_levels, print_kinds
 
 from metrics.agreement import drift
@@ -54,13 +54,16 @@ def main() -> None:
     parser.add_argument("--drifting", type=int, default=25, help="streams with a drift a row")
     parser.add_argument("--normal", type=int, default=2_000, help="raters with normal sums")
     parser.add_argument("--shapes", type=int, default=4, help="streams a shape and scale")
-    parser.add_argument("--only", default="quiet,levels,found,shapes,normal,kinds,gold,speed")
+    parser.add_argument(
+        "--only", default="quiet,levels,found,shapes,documents,normal,kinds,gold,speed"
+    )
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     sections = {
         "quiet": bench_quiet,
         "found": bench_detection,
         "shapes": print_shapes,
+        "documents": print_documents,
         "normal": bench_normal,
         "levels": lambda options: print_drift_levels(list_stable_streams()[:3], options),
         "kinds": lambda options: print_kinds(list_stable_streams(), options),

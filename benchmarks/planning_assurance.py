@@ -3,8 +3,8 @@
     python benchmarks/planning_assurance.py [--studies 2000] [--pilots 300]
 
 Before data: studies of two raters from the assumed table. After data: a pilot of 60 items, then as
-many more items as the plan demands; the half-width is that of all items. "expected": planned
-without assurance.
+many more items as the plan demands; the half-width is that of the interval shown, of all items.
+"expected": planned without assurance.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from metrics.agreement import sample_size
 from metrics.agreement.coefficients import cohen, fleiss
-from metrics.agreement.estimate import t_quantile
 
 PILOT_ITEMS = 60
 DESIGNS: tuple[tuple[float, list[float], float], ...] = (  # kappa, shares, half-width
@@ -40,8 +39,8 @@ def build_table(kappa: float, shares: list[float]) -> np.ndarray:
 def compute_share_before(table: np.ndarray, items: int, half_width: float, studies: int) -> float:
     """Return the share of studies of so many items whose half-width is small enough."""
     tables = np.random.default_rng(1).multinomial(items, table.ravel(), size=studies)
-    se = np.asarray(cohen.kappa(tables.reshape(-1, *table.shape)).se)
-    return float((se * float(t_quantile(items - 1)) <= half_width).mean())
+    kappa = cohen.kappa(tables.reshape(-1, *table.shape))
+    return float(((kappa.high - kappa.low) / 2 <= half_width).mean())
 
 
 def compute_share_after(
@@ -54,16 +53,18 @@ def compute_share_after(
     outcomes = []
     for _ in range(pilots):
         pilot = rng.multinomial(PILOT_ITEMS, table.ravel())
-        se = float(fleiss.fleiss_kappa(patterns, pilot).se)
-        if not np.isfinite(se) or se == 0:
+        error = sample_size.compute_planning_error(fleiss.fleiss_kappa(patterns, pilot).to_value())
+        if error is None:
             continue
         log_se_sd = sample_size.estimate_log_se_sd(patterns, pilot) if assured else 0.0
-        needed = sample_size.compute_items_needed(se, PILOT_ITEMS, half_width, log_se_sd=log_se_sd)
-        if needed.items is None or not needed.additional:
+        needed = sample_size.compute_items_needed(
+            error, PILOT_ITEMS, half_width, log_se_sd=log_se_sd
+        )
+        if not needed.additional:
             continue
         items = pilot + rng.multinomial(needed.additional, table.ravel())
-        final_se = float(fleiss.fleiss_kappa(patterns, items).se)
-        outcomes.append(final_se * float(t_quantile(needed.items - 1)) <= half_width)
+        kappa = fleiss.fleiss_kappa(patterns, items)
+        outcomes.append(float(kappa.high - kappa.low) / 2 <= half_width)
     return float(np.mean(outcomes))
 
 

@@ -104,17 +104,32 @@ def get_page_size(rows: int) -> int:
     return MAX_EXPORT_ROWS if is_exporting() else rows
 
 
-def round_tiny_to_zero(value: float) -> float:
-    """Return 0.0 for a value that is only rounding error, such as 6.9e-18, else the value.
+def remove_rounding_error(value: float) -> float:
+    """Return 0.0 for 6.9e-18, 0.3 for 0.30000000000000004: a number without its rounding error.
 
-    For every statistic in a file, except probabilities, which may be that small.
+    For every statistic in a file; probabilities, which may be that small, keep their size
+    (limit_digits).
     """
-    return 0.0 if abs(value) < ROUNDING_ERROR else value
+    return 0.0 if abs(value) < ROUNDING_ERROR else limit_digits(value)
+
+
+def limit_digits(value: float) -> float:
+    """Return a number with the 15 significant digits that floating-point numbers hold."""
+    return float(f"{value:.15g}")
 
 
 def clean_row(values: Iterable[object]) -> list[object]:
-    """Return the values of a row of a file, with numbers that are only rounding errors as 0."""
-    return [round_tiny_to_zero(value) if isinstance(value, float) else value for value in values]
+    """Return the values of a row of a file, with numbers without their rounding errors."""
+    return [clean_value(value) for value in values]
+
+
+def clean_value(value: Any) -> Any:
+    """Return a value of a file with all its numbers without their rounding errors."""
+    if isinstance(value, float):
+        return remove_rounding_error(value)
+    if isinstance(value, dict):
+        return {key: clean_value(part) for key, part in value.items()}
+    return [clean_value(part) for part in value] if isinstance(value, list) else value
 
 
 def export_as(convert: Callable[..., object]) -> Callable[[Format], Format]:
@@ -132,7 +147,7 @@ def format_cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        return repr(round_tiny_to_zero(float(value))) if math.isfinite(value) else ""
+        return repr(remove_rounding_error(float(value))) if math.isfinite(value) else ""
     if isinstance(value, datetime.date):
         return value.isoformat()
     if isinstance(value, list | tuple):

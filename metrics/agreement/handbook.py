@@ -168,8 +168,14 @@ account (`metrics/agreement/counts/clusters.py`):
   raters, pairs and periods use the D of Fleiss' kappa with the same weights, as if their items
   shared clusters as all items do. This is too wide for a rater with one item of each document.
 * Filtered results use the clusters of the selected ratings. Items without the attribute are
-  clusters of their own. A change is called clear only if it is so by cluster. Alerts do not use
-  clusters.
+  clusters of their own. A change is called clear only if it is so by cluster.
+* Alerts take into account that a rater's errors in a cluster are alike: who misreads a document has
+  not changed. All ratings of a rater in a cluster count on the last of their days (in clusters of
+  more than 90 days, each 90 days have one). Low agreement, newcomers and copies are tested from 6
+  clusters on, copies with the variance by cluster. The test of raters who agree less with the
+  others than these do with each other sums by cluster, too, and needs 10 of them with a
+  disagreement. So an attribute with few values that last for years, such as the language, is no
+  cluster.
 * With fewer than 6 clusters no interval can be relied on, and pages, API and report say so. With a
   single cluster there is none.
 

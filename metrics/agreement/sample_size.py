@@ -6,6 +6,10 @@
              (Bloch & Kraemer 1989, Biometrics 45, 269-287); more categories: the delta method on
              the assumed table
 
+After data, the error is that of the interval shown (counts/score_intervals.py): half its width
+divided by the quantile of t, where that is more than the standard error. Where few items differ,
+the standard error is far too small, or 0. Assured studies are simulated with the same interval.
+
 With assurance the half-width is not only expected: 9 of 10 studies reach it, though the error of
 each is another one (Zou 2012, Statistics in Medicine 31, 3972-3981). After data the error of all N
 items is that of the first n times exp(z_.9 s sqrt(1 - n / N)), with s the standard deviation of its
@@ -28,6 +32,7 @@ import numpy.typing as npt
 from scipy import special
 
 from .coefficients import cohen, fleiss
+from .counts.clusters import widen_interval
 from .counts.confidence_sequences import compute_factor
 from .estimate import CONFIDENCE_LEVEL, Floats, Value, t_quantile, to_finite_float
 
@@ -39,6 +44,18 @@ MAX_ADDITIONAL = 10**9  # more items than this are reported as unknown
 REPLICATES = 400
 _ASSURANCE_QUANTILE = float(special.ndtri(ASSURANCE))
 _MAX_STEPS = 50  # of the search; four to six are usual
+
+
+def compute_planning_error(value: Value, n_clusters: int | None = None) -> float | None:
+    """Return the error to plan from: that of the interval shown, at least the standard error.
+
+    value: with the interval of independent items, or of so many clusters. None without an error.
+    """
+    se, n_items = value["se"], value["n_items"] or 0
+    if se is None or value["low"] is None or value["high"] is None or n_items < 2:
+        return se
+    df = (n_items if n_clusters is None else n_clusters) - 1
+    return max(se, (value["high"] - value["low"]) / 2 / float(t_quantile(df)))
 
 
 @dataclass(frozen=True)
@@ -216,8 +233,9 @@ def _simulate_half_width(table: Floats, n: int) -> float:
     """Return the quantile ASSURANCE of the half-width in studies of n items; infinite without."""
     rng = np.random.default_rng(0)
     studies = rng.multinomial(n, table.ravel() / table.sum(), size=SIMULATED_STUDIES)
-    se = np.asarray(cohen.kappa(studies.reshape(-1, *table.shape)).se)
-    widths = np.sort(np.where(np.isfinite(se), se, np.inf)) * float(t_quantile(n - 1))
+    kappa = cohen.kappa(studies.reshape(-1, *table.shape))
+    margins = np.maximum((kappa.high - kappa.low) / 2, kappa.se * t_quantile(n - 1))
+    widths = np.sort(np.where(np.isfinite(margins), margins, np.inf))
     return float(widths[math.ceil(ASSURANCE * SIMULATED_STUDIES) - 1])
 
 
@@ -297,16 +315,16 @@ def compute_plans(
     plans = []
     for m in range(2, max_ratings + 1):
         fewer, numbers = thin_patterns(patterns, items, m)
-        se = float(fleiss.fleiss_kappa(fewer, numbers, weights=weights).se) * math.sqrt(effect)
-        if not math.isfinite(se) or n < 2:
+        value = fleiss.fleiss_kappa(fewer, numbers, weights=weights).to_value()
+        if n_clusters is not None:
+            value = widen_interval(value, effect, n_clusters)
+        se = compute_planning_error(value, n_clusters)
+        if se is None or n < 2:
             plans.append(OverlapPlan(m, None, None, None))
             continue
+        log_se_sd = estimate_log_se_sd(fewer, numbers, weights)
         needed = compute_items_needed(
-            se,
-            n,
-            half_width,
-            log_se_sd=estimate_log_se_sd(fewer, numbers, weights),
-            n_clusters=n_clusters,
+            se, n, half_width, log_se_sd=log_se_sd, n_clusters=n_clusters
         ).items
         ratings = None if needed is None else needed * m
         df = (n if n_clusters is None else n_clusters) - 1

@@ -92,8 +92,12 @@ class SelectedRatings:
 
     def select_displayed(self, scale: QuestionScale) -> np.ndarray:
         """Return the ratings to display: without models, unless these are pooled or alone."""
-        hides_models = self.separates_models and not scale.pooled
-        return self.ratings[~self.is_model] if hides_models else self.ratings
+        return self.ratings[self.select_rows(scale)]
+
+    def select_rows(self, scale: QuestionScale) -> np.ndarray:
+        """Return a mask (M,) of the ratings to display."""
+        has_own_values = self.separates_models and not scale.pooled
+        return ~self.is_model if has_own_values else np.ones(len(self.ratings), bool)
 
 
 def compute_dashboard(
@@ -101,11 +105,13 @@ def compute_dashboard(
     scale: QuestionScale,
     *,
     clusters: QuestionClusters | None,
+    cluster_numbers: np.ndarray | None,
     n_items: int | None,
 ) -> DashboardBody:
     """Compute the body of a filtered dashboard.
 
     Where both people and models rate, it shows people, unless the lead pooled them.
+    ``cluster_numbers`` (M,): those of the selected ratings' items.
     """
     ratings, displayed = selected.ratings, selected.select_displayed(scale)
     raters, n_ratings = np.unique(ratings["rater"], return_counts=True)
@@ -116,7 +122,11 @@ def compute_dashboard(
     means = pair_bodies.compute_mean_kappas_by_shared_items(displayed, patterns, scale)
     parts = _compute_parts(selected, scale, pairwise_means, means)
     tables = _count_tables(displayed, heatmap_raters, scale)
-    displayed_ratings = DisplayedRatings(patterns.counts, patterns.n_items, tables, displayed)
+    if cluster_numbers is not None:
+        cluster_numbers = cluster_numbers[selected.select_rows(scale)]
+    displayed_ratings = DisplayedRatings(
+        patterns.counts, patterns.n_items, tables, displayed, cluster_numbers
+    )
     agreement = replace(parts.join(None), pairwise_means=means)
     all_findings = findings.list_findings(agreement, displayed_ratings, scale)
     diagnosis = QuestionDiagnosis(

@@ -23,7 +23,11 @@ from metrics.counting.store import encode_json
 from metrics.filtered import coefficient_body, dashboard_body, pair_bodies, rater_bodies
 from metrics.filters import FilterChoices, RatingFilter, is_filterable_attribute
 from metrics.models import CountState, FilteredResult
-from metrics.results.clusters import QuestionClusters, compute_headline_clusters
+from metrics.results.clusters import (
+    QuestionClusters,
+    compute_headline_clusters,
+    find_cluster_numbers,
+)
 from metrics.results.headline import random_sample
 from metrics.scale import QuestionScale
 from projects.models import Item, Project, Question, Rater
@@ -99,8 +103,13 @@ def _compute_dashboard(
     selected = dashboard_body.SelectedRatings(
         ratings, np.isin(ratings["rater"], models), is_excluded & (not rating_filter.sample)
     )
-    clusters = _compute_clusters(ratings, models, scale, project)
-    return dashboard_body.compute_dashboard(selected, scale, clusters=clusters, n_items=n_items)
+    return dashboard_body.compute_dashboard(
+        selected,
+        scale,
+        clusters=_compute_clusters(ratings, models, scale, project),
+        cluster_numbers=find_cluster_numbers(ratings["item"], project),
+        n_items=n_items,
+    )
 
 
 BODIES = {

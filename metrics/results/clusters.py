@@ -205,13 +205,24 @@ def describe_clusters(
     )  # fmt: skip
 
 
+def find_cluster_numbers(items: np.ndarray, project: Project) -> np.ndarray | None:
+    """Return the numbers of get_cluster_numbers (M,); None where the project has no clusters."""
+    return get_cluster_numbers(items, project) if project.cluster_attribute else None
+
+
 def get_cluster_numbers(items: np.ndarray, project: Project) -> np.ndarray:
     """Return an integer (M,) that identifies the cluster of each rating's item (M,).
 
     Items whose attribute is missing or empty have a number of their own.
     """
     name = project.cluster_attribute
-    rows = Item.objects.filter(project=project, attributes__has_key=name).order_by()
+    if not items.size:
+        return np.zeros(0, np.int64)
+    rows = Item.objects.filter(
+        project=project,
+        pk__range=(int(items.min()), int(items.max())),
+        attributes__has_key=name,
+    ).order_by()
     labels = rows.annotate(label=KeyTextTransform(name, "attributes")).values_list("pk", "label")
     number_by_label: dict[str, int] = {}
     number_by_item: dict[int, int] = {}

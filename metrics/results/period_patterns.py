@@ -40,14 +40,17 @@ class AllTimePatterns:
         row = rows.filter(population=Population.ALL).first()
         row = row or PatternTally(width=scale.width)
         counts, n_items = store.decode_patterns(row, scale.width)
-        states = CountState.objects.filter(pk=question_id)
-        model_raters = states.values_list("model_raters", flat=True).first() or []
+        states = CountState.objects.select_related("question__project").filter(pk=question_id)
+        state = states.only(
+            "model_raters", "cluster_effects", "question__project__cluster_attribute"
+        ).first()
         return cls(
             question_id,
             scale,
             GroupedPatterns.from_code_counts(counts, scale),
             n_items,
-            model_raters,
+            state.model_raters if state else [],
+            QuestionClusters.from_state(state, state.question.project) if state else None,
         )
 
     @property

@@ -361,7 +361,7 @@ def p_value(value: float | None) -> str:
     if value is None:
         return "–"
     if tables.is_exporting():
-        return repr(float(value))
+        return repr(tables.limit_digits(float(value)))
     return (
         "< " + number_format(0.001, 3) if value < 0.001 else number_formats.format_number(value, 3)
     )

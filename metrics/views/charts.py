@@ -97,7 +97,7 @@ def _build_csv_response(rows: Rows, name: str) -> HttpResponse:
 def _escape_cell(value: Any) -> Any:
     """Escape a text that a spreadsheet would take for a formula; round tiny numbers to 0."""
     if isinstance(value, float):
-        return tables.round_tiny_to_zero(value)
+        return tables.remove_rounding_error(value)
     return escape_formula(value) if isinstance(value, str) else value
 
 

@@ -15,7 +15,7 @@ from metrics.views.common.filter_bar import format_filter_part
 from metrics.views.common.number_formats import format_count, format_number
 from quality.models import Gate, GateDecision
 
-from .measures import AT_LEAST, OPEN_ALERTS, get_measure
+from .measures import AT_LEAST, COVERAGE, OPEN_ALERTS, get_measure
 from .rules import parse_filter
 
 DECIMALS = 3  # a value just below the floor must not look like the floor
@@ -55,8 +55,12 @@ def describe_verdict(document: Mapping[str, Any]) -> str:
         return _("“%(gate)s” passes: every rule is met.") % parameters
     if document["verdict"] == GateDecision.FAIL:
         return _("“%(gate)s” fails: a rule is not met.") % parameters
-    needed = [rule["needed_items"] for rule in document["rules"] if rule["needed_items"]]
-    if not needed:
+    undecided = [rule for rule in document["rules"] if rule["verdict"] != GateDecision.PASS]
+    # Rules of an event have their value beside the measure.
+    if any(rule.get("estimate", rule)["value"] is None for rule in undecided):
+        return _("“%(gate)s” is undecided: a rule has no value.") % parameters
+    needed = [rule["needed_items"] for rule in undecided]
+    if not needed or not all(needed):
         return _("“%(gate)s” is undecided: not enough data.") % parameters
     n = max(needed)
     return ngettext(
@@ -89,6 +93,12 @@ def build_rows(document: Mapping[str, Any]) -> list[RuleRow]:
             )
         )
     return rows
+
+
+def has_interval(rule: Mapping[str, Any]) -> bool:
+    """Return whether the value of a rule of a verdict is uncertain."""
+    estimate = rule["estimate"]
+    return estimate["low"] is not None and estimate["low"] != estimate["high"]
 
 
 def describe_rule(rule: Mapping[str, Any]) -> str:
@@ -141,13 +151,17 @@ def _iter_sentences(rule: Mapping[str, Any]) -> Any:
         }
         if estimate["low"] is None:
             yield _("%(value)s, without an interval; the floor is %(floor)s.") % parameters
-        elif estimate["low"] == estimate["high"]:
+        elif not has_interval(rule):
             yield _("%(value)s; the floor is %(floor)s.") % parameters
         else:
             template = _("%(value)s, between %(low)s and %(high)s; the floor is %(floor)s.")
             yield template % parameters
     n = rule["needed_items"]
-    if n:
+    if n and rule["measure"] == COVERAGE:  # counted, of the items that exist
+        yield ngettext(
+            "%(n)s more item must be complete.", "%(n)s more items must be complete.", n
+        ) % {"n": format_count(n)}
+    elif n:
         yield ngettext(
             "About %(n)s more item is needed.", "About %(n)s more items are needed.", n
         ) % {"n": format_count(n)}

@@ -208,6 +208,7 @@ def _build_row(gate: Gate) -> Mapping[str, Any]:
         "summary": texts.describe_verdict(document) if document else "",
         "rows": texts.build_rows(document) if document else [],
         "document": document,
+        "has_intervals": any(map(texts.has_interval, document["rules"] if document else [])),
         "decided_at": parse_datetime(document["as_of"]) if document else None,
     }
 

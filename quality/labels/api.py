@@ -40,7 +40,9 @@ class LabelOut(serializers.Serializer):
     item = serializers.CharField()
     question = serializers.CharField()
     confidence = serializers.FloatField(
-        allow_null=True, help_text="Probability of the label; null where the method has none"
+        allow_null=True,
+        help_text="Probability of the label; null where the method has none. Often too high without"
+        " gold answers for 30 items, because errors that all raters share are missed",
     )
     distribution = serializers.DictField(
         child=serializers.FloatField(), help_text="Probability or share of votes by label"

@@ -9,6 +9,7 @@ import hashlib
 
 from django.db.models import Count
 
+from metrics.agreement.consensus import MIN_GOLD_ITEMS
 from metrics.results.question_agreement import load_question_agreement
 from metrics.results.values import HeadlineResult, Value
 from projects.models import Question, Rater
@@ -121,6 +122,14 @@ def _build_limits_section(question: Question, consensus: Consensus | None) -> li
         "* Probabilities assume that raters err independently of each other, given the truth.",
         "* Items that nobody rated, decided or gave a gold answer are not in the file.",
     ]
+    gold_items = consensus.model.get("gold_items") if consensus is not None else None
+    if gold_items:
+        lines.append(f"* Confidence is calibrated on the gold answers of {gold_items} items.")
+    else:
+        lines.append(
+            f"* Without gold answers for {MIN_GOLD_ITEMS} items, errors that all raters share are"
+            " missed, so confidence is often too high."
+        )
     if consensus is not None and consensus.reason:
         lines.append(f"* No confidence could be estimated: {consensus.reason}.")
     if consensus is not None and consensus.with_models:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
-from core.web.tables import clean_row
+from core.web.tables import clean_row, clean_value
 from quality.models import ItemLabel, LabelSource
 from ratings.exports.rating_files import format_cell, join_lines
 from ratings.files.parquet_file import iter_parquet
@@ -123,7 +123,7 @@ def _iter_json_lines(labels: Labels, label_names: LabelNames) -> Iterator[str]:
     for _item, row in iter_label_rows(labels, label_names):
         fields = dict(zip(LabelRow._fields, row, strict=True))
         fields |= {"as_of": _format_time(row.as_of), "split": get_data_split(row.item)}
-        yield f"{encode(fields)}\n"
+        yield f"{encode(clean_value(fields))}\n"
 
 
 def stream_parquet(labels: Labels, label_names: LabelNames) -> Iterator[bytes]:

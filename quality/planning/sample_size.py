@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -79,6 +80,9 @@ class WidthPlan:
     expected: int | None
 
 
+_MISSING_RATINGS = ("no_pairable_items", "too_few_items")
+
+
 @dataclass(frozen=True)
 class SampleSizePlan:
     """A question's coefficient, and the items needed for narrower intervals."""
@@ -87,6 +91,7 @@ class SampleSizePlan:
     value: Value | None
     widths: list[WidthPlan]
     clusters: QuestionClusters | None = None
+    error: float | None = None  # to plan from: that of the interval shown
     error_factor: float = 1.0  # by which the error is too small in one of ten studies
     pilot_items: int = 0  # items that tell the error well enough to plan from them
 
@@ -102,10 +107,23 @@ class SampleSizePlan:
 
     @property
     def is_rough(self) -> bool:
-        """Return whether the standard error itself is based on too few items."""
-        if self.value is None:
+        """Return whether the error is based on too few items, or on too few that differ.
+
+        In the latter case the interval shown is much wider than by the standard error.
+        """
+        if self.value is None or self.error is None or self.value["se"] is None:
             return False
-        return (self.value["n_items"] or 0) < bands.MIN_ITEMS_ZERO_WIDTH
+        has_few_items = (self.value["n_items"] or 0) < bands.MIN_ITEMS_ZERO_WIDTH
+        return has_few_items or self.error > sample_size.MAX_ERROR_FACTOR * self.value["se"]
+
+    @property
+    def reason(self) -> str:
+        """Return why there is no estimate, as a name; empty where items with ratings are missing.
+
+        Only more ratings of the same kind help then.
+        """
+        reason = (self.value and self.value["reason"]) or ""
+        return "" if reason in _MISSING_RATINGS else reason
 
 
 def plan_sample_size(
@@ -117,8 +135,7 @@ def plan_sample_size(
     estimated from the patterns of the same ratings, for Fleiss' kappa with the same weights. Items
     in clusters come in further clusters of the present size.
 
-    For the headline kappa: Cohen's with two raters, else Fleiss' with the same weights, of the
-    ratings that it describes (QuestionAgreement.displayed_coefficients).
+    For the headline kappa, or Fleiss' (QuestionAgreement.displayed_coefficients).
     """
     scale = QuestionScale.for_question(question)
     weights = get_headline_weighting(question, scale)
@@ -129,22 +146,23 @@ def plan_sample_size(
     if headline and headline["name"].startswith(COHEN):
         name, value = headline["name"], headline["value"]
     clusters = agreement.clusters if agreement else None
-    se, n = (value.get("se"), value.get("n_items") or 0) if value else (None, 0)
-    log_se_sd = _estimate_log_se_sd(question, scale, weights) if se is not None else 0.0
     n_clusters = clusters.n_clusters if clusters else None
-    widths = []
-    for half_width in half_widths:
-        needed, expected = (
-            sample_size.compute_items_needed(se, n, half_width, log_se_sd=sd, n_clusters=n_clusters)
-            for sd in (log_se_sd, None)
-        )
-        widths.append(WidthPlan(half_width, needed.items, needed.additional, expected.items))
+    se = sample_size.compute_planning_error(value, n_clusters) if value else None
+    n = (value["n_items"] or 0) if value else 0
+    log_se_sd = _estimate_log_se_sd(question, scale, weights) if se is not None else 0.0
+    plan = partial(sample_size.compute_items_needed, se, n, n_clusters=n_clusters)
+    widths = [
+        WidthPlan(width, needed.items, needed.additional, expected.items)
+        for width in half_widths
+        for needed, expected in [[plan(width, log_se_sd=sd) for sd in (log_se_sd, None)]]
+    ]
     log_se_sd = sample_size.add_cluster_variance(log_se_sd, n_clusters)
     return SampleSizePlan(
         name,
         value,
         widths,
         clusters,
+        error=se,
         error_factor=sample_size.compute_error_factor(log_se_sd),
         pilot_items=sample_size.compute_pilot_items(log_se_sd, n),
     )

@@ -150,7 +150,7 @@ def test_index_leads_to_everything(api: Any, project: Project) -> None:
     response = Client().get("/api/v1/")
     assert response.status_code == 200
     addresses = response.json()
-    assert set(addresses) == {"projects", "events", "webhooks", "schema"}
+    assert set(addresses) == {"projects", "events", "webhooks", "schema", "reference"}
     assert api.get(addresses["projects"]).json()["results"][0]["id"] == project.pk
     assert api.get(addresses["schema"]).status_code == 200
 

@@ -17,6 +17,7 @@ from django.utils.translation import ngettext
 
 from agreement_site.models import NotificationSettings, QueuedMail
 from agreement_site.notifications.news import NEWS_EVENTS, list_wanted_events
+from core.text import parse_id
 from core.web.links import build_absolute_url
 from events import feed
 from events.models import Event
@@ -25,7 +26,7 @@ from projects.models import Rater
 from quality.alerts.kinds import KINDS
 from quality.gates import texts
 from quality.inbox import rows
-from quality.models import Alert, AlertState, GateDecision
+from quality.models import Alert, AlertState, Gate, GateDecision
 from quality.rater_status import site_raters
 from quality.rater_status.status import RaterStatus
 
@@ -45,7 +46,8 @@ CHANGE_KINDS = (*ALERT_KINDS, *GATE_VERDICTS, *RATER_KINDS)
 def describe_changes(events: Sequence[Event], *, only_open: bool = False) -> list[Line]:
     """Return a line for each thing that changed, by its last event; the oldest first.
 
-    ``only_open``: alerts that somebody has answered meanwhile are left out.
+    Verdicts of gates that have another one by now are left out, and of gates that were deleted.
+    ``only_open``: alerts that somebody has answered meanwhile are left out, too.
     """
     last: dict[str, Event] = {event.subject: event for event in events}
     alerts = (
@@ -60,7 +62,8 @@ def describe_changes(events: Sequence[Event], *, only_open: bool = False) -> lis
             if alert is not None and not (only_open and alert.state != AlertState.OPEN):
                 lines.append(_describe_alert(alert, marks_new=not only_open))
         elif event.kind in GATE_VERDICTS:
-            lines.append(_describe_gate(event))
+            if _is_current_verdict(event):
+                lines.append(_describe_gate(event))
         elif (line := _describe_rater(event)) is not None:
             lines.append(line)
     return lines
@@ -72,8 +75,16 @@ def _describe_alert(alert: Alert, *, marks_new: bool) -> Line:
         sentence = _("Resolved: %(alert)s") % {"alert": sentence}
     elif marks_new:
         sentence = _("New: %(alert)s") % {"alert": sentence}
+    if not alert.supported:
+        sentence = f"{sentence} {_('Later ratings would no longer raise this alert.')}"
     url = reverse("alert", args=[alert.question.project_id, alert.pk])
     return Line(sentence, build_absolute_url(url), str(alert.question))
+
+
+def _is_current_verdict(event: Event) -> bool:
+    """Return whether the gate still exists, and has no other verdict by now."""
+    gate = Gate.objects.filter(pk=parse_id(event.subject.partition("/")[2]) or 0).first()
+    return gate is not None and gate.verdict == GATE_VERDICTS[event.kind].value
 
 
 def _describe_gate(event: Event) -> Line:
@@ -134,14 +145,12 @@ def compose_digest(mail: QueuedMail, _row: NotificationSettings) -> MailContent 
     user = mail.user
     scope = rows.InboxScope.for_user(user)
     size = rows.count_rows(scope)
-    sections = [
-        *_list_decisions(scope, size),
-        *_list_raters(user),
-        *_list_changes(user, mail.after_event, mail.until_event),
-    ]
+    raters = _list_raters(user)
+    changes = _list_changes(user, mail.after_event, mail.until_event)
+    sections = [*_list_decisions(scope, size), *raters, *changes]
     if not sections:
         return None
-    subject = _("What changed")
+    subject = _("What changed") if changes else _("Raters to check")
     if size.n_rows:
         subject = ngettext(
             "%(n)s decision waits for you", "%(n)s decisions wait for you", size.n_rows

@@ -19,7 +19,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, cg
 
 from metrics.agreement import weights
-from metrics.agreement.counts.grouping import Ints, index_distinct, validate_ratings
+from metrics.agreement.counts.grouping import Ints, index_distinct, rank_rows, validate_ratings
 from metrics.agreement.estimate import SINGULAR_TOLERANCE, Floats
 
 from .settings import AGREEMENT
@@ -29,6 +29,7 @@ BoolArray = npt.NDArray[np.bool_]
 # The day of a rating without a time (NaT as an integer): a peer of others, but on no chart.
 UNDATED = int(np.iinfo(np.int64).min)
 _MAX_RANK_DIFFERENCE = 2  # ranks
+MAX_CLUSTER_DAYS = 90  # of a rater's ratings of a cluster that count on one day
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class DatedRatings:
     """Ratings of items with two or more ratings as parallel arrays (M,), by item and rater.
 
     item, rater: numbers from 0; code: category; day: days since 1970-01-01, or UNDATED; keys: the
-    raters' own keys (R,), of all raters; row: index of each in the input columns
+    raters' own keys (R,), of all raters; row: index of each in the input columns; cluster: number
+    of the cluster of items, None where items are independent
     """
 
     item: Ints
@@ -45,6 +47,7 @@ class DatedRatings:
     day: Ints
     keys: Ints
     row: Ints
+    cluster: Ints | None = None
 
     @property
     def dated(self) -> BoolArray:
@@ -59,10 +62,14 @@ class DatedRatings:
         code: npt.ArrayLike,
         day: npt.ArrayLike,
         k: int,
+        *,
+        clusters: npt.ArrayLike | None = None,
     ) -> "DatedRatings":
         """Return the ratings from columns of items, raters, codes and days (M,).
 
-        ValueError for a repeated item and rater, or unequal lengths.
+        clusters (M,): numbers of the clusters of the items, whose ratings by one rater then count
+        on one day (move_to_last_days); None where items are independent. ValueError for a repeated
+        item and rater, or unequal lengths.
         """
         item, code = validate_ratings(item, code, k)
         rater, day = np.asarray(rater, np.int64), np.asarray(day, np.int64)
@@ -80,7 +87,29 @@ class DatedRatings:
             )
         shared = np.bincount(item)[item] >= 2 if item.size else np.zeros(0, bool)
         _, item = index_distinct(item[shared])
-        return cls(item, rater[shared], code[shared], day[shared], keys, order[shared])
+        rater, code, day, row = rater[shared], code[shared], day[shared], order[shared]
+        cluster = None if clusters is None else np.asarray(clusters, np.int64)[row]
+        if cluster is not None:
+            day = move_to_last_days(rater, cluster, day)
+        return cls(item, rater, code, day, keys, row, cluster)
+
+
+def move_to_last_days(rater: Ints, cluster: Ints, day: Ints) -> Ints:
+    """Return the days (M,) with all ratings of a rater and cluster on the last of their days.
+
+    The errors of a rater in a cluster are alike, so that its days are no independent news of the
+    rater. In a longer cluster, each MAX_CLUSTER_DAYS days have a day. UNDATED stays.
+    """
+    dated = np.flatnonzero(day != UNDATED)
+    first, group = rank_rows([rater[dated], cluster[dated]])
+    start = np.full(first.size, np.iinfo(np.int64).max)
+    np.minimum.at(start, group, day[dated])
+    _, part = rank_rows([group, (day[dated] - start[group]) // MAX_CLUSTER_DAYS])
+    last = np.full(int(part.max(initial=-1)) + 1, UNDATED)
+    np.maximum.at(last, part, day[dated])
+    moved = day.copy()
+    moved[dated] = last[part]
+    return moved
 
 
 @dataclass(frozen=True)

@@ -83,16 +83,18 @@ class ExcusedAlert:
 
 @dataclass(frozen=True)
 class DriftContext:
-    """Optional input of drift detection: attributes of items, segments and excused alerts.
+    """Optional input of drift detection: attributes of items, clusters, segments, excused alerts.
 
     segment_starts: days on which a new segment begins for all raters, as for new guidelines
     excused: alerts after which the rater's ratings remain peers of others
     attributes: columns (M,) with the number of the value of each rating's item, 0 or more
+    clusters: the number (M,) of the cluster of each rating's item; None where items are independent
     """
 
     segment_starts: Sequence[int] = ()
     excused: Sequence[ExcusedAlert] = ()
     attributes: Sequence[npt.NDArray[np.int64]] = ()
+    clusters: npt.NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ def detect_drift(  # noqa: PLR0917
     invalid input.
     """
     context, settings = context or DriftContext(), settings or DriftSettings()
-    ratings = DatedRatings.from_columns(item, rater, code, day, k)
+    ratings = DatedRatings.from_columns(item, rater, code, day, k, clusters=context.clusters)
     data = DriftData.from_ratings(
         ratings,
         k,

@@ -8,6 +8,10 @@ under exchangeability are those of the m values of d. The sum of d over the rate
 with them (one-sided; the normal approximation is corrected for skewness by the first term of
 Edgeworth's expansion), with Bonferroni's correction for the number of raters.
 
+Items of one cluster (a document) are not independent: who misreads it is wrong on many of its
+items. There, exchangeable are the raters' answers to the cluster as a whole, so that the moments
+are those of the raters' sums of d over the cluster, per item.
+
 The values of d of an item add up to 0. So never are all raters of a question below the others.
 
 Of three raters, two who copy from each other leave the third below them, who does nothing wrong. So
@@ -23,12 +27,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from metrics.agreement.counts.grouping import Ints, index_distinct
+from metrics.agreement.counts.grouping import Ints, index_distinct, rank_rows
 from metrics.agreement.estimate import Floats
 from metrics.agreement.weights import as_weight_matrix
 
 MIN_ITEMS = 30  # of a rater, with two or more others
-MIN_DISPUTED_ITEMS = 10  # on which the approximation is based
+MIN_DISPUTED_ITEMS = 10  # or clusters, on which the approximation is based
 ERROR_RATE = 0.01  # probability that any rater of a question is listed by chance
 MAX_LEFT_OUT = 30  # others who are left out one at a time: those with the most common items
 
@@ -45,22 +49,27 @@ class OutlyingRater:
 
 @dataclass(frozen=True)
 class _Ratings:
-    """Ratings (M,) of items 0..N-1 by raters 0..R-1, and the weights (k, k)."""
+    """Ratings (M,) of items 0..N-1 by raters 0..R-1, with clusters, and the weights (k, k)."""
 
     item: Ints
     rater: Ints
     code: Ints
+    cluster: Ints
     w: Floats
 
     def select(self, is_used: npt.NDArray[np.bool_]) -> _Ratings:
         return replace(
-            self, item=self.item[is_used], rater=self.rater[is_used], code=self.code[is_used]
+            self,
+            item=self.item[is_used],
+            rater=self.rater[is_used],
+            code=self.code[is_used],
+            cluster=self.cluster[is_used],
         )
 
 
 @dataclass(frozen=True)
 class _Scores:
-    """Sums of d of each rater (R,): items, those with a disagreement, total, z score, and p."""
+    """Sums of d of each rater (R,): items, clusters with a disagreement, total, z score, and p."""
 
     n_items: Ints
     n_disputed: Ints
@@ -80,17 +89,20 @@ def find_outlying_raters(
     k: int,
     *,
     weights: npt.ArrayLike | None = None,
+    clusters: npt.ArrayLike | None = None,
 ) -> list[OutlyingRater]:
     """Return the raters who agree less with the others than those with each other.
 
-    item, rater, code (M,): one entry a rating, 0 <= code < k; weights (k, k) or None.
+    item, rater, code (M,): one entry a rating, 0 <= code < k; weights (k, k) or None; clusters
+    (M,): number of the cluster of each rating's item, None where items are independent.
     """
     if not np.size(item):
         return []
     _, item_index = index_distinct(item)
     raters, rater_index = index_distinct(np.asarray(rater))
     codes = np.asarray(code, np.int64)
-    ratings = _Ratings(item_index, rater_index, codes, as_weight_matrix(weights, k))
+    cluster = item_index if clusters is None else index_distinct(np.asarray(clusters))[1]
+    ratings = _Ratings(item_index, rater_index, codes, cluster, as_weight_matrix(weights, k))
     scores = _score_raters(ratings, raters.size)
     is_tested = scores.is_tested
     is_below = is_tested & (scores.z < 0) & (scores.p * is_tested.sum() < ERROR_RATE)
@@ -121,9 +133,13 @@ def _score_raters(ratings: _Ratings, n_raters: int) -> _Scores:
     all_pairs = ((weighted * counts).sum(axis=1) - counts @ np.diag(w))[index]
     m = size[index]
     difference = own_pairs / (m - 1) - (all_pairs - 2 * own_pairs) / ((m - 1) * (m - 2))
+    # One row for each rater and cluster: its sum of d, and the moments of the cluster's sums.
+    first, row = rank_rows([group, ratings.cluster])
+    group, cluster, n_items = group[first], ratings.cluster[first], np.bincount(row)
+    difference = np.bincount(row, difference)
+    n_ratings = np.maximum(np.bincount(cluster, n_items), 1)
     moments = [
-        (np.bincount(index, difference**power, len(counts)) / np.maximum(size, 1))[index]
-        for power in (2, 3)
+        (np.bincount(cluster, difference**power) / n_ratings)[cluster] * n_items for power in (2, 3)
     ]
     total, variance, third_moment = (
         np.bincount(group, values, n_raters) for values in (difference, *moments)
@@ -133,7 +149,7 @@ def _score_raters(ratings: _Ratings, n_raters: int) -> _Scores:
     density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
     p = special.ndtr(z) - third_moment / sd**3 * (z**2 - 1) / 6 * density
     return _Scores(
-        np.bincount(group, minlength=n_raters),
+        np.bincount(group, n_items, n_raters).astype(np.int64),
         np.bincount(group, moments[0] > 0, n_raters).astype(np.int64),
         np.asarray(total, float),
         np.asarray(z, float),

@@ -11,13 +11,17 @@ at most 1 / 100.
 
 Where others rated the same items, the two must agree more than the third raters' agreement with
 them on these items explains, too: otherwise the items are easy.
+
+Where items are in clusters, variances are multiplied by the ratio of the squares of d_gh - l_g l_h
+summed by pair and cluster, and by item; and a pair needs MIN_CLUSTERS common clusters.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from metrics.agreement.counts.grouping import Ints, index_distinct
+from metrics.agreement.counts.clusters import MIN_CLUSTERS
+from metrics.agreement.counts.grouping import Ints, index_distinct, rank_rows
 from metrics.agreement.drift import AGREEMENT, NORMAL_QUANTILE, DriftResult
 from metrics.agreement.drift.daily_scores import sum_by_day
 from metrics.agreement.drift.evidence import bayes_factor
@@ -25,6 +29,7 @@ from metrics.agreement.estimate import Floats
 
 from .disagreement import MAD_TO_SD, MIN_OTHERS
 from .finding import MIN_ITEMS_TO_TEST, RATER_COPIES, EvidenceSeries, OutlierFinding
+from .level_shifts import get_comparison_days
 
 EVIDENCE_LEVEL = 100.0  # times the number of pairs
 MIN_EXCESS = 0.05  # kappa units
@@ -61,21 +66,26 @@ def find_copies(drift: DriftResult) -> list[OutlierFinding]:
     residuals = d[pairs.row] - pairs.expected[pairs.pair]
     min_variance = settings.min_item_variance[AGREEMENT]
     s2 = max(float(residuals.var()) if residuals.size else 0.0, min_variance)
+    cluster = drift.data.ratings.cluster
+    effect = 1.0
+    if cluster is not None:
+        cluster = cluster[drift.data.comparisons.own]
+        effect = _compute_design_effect(pairs.pair, cluster[pairs.row], residuals)
+        s2 *= effect
     bounds = _compute_bounds(excess, s2 / np.maximum(pairs.n[tested], 1))
     level = EVIDENCE_LEVEL * max(tested.size, 1)
     findings = []
     for index in np.flatnonzero(np.isfinite(bounds) & (excess > bounds)).tolist():
         pair, bound = int(tested[index]), float(bounds[index])
         rows = pairs.row[pairs.pair == pair]
-        day = np.maximum(
-            drift.data.ratings.day[drift.data.comparisons.own[rows]],
-            drift.data.ratings.day[drift.data.comparisons.other[rows]],
-        )
+        if cluster is not None and np.unique(cluster[rows]).size < MIN_CLUSTERS:
+            continue
+        day = get_comparison_days(drift, rows)
         scores = d[rows] - pairs.expected[pair]
         # No distribution within these limits with this mean scatters more (Bhatia & Davis 2000).
         null_mean = min(float(pairs.expected[pair]) + bound, 1.0)
         largest = (1 - null_mean) * (null_mean - float(d.min()))
-        pair_s2 = max(min(s2, largest), min_variance)
+        pair_s2 = max(min(s2, effect * largest), min_variance)
         series = _build_series(day, scores, bound, pair_s2, settings.priors[AGREEMENT].omega)
         reached = np.flatnonzero(series.evidence >= level)
         if not reached.size or series.evidence[-1] < level:
@@ -86,6 +96,14 @@ def find_copies(drift: DriftResult) -> list[OutlierFinding]:
                 _build_finding(drift, pairs, pair, series, int(reached[0]), expected, s2)
             )
     return findings
+
+
+def _compute_design_effect(pair: Ints, cluster: Ints, residuals: Floats) -> float:
+    """Return how much larger the variance of sums of residuals (C,) is by cluster; 1 or more."""
+    squares = float(residuals @ residuals)
+    _, cell = rank_rows([pair, cluster])
+    sums = np.bincount(cell, residuals)
+    return max(float(sums @ sums) / squares, 1.0) if squares else 1.0
 
 
 def _compute_bounds(excess: Floats, noise: Floats) -> Floats:

@@ -59,9 +59,7 @@ def find_newcomers_below_team(drift: DriftResult) -> list[OutlierFinding]:
         variances = same_time.variances
         weight = 1 / (variances.s2[rater] / rater_days.n + variances.kappa2[rater])
         limit = float(limits[-1])
-        evidence = compute_evidence_below(
-            rater_days, weight, limit, settings.priors[AGREEMENT].omega
-        )
+        evidence = compute_evidence_below(drift, rater, rater_days, weight, limit=limit)
         reached = np.flatnonzero(evidence >= EVIDENCE_LEVEL)
         if reached.size:
             facts = {"middle": float(medians[-1]), "bound": limit, "chance": EVIDENCE_LEVEL}
@@ -112,13 +110,15 @@ def name_raters(
     categories: int,
     ordered: bool,
     attributes: Sequence[Ints] = (),
+    clusters: Ints | None = None,
 ) -> set[int]:
     """Return the raters whom alerts name, by drift or any other rule.
 
     items, raters, codes, days (M,): as for detect_drift; categories: their number; attributes:
-    columns (M,) that describe the items.
+    columns (M,) that describe the items; clusters (M,): of the items, None where these are
+    independent.
     """
-    context = DriftContext(attributes=attributes)
+    context = DriftContext(attributes=attributes, clusters=clusters)
     drift = detect_drift(items, raters, codes, days, categories, ordered, context=context)
     return list_named_raters(drift, detect_outliers(drift, categories))
 

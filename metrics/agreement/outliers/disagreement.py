@@ -11,6 +11,8 @@ rater ever gets an alert with a probability of at most 1 / alert_level.
 import numpy as np
 from scipy import special
 
+from metrics.agreement.counts.clusters import MIN_CLUSTERS
+from metrics.agreement.counts.grouping import rank_rows
 from metrics.agreement.drift import AGREEMENT, NORMAL_QUANTILE, DriftResult
 from metrics.agreement.drift.daily_scores import DailyScores, estimate_variances
 from metrics.agreement.drift.evidence import bayes_factor
@@ -43,17 +45,18 @@ def find_disagreeing_raters(drift: DriftResult) -> list[OutlierFinding]:
     for index in np.flatnonzero(np.isfinite(limit)).tolist():
         rows = slice(int(starts[0][index]), int(starts[1][index]))
         rater_days, day_weights = days.select(rows), weight[rows]
-        omega = settings.priors[AGREEMENT].omega
-        evidence_path = compute_evidence_below(rater_days, day_weights, float(limit[index]), omega)
+        rater = int(usable[index])
+        evidence_path = compute_evidence_below(
+            drift, rater, rater_days, day_weights, limit=float(limit[index])
+        )
         is_named = evidence_path[-1] >= settings.alert_level
-        if is_named and not _is_explained_by_items(drift, int(usable[index])):
-            key = int(data.ratings.keys[usable[index]])
+        if is_named and not _is_explained_by_items(drift, rater):
             facts = {"middle": float(median[index]), "bound": float(limit[index])}
             first = int(np.argmax(evidence_path >= settings.alert_level))
             findings.append(
                 build_level_finding(
                     RATER_DISAGREES,
-                    key,
+                    int(data.ratings.keys[rater]),
                     rater_days,
                     day_weights,
                     evidence_path,
@@ -86,8 +89,7 @@ def _is_explained_by_items(drift: DriftResult, rater: int) -> bool:
         return False
     rater_days, variances = days.select(days.rater == rater), same_items.variances
     weight = 1 / (variances.s2[rater] / rater_days.n + variances.kappa2[rater])
-    omega = settings.priors[AGREEMENT].omega
-    evidence = compute_evidence_below(rater_days, weight, float(limits[-1]), omega)
+    evidence = compute_evidence_below(drift, rater, rater_days, weight, limit=float(limits[-1]))
     return bool(evidence[-1] < settings.own_evidence)
 
 
@@ -125,12 +127,25 @@ def select_before_drift(drift: DriftResult, days: DailyScores) -> DailyScores:
 
 
 def compute_evidence_below(
-    rater_days: DailyScores, weight: Floats, limit: float, omega: float
+    drift: DriftResult, rater: int, rater_days: DailyScores, weight: Floats, *, limit: float
 ) -> Floats:
-    """Return the evidence (T,) that a rater's mean is below the limit, after each day."""
+    """Return the evidence (T,) that a rater's mean is below the limit, after each day.
+
+    0 before MIN_ITEMS_TO_TEST items; where items are in clusters, also before MIN_CLUSTERS of them.
+    """
     mean = np.cumsum(weight * rater_days.total / rater_days.n) / np.cumsum(weight)
+    omega = drift.data.settings.priors[AGREEMENT].omega
     (evidence,) = bayes_factor(limit - mean, 1 / np.cumsum(weight), omega)
-    return np.where(np.cumsum(rater_days.n) >= MIN_ITEMS_TO_TEST, evidence, 0.0)
+    is_tested = np.cumsum(rater_days.n) >= MIN_ITEMS_TO_TEST
+    ratings = drift.data.ratings
+    if ratings.cluster is not None:
+        is_own = (ratings.rater == rater) & ratings.dated
+        first, cluster = rank_rows([ratings.cluster[is_own]])
+        started = np.full(first.size, np.iinfo(np.int64).max)
+        np.minimum.at(started, cluster, ratings.day[is_own])
+        n_clusters = np.searchsorted(np.sort(started), rater_days.day, side="right")
+        is_tested &= n_clusters >= MIN_CLUSTERS
+    return np.where(is_tested, evidence, 0.0)
 
 
 def build_level_finding(  # noqa: PLR0917

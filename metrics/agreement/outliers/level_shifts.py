@@ -122,7 +122,7 @@ def find_pair_falls(drift: DriftResult, segment_starts: list[int]) -> list[Outli
     used = has_enough[group]
     scored = GroupScores(
         (np.cumsum(has_enough) - 1)[group[used]],
-        _get_comparison_days(drift, rows[used]),
+        get_comparison_days(drift, rows[used]),
         residuals[used],
     )
     pair_keys = pair_keys[has_enough]
@@ -150,7 +150,7 @@ def _is_beyond_others(  # noqa: PLR0917
     """
     comparisons, ratings, settings = drift.data.comparisons, drift.data.ratings, drift.data.settings
     keys = comparisons.own_rater[rows] * ratings.keys.size + comparisons.other_rater[rows]
-    day = _get_comparison_days(drift, rows)
+    day = get_comparison_days(drift, rows)
     first, last = int(fall.series.day[0]), int(fall.series.day[fall.t]) + WEEK_DAYS
     is_own = (keys == pair_key) & (day >= first) & (day < last)
     is_since = day[is_own] >= fall.series.day[fall.onset]
@@ -210,7 +210,7 @@ def _compute_residuals(drift: DriftResult, *, with_drifters: bool = False) -> tu
     return rows, rater_effects.compute_residuals(differences[rows], g, h)
 
 
-def _get_comparison_days(drift: DriftResult, rows: Ints) -> Ints:
+def get_comparison_days(drift: DriftResult, rows: Ints) -> Ints:
     """Return the days of comparisons: those of the later of the two ratings."""
     day, comparisons = drift.data.ratings.day, drift.data.comparisons
     return np.maximum(day[comparisons.own[rows]], day[comparisons.other[rows]])
@@ -219,7 +219,7 @@ def _get_comparison_days(drift: DriftResult, rows: Ints) -> Ints:
 def get_last_days(drift: DriftResult, rows: Ints, item_index: Ints) -> Ints:
     """Return the last day of each item; item_index (N,): the item of each comparison."""
     last = np.full(int(item_index.max(initial=-1)) + 1, np.iinfo(np.int64).min)
-    np.maximum.at(last, item_index, _get_comparison_days(drift, rows))
+    np.maximum.at(last, item_index, get_comparison_days(drift, rows))
     return last
 
 

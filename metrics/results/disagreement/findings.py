@@ -24,13 +24,14 @@ from metrics.agreement.headline import COHEN, FLEISS
 from metrics.agreement.registry import MEAN_BY_ITEMS
 from metrics.agreement.weights import UNWEIGHTED, get_weighted_name
 from metrics.models import Diagnosis, PeriodUnit, Result
+from metrics.results.clusters import get_cluster_numbers
 from metrics.results.headline import sample_headline
 from metrics.results.pairs import pair_results
 from metrics.results.period_patterns import AllTimePatterns
 from metrics.results.question_agreement import QuestionAgreement
 from metrics.results.values import Values, get_number
 from metrics.scale import QuestionScale
-from projects.models import Question
+from projects.models import Project, Question
 from ratings.models import NO_CODE, Rating
 
 from . import disputed_items, recent_change
@@ -95,13 +96,15 @@ class DisplayedRatings:
     """The ratings that findings are based on: those of people, where models are separate.
 
     ``counts`` (P, k), ``n_items`` (P,): their patterns; ``tables``: those of the pairs of the heat
-    map; ``ratings`` (M,): item, rater and code (index in declared order) of the newest items.
+    map; ``ratings`` (M,): item, rater and code (index in declared order) of the newest items;
+    ``clusters`` (M,): the number of the cluster of each rating's item, None of independent items.
     """
 
     counts: np.ndarray
     n_items: np.ndarray
     tables: PairTables
     ratings: np.ndarray
+    clusters: np.ndarray | None = None
 
 
 def load_diagnosis(question: Question) -> QuestionDiagnosis:
@@ -140,11 +143,17 @@ def find_question_findings(all_time: AllTimePatterns, means: Values) -> Findings
     )
     if all_time.is_people_only:
         raters = [rater for rater in raters if rater not in all_time.model_raters]
+    ratings = _read_newest_ratings(all_time)
+    clusters = None
+    if all_time.clusters is not None:
+        project = Project.objects.get(questions=all_time.question_id)
+        clusters = get_cluster_numbers(ratings["item"], project)
     displayed = DisplayedRatings(
         all_time.displayed_counts,
         all_time.n_items,
         pair_results.load_tables_among(all_time.question_id, raters, all_time.scale),
-        _read_newest_ratings(all_time),
+        ratings,
+        clusters,
     )
     result = Result.objects.filter(
         question_id=all_time.question_id, period_unit=PeriodUnit.ALL
@@ -167,9 +176,7 @@ def list_findings(
     return [
         *diagnose_patterns(displayed, scale),
         *find_coefficient_differences(agreement, scale),
-        *find_outlying_raters(
-            displayed.ratings, scale, agreement.headline.get("weights", UNWEIGHTED)
-        ),
+        *find_outlying_raters(displayed, scale, agreement.headline.get("weights", UNWEIGHTED)),
     ]
 
 
@@ -190,18 +197,17 @@ def _read_newest_ratings(all_time: AllTimePatterns) -> np.ndarray:
 
 
 def find_outlying_raters(
-    ratings: np.ndarray, scale: QuestionScale, headline_weights: str
+    displayed: DisplayedRatings, scale: QuestionScale, headline_weights: str
 ) -> Findings:
-    """Return one finding with the raters below the others on the same items, or none.
-
-    ``ratings``: item, rater and code (index in declared order) of the raters shown.
-    """
+    """Return one finding with the raters below the others on the same items, or none."""
+    ratings = displayed.ratings
     raters = outlying_raters.find_outlying_raters(
         ratings["item"],
         ratings["rater"],
         ratings["code"],
         scale.k,
         weights=scale.build_weight_matrices().get(headline_weights),
+        clusters=displayed.clusters,
     )
     if not raters:
         return []

@@ -34,7 +34,7 @@ def format_number_in(value: float | None, decimals: int, language: str | None) -
     if value is None or not math.isfinite(value):
         return "–"
     if tables.is_exporting():
-        return repr(tables.round_tiny_to_zero(float(value)))
+        return repr(tables.remove_rounding_error(float(value)))
     return _format_cached(round(value, decimals) + 0.0, decimals, language)  # -0.00 is 0.00
 
 

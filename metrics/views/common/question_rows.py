@@ -63,6 +63,12 @@ class QuestionRow:
         return self.agreement.headline.get("value") if self.agreement else None
 
     @property
+    def unweighted(self) -> Value | None:
+        """Estimate of a weighted headline without its weights; None where these change nothing."""
+        named = self.agreement.get_unweighted(self.name) if self.agreement else None
+        return named[1] if named else None
+
+    @property
     def is_random_sample(self) -> bool:
         """True if the headline is based on the random sample only."""
         return self.agreement is not None and "sample" in self.agreement.headline

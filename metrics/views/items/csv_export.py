@@ -57,7 +57,7 @@ def _build_cells(row: ItemRow, scale: QuestionScale) -> list[str]:
         get_item_state(item),
         str(item.version),
         str(row.n_ratings),
-        "" if row.disagreement is None else repr(tables.round_tiny_to_zero(row.disagreement)),
+        "" if row.disagreement is None else repr(tables.remove_rounding_error(row.disagreement)),
         *(str(counts.get(label, 0)) for label in scale.labels),
     ]
 

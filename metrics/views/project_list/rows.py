@@ -126,6 +126,10 @@ class ProjectRow:
         return self.shown_question.headline if self.shown_question else None
 
     @property
+    def unweighted(self) -> Value | None:
+        return self.shown_question.unweighted if self.shown_question else None
+
+    @property
     def name(self) -> str:
         """Name of the headline coefficient; empty if there is none."""
         return self.shown_question.name if self.shown_question else ""

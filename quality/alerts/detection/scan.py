@@ -13,6 +13,7 @@ import numpy.typing as npt
 from django.db.models.functions import Coalesce
 
 from metrics.agreement import drift, outliers
+from metrics.results.clusters import find_cluster_numbers
 from metrics.results.headline.random_sample import build_targeted_mask
 from metrics.scale import QuestionScale
 from projects.models import GuidelineVersion, Item, Question, Rater
@@ -167,10 +168,10 @@ def scan_question(question: Question, *, today: datetime.date) -> ScanResult:
     known_changes = replace(
         build_drift_context(question),
         attributes=list_attribute_columns(question, ratings["item"]),
+        clusters=find_cluster_numbers(ratings["item"], question.project),
     )
-    settings = drift.DriftSettings(
-        alert_level=level, watch_level=min(level, drift.DriftSettings().watch_level)
-    )
+    watch_level = min(level, drift.DriftSettings().watch_level)
+    settings = drift.DriftSettings(alert_level=level, watch_level=watch_level)
     columns = ratings["item"], ratings["rater"], ratings["code"], ratings["day"]
     drift_result = drift.detect_drift(
         *columns, scale.k, scale.type.ordered, context=known_changes, settings=settings

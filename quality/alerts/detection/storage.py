@@ -37,8 +37,8 @@ from .scan import ScanResult, to_day_number
 def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
     """Return {question id: input version of its alerts}, of all counted questions or of one.
 
-    New guidelines begin a new segment, an excused drift readmits ratings as peers, and the
-    sensitivity sets the threshold.
+    New guidelines begin a new segment, an excused drift readmits ratings as peers, the sensitivity
+    sets the threshold, and the ratings of a cluster count on one day.
     """
     excused_alerts: dict[int, list[int]] = defaultdict(list)
     alerts = Alert.objects.filter(
@@ -48,7 +48,10 @@ def get_input_versions(only: int | None = None) -> recomputation.InputVersions:
     for question_id, alert_id in alerts.order_by("pk").values_list("question_id", "pk"):
         excused_alerts[question_id].append(alert_id)
     versions = recomputation.get_count_versions(
-        only, guidelines="project__guidelines_version", rules="project__alert_settings__sensitivity"
+        only,
+        guidelines="project__guidelines_version",
+        rules="project__alert_settings__sensitivity",
+        clusters="project__cluster_attribute",
     )
     for question_id, version in versions.items():
         version["excused"] = excused_alerts[question_id]

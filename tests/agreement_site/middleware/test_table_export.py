@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import re
 from html.parser import HTMLParser
@@ -49,6 +50,7 @@ class TableParser(HTMLParser):
         self.rows: dict[str, int] = {}
         self.files: set[str] = set()
         self.links: dict[str, str] = {}
+        self.downloads: set[str] = set()
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -64,6 +66,8 @@ class TableParser(HTMLParser):
             self.rows[heading] = self.rows.get(heading, 0) + 1
         if tag == "a" and attributes.get("id", "").endswith("-csv"):
             self.links[attributes["id"].removesuffix("-csv")] = attributes["href"]
+        elif tag == "a" and re.search(r"\.(csv|jsonl)\b", attributes.get("href", "")):
+            self.downloads.add(attributes["href"])
 
     def handle_data(self, data: str) -> None:
         if self.open and self.open[-1][0] == "a" and data.strip() == "CSV":
@@ -85,7 +89,8 @@ class TableParser(HTMLParser):
 @pytest.mark.django_db(transaction=True)
 def test_every_table_has_a_complete_csv_file() -> None:
     """Each table has a file in reach, and each link leads to a file with the rows of its table."""
-    tables_without_file, headers = [], {}
+    tables_without_file, headers, residues = [], {}, {}
+    downloads: set[str] = set()
     with override_settings(**page_catalogue.SITE_SETTINGS):
         world = page_catalogue.create_sample_world()
         for visit in page_catalogue.iter_visits(world):
@@ -103,15 +108,57 @@ def test_every_table_has_a_complete_csv_file() -> None:
                     response.content,
                 )
                 rows = read_csv_rows(response)
+                residues[f"{visit} {heading}"] = list_rounding_errors(response.text)
                 headers[re.sub(r"\d+", "N", f"{visit.name} {heading}")] = rows[0]
                 assert len(rows) >= parser.rows[heading], (visit, heading, "all pages of it")
                 assert len({len(row) for row in rows}) == 1
                 assert not re.search(r"</?[a-z]+[ >]|&[a-z]+;", response.text), "HTML in a file"
                 assert not re.search(r"\d,\d\d\d\b|^[–—]$", "\n".join(map("\n".join, rows)), re.M)
+            for address in parser.downloads - downloads:
+                response = client.get(address)
+                assert response.status_code in (200, 202, 404), address
+                residues[address] = list_rounding_errors(response.getvalue().decode())
+            downloads |= parser.downloads
+        residues |= list_errors_of_exports(world)
+    assert {address: errors for address, errors in residues.items() if errors} == {}
+    assert len(downloads) > 5
     assert tables_without_file == []
     expected_headers = json.loads(HEADERS.read_text())
     assert {name: headers.get(name) for name in expected_headers} == expected_headers
     assert len(headers) > 45
+
+
+def list_errors_of_exports(world: Any) -> dict[str, list[str]]:
+    """Return the rounding errors in the files that a form or a program downloads."""
+    base, errors = f"/api/v1/projects/{world.project.pk}", {}
+    for form, name in itertools.product(("csv", "jsonl"), ("labels", "export")):
+        address = f"{base}/{name}/?format={form}&question=severity"
+        response = world.clients["lead"].get(address)
+        assert response.status_code == 200, (address, response.content)
+        errors[address] = list_rounding_errors(response.getvalue().decode())
+    return errors
+
+
+def list_rounding_errors(text: str) -> list[str]:
+    """Return numbers such as 0.30000000000000004 and 6.9e-18; a p value may be small."""
+    numbers = re.findall(r"(?<![\w.])-?\d+\.\d+(?:e-?\d+)?(?![\w.])", text)
+    return [
+        number
+        for number in numbers
+        if len(re.sub(r"e.*|\D", "", number).lstrip("0")) > 15 or -1e-30 < float(number) < 0
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("a,0.30000000000000004,1", ["0.30000000000000004"]),
+        ('{"x":-6.938893903907228e-18}', ["-6.938893903907228e-18"]),
+        ("0.3,0.333333333333333,1e-09,2026-03-02T12:00:00.123456Z,0.0", []),
+    ],
+)
+def test_rounding_errors_are_recognized(text: str, numbers: list[str]) -> None:
+    assert list_rounding_errors(text) == numbers
 
 
 def read_csv_rows(response: Any) -> list[list[str]]:
@@ -162,7 +209,7 @@ def test_file_contains_all_pages_with_unrounded_values(
         unrounded = [result["value"], result["low"], result["high"]]
         assert [
             float(row_value) if row_value else None for row_value in (value, low, high)
-        ] == unrounded
+        ] == pytest.approx(unrounded, rel=1e-14)
     values = [float(row[2]) for row in rows if row[2]]
     assert values == sorted(values)
     assert sum("'=1+1" in row for row in rows) == 14, "a spreadsheet would run it"

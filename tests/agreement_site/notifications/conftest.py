@@ -9,13 +9,16 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.mail.utils import DNS_NAME
 from django.db import transaction
+from django.utils import timezone
 
 from agreement_site.models import NewsCursor
 from agreement_site.notifications import preferences
 from events import feed
+from events.services import record_event
 from projects.models import Question, Rater
 from quality.alerts.detection.storage import EVENT_OF_KIND, record_alert_event
-from quality.models import Alert
+from quality.gates.recomputation import EVENT_KINDS
+from quality.models import Alert, Gate
 from tests.agreement_site.notifications.smtp_servers import SmtpServer, start_smtp_server
 
 
@@ -46,6 +49,30 @@ def lead_settings(lead: User, project: Any) -> None:
     lead.save()
     preferences.create_missing_settings()
     NewsCursor.objects.create(pk=1)
+
+
+@pytest.fixture
+def decide_gate() -> Callable[..., Gate]:
+    """``decide_gate(question, "fail")`` stores a verdict of the gate "release" with its event."""
+
+    def decide(question: Question, verdict: str) -> Gate:
+        now = timezone.now()
+        fields = {"question": question, "rules": [], "created_at": now, "changed_at": now}
+        gate, _created = Gate.objects.update_or_create(
+            project=question.project, name="release", defaults={**fields, "verdict": verdict}
+        )
+        data = {"gate": gate.name, "question": question.key, "rules": []}
+        with transaction.atomic():
+            record_event(
+                project_id=gate.project_id,
+                kind=EVENT_KINDS[verdict],
+                subject=f"gate/{gate.pk}",
+                data=data,
+            )
+        feed.publish_events()
+        return gate
+
+    return decide
 
 
 @pytest.fixture

@@ -13,20 +13,20 @@ import pytest
 import time_machine
 from django.contrib.auth.models import User
 from django.core import mail
-from django.db import transaction
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agreement_site.models import NotificationSettings, Preference, QueuedMail
 from agreement_site.notifications import outbox, preferences, sweep
+from agreement_site.notifications.mails import digest
+from agreement_site.notifications.mails.content import Line, Section
 from core.jobs.outbox import MAX_JITTER
 from events import feed
-from events.services import record_event
 from projects.models import Member, Question
 from projects.services.raters.updates import set_rater_paused
 from quality.alerts.services import change_alert_state
-from quality.models import Alert
+from quality.models import Alert, Gate
 from tests.cast import make_project as create_project
 
 pytestmark = pytest.mark.django_db
@@ -70,7 +70,11 @@ def send_digest() -> Any:
 
 
 def test_monday_mail_of_a_lead(
-    lead: User, question: Question, open_alert: Callable[..., Alert], client_for: Any
+    lead: User,
+    question: Question,
+    open_alert: Callable[..., Alert],
+    decide_gate: Callable[..., Gate],
+    client_for: Any,
 ) -> None:
     """One story: the same rows as the inbox, what changed, links, headers, text and HTML."""
     with time_machine.travel(SUNDAY):
@@ -82,11 +86,7 @@ def test_monday_mail_of_a_lead(
         change_alert_state(
             alert=resolved_alert, state="resolved", cause="real", reason="talked", by=lead
         )
-        data = {"gate": "release", "question": question.key, "rules": []}
-        with transaction.atomic():
-            record_event(
-                project_id=question.project_id, kind="gate.failed", subject="gate/1", data=data
-            )
+        decide_gate(question, "fail")
         assert resolved_alert.rater is not None
         set_rater_paused(rater=resolved_alert.rater, paused=True, by=lead)
         feed.publish_events()
@@ -119,6 +119,50 @@ def test_monday_mail_of_a_lead(
     assert headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     assert headers["List-Unsubscribe"].startswith("<https://concord.example.org/unsubscribe/")
     assert headers["Auto-Submitted"] == "auto-generated"
+
+
+def test_digest_states_no_verdict_that_a_gate_no_longer_has(
+    lead: User, question: Question, decide_gate: Callable[..., Gate]
+) -> None:
+    """A change of the rules clears the verdict; a deleted gate has none."""
+    with time_machine.travel(SUNDAY):
+        preferences.save_preferences(user=lead, at_once=[])
+        gate = decide_gate(question, "fail")
+    Gate.objects.update(verdict="")
+    with time_machine.travel(MONDAY + datetime.timedelta(minutes=1)):
+        sweep.sweep_mail()
+    assert not mail.outbox
+    with time_machine.travel(MONDAY + datetime.timedelta(days=1)):
+        decide_gate(question, "pass")
+        gate.delete()
+    with time_machine.travel(MONDAY + datetime.timedelta(days=7, minutes=1)):
+        sweep.sweep_mail()
+    assert not mail.outbox
+
+
+def test_digest_says_which_alerts_later_ratings_would_not_raise(
+    lead: User, question: Question, open_alert: Callable[..., Alert]
+) -> None:
+    with time_machine.travel(SUNDAY):
+        preferences.save_preferences(user=lead, at_once=[])
+        alerts = [open_alert(question, key) for key in ("ann", "ben")]
+    Alert.objects.filter(pk=alerts[1].pk).update(supported=False)
+    changed = send_digest().body
+    changed = changed[changed.index("What changed in") :]
+    notice = "Later ratings would no longer raise this alert."
+    assert changed.count("New: ") == 2 and changed.count(notice) == 1
+    assert changed.index("ben has") < changed.index(notice)
+
+
+def test_digest_without_a_change_says_so_in_the_subject(
+    lead: User, question: Question, open_alert: Callable[..., Alert], monkeypatch: Any
+) -> None:
+    """Raters to check alone are nothing that changed."""
+    with time_machine.travel(SUNDAY):
+        preferences.save_preferences(user=lead, at_once=[])
+    section = Section("Raters to check", (Line("ann: Check"),))
+    monkeypatch.setattr(digest, "_list_raters", lambda user: [section])
+    assert send_digest().subject == "[Concord] Raters to check"
 
 
 def test_digest_tells_what_is_new_and_an_empty_one_is_not_sent(

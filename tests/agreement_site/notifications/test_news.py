@@ -17,7 +17,7 @@ from agreement_site.notifications import news, outbox, preferences, sweep
 from projects.models import Member, Question
 from projects.services.projects import archive_project
 from quality.alerts.services import change_alert_state
-from quality.models import Alert
+from quality.models import Alert, Gate
 from tests.cast import make_project as create_project
 
 pytestmark = pytest.mark.django_db
@@ -106,3 +106,19 @@ def test_what_is_no_longer_allowed_or_wanted_is_not_sent(
     open_alert(question, "ben")
     archive_project(project=question.project, archived=True, by=lead)
     assert sweep.sweep_mail() == 0
+
+
+def test_no_news_of_a_gate_that_passes_again(
+    lead: User, question: Question, decide_gate: Callable[..., Gate]
+) -> None:
+    with time_machine.travel(timezone.now()) as clock:
+        preferences.save_preferences(user=lead, at_once=["gates"])
+        decide_gate(question, "fail")
+        decide_gate(question, "pass")
+        sweep.sweep_mail()
+        assert not mail.outbox
+        decide_gate(question, "fail")
+        clock.shift(datetime.timedelta(minutes=16))
+        sweep.sweep_mail()
+        [message] = mail.outbox
+        assert "“release” fails" in message.subject

@@ -82,10 +82,27 @@ def test_nine_of_ten_studies_reach_the_assured_width(kappa, shares, half_width):
             kappa, shares, half_width, with_assurance=with_assurance
         )
         studies = np.random.default_rng(7).multinomial(items, table.ravel(), size=2000)
-        se = cohen.kappa(studies.reshape(-1, *table.shape)).se
-        reached.append((stats.t.ppf(0.975, items - 1) * se <= half_width).mean())
+        kappas = cohen.kappa(studies.reshape(-1, *table.shape))
+        reached.append(((kappas.high - kappas.low) / 2 <= half_width).mean())
     assert 0.4 < reached[0] < 0.6
     assert reached[1] >= 0.885
+
+
+def test_planning_error_is_that_of_the_interval_shown():
+    """Twelve items with full agreement: the standard error is 0, the interval is wide."""
+    counts, n_items = np.array([[3, 0], [0, 3]]), np.array([8, 4])
+    estimate = fleiss.fleiss_kappa(counts, n_items)
+    value = estimate.to_value()
+    assert value["se"] == 0
+    error = sample_size.compute_planning_error(value)
+    half_width = float(estimate.high - estimate.low) / 2
+    assert error == pytest.approx(half_width / stats.t.ppf(0.975, 11))
+    in_clusters = sample_size.compute_planning_error(value, 4)
+    assert in_clusters == pytest.approx(half_width / stats.t.ppf(0.975, 3))
+    plans = sample_size.compute_plans(counts, n_items, 0.05)
+    assert all(plan.items is not None and plan.items > 100 for plan in plans)
+    assert sample_size.compute_planning_error({**value, "se": None}) is None
+    assert sample_size.compute_planning_error({**value, "se": 9.0}) == 9
 
 
 @EXAMPLES
@@ -170,7 +187,9 @@ def test_fewer_ratings_an_item_give_wider_intervals():
     assert len(widths) == 4
     assert widths == sorted(widths, reverse=True)
     current_estimate = fleiss.fleiss_kappa(counts, np.ones(300))
-    assert widths[-1] == pytest.approx(stats.t.ppf(0.975, 299) * current_estimate.se)
+    half_interval = float(current_estimate.high - current_estimate.low) / 2
+    assert widths[-1] == pytest.approx(half_interval)
+    assert half_interval > stats.t.ppf(0.975, 299) * current_estimate.se
     cheapest = sample_size.find_cheapest_plan(plans)
     ratings = [plan.ratings for plan in plans if plan.ratings is not None]
     assert len(ratings) == 4

@@ -18,6 +18,7 @@ from metrics import tasks
 from metrics.agreement.coefficients import fleiss
 from metrics.agreement.counts.clusters import widen_interval
 from metrics.agreement.counts.tally import count_patterns
+from metrics.integrity import audit
 from metrics.jobs.question_updates import update_question
 from metrics.models import CountState, Diagnosis, FilteredResult, Report
 from metrics.results import deferred_results
@@ -233,6 +234,39 @@ def test_changes_of_weeks_are_compared_by_cluster(declare: Any, question: Any) -
         for effect in (1.0, 9.0)
     )
     assert (narrow[:2], narrow[2], wide[2]) == (wide[:2], True, False)
+
+
+def test_who_misreads_two_documents_is_not_below_the_others(
+    get: Any, declare: Any, project: Project, question: Any
+) -> None:
+    """By item the rater is: on 20 items everybody else agrees. By document it may be chance."""
+    rater = Rater.objects.create(project=project, key="misreader")
+    rng, ratings = np.random.default_rng(1), []
+    for item in project.items.all():
+        codes = set(Rating.objects.filter(item=item).values_list("code", flat=True))
+        code = codes.pop() if len(codes) == 1 else int(rng.integers(4))
+        misread = item.attributes["document"] in ("d2", "d4")
+        ratings.append(Judgement(item.pk, rater.pk, (code + misread) % 4))
+    record_ratings({question: ratings}, by=None, source="import")
+    update_question(question.pk)
+    assert list_outlying(question) == list_outlying(question, half="a", get=get) == [rater.pk]
+    declare()
+    FilteredResult.objects.all().delete()
+    assert list_outlying(question) == list_outlying(question, half="a", get=get) == []
+    assert audit.audit_question(question.pk).differences == []
+
+
+def list_outlying(question: Any, *, half: str = "", get: Any = None) -> list[int]:
+    """Return the raters below the others as stored, or of the items of one half."""
+    deferred_results.refresh_deferred_results()
+    findings = Diagnosis.objects.get(question=question).findings
+    if half:
+        get(**{"item.half": half})
+        stored = FilteredResult.objects.get(kind=FilteredResult.Kind.DASHBOARD)
+        assert stored.body is not None
+        findings = stored.body["diagnosis"]["findings"]
+    names = {finding["name"]: finding["figures"] for finding in findings}
+    return [row[0] for row in names.get("outlying_raters", {"raters": []})["raters"]]
 
 
 def compare_weeks(question: Any) -> Any:

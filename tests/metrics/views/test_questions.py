@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
+import io
 import re
 from typing import Any
 
@@ -12,6 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from metrics.jobs.question_updates import sweep_questions, update_question
+from metrics.models import Result
 from projects.models import Member, Project, Question
 from projects.services.question_validation import NewCategory, NewQuestion
 from projects.services.questions import add_question
@@ -353,3 +356,35 @@ def test_skip_links_lead_to_content_and_headline(
     targets = re.findall(r'<a class="skip-link" href="#([^"]*)"', page)
     assert targets == ["main", "headline"]
     assert all(page.count(f'id="{name}"') == 1 for name in targets)
+
+
+def test_weighted_values_have_the_unweighted_one_beside_them(
+    two_questions: Any, lead: Any, client_for: Any
+) -> None:
+    """In the list of questions, the list of projects and their files; not where weights are none."""
+    client = client_for(lead)
+    question = two_questions.questions.get(key="severity")
+    headline = Result.objects.get(question=question, period_unit="all").headline
+    unweighted = headline["unweighted"]["value"]
+    assert headline["name"].endswith("_quadratic") and unweighted < headline["value"]["value"]
+    for address, table in (
+        (f"/projects/{two_questions.pk}/", "questions-title"),
+        ("/", "projects-title"),
+    ):
+        page = client.get(address, follow=True)
+        assert page.text.count(f"{unweighted:.2f} without weights") >= 1, address
+        file = client.get(page.request["PATH_INFO"], {"csv": table}).text
+        head, row, *_more = csv.reader(io.StringIO(file))
+        assert float(row[head.index("Without weights")]) == pytest.approx(unweighted)
+    warm = two_questions.questions.get(key="tone")  # two categories
+    rate_many(
+        warm,
+        [
+            ("w0-0", "a", "warm"),
+            ("w0-0", "b", "cold"),
+            ("w0-1", "a", "warm"),
+            ("w0-1", "b", "warm"),
+        ],
+    )
+    update_question(warm.pk)
+    assert get_overview(client, two_questions).text.count("without weights") == 1

@@ -117,6 +117,24 @@ def test_no_alert_without_drift(make_stream: Callable[..., Question]) -> None:
     assert set(DriftState.objects.values_list("watched", flat=True)) == {False}
 
 
+def test_clusters_of_items_count_on_one_day(make_stream: Callable[..., Question]) -> None:
+    """Of two documents that last for months nothing tells a change from another document."""
+    question = make_stream(moves={"dan": 30})
+    assert tasks.sweep_alerts() == 1
+    alert = Alert.objects.get()
+    assert alert.supported
+    for item in question.project.items.all():
+        item.attributes = {"document": "first" if int(item.key.split("-")[0]) < 30 else "second"}
+        item.save(update_fields=["attributes"])
+    assert storage.list_outdated_questions() == []
+    type(question.project).objects.update(cluster_attribute="document")
+    assert storage.list_outdated_questions() == [question.pk]  # without a new rating
+    sweep.recompute_question(question.pk, at_once=True)
+    alert.refresh_from_db()
+    assert not alert.supported
+    assert sum(DriftState.objects.values_list("n", flat=True)) > 0
+
+
 def test_models_get_no_alert_and_are_no_peers(make_stream: Callable[..., Question]) -> None:
     question = make_stream(moves={"dan": 30})
     Rater.objects.filter(key="dan").update(kind=Rater.Kind.MODEL)

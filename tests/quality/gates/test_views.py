@@ -115,3 +115,51 @@ def test_sentence_of_a_verdict_says_how_many_items_are_missing() -> None:
         "Headline coefficient, Fleiss’ kappa: 0.700, between 0.500 and 0.800; the floor is 0.60."
         " About 1,460 more items are needed."
     ]
+
+
+def build_rule(verdict: str, value: float | None, needed_items: int | None = None) -> Any:
+    return {
+        "measure": "gwet_ac1", "name": "gwet_ac1", "at_least": 0.6, "verdict": verdict,
+        "estimate": {
+            "value": value,
+            "low": None if value is None else value - 0.1,
+            "high": None if value is None else value + 0.1,
+            "reason": "single_category" if value is None else None,
+        },
+        "needed_items": needed_items,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rules", "sentence"),
+    [
+        ([("not_enough", 0.65, 300)], "about 300 more items are needed"),
+        ([("not_enough", 0.65, 300), ("pass", 0.9, None)], "about 300 more items are needed"),
+        ([("not_enough", 0.65, 300), ("not_enough", None, None)], "a rule has no value"),
+        ([("not_enough", 0.65, 300), ("not_enough", 0.6, None)], "not enough data"),
+    ],
+)
+def test_items_are_promised_only_where_they_decide_every_rule(
+    rules: list[Any], sentence: str
+) -> None:
+    """Items do not give a value to a rule whose ratings are all alike."""
+    built = [build_rule(*rule) for rule in rules]
+    document = {"gate": "release", "verdict": "not_enough", "rules": built}
+    assert texts.describe_verdict(document) == f"“release” is undecided: {sentence}."
+    of_event = [{**rule, **rule.pop("estimate")} for rule in built]
+    assert texts.describe_verdict({**document, "rules": of_event}).endswith(f"{sentence}.")
+
+
+def test_new_items_are_not_promised_to_reach_a_coverage() -> None:
+    """Ten of the present items lack ratings; ten new ones would not help."""
+    estimate = {"value": 0.8, "low": 0.8, "high": 0.8, "reason": None}
+    rule = {
+        "measure": "coverage", "name": "coverage", "at_least": 0.9, "verdict": "fail",
+        "estimate": estimate, "needed_items": 10,
+    }  # fmt: skip
+    document = {"gate": "release", "verdict": "fail", "rules": [rule]}
+    assert texts.list_sentences(document) == [
+        "Coverage: 0.800; the floor is 0.90. 10 more items must be complete."
+    ]
+    assert not texts.has_interval(rule)
+    assert texts.has_interval(build_rule("pass", 0.8))

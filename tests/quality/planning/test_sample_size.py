@@ -11,9 +11,11 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
 
+from metrics.agreement.estimate import t_quantile
 from metrics.jobs.question_updates import update_question
 from metrics.models import Result
 from metrics.results.deferred_results import refresh_deferred_results
+from metrics.views.common.display_names import get_undefined_reason
 from projects.models import Item, Project, Question, Rater
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +26,10 @@ def question_with_error(rated_question: Question) -> Question:
     """Question whose kappa has an error of 0.05 on 100 items, as in the reference case sample_size."""
     reading = Result.objects.get(question=rated_question, period_unit="all")
     for value in reading.coefficients.values():
-        value.update(se=0.05, n_items=100)
+        margin = 0.05 * float(t_quantile(99))
+        value.update(
+            se=0.05, n_items=100, low=value["value"] - margin, high=value["value"] + margin
+        )
     reading.save()
     return rated_question
 
@@ -124,7 +129,7 @@ def test_plan_of_two_raters_uses_cohens_kappa(
     """With few items the page says that their error is rough."""
     labels = ["none", "minor", "major", "critical"]
     client, base = client_for(viewer), f"/projects/{question.project_id}/"
-    notice = "fewer than 30 items"
+    notice = "estimated from few items"
     for number in range(40):
         rate(question, f"i{number}", "ann", labels[number % 4])
         rate(question, f"i{number}", "bea", labels[(number + (number % 5 == 0)) % 4])
@@ -137,7 +142,8 @@ def test_plan_of_two_raters_uses_cohens_kappa(
     outlook = page.context["outlook"]
     assert outlook.name == "cohen_kappa_quadratic"
     assert (outlook.value["value"], outlook.value["low"]) == (headline["value"], headline["low"])
-    half_width = 1.96 * headline["se"]  # of 40 items; four times as many halve it
+    half_width = (headline["high"] - headline["low"]) / 2  # four times as many items halve it
+    half_width *= 1.96 / float(t_quantile(39))  # of many items
     expected_items = 40 * (half_width / 0.05) ** 2
     assert outlook.widths[1].expected == pytest.approx(expected_items, rel=0.05)
     # With assurance far more: the weighted error of 40 items rests on a few large differences. The
@@ -152,6 +158,41 @@ def test_plan_of_two_raters_uses_cohens_kappa(
         outlook.pilot_items,
     )
     assert notice not in page.content.decode()
+
+
+def test_plan_of_ratings_that_all_agree_says_what_the_interval_shown_needs(
+    question: Question, rate: Any, client_for: Callable[[User], Client], viewer: User
+) -> None:
+    """The standard error is 0, but nothing is known to ±0.02 after 40 items."""
+    for number in range(40):
+        for key in ("ann", "bea"):
+            rate(question, f"i{number}", key, "minor" if number % 2 else "major")
+    update_question(question.pk)
+    page = client_for(viewer).get(f"/projects/{question.project_id}/plan/")
+    outlook = page.context["outlook"]
+    assert (outlook.value["value"], outlook.value["se"]) == (1.0, 0.0)
+    half_width = (outlook.value["high"] - outlook.value["low"]) / 2
+    assert half_width > 0.05
+    for width in outlook.widths:
+        assert (width.more == 0) is (half_width <= width.half_width)
+        assert width.items >= width.expected >= 0.9 * 40 * (half_width / width.half_width) ** 2
+    assert page.context["overlaps"].plans[0].half_width_now >= half_width * 0.9
+    assert "few disagreements" in page.text
+    assert page.text.count("Reached") == sum(width.more == 0 for width in outlook.widths)
+
+
+def test_plan_page_says_why_there_is_no_estimate(
+    question: Question, rate: Any, client_for: Callable[[User], Client], viewer: User
+) -> None:
+    """Items with two ratings are not missing: all ratings are in one category."""
+    for number in range(40):
+        for key in ("ann", "bea"):
+            rate(question, f"i{number}", key, "minor")
+    update_question(question.pk)
+    page = client_for(viewer).get(f"/projects/{question.project_id}/plan/")
+    assert "a few items need two ratings" not in page.text
+    assert page.text.count("No estimate: ") == 2
+    assert str(get_undefined_reason("single_category")) in page.text
 
 
 def test_plan_page_without_data(
@@ -189,7 +230,7 @@ def test_plan_of_items_in_clusters(
     assert after["design_effect"] > 5
     assert after["items"] > 4 * before["items"]
     page = client_for(viewer).get(f"/projects/{question.project_id}/plan/")
-    assert "Items with the same “document” are similar (design effect" in page.text
+    assert "Accounts for clusters by “document” (design effect" in page.text
     assert page.context["overlaps"].plans[0].items == pytest.approx(
         page.context["outlook"].widths[1].items, rel=0.1
     )

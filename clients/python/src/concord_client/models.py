@@ -849,7 +849,8 @@ class Item:
 class Label:
     item: str
     question: str
-    # Probability of the label; null where the method has none
+    # Probability of the label; null where the method has none. Often too high without gold answers
+    # for 30 items, because errors that all raters share are missed
     confidence: float | None
     # Probability or share of votes by label
     distribution: dict[str, float]

@@ -114,3 +114,47 @@ def test_neighbouring_bands():
     assert are_in_adjacent_bands([0.55, 0.65, 0.7])
     assert are_in_adjacent_bands([None, 0.1])
     assert not are_in_adjacent_bands([0.05, 0.05, 0.71])
+
+
+def simulate_misread_documents(seed, *, bad=0.0, n_documents=24, size=40):
+    """Return codes (n, 4) of raters who misread one document in four, and the items' documents.
+
+    Rater 0 also guesses with the probability `bad`.
+    """
+    rng = np.random.default_rng(seed)
+    document = np.repeat(np.arange(n_documents), size)
+    truth = rng.integers(0, 3, document.size)
+    is_misread = rng.random((n_documents, 4)) < 0.25
+    error = np.where(is_misread[document], 0.8, 0.05)
+    error[:, 0] = np.maximum(error[:, 0], bad)
+    wrong = rng.random(error.shape) < error
+    return np.where(wrong, rng.integers(0, 3, error.shape), truth[:, None]), document
+
+
+def find_below(codes, document):
+    """Return the raters below the others, by document or (None) by item."""
+    item, rater, code = to_long(codes)
+    clusters = None if document is None else document[item]
+    outliers = find_outlying_raters(item, rater, code, 3, clusters=clusters)
+    return [outlier.rater for outlier in outliers]
+
+
+def test_who_misreads_some_documents_is_not_below_the_others():
+    """By item, a rater with a few more misread documents seems below; by document not."""
+    streams = [simulate_misread_documents(seed) for seed in range(60)]
+    assert sum(bool(find_below(codes, None)) for codes, _document in streams) >= 10
+    assert sum(bool(find_below(codes, document)) for codes, document in streams) <= 3
+
+
+def test_who_guesses_is_below_the_others_by_document():
+    streams = [simulate_misread_documents(seed, bad=0.6) for seed in range(20)]
+    assert [find_below(codes, document) for codes, document in streams].count([0]) >= 18
+
+
+def test_clusters_of_one_item_change_no_rater_below_the_others():
+    codes, _document = simulate_misread_documents(2, bad=0.6)
+    item, rater, code = to_long(codes)
+    independent, single = (
+        find_outlying_raters(item, rater, code, 3, clusters=clusters) for clusters in (None, item)
+    )
+    assert single == independent != []

@@ -81,7 +81,7 @@ def test_undefined_number_is_a_dash(value: float | None) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(6.9e-18, "0.0"), (-6.9e-18, "0.0"), (1e-9, "1e-09"), (0.1 + 0.2, "0.30000000000000004")],
+    [(6.9e-18, "0.0"), (-6.9e-18, "0.0"), (1e-9, "1e-09"), (0.1 + 0.2, "0.3")],
 )
 def test_number_in_a_file_is_exact_but_for_rounding_errors(value: float, text: str) -> None:
     with tables.export_mode("t"):
