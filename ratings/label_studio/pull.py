@@ -261,7 +261,7 @@ def _compare_all_task_ids(
             return True
         _update(connection, compared_task=0)
     while True:
-        after = connection.compared_task
+        after = connection.compared_task or 0
         page = client.list_tasks(connection.remote_project, after=after)
         missing = _list_missing(connection, page).filter(task__gt=after)
         last_id = None if page.is_last else page.tasks[-1]["id"]

@@ -148,6 +148,7 @@ def test_a_slow_server_keeps_no_stage_from_work(
     fake.intercept = lambda _method, path: (400, {}, {}) if path in rejected else None
     for _ in range(40):
         connection = run(connection)
+    assert connection.compared_at is not None
     assert connection.compared_at > timezone.now() - datetime.timedelta(days=1)
     assert connection.written_since is not None
     assert sorted(list_own(fake)) == new_tasks
