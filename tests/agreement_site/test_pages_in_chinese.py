@@ -43,7 +43,7 @@ ALLOWED_WORDS = set(
     Amazon Mechanical Turk Toloka Appen Figure Eight Labelbox SageMaker Ground Truth Langfuse LangSmith
     Qualtrics Google Forms REDCap LeWiDi Hugging Face Prolific Rayyan Augmented Vach Gerke ID Webhook
     Braintrust Inspect OpenAI Evals promptfoo results DeepEval Phoenix lm evaluation harness YAML WebAnno TSV
-    Slack Microsoft Teams Standard Webhooks
+    Slack Microsoft Teams Standard Webhooks OpenAPI
     """.split()  # noqa: SIM905 - a list of this length is easier to read as words
 )
 WORD = re.compile(r"[A-Za-z][A-Za-z’']+[0-9]?")

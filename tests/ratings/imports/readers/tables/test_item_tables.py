@@ -5,6 +5,7 @@ With and without ratings, in every supported table format.
 
 from __future__ import annotations
 
+import datetime
 import gzip
 import io
 import json
@@ -16,6 +17,7 @@ import pyarrow.parquet
 import pytest
 
 from projects.models import GoldAnswer, Item, ItemVersion, Member, Project, Rater
+from ratings.models import Rating
 from tests.ratings.imports.wizard_client import (
     WizardClient,
     get_labels,
@@ -460,6 +462,7 @@ def test_own_parquet_export_can_be_imported_again(
         rate(question, item, rater, label)
 
     def export_project(source: Project, kind: str) -> bytes:
+        Rating.objects.update(changed_at=datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC))
         return new_project_wizard.client.get(f"/projects/{source.pk}/data/export.{kind}").getvalue()
 
     new_project_wizard.import_file(export_project(project, "parquet"))

@@ -575,6 +575,7 @@ def test_own_export_can_be_imported_again(
     client = client_for(lead)
 
     def export_project(source: Project) -> bytes:
+        Rating.objects.update(changed_at=datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC))
         response = client.get(f"/projects/{source.pk}/data/export.jsonl")
         return b"".join(response.streaming_content)
 
