@@ -115,7 +115,8 @@ def remove_rounding_error(value: float) -> float:
 
 def limit_digits(value: float) -> float:
     """Return a number with the 15 significant digits that floating-point numbers hold."""
-    return float(f"{value:.15g}")
+    limited = float(f"{value:.15g}")
+    return value if math.isinf(limited) else limited  # the largest numbers would overflow
 
 
 def clean_row(values: Iterable[object]) -> list[object]:
