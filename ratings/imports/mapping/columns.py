@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from ratings.exports import rating_files
 from ratings.label_normalization import get_normal_form
 
 from . import rater_columns
@@ -64,8 +63,8 @@ class _ColumnGuesser(WideTables):
         """Return the layout and the role of each column, with the reasons and at most one doubt."""
         self.exclude_unusable_columns()
         self.assign_roles_by_name()
-        guess = self._guess_layout()
-        if shape := detect_table_without_ratings(self.head):
+        guess = self._guess_long() if self.is_own_export else self._guess_layout()
+        if not self.is_own_export and (shape := detect_table_without_ratings(self.head)):
             guess.doubt, guess.doubtful_columns = shape
         guess.columns = {**self.columns, **guess.columns}
         guess.content_columns = self.content
@@ -78,7 +77,7 @@ class _ColumnGuesser(WideTables):
         for index in guess.attribute_columns:
             self.reasons.setdefault(index, "attribute")
         guess.reasons = self.reasons
-        guess.has_exact_labels = tuple(self.head.names) == rating_files.COLUMNS
+        guess.has_exact_labels = self.is_own_export
         return guess
 
     # --- layouts

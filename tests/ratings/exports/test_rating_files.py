@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from projects.models import Category, Item, Project, Question, Rater
@@ -324,6 +324,7 @@ def lead_client(client_for: Any, lead: Any) -> Any:
         max_size=12,
     ),
 )
+@example(labels=["0", "1"], ratings_by_pair={("0", "{"): (0, "", 10**12)})  # no JSON object
 def test_imported_export_has_equal_ratings(
     lead_client: Any, lead: Any, labels: list[str], ratings_by_pair: dict[Any, Any]
 ) -> None:
