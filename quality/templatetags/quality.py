@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from django import template
 
@@ -25,11 +26,7 @@ from quality.models import (
     RepeatState,
 )
 from quality.rater_status import comparison, texts
-from quality.rater_status.status import (
-    get_unresolved_alerts_by_rater,
-    is_outlier,
-    list_rater_summaries,
-)
+from quality.rater_status.status import RaterSummary, is_outlier, list_rater_summaries
 from ratings.models import Assignment, CheckAnswer, RaterMessage
 from ratings.services.rating_times import date_from_day
 
@@ -125,15 +122,42 @@ def drift_interval(row: DriftState) -> str:
 MAX_MESSAGES = 20  # the latest
 
 
-@register.simple_tag
-def describe_rater(question: Question, rater: Rater) -> str:
-    """Return sentences on the rater, first what differs most; empty for models.
+@dataclass(frozen=True)
+class RaterDescription:
+    """Head of a person's page: the status with its first reason, and sentences; "" for none."""
 
-    Also empty without a result.
-    """
+    status: str
+    status_label: str
+    reason: str
+    sentences: str
+
+
+@register.simple_tag
+def describe_rater(question: Question, rater: Rater) -> RaterDescription | None:
+    """Describe a rater by the latest results; None for a model."""
     if rater.kind != Rater.Kind.HUMAN:
-        return ""
+        return None
     rater_comparison = comparison.get_comparison(question)
+    [summary] = list_rater_summaries(
+        question,
+        scale_is_ordered=Scale(question.scale).ordered,
+        rater_ids=[rater.pk],
+        comparison=rater_comparison,
+    )
+    reasons = [texts.get_reason_text(reason, rater.pk) for reason in summary.reasons[:1]]
+    return RaterDescription(
+        summary.status.value,
+        texts.get_status_label(summary),
+        "".join(reasons),
+        _describe_agreement(question, summary, rater_comparison),
+    )
+
+
+def _describe_agreement(
+    question: Question, summary: RaterSummary, rater_comparison: comparison.RaterComparison
+) -> str:
+    """Return sentences on a rater's bias and agreement, empty without a result."""
+    rater = summary.rater
     has_outlier_alert = rater_comparison.computed_at is not None and is_outlier(question, rater)
     result = rater_comparison.raters.get(rater.pk)
     is_biased = result is not None and result.is_biased
@@ -141,27 +165,12 @@ def describe_rater(question: Question, rater: Rater) -> str:
         rater_comparison,
         rater.pk,
         is_outlier=has_outlier_alert,
-        has_cause=is_biased or rater.pk in get_unresolved_alerts_by_rater(question),
+        has_cause=is_biased or bool(summary.alerts),
     )
     if result is None or not is_biased:
         return agreement
     labels = QuestionScale.for_question(question).labels
     return f"{texts.describe_bias(result, labels)} {agreement}".rstrip()
-
-
-@register.simple_tag
-def get_rater_status(question: Question, rater: Rater) -> tuple[str, str, str] | None:
-    """Return (status, its label, text of the first reason) of a person, None for a model."""
-    if rater.kind != Rater.Kind.HUMAN:
-        return None
-    ordered = Scale(question.scale).ordered
-    summaries = list_rater_summaries(question, scale_is_ordered=ordered, rater_ids=[rater.pk])
-    if not summaries:
-        return None
-    (summary,) = summaries
-    reasons = summary.reasons[:1]
-    text = texts.get_reason_text(reasons[0], rater.pk) if reasons else ""
-    return summary.status.value, texts.get_status_label(summary), text
 
 
 @register.simple_tag
