@@ -11,6 +11,9 @@ import numpy as np
 from metrics.agreement import Estimate, batch, registry
 from metrics.agreement.coefficients import cohen
 from metrics.agreement.counts.score_intervals import solve_together
+from metrics.agreement.counts.tally import PatternCounts
+from metrics.agreement.explain.missing_ratings import MissingDataPolicy, compute_by_policy
+from metrics.agreement.headline import HeadlineFacts
 from metrics.agreement.scales import ScaleType, get_scale_type
 from metrics.agreement.weights import (
     WEIGHTINGS,
@@ -137,6 +140,18 @@ class QuestionScale:
             weight_matrix=self.matrix,
             names=names,
             interval=interval,
+        )
+
+    def compute_by_policy(self, patterns: PatternCounts, n_raters: int) -> list[MissingDataPolicy]:
+        """Return the headline's coefficient under each policy for missing ratings."""
+        return compute_by_policy(
+            patterns.counts,
+            patterns.n_items,
+            n_raters=n_raters,
+            scale=self.kind,
+            weighting=HeadlineFacts(self.kind, n_raters, self.weights).weighting,
+            values=self.values,
+            weight_matrix=self.matrix,
         )
 
     def estimate_peers(

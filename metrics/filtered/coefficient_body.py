@@ -22,8 +22,8 @@ from metrics.agreement.coefficients.intraclass.incomplete import (
 from metrics.agreement.counts import tally
 from metrics.agreement.estimate import Value
 from metrics.agreement.explain.diagnosis import is_band_withheld
-from metrics.agreement.explain.missing_ratings import MissingDataPolicy, compute_by_policy
-from metrics.agreement.headline import ICC_AGREEMENT, HeadlineFacts
+from metrics.agreement.explain.missing_ratings import MissingDataPolicy
+from metrics.agreement.headline import ICC_AGREEMENT
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.filters import ITEM_PREFIX
 from metrics.results import bootstrap, category_scores
@@ -95,7 +95,7 @@ def compute_coefficients(
     raters = np.unique(displayed["rater"])
     intervals = bootstrap.compute_intervals(counts, n_items, scale)
     sizes = counts.sum(axis=1)
-    rules = _compute_policies(patterns, len(raters), scale)
+    rules = scale.compute_by_policy(patterns, len(raters))
     group_name = MODELS if len(displayed) and is_model.all() else ALL if is_model.any() else PEOPLE
     coefficients = _compute_values(displayed, patterns, intervals, scale)
     categories = _compute_categories(counts, n_items, scale)
@@ -115,20 +115,6 @@ def compute_coefficients(
         incomplete=_compute_incomplete_iccs(displayed, scale, clusters),
         scored=scored,
         clusters=clusters,
-    )
-
-
-def _compute_policies(
-    patterns: tally.PatternCounts, n_raters: int, scale: QuestionScale
-) -> Sequence[MissingDataPolicy]:
-    return compute_by_policy(
-        patterns.counts,
-        patterns.n_items,
-        n_raters=n_raters,
-        scale=scale.kind,
-        weighting=HeadlineFacts(scale.kind, n_raters, scale.weights).weighting,
-        values=scale.values,
-        weight_matrix=scale.matrix,
     )
 
 

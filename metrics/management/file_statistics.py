@@ -10,30 +10,12 @@ from typing import Any, TypedDict
 import numpy as np
 
 from metrics.agreement.counts import tally
-from metrics.agreement.explain.missing_ratings import MissingDataPolicy, compute_by_policy
-from metrics.agreement.headline import HeadlineFacts
+from metrics.agreement.explain.missing_ratings import MissingDataPolicy
 from metrics.management.rating_file import RatingFile, RatingFileError
 from metrics.results import category_scores
 from metrics.results.pairs.pair_details import PairDetails
 from metrics.results.values import Values
 from metrics.scale import QuestionScale
-
-
-def compute_missing_data_policies(
-    ratings: RatingFile, scale: QuestionScale
-) -> list[MissingDataPolicy]:
-    """Return the coefficient of a file under each policy for missing ratings."""
-    patterns = ratings.patterns
-    n_raters = len(ratings.raters)
-    return compute_by_policy(
-        patterns.counts,
-        patterns.n_items,
-        n_raters=n_raters,
-        scale=scale.kind,
-        weighting=HeadlineFacts(scale.kind, n_raters, scale.weights).weighting,
-        values=scale.values,
-        weight_matrix=scale.matrix,
-    )
 
 
 class PairStatistics(TypedDict):

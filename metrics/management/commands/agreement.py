@@ -214,7 +214,7 @@ def _compute_results(options: Mapping[str, Any]) -> _FileResults:
         ratings,
         report,
         headline,
-        file_statistics.compute_missing_data_policies(ratings, scale),
+        scale.compute_by_policy(ratings.patterns, len(ratings.raters)),
         file_statistics.compute_pair_statistics(ratings, options["pair"], scale)
         if options["pair"]
         else None,
