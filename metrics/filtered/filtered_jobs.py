@@ -103,12 +103,13 @@ def _compute_dashboard(
     selected = dashboard_body.SelectedRatings(
         ratings, np.isin(ratings["rater"], models), is_excluded & (not rating_filter.sample)
     )
+    cluster_numbers, clusters = find_cluster_numbers(ratings["item"], project), None
+    if cluster_numbers is not None:
+        clusters = compute_headline_clusters(
+            ratings, cluster_numbers, selected.is_model, scale, attribute=project.cluster_attribute
+        )
     return dashboard_body.compute_dashboard(
-        selected,
-        scale,
-        clusters=_compute_clusters(ratings, models, scale, project),
-        cluster_numbers=find_cluster_numbers(ratings["item"], project),
-        n_items=n_items,
+        selected, scale, clusters=clusters, cluster_numbers=cluster_numbers, n_items=n_items
     )
 
 
@@ -128,10 +129,13 @@ def _compute_clusters(
     ratings: np.ndarray, models: Sequence[int], scale: QuestionScale, project: Project
 ) -> QuestionClusters | None:
     """Return the clusters of the selected items, or None where the project has none."""
-    if not project.cluster_attribute:
+    numbers = find_cluster_numbers(ratings["item"], project)
+    if numbers is None:
         return None
     is_model = np.isin(ratings["rater"], models)
-    return compute_headline_clusters(ratings, is_model, scale, project)
+    return compute_headline_clusters(
+        ratings, numbers, is_model, scale, attribute=project.cluster_attribute
+    )
 
 
 def _load_ratings(rows: Any, scale: QuestionScale) -> np.ndarray:

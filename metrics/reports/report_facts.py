@@ -217,7 +217,12 @@ def compute_agreement_facts(
     )
     if not project.cluster_attribute:
         return facts
-    return facts.widen(clusters.compute_headline_clusters(rows, is_model, scale, project))
+    numbers = clusters.get_cluster_numbers(rows["item"], project)
+    return facts.widen(
+        clusters.compute_headline_clusters(
+            rows, numbers, is_model, scale, attribute=project.cluster_attribute
+        )
+    )
 
 
 def _compute_result_facts(

@@ -236,14 +236,19 @@ def get_cluster_numbers(items: np.ndarray, project: Project) -> np.ndarray:
 
 
 def compute_headline_clusters(
-    ratings: np.ndarray, is_model: np.ndarray, scale: QuestionScale, project: Project
+    ratings: np.ndarray,
+    clusters: np.ndarray,
+    is_model: np.ndarray,
+    scale: QuestionScale,
+    *,
+    attribute: str,
 ) -> QuestionClusters:
     """Compute the design effects of clusters among the ratings that the headline is of.
 
-    ``ratings``: an array (M,) with item and code in declared order; ``is_model`` (M,): mask of the
-    models' ratings, which are left out where people rate, too, unless the lead pooled them.
+    ``ratings``: an array (M,) with item and code in declared order; ``clusters`` (M,): numbers of
+    get_cluster_numbers; ``is_model`` (M,): mask of the models' ratings, which are left out where
+    people rate, too, unless the lead pooled them.
     """
     if bool(is_model.any() and not is_model.all()) and not scale.pooled:
-        ratings = ratings[~is_model]
-    clusters = get_cluster_numbers(ratings["item"], project)
-    return QuestionClusters.compute(ratings, clusters, scale, project.cluster_attribute)
+        ratings, clusters = ratings[~is_model], clusters[~is_model]
+    return QuestionClusters.compute(ratings, clusters, scale, attribute)

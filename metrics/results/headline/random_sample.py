@@ -188,7 +188,10 @@ def compute_fields_from_ratings(
             scale=scale,
         )
     if project.cluster_attribute:
-        effects = clusters.compute_headline_clusters(ratings, is_model, scale, project)
+        numbers = clusters.get_cluster_numbers(ratings["item"], project)
+        effects = clusters.compute_headline_clusters(
+            ratings, numbers, is_model, scale, attribute=project.cluster_attribute
+        )
         fields["cluster_effects"] = asdict(effects)
         fields["cluster_version"] = project.items_and_raters_version
     seconds = time.monotonic() - started
