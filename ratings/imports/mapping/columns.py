@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from ratings.exports import rating_files
 from ratings.label_normalization import get_normal_form
 
 from . import rater_columns
@@ -24,6 +25,7 @@ from .column_names import (
     is_score_name,
     rank_name,
 )
+from .column_words import NAMES_BY_ROLE
 from .label_and_item_columns import REPEATED_SHARE
 from .tables_without_ratings import (
     detect_table_without_ratings,
@@ -53,7 +55,19 @@ def guess_columns(head: TableHead, *, labels: Iterable[str] = ()) -> ColumnGuess
 
     ``labels`` are those of the project's existing questions.
     """
+    if tuple(head.names) == rating_files.COLUMNS:
+        return _build_export_guess()
     return _ColumnGuesser(head, set(labels)).guess()
+
+
+def _build_export_guess() -> ColumnGuess:
+    """Return the roles of the columns of Concord's own exports, whatever their values are."""
+    names = rating_files.COLUMNS
+    columns = {role: names.index(role) for role in NAMES_BY_ROLE if role in names}
+    reasons = {
+        index: "name" if name in NAMES_BY_ROLE else "no_role" for index, name in enumerate(names)
+    }
+    return ColumnGuess("long", columns, reasons=reasons, has_exact_labels=True)
 
 
 class _ColumnGuesser(WideTables):
@@ -63,8 +77,8 @@ class _ColumnGuesser(WideTables):
         """Return the layout and the role of each column, with the reasons and at most one doubt."""
         self.exclude_unusable_columns()
         self.assign_roles_by_name()
-        guess = self._guess_long() if self.is_own_export else self._guess_layout()
-        if not self.is_own_export and (shape := detect_table_without_ratings(self.head)):
+        guess = self._guess_layout()
+        if shape := detect_table_without_ratings(self.head):
             guess.doubt, guess.doubtful_columns = shape
         guess.columns = {**self.columns, **guess.columns}
         guess.content_columns = self.content
@@ -77,7 +91,6 @@ class _ColumnGuesser(WideTables):
         for index in guess.attribute_columns:
             self.reasons.setdefault(index, "attribute")
         guess.reasons = self.reasons
-        guess.has_exact_labels = self.is_own_export
         return guess
 
     # --- layouts

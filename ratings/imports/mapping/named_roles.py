@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Sequence
 
 from projects.services import question_validation
-from ratings.exports import rating_files
 from ratings.imports.decoding.table_times import is_numeric_time
 
 from .column_cells import (
@@ -91,14 +90,9 @@ class NamedRoles:
             (role == "item" and columns[index].is_constant, rank, index)
             for index in self.list_free_columns()
             if (rank := rank_name(self.head.names[index], role)) is not None
-            and (self.is_own_export or self.can_have_role(role, index))
+            and self.can_have_role(role, index)
         ]
         return min(ranked)[2] if ranked else None
-
-    @property
-    def is_own_export(self) -> bool:
-        """True for an export of Concord: its columns are known, whatever their values are."""
-        return tuple(self.head.names) == rating_files.COLUMNS
 
     def can_have_role(self, role: str, index: int) -> bool:
         """Return whether the cells of a column are compatible with a role."""
