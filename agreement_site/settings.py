@@ -246,8 +246,9 @@ WSGI_APPLICATION = "agreement_site.wsgi.application"
 # Number of web server processes, and of requests that each works on at a time.
 WEB_PROCESSES = env_int("WEB_PROCESSES", 2)
 WEB_THREADS = env_int("WEB_THREADS", 16)
-if WEB_PROCESSES < 1 or WEB_THREADS < 1:
-    raise ImproperlyConfigured("WEB_PROCESSES and WEB_THREADS are 1 at least")
+WORKER_THREADS = env_int("WORKER_THREADS", 2)
+if min(WEB_PROCESSES, WEB_THREADS, WORKER_THREADS) < 1:
+    raise ImproperlyConfigured("WEB_PROCESSES, WEB_THREADS and WORKER_THREADS are 1 at least")
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",

@@ -85,7 +85,7 @@ class ForkedProcess:
         with contextlib.suppress(PermissionError):
             os.setpgid(0, 0)
         signal.set_wakeup_fd(-1)
-        for number in (*STOP_SIGNALS, signal.SIGCHLD):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         function()
@@ -117,19 +117,15 @@ class Child:
         self.start_at = 0.0
         self.failures = 0
 
-    def start_first(self) -> None:
-        """Start the program as a fork where that is possible."""
-        if self.program.function and CAN_FORK:
-            self.started_at = time.monotonic()
+    def start(self) -> None:
+        """Start the program: the first time as a fork where that is possible."""
+        is_restart, self.started_at = self.started_at > 0, time.monotonic()
+        if self.program.function and CAN_FORK and not is_restart:
             self.process = ForkedProcess(self.program.function)
         else:
-            self.start()
-
-    def start(self) -> None:
-        self.started_at = time.monotonic()
-        self.process = subprocess.Popen(
-            self.program.command, stdin=subprocess.DEVNULL, start_new_session=True
-        )
+            self.process = subprocess.Popen(
+                self.program.command, stdin=subprocess.DEVNULL, start_new_session=True
+            )
 
     def handle_end(self) -> bool:
         """Return True once, when the process has ended.
@@ -238,8 +234,7 @@ class Supervisor:
         self._install_signal_handlers()
         try:
             for child in self.children:
-                child.start_first()
-                self._pass_groups_to_guard()
+                self._start(child)
                 self._wait_until_ready(child)
             when_started()
             while not self._should_stop():
@@ -275,6 +270,10 @@ class Supervisor:
     def _pass_groups_to_guard(self) -> None:
         self.guard.set_groups([child.process.pid for child in self.children if child.process])
 
+    def _start(self, child: Child) -> None:
+        child.start()
+        self._pass_groups_to_guard()
+
     def _wait_until_ready(self, child: Child) -> None:
         deadline = time.monotonic() + READY_TIMEOUT_SECONDS
         ready = child.program.ready
@@ -287,8 +286,7 @@ class Supervisor:
         for child in self.children:
             child.handle_end()
             if child.process is None and time.monotonic() >= child.start_at:
-                child.start()
-                self._pass_groups_to_guard()
+                self._start(child)
 
     def _sleep(self) -> None:
         """Wait for a signal, the next start of a program, or CHECK_INTERVAL_SECONDS."""

@@ -11,6 +11,8 @@ from __future__ import annotations
 import os
 import sys
 
+from django.conf import settings
+
 from agreement_site.celery import app
 from agreement_site.startup_errors import exit_with_one_sentence
 
@@ -20,7 +22,6 @@ SOCKET_TIMEOUT_SECONDS = 30
 
 def use_connections_of_worker() -> None:
     """Give the fork of a supervisor, which has the web server's settings, those of a worker."""
-    from django.conf import settings
     from django.db import connection
 
     if connection.vendor != "postgresql":
@@ -39,7 +40,7 @@ def run_worker(name: str = "worker") -> None:
         worker = app.Worker(
             hostname=f"{name}@{os.uname().nodename}",
             pool="threads",
-            concurrency=int(os.environ.get("WORKER_THREADS") or 2),
+            concurrency=settings.WORKER_THREADS,
             loglevel="INFO",
             quiet=True,
             # These events are not used, and without them an idle worker sends nothing.

@@ -164,8 +164,9 @@ def test_metrics_have_web_server_and_worker(
             content: str = response.read().decode()
         return content
 
-    for line in ('route="metrics"', 'concord_task_seconds_count{task="metrics.tasks.sweep_all"}'):
-        wait_for(lambda line=line: line in scrape(), line)  # type: ignore[misc]
+    wait_for(lambda: 'route="metrics"' in scrape(), "a request of the web server")
+    sweep = 'concord_task_seconds_count{task="metrics.tasks.sweep_all"}'
+    wait_for(lambda: sweep in scrape(), "the worker's sweep")
 
 
 def test_configured_database_and_broker_are_used(
