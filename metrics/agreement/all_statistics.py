@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from metrics.agreement import validation
 
@@ -26,11 +25,9 @@ from .coefficients.marginal_tests import ChiSquareTest
 from .counts.grouping import Ints
 from .counts.sums import build_pattern_sums
 from .counts.tally import PairTables, count_pair_tables, count_patterns
-from .estimate import CONFIDENCE_LEVEL, REASONS, Estimate, Floats, to_finite_float
+from .estimate import NORMAL_QUANTILE, REASONS, Estimate, Floats, to_finite_float
 from .registry import COEFFICIENTS
 from .weights import UNWEIGHTED, build_weightings, validate_weight_matrix
-
-_NORMAL_QUANTILE = float(special.ndtri((1 + CONFIDENCE_LEVEL) / 2))
 
 ReportDict = dict[str, Any]
 
@@ -283,7 +280,7 @@ def _format_normal_interval(
     """
     se_reason = estimate.get_interval_reason()
     se0 = cohen.standard_error_under_chance(table, weights) if se_reason is None else None
-    margin = _NORMAL_QUANTILE * estimate.se
+    margin = NORMAL_QUANTILE * estimate.se
     return {
         **_format_value(f"{name}.ci_low_z", estimate.value - margin, se_reason),
         **_format_value(f"{name}.ci_high_z", np.minimum(estimate.value + margin, 1), se_reason),

@@ -82,7 +82,7 @@ class RatedItems:
 
 
 def conger_kappa(rated_items: RatedItems, *, weights: npt.ArrayLike | None = None) -> Estimate:
-    """Return Conger's kappa () of ratings in long form."""
+    """Return Conger's kappa of ratings in long form."""
     n, k = rated_items.counts.shape
     n_raters = len(rated_items.margins)
     w = as_weight_matrix(weights, k)

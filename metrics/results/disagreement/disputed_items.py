@@ -201,8 +201,8 @@ def list_recent_differences(
         .order_by("-changed_at", "-rated_at")[:300]
     )
     item_ids = [rating.item_id for rating in own_ratings]
-    others = Rating.objects.filter(question=question, item_id__in=item_ids, code__gte=0)
-    rows = rating_filter.filter_ratings(others.exclude(rater=rater))
+    all_ratings = Rating.objects.filter(question=question, item_id__in=item_ids, code__gte=0)
+    rows = rating_filter.filter_ratings(all_ratings.exclude(rater=rater))
     counts_by_item = {item_id: np.zeros(scale.width, np.int64) for item_id in item_ids}
     for item, code in rows.values_list("item_id", "code"):
         counts_by_item[item][code] += 1

@@ -160,7 +160,7 @@ def _classify_in_context(label: str, labels: Collection[str]) -> CodeStatus:
     if label.strip().casefold().strip("[]<>()") in SUSPECTED_CODES:
         has_others = any(answer != label for answer in labels)
         return CodeStatus.SUSPECTED if has_others else CodeStatus.LABEL
-    if label.strip().casefold().replace("’", "'") in NO_OPINIONS:
+    if _is_no_opinion(label):
         return CodeStatus.SUSPECTED if _is_beside_scale(label, labels) else CodeStatus.LABEL
     number = parse_decimal(label)
     if number is None or number not in NEGATIVE_CODES | POSITIVE_CODES:
@@ -176,13 +176,13 @@ def _classify_in_context(label: str, labels: Collection[str]) -> CodeStatus:
 
 def _is_beside_scale(label: str, labels: Collection[str]) -> bool:
     """Return whether the labels have an order without this one, and none with it."""
-    others = [
-        answer
-        for answer in labels
-        if answer.strip().casefold().replace("’", "'") not in NO_OPINIONS
-    ]
-    guess = guess_order(others)
-    return guess.scale == "ordinal" and guess_order([*others, label]).basis == ALPHABET
+    opinions = [answer for answer in labels if not _is_no_opinion(answer)]
+    is_scale = guess_order(opinions).scale == "ordinal"
+    return is_scale and guess_order([*opinions, label]).basis == ALPHABET
+
+
+def _is_no_opinion(label: str) -> bool:
+    return label.strip().casefold().replace("’", "'") in NO_OPINIONS
 
 
 def _is_minus_one(label: str, counts: Mapping[str, int]) -> bool:
