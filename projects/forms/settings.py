@@ -301,12 +301,14 @@ class WeightsForm(forms.Form):
     def __init__(self, *args: Any, question: Question, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.size = len(question.active_categories())
-        allowed = set(Weights)
-        if not Scale(question.scale).ordered:  # rank weights need an order
+        scale, allowed = Scale(question.scale), set(Weights)
+        if not scale.ordered:  # rank weights need an order
             allowed = {Weights.NONE, Weights.CUSTOM, Weights(question.weights)}
         weights = self.fields["weights"]
         assert isinstance(weights, forms.ChoiceField)
-        weights.choices = [choice for choice in Weights.choices if choice[0] in allowed]
+        weights.choices = [
+            (choice, scale.get_weights_label(choice)) for choice in Weights if choice in allowed
+        ]
 
     @property
     def has_own_matrix(self) -> bool:

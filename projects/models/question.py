@@ -9,6 +9,7 @@ from typing import Any, TypedDict
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from .project import Project
@@ -46,6 +47,15 @@ class Scale(models.TextChoices):
         if self.ordered:
             return Weights.QUADRATIC if selected == Weights.NONE else Weights(selected)
         return Weights.CUSTOM if selected == Weights.CUSTOM else Weights.NONE
+
+    def get_weights_label(self, selected: str) -> str:
+        """Return the label of the weights that apply if a lead selects ``selected``."""
+        effective = self.get_effective_weights(selected)
+        if effective == selected:
+            return str(effective.label)
+        if self.numeric:
+            return gettext("distances between values")
+        return gettext("automatic: %(weights)s") % {"weights": effective.label}
 
 
 class Weights(models.TextChoices):
@@ -128,9 +138,9 @@ class Question(models.Model):
         return self.text or self.key
 
     @property
-    def effective_weights(self) -> Weights:
-        """The weights that coefficients use."""
-        return Scale(self.scale).get_effective_weights(self.weights)
+    def weights_label(self) -> str:
+        """The label of the weights that coefficients use."""
+        return Scale(self.scale).get_weights_label(self.weights)
 
     @property
     def effective_gold_tolerance(self) -> float:

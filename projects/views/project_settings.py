@@ -29,14 +29,17 @@ from projects.services.project_validation import InvalidProjectChange
 from projects.services.question_validation import InvalidQuestions
 
 from .form_handling import (
+    add_conflict_errors,
     add_form_errors,
     add_question_errors,
     are_all_valid,
     build_question,
     build_question_forms,
+    get_changes,
     get_form_data,
     get_form_status,
     is_submitted,
+    keep_initial_values,
 )
 
 
@@ -173,9 +176,10 @@ def _edit_settings(
     """Show and save one form of settings. ``page``: URL name, and name of the template."""
     initial = {name: getattr(project, name) for name in form_class.base_fields}
     form = form_class(request.POST if request.method == "POST" else None, initial=initial)
-    if request.method == "POST" and form.is_valid():
+    keep_initial_values(form)
+    if request.method == "POST" and form.is_valid() and not add_conflict_errors(form):
         try:
-            projects.change_project(project=project, by=request.user, **form.cleaned_data)
+            projects.change_project(project=project, by=request.user, **get_changes(form))
         except InvalidProjectChange as error:
             add_form_errors(form, error.fields)
         else:

@@ -42,9 +42,6 @@ def build_matrix_context(
     return {
         "preview": preview,
         "labels": labels,
-        "stand_in": effective_weights.label
-        if effective_weights and effective_weights != weights
-        else "",
         "doubt": weight_matrix.find_order_violation(matrix, labels)
         if Scale(question_shown.scale).ordered
         else None,

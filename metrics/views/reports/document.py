@@ -22,7 +22,7 @@ from metrics.results.values import Value
 from metrics.scale import QuestionScale
 from metrics.views.common import cluster_texts, display_names, insights
 from metrics.views.common.number_formats import format_count, format_number
-from projects.models import BandScheme, Scale, Weights
+from projects.models import BandScheme, Scale
 
 from . import headline_texts
 from . import texts as reports_texts
@@ -171,7 +171,7 @@ def _build_basis(facts: ReportFacts, zone: ZoneInfo) -> ReportSection:
         (_("Models"), ", ".join(facts["models"]) or format_count(0)),
         (_("Based on"), _describe_basis(value)),
         (_("Scale"), f"{Scale(declared['scale']).label}: {labels}"),
-        (_("Weights"), str(Weights(declared["weights"]).label)),
+        (_("Weights"), Scale(declared["scale"]).get_weights_label(declared["weights"])),
         (_("Guidelines"), _format_version(facts["guidelines"])),
     ]
     return ReportSection(_("Basis"), rows=[row for row in rows if row[1]])

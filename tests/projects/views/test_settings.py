@@ -182,11 +182,11 @@ def test_weights_in_force_are_those_of_the_coefficients(scale, weights):
 @pytest.mark.parametrize(
     ("scale", "weights", "description"),
     [
-        ("ordinal", "none", "weights: quadratic (chosen: none)"),
+        ("ordinal", "none", "automatic: quadratic"),
         ("ordinal", "linear", "weights: linear"),
         ("nominal", "none", "weights: none"),
-        ("nominal", "linear", "weights: none (chosen: linear)"),
-        ("interval", "none", "weights: none (distances between values)"),
+        ("nominal", "linear", "automatic: none"),
+        ("interval", "none", "weights: distances between values"),
     ],
 )
 def test_question_list_shows_the_weights_in_force(
@@ -197,13 +197,13 @@ def test_question_list_shows_the_weights_in_force(
     assert re.search(rf"{re.escape(description)}\s*</p>", page)
 
 
-def test_preview_of_no_weights_shows_the_default_weights(post_to_question, question):
+def test_default_weights_are_named_and_previewed(client_for, lead, post_to_question, question):
+    url = f"/projects/{question.project_id}/settings/questions/{question.key}/"
+    labels = dict(client_for(lead).get(url).context["weights_form"].fields["weights"].choices)
+    assert labels["none"] == "automatic: quadratic"
+    assert labels["linear"] == "linear"
     page = get_text(post_to_question("weights/check", {"weights": "none"}))
-    assert "Weighted coefficients use quadratic instead." in page
     assert "0.89" in page  # one step of three: 1 - 1/9
-    assert "Weighted coefficients use" not in get_text(
-        post_to_question("weights/check", {"weights": "linear"})
-    )
 
 
 def test_annotation_preview_shows_the_typed_question(client_for, lead):
@@ -250,7 +250,7 @@ def test_preview_of_saved_question_uses_order_and_omits_deleted(lead, client_for
         ),
         ({"scale": "odd"}, "odd is not one of the available choices"),
         ({"key": "a b"}, "letters, numbers, underscores or hyphens"),
-        (build_category_data(("only", "", "")), "at least two categories"),
+        (build_category_data(("only", "", "")), "needs 2 to 50 categories"),
         (build_category_data(("same", "", ""), ("same", "", "")), "“same” appears twice"),
         (build_category_data(("a", "", "x"), ("b", "", "x")), "“x” appears twice"),
         # Lookalikes: two Unicode compositions, and a Cyrillic letter.
@@ -339,6 +339,36 @@ def test_added_question_gets_an_unused_key(post_to_project, project):
     )
     assert "Question “severity” already exists" in get_text(duplicate_response)
     assert project.questions.count() == 2
+
+
+def test_stale_settings_page_keeps_what_others_saved(client_for, lead, project):
+    client, url = client_for(lead), f"/projects/{project.pk}/settings/"
+    page = client.get(url)
+    stale = {
+        element["name"]: element.get("value", "")
+        for element in list_inputs(page.content.decode())
+        if element.get("name", "").startswith("initial-")
+    }
+    fields = {name.removeprefix("initial-"): value for name, value in stale.items()}
+    fields["allows_corrections"] = "on"
+    saved = client.post(url, stale | fields | {"description": "Of another tab"})
+    assert saved.status_code == 302
+    assert client.post(url, stale | fields | {"overlap": "7"}).status_code == 302
+    project.refresh_from_db()
+    assert (project.description, project.overlap) == ("Of another tab", 7)
+    conflict = client.post(url, stale | fields | {"description": "Mine"})
+    assert conflict.status_code == 400
+    assert "Someone else changed this. Reload and try again." in get_text(conflict)
+    project.refresh_from_db()
+    assert project.description == "Of another tab"
+
+
+def list_inputs(page: str) -> list[dict[str, str]]:
+    """Return the attributes of each input of a page."""
+    return [
+        {name: html.unescape(value) for name, value in re.findall(r'([\w-]+)="([^"]*)"', tag)}
+        for tag in re.findall(r"<(?:input|textarea)\b[^>]*>", page)
+    ]
 
 
 @pytest.mark.parametrize("tab", ["", "guidelines/", "checks/"])
