@@ -12,6 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from core.text import describe_length
 from quality.models import Alert, AlertState, AlertStep
 
 from .detection.storage import record_alert_event
@@ -81,25 +82,19 @@ def _validate_step(
     """Raise InvalidAlertStep where a value does not fit the alert's kind or the new state."""
     allowed_causes = [allowed.value for allowed in KINDS[alert.kind].causes]
     if state not in AlertState.values:
-        raise InvalidAlertStep(
-            "state", _("one of %(known)s") % {"known": ", ".join(AlertState.values)}
-        )
+        raise InvalidAlertStep("state", f"one of {', '.join(AlertState.values)}")
     if cause and cause not in allowed_causes:
-        raise InvalidAlertStep(
-            "cause", _("one of %(known)s") % {"known": ", ".join(allowed_causes)}
-        )
+        raise InvalidAlertStep("cause", f"one of {', '.join(allowed_causes)}")
     if cause and state != AlertState.RESOLVED:
-        raise InvalidAlertStep("cause", _("only with the state resolved"))
+        raise InvalidAlertStep("cause", "only with the state resolved")
     if muted_until is not None and state != AlertState.MUTED:
-        raise InvalidAlertStep("muted_until", _("only with the state muted"))
+        raise InvalidAlertStep("muted_until", "only with the state muted")
     if muted_until is not None and muted_until <= timezone.now().date():
         raise InvalidAlertStep("muted_until", _("must be after today"))
     if state in {AlertState.MUTED, AlertState.RESOLVED} and not reason:
-        raise InvalidAlertStep("reason", _("enter a reason"))
+        raise InvalidAlertStep("reason", _("Enter a reason."))
     if len(reason) > MAX_REASON_LENGTH:
-        raise InvalidAlertStep(
-            "reason", _("at most %(most)s characters") % {"most": MAX_REASON_LENGTH}
-        )
+        raise InvalidAlertStep("reason", describe_length(MAX_REASON_LENGTH))
 
 
 def end_expired_mutes() -> int:

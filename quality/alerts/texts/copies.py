@@ -10,17 +10,9 @@ from quality.models import Alert
 from .common import build_text_params
 
 
-def build_sentence(alert: Alert) -> str:
-    text = _(
-        "%(rater)s and %(other)s agree more than expected from their agreement "
-        "with others: kappa %(together)s, expected %(expected)s."
-    )
-    return text % _build_params(alert)
-
-
 def build_brief_text(alert: Alert, rater: int) -> str:
     other_rater = alert.other_rater if alert.rater_id == rater else alert.rater
-    text = _("agrees too often with %(name)s: %(together)s, expected %(expected)s")
+    text = _("agrees too often with %(name)s: kappa %(together)s, expected %(expected)s")
     return text % {**_build_params(alert), "name": other_rater}
 
 
@@ -28,7 +20,7 @@ def list_basis(alert: Alert) -> list[str]:
     texts = [
         _("Based on %(n)s shared items up to %(noticed)s."),
         _("Difference from the expected kappa: %(low)s to %(high)s (95%% interval)."),
-        _("The data don't show who copied from whom."),
+        _("The data don’t show which of the two caused it."),
     ]
     return [text % _build_params(alert) for text in texts]
 

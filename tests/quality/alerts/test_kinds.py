@@ -68,12 +68,12 @@ FIELDS_BY_KIND: dict[str, dict[str, Any]] = {
 SENTENCES = {
     AlertKind.RATER_DRIFT: "ann has rated about",
     AlertKind.RATER_SAME_ANSWER: "ann almost always answers “none”",
-    AlertKind.RATER_FAST: "ann takes 2.0 seconds where the others take",
+    AlertKind.RATER_FAST: "ann takes 2.0 seconds where others take",
     AlertKind.RATER_APART: "ann has agreed far less than the others from the start",
     AlertKind.NEWCOMER_BELOW: "ann is new and agrees less than the team",
-    AlertKind.RATER_COPIES: "ann and ben agree more than expected from their agreement with others",
+    AlertKind.RATER_COPIES: "ann agrees too often with ben: kappa",
     AlertKind.QUESTION_FELL: "Raters have agreed less since",
-    AlertKind.PAIR_DIVERGED: "ann and ben have agreed less since",
+    AlertKind.PAIR_DIVERGED: "ann has agreed about 0.36 less with ben since",
     AlertKind.CATEGORY_COLLAPSED: "“minor” is hardly used any more: 0% of answers",
     AlertKind.RATINGS_MISSING: "40 items were started over two weeks ago",
     AlertKind.GOLD_SUSPECTED: "2 gold answers may be wrong.",
@@ -172,7 +172,7 @@ def test_rater_table_shows_short_sentences(
         "has agreed about 0.36",
         "has diverged from ben",
     ]
-    assert sentences_by_rater["ben"][0].startswith("agrees too often with Ann: 0.96")
+    assert sentences_by_rater["ben"][0].startswith("agrees too often with Ann: kappa 0.96")
     assert sentences_by_rater["ben"][1].startswith("has agreed about 0.36 less with Ann since")
     assert sentences_by_rater["ben"][2].startswith("has diverged from Ann by")
     assert all(html.escape(sentence) in page.text for sentence in sentences_by_rater["ann"])

@@ -83,7 +83,7 @@ def test_raters_are_sorted_by_impact(
     assert list_rater_keys(page)[:2] == ["gus", "dan"]
     gus = page.context["rows"][0]
     assert gus.status == "Needs action"
-    assert "almost always gives the same answer" in gus.reasons
+    assert "Repeated answer" in gus.reasons
     [(alert, sentence)] = gus.alerts
     assert alert.kind == "rater_same_answer"
     assert sentence == "almost always answers “none”" and sentence in page.text
@@ -103,7 +103,7 @@ def test_raters_are_sorted_by_impact(
     assert list_rater_keys(client.get(f"{base_url}raters/?show=not_enough")) == ["few"]
     assert "few" not in list_rater_keys(client.get(f"{base_url}raters/?min_ratings=4"))
     assert list_rater_keys(client.get(f"{base_url}raters/?search=GU")) == ["gus"]
-    assert "No raters match." in client.get(f"{base_url}raters/?search=nobody").text
+    assert "No matches." in client.get(f"{base_url}raters/?search=nobody").text
     for invalid_query, status in (("show=x", 404), ("sort=x", 404), ("min_ratings=x", 400)):
         assert client.get(f"{base_url}raters/?{invalid_query}").status_code == status, invalid_query
 
@@ -192,7 +192,7 @@ def test_constant_rater_is_listed_while_the_alert_is_current(
     assert "Agrees far less" not in client.get(f"{base_url}raters/gus/").text
     Alert.objects.update(kind="rater_apart", measure="agreement", facts={"middle": 0.6, "bound": 0})
     assert list_rater_keys(client.get(f"{base_url}raters/?show=low_agreement")) == ["gus"]
-    sentence = "Agrees far less than the others:"
+    sentence = "Agrees less than the others on the same items:"
     assert sentence in client.get(f"{base_url}raters/gus/").text
 
 
@@ -258,7 +258,7 @@ def test_many_raters_are_paused_and_resumed_at_once(
         )
     assert not Rater.objects.filter(paused=True).exists()
     empty_response = client.post(f"{base_url}rater-actions/", {"do": "pause"}, follow=True)
-    assert "Select a rater first." in empty_response.text
+    assert "Select at least one row." in empty_response.text
 
 
 def test_selected_raters_are_exported_or_excluded(
@@ -324,7 +324,7 @@ def test_rater_page_begins_with_a_verdict(
     question_with_outliers: Question, base_url: str, client: Client, viewer: User, client_for: Any
 ) -> None:
     page = client.get(f"{base_url}raters/gus/")
-    assert "gus almost always answers “none”:" in page.text
+    assert "gus almost always answers “none”." in page.text
     assert 'judgement">Rates' in page.text
     assert "Chooses “none” for 100% of these 60 items, the others for" in page.text
     assert '<span class="badge badge--bad">Needs action</span> almost always answers' in page.text
