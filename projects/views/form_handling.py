@@ -72,11 +72,13 @@ def add_conflict_errors(form: forms.Form) -> bool:
     """
     conflicts = []
     for name in form.changed_data:
-        shown = form.data.get(form.add_initial_prefix(name))
+        sent_initial = form.data.get(form.add_initial_prefix(name))
         stored = form.get_initial_for_field(form.fields[name], name)
-        if shown is None or form.cleaned_data[name] == stored:
+        if sent_initial is None or form.cleaned_data[name] == stored:
             continue
-        if form.fields[name].has_changed(stored, shown.replace("\r\n", "\n")):  # CRLF of browsers
+        if form.fields[name].has_changed(
+            stored, sent_initial.replace("\r\n", "\n")
+        ):  # CRLF of browsers
             conflicts.append(name)
     for name in conflicts:
         form.add_error(name, _("Someone else changed this. Reload and try again."))

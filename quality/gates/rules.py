@@ -102,14 +102,14 @@ def _validate_rule(rule: Any, question: Question, scale: QuestionScale) -> Store
 
 def _validate_measure(name: Any, scale: QuestionScale) -> Measure:
     available = list_measures(scale)
-    known = f"one of {', '.join(available)}"
+    allowed = ", ".join(available)
     if name is None:
-        raise _InvalidRule(measure=f"missing; {known}")
+        raise _InvalidRule(measure=_("missing; one of %(known)s") % {"known": allowed})
     if not isinstance(name, str) or name not in available:
         problem = f"unknown measure “{str(name)[:60]}”"
         if isinstance(name, str) and _is_known(name):
             problem = f"“{name}” has no interval on the scale {scale.kind}"
-        raise _InvalidRule(measure=f"{problem}; {known}")
+        raise _InvalidRule(measure=f"{problem}; one of {allowed}")
     return get_measure(name)
 
 
@@ -188,8 +188,8 @@ def parse_filter(values: Any) -> RatingFilter:
         elif name in FILTER_NAMES or (isinstance(name, str) and name.startswith(ITEM_PREFIX)):
             query[name] = _parse_text(name, value)
         else:
-            known = ", ".join(field_names)
-            raise BadRequest(f"unknown field “{str(name)[:60]}”; one of {known}")
+            allowed = ", ".join(field_names)
+            raise BadRequest(f"unknown field “{str(name)[:60]}”; one of {allowed}")
     return RatingFilter.from_query(query)
 
 

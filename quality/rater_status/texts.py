@@ -55,7 +55,7 @@ def _describe_missing_comparison(result: comparison.ComparedRater) -> str:
     if result.n_items < comparison.MIN_ITEMS:
         return _("Not enough data yet: %(n)s shared items.") % {"n": format_count(result.n_items)}
     if result.value is None:
-        return _("Agreement is undefined: all answers are the same.")
+        return capfirst(_("agreement is undefined: all answers are the same")) + _(".")
     return _("Agreement with the others: %(value)s. A comparison needs three raters.") % {
         "value": format_number(result.value)
     }
@@ -129,7 +129,7 @@ def get_reason_text(reason: StatusReason, rater_id: int) -> str:
     if reason.code in (ReasonCode.HARSH, ReasonCode.LENIENT):
         return _describe_bias_reason(reason)
     if reason.code == ReasonCode.NOT_ENOUGH and (reason.n or 0) >= MIN_ITEMS:
-        return _("Agreement is undefined: all answers are the same.")
+        return _("agreement is undefined: all answers are the same")
     return str(REASON_TEXTS[reason.code])
 
 

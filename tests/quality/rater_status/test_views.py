@@ -93,7 +93,7 @@ def test_raters_are_sorted_by_impact(
     )
     share_key = saved_views.create_share_link(view=saved_view, until=timezone.localdate(), by=lead)
     chinese = Client().get(f"/shared/{share_key}/", headers={"Accept-Language": "zh-hans"})
-    assert "有未解决的警报；几乎总是" in chinese.text
+    assert "有未解决的警报；重复同一答案" in chinese.text
     chips = {name: n for name, _words, n in page.context["filter_chips"]}
     assert (chips["same_answer"], chips["not_enough"], chips["paused"]) == (1, 1, 0)
     center = page.context["rater_list"].comparison.middle
@@ -189,7 +189,7 @@ def test_constant_rater_is_listed_while_the_alert_is_current(
         assert list_constant_raters() == expected, fields
     assert list_rater_keys(client.get(f"{base_url}raters/?show=too_fast")) == ["gus"]
     assert list_rater_keys(client.get(f"{base_url}raters/?show=low_agreement")) == []
-    assert "Agrees far less" not in client.get(f"{base_url}raters/gus/").text
+    assert "Agrees less than the others" not in client.get(f"{base_url}raters/gus/").text
     Alert.objects.update(kind="rater_apart", measure="agreement", facts={"middle": 0.6, "bound": 0})
     assert list_rater_keys(client.get(f"{base_url}raters/?show=low_agreement")) == ["gus"]
     sentence = "Agrees less than the others on the same items:"

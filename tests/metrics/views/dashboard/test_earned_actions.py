@@ -116,7 +116,7 @@ def test_answers_in_one_category_are_no_lack_of_ratings(
     assert "First, one item needs two ratings." not in html
     raters = client.get(f"/projects/{question.project_id}/raters/")
     reasons = {reason for row in raters.context["rows"] for reason in row.reasons}
-    assert reasons == {"Agreement is undefined: all answers are the same"}
+    assert reasons == {"agreement is undefined: all answers are the same"}
 
 
 def test_first_ratings_need_a_second_one(make_question: Any, rate_items: Any, client: Any) -> None:
