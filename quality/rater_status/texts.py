@@ -37,7 +37,9 @@ def describe_agreement(
         "value": format_number(result.value),
         "middle": format_number(comparison.middle),
     }
-    if is_outlier or rater in comparison.outlying:
+    if is_outlier:
+        template = _("Agrees far less than the others: %(value)s (median %(middle)s).")
+    elif rater in comparison.outlying:
         template = _(
             "Agrees less than the others on the same items: %(value)s (median %(middle)s)."
         )

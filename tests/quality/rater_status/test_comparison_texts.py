@@ -41,7 +41,7 @@ def make_comparison(middle: float | None = 0.7, **changes: Any) -> RaterComparis
 @pytest.mark.parametrize(
     ("comparison", "is_outlier", "expected"),
     [
-        (make_comparison(), True, "Agrees less than the others"),
+        (make_comparison(), True, "Agrees far less than the others"),
         # The value is the same, but no alert says that it is more than chance.
         (
             make_comparison(),

@@ -189,10 +189,10 @@ def test_constant_rater_is_listed_while_the_alert_is_current(
         assert list_constant_raters() == expected, fields
     assert list_rater_keys(client.get(f"{base_url}raters/?show=too_fast")) == ["gus"]
     assert list_rater_keys(client.get(f"{base_url}raters/?show=low_agreement")) == []
-    assert "Agrees less than the others" not in client.get(f"{base_url}raters/gus/").text
+    assert "Agrees far less" not in client.get(f"{base_url}raters/gus/").text
     Alert.objects.update(kind="rater_apart", measure="agreement", facts={"middle": 0.6, "bound": 0})
     assert list_rater_keys(client.get(f"{base_url}raters/?show=low_agreement")) == ["gus"]
-    sentence = "Agrees less than the others on the same items:"
+    sentence = "Agrees far less than the others:"
     assert sentence in client.get(f"{base_url}raters/gus/").text
 
 
