@@ -73,7 +73,7 @@ def test_exit_status_is_that_of_the_verdict(
     tmp_path: Path, system: str, responses: list[tuple[int, object]], exit_status: int
 ) -> None:
     with serve(list(responses)) as address:
-        result = subprocess.run(  # noqa: S603
+        result = subprocess.run(
             [*SHELLS[system], "-c", read_scripts()[system]],
             cwd=tmp_path,
             env={**os.environ, "CONCORD_TOKEN": "ccd_token", "VERDICT": address},
