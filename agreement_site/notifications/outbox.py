@@ -1,10 +1,10 @@
 """Send queued mails: each is claimed by one worker, composed, sent, and marked as sent.
 
-SMTP cannot say afterwards whether a message was accepted. A worker that is killed while it sends, or
-a connection that breaks, leaves an attempt without an outcome. Such a mail is sent again, because a
-doubled mail is better than a lost one (RFC 5321, 4.5.4 and 6.1), with the same Message-ID, by which
-many mail servers and programs drop the second one. An interrupted attempt is not a failed one: each
-has the usual number of attempts of its own.
+SMTP cannot say afterwards whether a message was accepted. A worker that is killed while it sends,
+or a connection that breaks, leaves an attempt without an outcome. Such a mail is sent again,
+because a doubled mail is better than a lost one (RFC 5321, 4.5.4 and 6.1), with the same
+Message-ID, by which many mail servers and programs drop the second one. An interrupted attempt is
+not a failed one: each has the usual number of attempts of its own.
 """
 
 from __future__ import annotations
