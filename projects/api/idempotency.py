@@ -68,7 +68,7 @@ def run_once(handler: Callable[..., Any], request: Request, *args: Any, **kwargs
         if len(content) <= MAX_CONTENT_BYTES:
             stored.content = _build_cipher(request, key).encrypt(content)
         stored.save(update_fields=["is_complete", "content"])
-        _delete_excess_responses(request.user.pk)
+        _delete_excess_responses(request.user)
     return response
 
 
@@ -78,9 +78,9 @@ def delete_old_responses() -> int:
     return IdempotentResponse.objects.filter(created_at__lt=oldest_kept).delete()[0]
 
 
-def _delete_excess_responses(user_id: int) -> None:
+def _delete_excess_responses(user: Any) -> None:
     """Delete all but the newest MAX_RESPONSES of a user, so that nobody fills the database."""
-    responses = IdempotentResponse.objects.filter(user=user_id)
+    responses = IdempotentResponse.objects.filter(user=user)
     newest = responses.order_by("-created_at").values_list("created_at", flat=True)
     for excess in newest[MAX_RESPONSES : MAX_RESPONSES + 1]:
         responses.filter(created_at__lte=excess).delete()
