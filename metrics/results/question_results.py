@@ -343,6 +343,19 @@ def _get_undefined_reason(question_id: int) -> str:
     return "single_category" if has_pairs else "no_pairable_items"
 
 
+_COLUMNS = (
+    "question_id",
+    "period_unit",
+    "start",
+    "coefficients",
+    "cumulative",
+    "details",
+    "headline",
+    "people_cumulative",
+    "computed_at",
+)
+
+
 def _save_rows(rows: list[tuple[Any, ...]], *, kept_columns: Collection[str] = ()) -> None:
     """Write rows, and keep the ``kept_columns`` of existing periods.
 
@@ -353,17 +366,6 @@ def _save_rows(rows: list[tuple[Any, ...]], *, kept_columns: Collection[str] = (
     texts = {key: store.encode_json(part) for key, part in parts.items()}
     computed_at = connection.ops.adapt_datetimefield_value(timezone.now())
     adapt_day = connection.ops.adapt_datefield_value
-    columns = (
-        "question_id",
-        "period_unit",
-        "start",
-        "coefficients",
-        "cumulative",
-        "details",
-        "headline",
-        "people_cumulative",
-        "computed_at",
-    )
     records = [
         (
             question_id,
@@ -375,11 +377,11 @@ def _save_rows(rows: list[tuple[Any, ...]], *, kept_columns: Collection[str] = (
         for question_id, span, start, *values in rows
     ]
     updated_columns = {
-        name: f'excluded."{name}"' for name in columns[3:] if name not in kept_columns
+        name: f'excluded."{name}"' for name in _COLUMNS[3:] if name not in kept_columns
     }
     bulk.upsert(
         "metrics_result",
-        columns,
+        _COLUMNS,
         records,
         key=("question_id", "period_unit", "start"),
         update=updated_columns,

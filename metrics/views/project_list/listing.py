@@ -83,9 +83,9 @@ def _fill_rows(filled_rows: list[ProjectRow]) -> None:
         row.n_items = n_items[row.project.pk]
         if row.project.pk in questions and row.sees_results:
             progresses = questions[row.project.pk]
-            shown = next((q for q in progresses if q.n_ratings), progresses[0])
-            row.shown_question_id = shown.question
-            row.enough = count_items_with(row.project.overlap, shown.by_ratings)
+            first_rated = next((q for q in progresses if q.n_ratings), progresses[0])
+            row.shown_question_id = first_rated.question
+            row.enough = count_items_with(row.project.overlap, first_rated.by_ratings)
             row.rating_counts = {q.question: q.n_ratings for q in progresses}
             row.uncounted = uncounted.get(row.project.pk, 0)
 
