@@ -103,7 +103,7 @@ class UrnPolynomials(NamedTuple):
     beyond_chance: Floats
 
     def compute_variance(self, a: Floats) -> Floats:
-        """Return the variance (...) at a (...)."""
+        """Return the variance at each a, in the shape of `a`."""
         dependent, below, far_below = (
             evaluate(self.coefficients[:, piece], a) for piece in range(3)
         )
@@ -225,6 +225,6 @@ class CommonCorrelationModel:
         return UrnPolynomials(coefficients, scale, (1 - end) / u, beyond_chance)
 
     def compute_variance(self, value: Floats) -> Floats:
-        """Return the variance of the estimator if its true value were `value` (...)."""
+        """Return the estimator's variance, in the shape of `value`, if that were the true value."""
         polynomials = self.build_polynomials()
         return polynomials.compute_variance((1 - value) / polynomials.scale)

@@ -89,7 +89,7 @@ def _fill_rows(filled_rows: list[ProjectRow]) -> None:
     shown_rows = {
         pk: _get_first_rated_question(questions) for pk, questions in rows_by_project.items()
     }
-    uncounted = _count_uncounted([question.pk for question in all_questions])
+    uncounted = _count_uncounted_by_project([question.pk for question in all_questions])
     for row in filled_rows:
         row.n_items = n_items[row.project.pk]
         if row.project.pk in shown_rows and row.sees_results:
@@ -275,7 +275,7 @@ def _sort_rows(rows: list[ProjectRow], sort: str) -> list[ProjectRow]:
     return sorted(rows, key=lambda row: (row.is_being_deleted, not row.starred, key(row)))
 
 
-def _count_uncounted(questions: list[int]) -> dict[int, int]:
+def _count_uncounted_by_project(questions: list[int]) -> dict[int, int]:
     """Return {project id: number of uncounted ratings of these questions}."""
     rows = services_uncounted.get_ratings(questions).order_by().values_list("question__project_id")
     return dict(rows.annotate(Count("id")))

@@ -323,7 +323,7 @@ def _describe_missing_ratings(facts: ReportFacts) -> str:
 
 
 def _describe_rater_effects(name: str) -> str:
-    """Return whether raters are fixed or random in the coefficient and its interval."""
+    """Return the sentence on whether raters were fixed or a random sample."""
     if name.startswith("icc"):
         if name.startswith("icc3"):
             return _("Raters were fixed, items a random sample.")
