@@ -341,6 +341,40 @@ def test_added_question_gets_an_unused_key(post_to_project, project):
     assert project.questions.count() == 2
 
 
+@pytest.mark.parametrize(
+    ("path", "field", "other_field"),
+    [
+        ("settings/", "overlap", "description"),
+        ("settings/checks/", "repeat_after_days", "repeat_after_items"),
+        ("labels/rules/", "max_ratings", "budget"),
+        ("exams/", "max_attempts", "max_answers"),
+    ],
+)
+def test_an_old_page_undoes_no_change_of_another_page(
+    post_to_project, client_for, lead, project, path, field, other_field
+):
+    """Two browser tabs show the page; each changes another field, then both change the same."""
+    page = client_for(lead).get(f"/projects/{project.pk}/{path}")
+    form = page.context["form"]
+    shown = {}
+    for name in form.fields:
+        if f'name="{form[name].html_initial_name}"' in page.content.decode():
+            shown[form[name].html_initial_name] = form[name].value()
+        shown[name] = form[name].value()
+    data = {
+        name: value for name, value in shown.items() if value is not None and value is not False
+    }
+    assert form[other_field].html_initial_name in data
+    for changed in (other_field, field):
+        response = post_to_project(path, data | {changed: 10})
+        assert response.status_code == 302, response.context["form"].errors
+    saved = client_for(lead).get(f"/projects/{project.pk}/{path}").context["form"].initial
+    assert (saved[other_field], saved[field]) in [(10, 10), ("10", 10)]
+    conflict = post_to_project(path, data | {field: 8})
+    assert conflict.status_code == 400
+    assert "Somebody else changed this to “10”" in get_text(conflict)
+
+
 @pytest.mark.parametrize("tab", ["", "guidelines/", "checks/"])
 def test_a_tab_of_the_settings_saves_its_own_fields_alone(
     post_to_project, client_for, lead, project, tab
