@@ -281,10 +281,8 @@ def _store_confusions(question_id: int, labels: ConsensusLabels) -> None:
     """Write the confusion matrices of all raters in batches; delete those of other raters."""
     rows = []
     for confusion in labels.confusions:
-        matrix, expected_counts = (
-            json.dumps(confusion.confusion),
-            json.dumps(confusion.expected_counts),
-        )
+        matrix = json.dumps(confusion.confusion)
+        expected_counts = json.dumps(confusion.expected_counts)
         rows.append(
             (
                 question_id,

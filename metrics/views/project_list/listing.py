@@ -93,10 +93,8 @@ def _fill_rows(filled_rows: list[ProjectRow]) -> None:
     for row in filled_rows:
         row.n_items = n_items[row.project.pk]
         if row.project.pk in shown_rows and row.sees_results:
-            row.questions, row.shown_question = (
-                rows_by_project[row.project.pk],
-                shown_rows[row.project.pk],
-            )
+            row.questions = rows_by_project[row.project.pk]
+            row.shown_question = shown_rows[row.project.pk]
             row.uncounted = uncounted.get(row.project.pk, 0)
 
 
