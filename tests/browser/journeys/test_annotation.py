@@ -81,6 +81,38 @@ def test_undo_reverts_the_last_answer_and_another_is_stored(open_annotation, ann
     wait_for_value(get_stored_codes, {"i00": 2, "i01": 3})
 
 
+def test_reopened_item_is_not_prefetched_a_second_time(open_annotation, annotator, items):
+    """A request for further items is answered while the response to the undo is on its way."""
+    Item.objects.exclude(pk__in=[item.pk for item in items[:4]]).delete()
+    page = open_annotation(annotator)
+    wait_until_ready(page, 3)
+    held = []
+    page.route("**/rate/next/**", held.append)
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect_item(page, 1)
+    wait_for_value(get_stored_codes, {"i00": 0})
+    page.route("**/rate/undo/**", lambda route: held.append((route, route.fetch())))
+    page.keyboard.press("u")
+    for _wait in range(100):  # the routes are held meanwhile
+        if len(held) < 2:
+            page.wait_for_timeout(50)
+    page.unroute("**/rate/next/**")
+    assert get_stored_codes() == {"i00": -1}
+    next_route, (undo_route, undo_response) = held
+    ahead = int(page.locator("#desk").get_attribute("data-ahead"))
+    next_route.continue_()
+    expect(page.locator("#desk")).to_have_attribute("data-ahead", str(ahead + 1))
+    undo_route.fulfill(response=undo_response)
+    expect_item(page, 0)
+    for number in range(4):
+        expect_item(page, number)
+        page.keyboard.press("2")
+        page.keyboard.press("Enter")
+    wait_for_value(get_stored_codes, {f"i{number:02}": 1 for number in range(4)})
+    expect(page.locator(".item-body__text")).to_have_count(0)
+
+
 def test_undo_key_has_priority_over_an_old_hotkey(open_annotation, annotator, items, question):
     question.categories.filter(code=3).update(hotkey="u")
     page = open_annotation(annotator)
