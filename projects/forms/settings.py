@@ -311,7 +311,11 @@ class WeightsForm(forms.Form):
             allowed = {Weights.NONE, Weights.CUSTOM, Weights(question.weights)}
         weights = self.fields["weights"]
         assert isinstance(weights, forms.ChoiceField)
-        weights.choices = [choice for choice in Weights.choices if choice[0] in allowed]
+        weights.choices = [
+            (selected, Scale(question.scale).describe_weights(selected))
+            for selected in Weights
+            if selected in allowed
+        ]
 
     @property
     def has_own_matrix(self) -> bool:

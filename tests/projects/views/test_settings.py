@@ -182,11 +182,11 @@ def test_weights_in_force_are_those_of_the_coefficients(scale, weights):
 @pytest.mark.parametrize(
     ("scale", "weights", "description"),
     [
-        ("ordinal", "none", "weights: quadratic (chosen: none)"),
+        ("ordinal", "none", "weights: quadratic (default)"),
         ("ordinal", "linear", "weights: linear"),
         ("nominal", "none", "weights: none"),
-        ("nominal", "linear", "weights: none (chosen: linear)"),
-        ("interval", "none", "weights: none (distances between values)"),
+        ("nominal", "linear", "weights: none"),
+        ("interval", "none", "weights: distances between values"),
     ],
 )
 def test_question_list_shows_the_weights_in_force(
@@ -197,13 +197,18 @@ def test_question_list_shows_the_weights_in_force(
     assert re.search(rf"{re.escape(description)}\s*</p>", page)
 
 
-def test_preview_of_no_weights_shows_the_default_weights(post_to_question, question):
+def test_no_weights_are_called_and_shown_as_the_default_weights(
+    post_to_question, client_for, lead, question
+):
     page = get_text(post_to_question("weights/check", {"weights": "none"}))
-    assert "Weighted coefficients use quadratic instead." in page
     assert "0.89" in page  # one step of three: 1 - 1/9
-    assert "Weighted coefficients use" not in get_text(
-        post_to_question("weights/check", {"weights": "linear"})
-    )
+    form = client_for(lead).get(f"/projects/{question.project_id}/settings/questions/severity/")
+    assert dict(form.context["weights_form"].fields["weights"].choices) == {
+        "none": "quadratic (default)",
+        "linear": "linear",
+        "quadratic": "quadratic",
+        "custom": "custom",
+    }
 
 
 def test_annotation_preview_shows_the_typed_question(client_for, lead):
