@@ -22,10 +22,10 @@ import numpy as np
 
 from metrics.agreement.counts.clusters import MIN_CLUSTERS
 from metrics.agreement.counts.grouping import Ints, index_distinct, rank_rows
-from metrics.agreement.drift import AGREEMENT, NORMAL_QUANTILE, DriftResult
+from metrics.agreement.drift import AGREEMENT, DriftResult
 from metrics.agreement.drift.daily_scores import sum_by_day
 from metrics.agreement.drift.evidence import bayes_factor
-from metrics.agreement.estimate import Floats
+from metrics.agreement.estimate import NORMAL_QUANTILE, Floats
 
 from .disagreement import MAD_TO_SD, MIN_OTHERS
 from .finding import MIN_ITEMS_TO_TEST, RATER_COPIES, EvidenceSeries, OutlierFinding
