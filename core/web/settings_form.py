@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
+from django.http import QueryDict
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
@@ -58,8 +59,9 @@ class SettingsForm(forms.Form):
         value = Truncator(labels.get(stored, stored)).chars(MAX_VALUE_LENGTH)
         message = _("Somebody else changed this to “%(value)s”. Save again to replace it.")
         self.add_error(name, message % {"value": value})
-        self.data = self.data.copy()
-        self.data[self[name].html_initial_name] = "" if stored is None else str(stored)
+        data = cast(QueryDict, self.data).copy()
+        data[self[name].html_initial_name] = "" if stored is None else str(stored)
+        self.data = data
 
 
 def _normalize_line_ends(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import APIResponse, Page, Route, expect
 
 from projects.models import Category, Item
 from projects.services import scales
@@ -86,22 +86,24 @@ def test_reopened_item_is_not_prefetched_a_second_time(open_annotation, annotato
     Item.objects.exclude(pk__in=[item.pk for item in items[:4]]).delete()
     page = open_annotation(annotator)
     wait_until_ready(page, 3)
-    held = []
-    page.route("**/rate/next/**", held.append)
+    held_requests: list[Route] = []
+    undo_responses: list[tuple[Route, APIResponse]] = []
+    # A built-in method is no handler.
+    page.route("**/rate/next/**", lambda route: held_requests.append(route))  # noqa: PLW0108
     page.keyboard.press("1")
     page.keyboard.press("Enter")
     expect_item(page, 1)
     wait_for_value(get_stored_codes, {"i00": 0})
-    page.route("**/rate/undo/**", lambda route: held.append((route, route.fetch())))
+    page.route("**/rate/undo/**", lambda route: undo_responses.append((route, route.fetch())))
     page.keyboard.press("u")
     for _wait in range(100):  # the routes are held meanwhile
-        if len(held) < 2:
+        if not undo_responses:
             page.wait_for_timeout(50)
     page.unroute("**/rate/next/**")
     assert get_stored_codes() == {"i00": -1}
-    next_route, (undo_route, undo_response) = held
+    undo_route, undo_response = undo_responses[0]
     ahead = int(page.locator("#desk").get_attribute("data-ahead"))
-    next_route.continue_()
+    held_requests[0].continue_()
     expect(page.locator("#desk")).to_have_attribute("data-ahead", str(ahead + 1))
     undo_route.fulfill(response=undo_response)
     expect_item(page, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -32,7 +33,7 @@ def build_data(form: forms.Form) -> dict[str, Any]:
     }
 
 
-def submit(changes: dict[str, str], stored: dict[str, object] = STORED) -> ExampleForm:
+def submit(changes: dict[str, str], stored: Mapping[str, object] = STORED) -> ExampleForm:
     """Return the bound form of a page that showed STORED, when ``stored`` is stored meanwhile."""
     return ExampleForm(build_data(ExampleForm(initial=STORED)) | changes, initial=stored)
 
@@ -52,7 +53,7 @@ def test_unchanged_fields_are_not_saved() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "other", "shown"),
+    ("name", "value", "other", "other_text"),
     [
         ("text", "mine", "x" * 200, "x" * 99 + "…"),
         ("number", "3", 7, "7"),
@@ -61,12 +62,12 @@ def test_unchanged_fields_are_not_saved() -> None:
     ],
 )
 def test_change_of_somebody_else_is_replaced_the_second_time(
-    name: str, value: str, other: Any, shown: str
+    name: str, value: str, other: Any, other_text: str
 ) -> None:
     form = submit({name: value}, STORED | {name: other})
     assert not form.is_valid()
     assert form.errors == {
-        name: [f"Somebody else changed this to “{shown}”. Save again to replace it."]
+        name: [f"Somebody else changed this to “{other_text}”. Save again to replace it."]
     }
     again = ExampleForm(form.data, initial=STORED | {name: other})
     assert again.is_valid(), again.errors

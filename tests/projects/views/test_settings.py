@@ -361,13 +361,13 @@ def test_an_old_page_undoes_no_change_of_another_page(
     """Two browser tabs show the page; each changes another field, then both change the same."""
     page = client_for(lead).get(f"/projects/{project.pk}/{path}")
     form = page.context["form"]
-    shown = {}
+    page_data = {}
     for name in form.fields:
         if f'name="{form[name].html_initial_name}"' in page.content.decode():
-            shown[form[name].html_initial_name] = form[name].value()
-        shown[name] = form[name].value()
+            page_data[form[name].html_initial_name] = form[name].value()
+        page_data[name] = form[name].value()
     data = {
-        name: value for name, value in shown.items() if value is not None and value is not False
+        name: value for name, value in page_data.items() if value is not None and value is not False
     }
     assert form[other_field].html_initial_name in data
     for changed in (other_field, field):
