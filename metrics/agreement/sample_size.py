@@ -42,6 +42,7 @@ MAX_ERROR_FACTOR = 1.25  # a pilot is too small to plan from if its error is kno
 SIMULATED_STUDIES = 2_000
 MAX_ADDITIONAL = 10**9  # more items than this are reported as unknown
 REPLICATES = 400
+MIN_SHARE_OF_ITEMS = 0.8  # with as many ratings as a plan of ratings per item
 _ASSURANCE_QUANTILE = float(special.ndtri(ASSURANCE))
 _MAX_STEPS = 50  # of the search; four to six are usual
 
@@ -300,7 +301,10 @@ def compute_plans(
     *,
     clusters: tuple[float, int] | None = None,
 ) -> list[OverlapPlan]:
-    """Return the plans for Fleiss' kappa with 2, 3, .. up to the largest number of ratings an item.
+    """Return the plans for Fleiss' kappa with 2, 3, .. ratings per item.
+
+    Up to the number that MIN_SHARE_OF_ITEMS of the compared items have: items with fewer ratings
+    would make a plan with more of them look worse than it is.
 
     counts (P, k): patterns; n_items (P,): numbers of items. clusters: the design effect and the
     number of clusters of the items; None for independent items.
@@ -311,9 +315,8 @@ def compute_plans(
     patterns, items = patterns[rated], items[rated]
     n = round(float(items.sum()))
     effect, n_clusters = clusters or (1.0, None)
-    max_ratings = int(patterns.sum(axis=1).max()) if len(patterns) else 0
     plans = []
-    for m in range(2, max_ratings + 1):
+    for m in range(2, _find_common_number(patterns, items) + 1):
         fewer, numbers = thin_patterns(patterns, items, m)
         value = fleiss.fleiss_kappa(fewer, numbers, weights=weights).to_value()
         if n_clusters is not None:
@@ -331,6 +334,15 @@ def compute_plans(
         half_width_now = to_finite_float(t_quantile(df) * se)
         plans.append(OverlapPlan(m, half_width_now, needed, ratings))
     return plans
+
+
+def _find_common_number(patterns: Floats, items: Floats) -> int:
+    """Return the largest number of ratings that enough compared items have; 0 without any."""
+    sizes = patterns.sum(axis=1)
+    compared = np.where(sizes >= 2, items, 0)
+    order = np.argsort(-sizes)
+    is_enough = np.cumsum(compared[order]) >= MIN_SHARE_OF_ITEMS * compared.sum()
+    return int(sizes[order][np.argmax(is_enough)]) if compared.sum() else 0
 
 
 def find_cheapest_plan(plans: list[OverlapPlan]) -> OverlapPlan | None:

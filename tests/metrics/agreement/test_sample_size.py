@@ -204,6 +204,15 @@ def test_fewer_ratings_an_item_give_wider_intervals():
     assert widths[0] == pytest.approx(stats.t.ppf(0.975, 299) * np.mean(sampled_errors), rel=0.01)
 
 
+def test_no_plan_for_more_ratings_than_most_items_have():
+    """Few items with many ratings say nothing of a study in which all items have so many."""
+    patterns = [[2, 0], [1, 1], [0, 2], [9, 3], [1, 0]]
+    plans = sample_size.compute_plans(patterns, [40, 10, 40, 10, 300], 0.05)
+    assert [plan.m for plan in plans] == [2]
+    plans = sample_size.compute_plans(patterns, [4, 1, 4, 90, 300], 0.05)
+    assert [plan.m for plan in plans] == list(range(2, 13))
+
+
 def test_no_plan_without_pairs():
     assert sample_size.compute_plans([[1, 0], [0, 1]], [5, 5], 0.1) == []
     assert sample_size.find_cheapest_plan([]) is None

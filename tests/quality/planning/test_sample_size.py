@@ -135,7 +135,9 @@ def test_plan_of_two_raters_uses_cohens_kappa(
         rate(question, f"i{number}", "bea", labels[(number + (number % 5 == 0)) % 4])
         if number == 20:
             update_question(question.pk)
-            assert notice in client.get(f"{base}plan/").content.decode()
+            text = client.get(f"{base}plan/").text
+            assert notice in text
+            assert "Enough in 9 of 10 studies." not in text
     update_question(question.pk)
     headline = client.get(base).context["headline"]
     page = client.get(f"{base}plan/")
@@ -158,6 +160,7 @@ def test_plan_of_two_raters_uses_cohens_kappa(
         outlook.pilot_items,
     )
     assert notice not in page.content.decode()
+    assert "Enough in 9 of 10 studies." in page.text
 
 
 def test_plan_of_ratings_that_all_agree_says_what_the_interval_shown_needs(
