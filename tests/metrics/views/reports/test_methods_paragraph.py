@@ -108,8 +108,17 @@ def make_facts(**changes: Any) -> Any:
         "why": "nominal",
         "value": value | changes.pop("value", {}),
     }
+    declared = {"scale": "nominal", "weights": "none", "categories": [{"label": "a"}]}
     facts = {
         "headline": headline | changes.pop("headline", {}),
+        "declared": declared | changes.pop("declared", {}),
+        "question": {"text": "Why?"},
+        "as_of": "2026-03-02T10:00:00+00:00",
+        "hash": "0" * 64,
+        "n_people": 3,
+        "n_models": 0,
+        "n_ratings": 300,
+        "n_rated": 100,
         "n_items": 100,
         "details": {"by_ratings": {"3": 100}},
         "band_scheme": "landis_koch",
@@ -178,3 +187,55 @@ def test_each_caution_has_its_reason(text: str) -> None:
     true_facts, tempting_facts = (make_facts(**changes) for changes in CAUTIONS[text])
     assert text in " ".join(texts.list_cautions(true_facts))
     assert text not in " ".join(texts.list_cautions(tempting_facts))
+
+
+SINGLES = {"details": {"by_ratings": {"3": 95, "1": 5}}}
+METHODS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    # text: changes of the facts where it is true, and where it is false but tempting
+    "3 human and 1 model raters gave": (
+        {"n_models": 1}, {"n_models": 0, "headline": {"n_models": 1}},
+    ),
+    "3 human raters gave": (
+        {}, {"n_models": 1},
+    ),
+    "with 1 categories (a).": (
+        {}, {"declared": {"weights": "quadratic"}},
+    ),
+    "declared agreement weights: quadratic": (
+        {"declared": {"weights": "quadratic"}}, {"headline": {"name": "fleiss_kappa_quadratic"}},
+    ),
+    "is undefined: ": (
+        {"value": {"value": None, "reason": "single_category"}}, {"value": {"value": 0.0}},
+    ),
+    "95% confidence interval": (
+        {}, {"value": {"low": None, "high": None}},
+    ),
+    "Agreement of the people was Fleiss’ kappa = 0.700": (
+        {"value": {"low": None, "high": None}}, {"headline": {"population": "all"}},
+    ),
+    "percentile bootstrap over items (2,000 replicates)": (
+        {"value": {"bootstrap": 2000}}, {},
+    ),
+    "5 items with fewer than two ratings were not compared.": (
+        SINGLES, {"details": {"by_ratings": {"3": 95, "2": 5}}},
+    ),
+    "5 single ratings entered the expected agreement.": (
+        SINGLES, SINGLES | {"headline": {"name": "krippendorff_alpha_nominal"}},
+    ),
+    "Raters were fixed, items a random sample.": (
+        {"headline": {"name": "icc3"}}, {"headline": {"name": "icc2"}},
+    ),
+    "Raters and items were random samples.": (
+        {"headline": {"name": "icc2"}}, {"headline": {"name": "icc3"}},
+    ),
+    "the interval is for other items rated by them": (
+        {}, {"headline": {"name": "icc2"}},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", METHODS)
+def test_each_sentence_of_the_methods_has_its_reason(text: str) -> None:
+    true_facts, tempting_facts = (make_facts(**changes) for changes in METHODS[text])
+    assert text in dict(texts.build_methods(true_facts))["en"]
+    assert text not in dict(texts.build_methods(tempting_facts))["en"]
