@@ -26,6 +26,7 @@ SOURCES = (
     "metrics/views/common/trends/recent_changes.py",
     "metrics/views/dashboard/dashboard_context.py",
     "metrics/views/dashboard/recommendation.py",
+    "metrics/views/reports/document.py",
     "metrics/views/reports/headline_texts.py",
     "metrics/views/reports/texts.py",
     "quality/alerts/texts",
@@ -50,13 +51,14 @@ TESTS = {
 
 
 def iter_statements() -> Iterator[tuple[str, str]]:
-    """Yield (source, text) of the sentences, the texts with a number or a name among them."""
+    """Yield (source, text) of sentences and their parts: all texts but headings and labels."""
     for source in SOURCES:
         folder = translation_catalogue.ROOT / source
         paths = [path for path in folder.rglob("*") if path.suffix in {".py", ".html"}]
         for path in sorted(paths) if folder.is_dir() else [folder]:
             for _context, text, _plural in translation_catalogue.iter_texts(path):
-                if path.suffix == ".py" or text.endswith(".") or "%(" in text:
+                is_part = path.suffix == ".py" and text[0].islower()
+                if is_part or text.endswith(".") or re.search(r"%\(|\{", text):
                     yield path.relative_to(translation_catalogue.ROOT).as_posix(), text
 
 

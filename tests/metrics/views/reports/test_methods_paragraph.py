@@ -11,6 +11,7 @@ from django.utils import timezone
 from metrics.jobs.question_updates import update_question
 from metrics.reports import report_facts
 from metrics.views.reports import texts
+from metrics.views.reports.document import _build_coverage, _describe_bands, _describe_target
 from projects.models import Question
 
 pytestmark = pytest.mark.django_db
@@ -124,6 +125,7 @@ def make_facts(**changes: Any) -> Any:
         "band_scheme": "landis_koch",
         "bar": None,
         "cluster": None,
+        "findings": [],
     }
     return facts | changes
 
@@ -239,3 +241,46 @@ def test_each_sentence_of_the_methods_has_its_reason(text: str) -> None:
     true_facts, tempting_facts = (make_facts(**changes) for changes in METHODS[text])
     assert text in dict(texts.build_methods(true_facts))["en"]
     assert text not in dict(texts.build_methods(tempting_facts))["en"]
+
+
+WIDE = {"value": {"low": 0.55, "high": 0.85}}
+RESULTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    # text: changes of the facts where it is true, and where it is false but tempting
+    "Not enough data yet for a label.": (
+        {"value": {"n_items": 8, "low": 0.1, "high": 1.0}}, {},
+    ),
+    "Landis & Koch 1977: substantial, at both ends of the interval.": (
+        {}, WIDE,
+    ),
+    "Landis & Koch 1977: substantial; the interval reaches from moderate to almost perfect.": (
+        WIDE, {},
+    ),
+    "Landis & Koch 1977: substantial.": (
+        {"value": {"low": None, "high": None, "n_items": 1000}}, {},
+    ),
+    "Target: 0.80.": (
+        {"bar": 0.8}, {},
+    ),
+    "Each item has two or more ratings.": (
+        {}, SINGLES,
+    ),
+    "No ratings yet.": (
+        {"n_items": 0, "details": {"by_ratings": {}}}, {},
+    ),
+    "5 items have fewer than two ratings and aren't compared.": (
+        SINGLES, {},
+    ),
+    "Items with one rating count for chance.": (
+        SINGLES | {"headline": {"name": "gwet_ac1"}},
+        SINGLES | {"headline": {"name": "krippendorff_alpha_nominal"}},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", RESULTS)
+def test_each_sentence_on_the_result_has_its_reason(text: str) -> None:
+    for changes, is_true in zip(RESULTS[text], (True, False), strict=True):
+        facts = make_facts(**changes)
+        paragraphs = [paragraph for _language, paragraph in _build_coverage(facts).paragraphs]
+        sentences = [_describe_bands(facts), _describe_target(facts), *paragraphs]
+        assert (text in sentences) == is_true, sentences
