@@ -327,7 +327,7 @@ def test_plan_page_shows_cheapest_number_of_ratings(
 ) -> None:
     page = client_for(lead).get(f"/projects/{rated_question.project_id}/plan/")
     plans = page.context["overlaps"]
-    assert [plan.m for plan in plans.plans] == [2, 3, 4]
+    assert [plan.m for plan in plans.plans] == [2, 3]  # few items have four ratings
     assert plans.cheapest.ratings == min(plan.ratings for plan in plans.plans)
     assert f"{plans.cheapest.m} ratings per item reach" in " ".join(page.text.split())
 

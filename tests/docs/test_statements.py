@@ -17,7 +17,7 @@ import pytest
 
 from tests.tools import translation_catalogue
 
-STATEMENTS = Path(__file__).with_suffix("").parent / "statements.csv"
+STATEMENTS = Path(__file__).parent / "statements.csv"
 # Files and folders whose texts are statements about the data.
 SOURCES = (
     "metrics/views/changes/views.py",
@@ -45,7 +45,7 @@ SOURCES = (
 NO_CLAIMS = {"name", "possible explanation", "definition", "page"}
 TESTS = {
     name
-    for path in Path(__file__).parent.rglob("test_*.py")
+    for path in (translation_catalogue.ROOT / "tests").rglob("test_*.py")
     for name in re.findall(r"^def (test_\w+)\(", path.read_text(encoding="utf-8"), re.MULTILINE)
 }
 
