@@ -130,7 +130,7 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "impact": (
         _("Impact"),
-        _("The expected number of wrong labels."),
+        _("The expected number of the rater’s wrong ratings."),
     ),
     "seconds": (_("Seconds per item"), _("The median time of a rater’s newest timed ratings.")),
 }

@@ -1,8 +1,8 @@
 """Rows of the inbox: the decisions that a user has to make in all their projects.
 
-One SQL query selects them, most impact first, whatever the number of projects. The impact is the
-expected number of wrong labels that a decision can prevent; where that is unknown, the number of
-people and items that the decision is pending for.
+One SQL query selects them, most impact first, whatever the number of projects. The impact of a
+rater is the expected number of wrong ratings, as in the list of raters; that of uncertain items the
+expected number of wrong labels. Elsewhere it is the number of people and items that wait.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import Count, F, FloatField, QuerySet, Sum, Value
-from django.db.models.functions import Cast
+from django.db.models import Count, F, FloatField, OuterRef, Q, QuerySet, Subquery, Sum, Value
+from django.db.models.functions import Cast, Coalesce
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.http import urlencode
@@ -23,13 +23,13 @@ from django.utils.translation import gettext_lazy
 from metrics.views.common.number_formats import format_count
 from projects.models import Member, Project, Question
 from quality.alerts.kinds import KINDS
-from quality.models import Alert
+from quality.models import Alert, RaterConfusion
 from ratings.models import Assignment
 
 from . import selectors
 
 Role = Member.Role
-ORDER = ("-impact", "in_project", "entry_kind", "in_question", "alert_id")
+ORDER = ("-row_impact", "in_project", "entry_kind", "in_question", "alert_id")
 ACTIONS: dict[str, Promise] = {
     selectors.ALERTS: gettext_lazy("Open alert"),
     selectors.INTERVENTIONS: gettext_lazy("Decide on pause"),
@@ -83,7 +83,7 @@ class StoredRow(NamedTuple):
     in_question: int
     alert_id: int
     number: int
-    impact: float
+    row_impact: float
 
 
 def select_rows(scope: InboxScope) -> QuerySet[Any, Any]:
@@ -134,9 +134,17 @@ def _select_alerts(scope: InboxScope) -> QuerySet[Any, Any]:
             in_question=F("question_id"),
             alert_id=F("pk"),
             number=Value(1),
+            row_impact=Coalesce(_build_rater_impact(), F("impact")),
         )
         .values_list(*StoredRow._fields)
     )
+
+
+def _build_rater_impact() -> Subquery:
+    """Return the impact of the rater of an alert, of a pair the larger one; NULL without any."""
+    about_rater = Q(rater=OuterRef("rater")) | Q(rater=OuterRef("other_rater"))
+    errors = RaterConfusion.objects.filter(about_rater, question=OuterRef("question"))
+    return Subquery(errors.order_by("-expected_errors").values("expected_errors")[:1])
 
 
 def _count(
@@ -151,7 +159,7 @@ def _count(
     )
     grouped = annotated.values("entry_kind", "in_project", "in_question", "alert_id")
     return grouped.annotate(
-        number=Count("pk"), impact=Cast(impact or Count("pk"), FloatField())
+        number=Count("pk"), row_impact=Cast(impact or Count("pk"), FloatField())
     ).values_list(*StoredRow._fields)
 
 
@@ -251,7 +259,7 @@ class ProjectInbox:
     def rank_projects(self, user: Any, limit: int) -> dict[int, float]:
         """Return {project id: its largest impact} of the projects with decisions, largest first."""
         tail = f"GROUP BY in_project ORDER BY 2 DESC, 1 LIMIT {limit:d}"
-        rows = _aggregate(InboxScope.for_user(user), "in_project, MAX(impact)", tail)
+        rows = _aggregate(InboxScope.for_user(user), "in_project, MAX(row_impact)", tail)
         return {project: float(impact) for project, impact in rows}
 
     def count_projects(self, user: Any) -> int:

@@ -25,11 +25,11 @@ from projects.models import Question, Rater
 from quality.models import Alert, AlertKind, DriftState, GoldScore, RepeatScore
 from quality.rater_status import comparison
 from quality.rater_status.status import (
-    STATUS_ORDER,
     FailedExam,
     RaterStatus,
     ReasonCode,
     StatusReason,
+    build_rank,
     get_failed_exams,
     get_inconsistent_scores,
     get_status,
@@ -71,7 +71,7 @@ class RaterListEntry(NamedTuple):
     group: str
     result: comparison.ComparedRater | None
     status: RaterStatus
-    impact: float
+    impact: float | None
     flags: set[str]  # keys of FLAGS
     reasons: list[StatusReason]  # the most severe first
 
@@ -119,10 +119,10 @@ def _get_result_field(name: str) -> Callable[[RaterList, RaterListEntry], Any]:
 
 
 NO_VALUE: tuple[float | None, int] = (None, 0)
-_STATUS_RANKS = {status: rank for rank, status in enumerate(STATUS_ORDER)}
 # Column -> sort key. Raters without a value come last, before them those with too few items.
 SORT_KEYS: dict[str, Callable[[RaterList, RaterListEntry], Any]] = {
-    "status": lambda _all, line: (-_STATUS_RANKS[line.status], line.impact),
+    # Better raters have the larger rank: "-status" begins with the worst.
+    "status": lambda _all, line: tuple(-part for part in build_rank(line.status, line.impact)),
     "impact": lambda _all, line: line.impact,
     "rater": lambda _all, line: line.key,
     "ratings": _get_result_field("n_ratings"),
@@ -264,7 +264,7 @@ def build_entry(
         rater.group,
         result,
         get_status(reasons),
-        rater_comparison.compute_impact(rater.pk, alerts),
+        rater_comparison.get_impact(rater.pk),
         flags,
         reasons,
     )

@@ -20,8 +20,8 @@ from quality.models import DriftState, GoldScore, RepeatScore
 from .comparison import get_comparisons
 from .rater_list import RaterListEntry, build_entry
 from .status import (
-    STATUS_ORDER,
     RaterStatus,
+    build_rank,
     find_inconsistent_scores,
     list_failed_exams,
     list_unresolved_alerts,
@@ -46,7 +46,7 @@ class RaterWithStatus:
     @property
     def rank(self) -> tuple[int, float]:
         """Sort key, worst first."""
-        return STATUS_ORDER.index(self.entry.status), -self.entry.impact
+        return build_rank(self.entry.status, self.entry.impact)
 
 
 @dataclass
@@ -107,7 +107,7 @@ class Person:
 
 
 def _get_rank(person: Person) -> tuple[int, float]:
-    return person.worst.rank if person.worst else (STATUS_ORDER.index(RaterStatus.UNKNOWN), 0.0)
+    return person.worst.rank if person.worst else build_rank(RaterStatus.UNKNOWN, None)
 
 
 # Column -> ascending sort key; the worst status and the largest numbers come first.

@@ -42,6 +42,11 @@ STATUS_ORDER = (RaterStatus.ACT, RaterStatus.CHECK, RaterStatus.OK, RaterStatus.
 SEVERITY = (RaterStatus.ACT, RaterStatus.CHECK, RaterStatus.UNKNOWN)
 
 
+def build_rank(status: RaterStatus, impact: float | None) -> tuple[int, float]:
+    """Return the sort key of a rater, worst first: by status, then by impact."""
+    return STATUS_ORDER.index(status), -(impact or 0.0)
+
+
 class ReasonCode(StrEnum):
     """Reason for a status; docs/statistics.md defines each."""
 
@@ -82,7 +87,8 @@ class RaterSummary:
 
     ``peers``, ``bias``: stored estimates; ``gold`` and ``repeats``: scores on gold answers and on
     repeated items, None without any; ``drift``: the latest drift state; ``alerts``: unresolved
-    alerts, oldest first; ``impact``: the expected number of wrong labels that the rater causes.
+    alerts, oldest first; ``impact``: the expected number of the rater's wrong ratings, None before
+    their items have labels.
     """
 
     rater: Rater
@@ -94,7 +100,7 @@ class RaterSummary:
     repeats: RepeatScore | None
     drift: DriftState | None
     alerts: list[Alert] = field(default_factory=list)
-    impact: float = 0.0
+    impact: float | None = None
     reasons: list[StatusReason] = field(default_factory=list)
 
     @property
@@ -121,7 +127,7 @@ class RaterSummary:
     @property
     def rank(self) -> tuple[int, float]:
         """Sort key, worst first: by status, then by impact."""
-        return STATUS_ORDER.index(self.status), -self.impact
+        return build_rank(self.status, self.impact)
 
 
 def build_undefined_value(reason: str) -> Value:
@@ -140,7 +146,7 @@ def list_rater_summaries(
     """Return the summaries of the project's people, or of these raters, in order of their ids.
 
     ``kinds``: of the raters. The status of a model is unknown, because the rules are for people.
-    ``comparison``: the comparison to use; by default the latest one. Ten queries.
+    ``comparison``: the comparison to use; by default the latest one. Eleven queries.
     """
     people = Rater.objects.filter(project_id=question.project_id, kind__in=kinds)
     conditions: dict[str, object] = {"question": question}
@@ -163,7 +169,7 @@ def list_rater_summaries(
             repeats=repeats.get(rater.pk),
             drift=drifts.get(rater.pk),
             alerts=alerts.get(rater.pk, []),
-            impact=comparison.compute_impact(rater.pk, alerts.get(rater.pk, [])),
+            impact=comparison.get_impact(rater.pk),
         )
         for rater in people.order_by("pk")
     ]

@@ -25,7 +25,6 @@ from quality.models import (
     AlertStep,
     DriftState,
 )
-from quality.rater_status.comparison import RaterComparison, get_comparison
 from ratings.models import ImportRun
 from ratings.services.rating_times import date_from_day
 
@@ -109,7 +108,6 @@ def create_alerts(
     caller's transaction, which must hold a lock against other writers of these kinds.
     """
     stored_alerts = list(Alert.objects.filter(question=question).order_by("pk").defer("chart"))
-    comparison = get_comparison(question)
     new_alerts = []
     for kind in AlertKind.values:
         if kind not in kinds:
@@ -127,7 +125,7 @@ def create_alerts(
                 alert.save(update_fields=["supported"])
         for index, candidate in enumerate(candidates_of_kind):
             if periods.is_new(index) and not _has_alert_of_same_cause(candidate, stored_alerts):
-                alert = _create_alert(question, candidate, comparison)
+                alert = _create_alert(question, candidate)
                 stored_alerts.append(alert)
                 new_alerts.append(alert)
     return new_alerts
@@ -176,14 +174,12 @@ def _build_period(alert: Alert) -> AlertPeriod:
     )
 
 
-def _create_alert(
-    question: Question, candidate: AlertCandidate, comparison: RaterComparison
-) -> Alert:
+def _create_alert(question: Question, candidate: AlertCandidate) -> Alert:
     """Create an alert with its first step and its event."""
     alert = Alert(
         question=question, kind=candidate.kind, created_at=timezone.now(), **candidate.fields
     )
-    alert.impact = comparison.compute_alert_impact(alert)
+    alert.impact = alert.compute_own_impact()
     alert.save()
     AlertStep.objects.create(alert=alert, at=alert.created_at, state=AlertState.OPEN)
     record_alert_event(alert, "alert.opened")

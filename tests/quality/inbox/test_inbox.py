@@ -239,7 +239,8 @@ def test_inbox_by_api_equals_the_page(site: dict[str, Project], lead: User, api_
         listed += page["results"]
         address = page["next"]
     assert [(row["project"], row["kind"], row["text"], row["impact"]) for row in listed] == [
-        (row.project.pk, row.stored.entry_kind, row.text, row.stored.impact) for row in shown_rows
+        (row.project.pk, row.stored.entry_kind, row.text, row.stored.row_impact)
+        for row in shown_rows
     ]
     assert set(listed[0]) == {
         "project", "question", "kind", "text", "impact", "url", "created_at",
