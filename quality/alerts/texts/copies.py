@@ -28,7 +28,7 @@ def list_basis(alert: Alert) -> list[str]:
     texts = [
         _("Based on %(n)s shared items up to %(noticed)s."),
         _("Difference from the expected kappa: %(low)s to %(high)s (95%% interval)."),
-        _("The data don't show the cause, nor who copied if somebody did."),
+        _("The data don't show why, nor who copied from whom."),
     ]
     return [text % _build_params(alert) for text in texts]
 
@@ -36,7 +36,7 @@ def list_basis(alert: Alert) -> list[str]:
 def list_explanations(_alert: Alert) -> list[str]:
     return [
         _("They discuss items, or share an account or a program."),
-        _("Only they had the same training, or read the question in the same way."),
+        _("Only they share a training, or an understanding of the question."),
     ]
 
 

@@ -65,7 +65,9 @@ def rate_rare_items_often(rng: random.Random) -> Rows:
 def rate_few_items_often(_rng: random.Random) -> Rows:
     """The definitions of kappa differ by more than 0.01, and by less than they do from alpha."""
     rows: Rows = [["no", "no"]] * 30
-    return [*rows, *([["yes", "yes"], ["no", "yes"]] * 5), *([["no", "yes", "yes"]] * 2)]
+    rows += [["yes", "yes"], ["no", "yes"]] * 5
+    rows += [["no", "yes", "yes"]] * 2
+    return rows
 
 
 def rate_any_items_often(rng: random.Random) -> Rows:
