@@ -208,7 +208,9 @@ def _build_coverage(facts: ReportFacts) -> ReportSection:
             n_not_comparable,
         ) % {"n": format_count(n_not_comparable)}
     kappa_note = ""
-    if by_ratings.get(1) and facts["headline"]["name"].startswith("fleiss_kappa"):
+    if by_ratings.get(1) and facts["headline"]["name"].startswith(
+        reports_texts.CHANCE_WITH_SINGLES
+    ):
         kappa_note = _("Items with one rating count for chance.")
     return ReportSection(
         _("Coverage"),
