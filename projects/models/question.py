@@ -9,7 +9,6 @@ from typing import Any, TypedDict
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from .project import Project
@@ -48,14 +47,14 @@ class Scale(models.TextChoices):
             return Weights.QUADRATIC if selected == Weights.NONE else Weights(selected)
         return Weights.CUSTOM if selected == Weights.CUSTOM else Weights.NONE
 
-    def get_weights_label(self, selected: str) -> str:
-        """Return the label of the weights that apply if a lead selects ``selected``."""
-        effective = self.get_effective_weights(selected)
-        if effective == selected:
-            return str(effective.label)
-        if self.numeric:
-            return gettext("distances between values")
-        return gettext("automatic: %(weights)s") % {"weights": effective.label}
+    def describe_weights(self, selected: str) -> str:
+        """Return what pages call the weights that apply if a lead selects ``selected``."""
+        if self.numeric and selected == Weights.NONE:
+            return str(_("distances between values"))
+        weights = self.get_effective_weights(selected)
+        if self.ordered and weights != selected:
+            return str(_("%(weights)s (default)") % {"weights": weights.label})
+        return str(weights.label)
 
 
 class Weights(models.TextChoices):
@@ -138,9 +137,14 @@ class Question(models.Model):
         return self.text or self.key
 
     @property
-    def weights_label(self) -> str:
-        """The label of the weights that coefficients use."""
-        return Scale(self.scale).get_weights_label(self.weights)
+    def effective_weights(self) -> Weights:
+        """The weights that coefficients use."""
+        return Scale(self.scale).get_effective_weights(self.weights)
+
+    @property
+    def weights_description(self) -> str:
+        """The weights that coefficients use, in the reader's language."""
+        return Scale(self.scale).describe_weights(self.weights)
 
     @property
     def effective_gold_tolerance(self) -> float:

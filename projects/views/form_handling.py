@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django import forms
 from django.http import HttpRequest, QueryDict
 from django.utils.text import slugify
-from django.utils.translation import gettext as _
 
 from projects.forms.question_templates import QUESTION_TEMPLATES, QuestionTemplate
 from projects.forms.settings import (
@@ -57,41 +55,6 @@ def get_form_data(request: HttpRequest) -> QueryDict | None:
 def is_submitted(request: HttpRequest) -> bool:
     """Return True if the form is to be saved, False if it is shown again with more rows."""
     return request.method == "POST" and not {"add_row", "paste_rows"} & request.POST.keys()
-
-
-def keep_initial_values(form: forms.Form) -> None:
-    """Render each field's value beside it, so that the form knows what changed on its own page."""
-    for field in form.fields.values():
-        field.show_hidden_initial = True
-
-
-def add_conflict_errors(form: forms.Form) -> bool:
-    """Add an error to each changed field that others changed since the page was opened.
-
-    Return whether there are any.
-    """
-    conflicts = []
-    for name in form.changed_data:
-        sent_initial = form.data.get(form.add_initial_prefix(name))
-        stored = form.get_initial_for_field(form.fields[name], name)
-        if sent_initial is None or form.cleaned_data[name] == stored:
-            continue
-        if form.fields[name].has_changed(
-            stored, sent_initial.replace("\r\n", "\n")
-        ):  # CRLF of browsers
-            conflicts.append(name)
-    for name in conflicts:
-        form.add_error(name, _("Someone else changed this. Reload and try again."))
-    return bool(conflicts)
-
-
-def get_changes(form: forms.Form) -> dict[str, Any]:
-    """Return the values that were changed on the form's page, all if it did not send the old."""
-    return {
-        name: value
-        for name, value in form.cleaned_data.items()
-        if name in form.changed_data or form.add_initial_prefix(name) not in form.data
-    }
 
 
 def build_question_forms(

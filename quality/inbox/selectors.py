@@ -28,12 +28,11 @@ from quality.models.alert import AlertQuerySet
 from quality.models.consensus import DOUBT
 from ratings.models import Exam
 
-ALERTS, INTERVENTIONS, EXAMS, APPEALS = (
-    "alerts",
-    "gold",
-    "exam_settings",
-    "appeals",
-)  # URL names of the pages
+# URL names of the pages
+ALERTS = "alerts"
+INTERVENTIONS = "gold"
+EXAMS = "exam_settings"
+APPEALS = "appeals"
 UNCERTAIN_ITEMS = "review"
 SKIPPED = "skipped_and_flagged"
 WEBHOOKS = "webhooks"

@@ -40,9 +40,8 @@ def describe_agreement(
     if is_outlier:
         template = _("Agrees far less than the others: %(value)s (median %(middle)s).")
     elif rater in comparison.outlying:
-        template = _(
-            "Agrees less than the others on the same items: %(value)s (median %(middle)s)."
-        )
+        # The median is of all items: on easy ones, a rater may be below the others and above it.
+        template = _("Agrees less than the others on the same items. Kappa with peers: %(value)s.")
     elif result.value is not None and result.value < comparison.middle:
         if has_cause:
             return ""

@@ -33,9 +33,9 @@ MAX_VERSIONS = 6  # the latest versions; each needs a filtered result of its own
 class VersionAgreement:
     """The headline coefficient of the ratings under one version of the guidelines.
 
-    ``from_date``: the first day of its ratings, None before its first whole day; ``to_date``: the
-    last one, None for the version in force; ``name``,
-    ``estimate``: None without ratings to compare, and while ``is_pending``.
+    ``from_date``, ``to_date``: the days of its ratings; no last day for the version in force, and
+    no days for a version that was in force for less than a whole day. ``name``, ``estimate``: None
+    without ratings to compare, and while ``is_pending``.
     """
 
     version: GuidelineVersion
@@ -109,7 +109,7 @@ def _get_agreement(
     to_date: datetime.date | None,
 ) -> VersionAgreement:
     today = timezone.now().astimezone(ZoneInfo(selection.project.time_zone)).date()
-    if from_date > (to_date or today):  # in force for less than a whole day
+    if from_date > (to_date or today):
         return VersionAgreement(version, None, None, None, None, is_pending=False)
     period = RatingFilter(from_date=from_date, to_date=to_date)
     source = FilteredProjectSource(selection.select_ratings(period))

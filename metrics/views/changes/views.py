@@ -30,7 +30,9 @@ from .contributions import ChangeExplanation, Contribution
 
 
 def _get_change_template(change: float, *, is_clear: bool) -> str:
-    if not is_clear or abs(change) < 0.005:
+    if abs(change) < 0.005:
+        return _("Agreement hardly changed: %(before)s in %(from)s and %(after)s in %(to)s.")
+    if not is_clear:
         return _("Agreement was %(before)s in %(from)s and %(after)s in %(to)s.")
     if change < 0:
         return _("Agreement fell from %(before)s to %(after)s between %(from)s and %(to)s.")
@@ -39,11 +41,9 @@ def _get_change_template(change: float, *, is_clear: bool) -> str:
 
 def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation) -> list[str]:
     """Return sentences on the change, whether it is more than chance, and what explains it."""
-    before, after, move = (
-        explanation.result["before"],
-        explanation.result["after"],
-        explanation.result["change"],
-    )
+    before = explanation.result["before"]
+    after = explanation.result["after"]
+    move = explanation.result["change"]
     names = {
         "from": comparison.before.label if comparison.before else "",
         "to": comparison.after.label if comparison.after else "",
@@ -53,14 +53,21 @@ def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation
         side = before if undefined == "from" else after
         name = names[undefined]
         why = display_names.get_undefined_reason(side["reason"])
-        return [_("Agreement in %(period)s is undefined: %(why)s.") % {"period": name, "why": why}]
+        return [
+            _("No change to explain: agreement in %(period)s is undefined, %(why)s.")
+            % {"period": name, "why": why}
+        ]
     numbers = {
         name: f"{format_number(estimate['value'])} {format_interval(estimate)}".strip()
         for name, estimate in (("before", before), ("after", after))
     }
     lines = [_get_change_template(move, is_clear=explanation.is_clear) % (numbers | names)]
-    if not explanation.is_clear:
-        lines.append(_describe_chance(comparison))
+    if comparison.default_kind == LAST_TWO and not explanation.is_clear:
+        lines.append(_describe_no_clear_change(comparison))
+    elif not explanation.is_clear:
+        lines.append(
+            _("This may be chance: random assignment does as much in over 5 of 100 cases.")
+        )
     else:
         lines += [
             _describe_contribution(part) for part in _list_main_contributions(explanation, move)
@@ -69,14 +76,14 @@ def build_sentences(comparison: PeriodComparison, explanation: ChangeExplanation
     return lines + [_describe_shift(shift) for shift in explanation.shifts[:1]]
 
 
-def _describe_chance(comparison: PeriodComparison) -> str:
-    """Return why the change may be chance, and whether any other is beyond it."""
-    if comparison.default_kind == LAST_TWO and comparison.n_changes == 0:
+def _describe_no_clear_change(comparison: PeriodComparison) -> str:
+    """Return that the last two periods are shown because there is no clear change."""
+    if comparison.n_changes == 0:
         return _("One period has few items: this may be chance.")
-    if comparison.default_kind == LAST_TWO and comparison.n_changes > 1:
-        template = _("None of the last %(n)s changes is beyond chance. Shown: the latest.")
-        return template % {"n": format_count(comparison.n_changes)}
-    return _("This may be chance: random assignment does as much in over 5 of 100 cases.")
+    if comparison.n_changes == 1:
+        return _("The only change between periods with enough items: it may be chance.")
+    template = _("None of the last %(n)s changes is beyond chance. Shown: the latest.")
+    return template % {"n": format_count(comparison.n_changes)}
 
 
 def _describe_shift(shift: Mapping[str, Any]) -> str:
@@ -118,21 +125,41 @@ def _list_opposing_raters(explanation: ChangeExplanation, move: float) -> list[C
 
 
 def _describe_opposing(part: Contribution) -> str:
-    sentence = _("%(name)s had the opposite effect.") % {"name": part.name}
-    return f"{sentence} {_describe_contribution(part)}"
-
-
-def _describe_contribution(part: Contribution) -> str:
-    name = str(part.name)
-    if part.of_items:
-        name = _("the items with %(kind)s “%(name)s”") % {"kind": part.kind, "name": name}
-    elif not part.rater:
-        name = _("the ratings “%(name)s”") % {"name": name}
-    return _("Without %(name)s, it would have gone from %(before)s to %(after)s.") % {
-        "name": name,
+    values = {
+        "name": part.name,
         "before": format_number(part.values["before"]),
         "after": format_number(part.values["after"]),
     }
+    return (
+        _(
+            "%(name)s had the opposite effect: without this rater, it would have gone "
+            "from %(before)s to %(after)s."
+        )
+        % values
+    )
+
+
+def _describe_contribution(part: Contribution) -> str:
+    values = {
+        "name": part.name,
+        "before": format_number(part.values["before"]),
+        "after": format_number(part.values["after"]),
+    }
+    if part.rater:
+        return _("Without %(name)s, it would have gone from %(before)s to %(after)s.") % values
+    if not part.of_items:
+        return (
+            _("Without the ratings “%(name)s”, it would have gone from %(before)s to %(after)s.")
+            % values
+        )
+    values["kind"] = part.kind
+    return (
+        _(
+            "Without the items with %(kind)s “%(name)s”, it would have gone from "
+            "%(before)s to %(after)s."
+        )
+        % values
+    )
 
 
 @login_required
