@@ -183,7 +183,7 @@ def test_rater_table_shows_short_sentences(
 OF_AGREEMENT = {"measure": "agreement"}
 ALERT_TEXTS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
     # text: kind and fields of an alert where it is true, and where it is false but tempting
-    "Ann and ben have diverged by about 0.36 on average": (
+    "The data don’t show which of the two caused it.": (
         "rater_drift", {"with_other": True}, "rater_drift", {},
     ),
     "has diverged from": (
@@ -194,15 +194,6 @@ ALERT_TEXTS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
     ),
     "Ann has rated about 0.36 categories higher": (
         "rater_drift", {"size": 0.36}, "rater_drift", {"size": 0.36} | OF_AGREEMENT,
-    ),
-    "has rated about 0.36 lower": (
-        "rater_drift", {}, "rater_drift", OF_AGREEMENT,
-    ),
-    "has rated about 0.36 higher": (
-        "rater_drift", {"size": 0.36}, "rater_drift", {},
-    ),
-    "Ann has agreed less with the others": (
-        "rater_drift", OF_AGREEMENT, "rater_drift", {},
     ),
     "has agreed about 0.36 less since": (
         "rater_drift", OF_AGREEMENT, "rater_drift", {},

@@ -47,7 +47,6 @@ def test_report_is_computed_by_worker_and_shared(
     for heading in ("What this does not show", "For a methods section", "Fleiss 1971"):
         assert heading in text
     assert "items, not 12." in text
-    assert "automatic: quadratic" in text  # as the headline, though no weights are declared
     facts = Report.objects.get().facts
     assert facts
     assert facts["hash"] in text
