@@ -29,12 +29,11 @@ from quality.models.alert import AlertQuerySet
 from quality.models.consensus import DOUBT
 from ratings.models import Exam
 
-ALERTS, INTERVENTIONS, EXAMS, APPEALS = (
-    "alerts",
-    "gold",
-    "exam_settings",
-    "appeals",
-)  # URL names of the pages
+# URL names of the pages
+ALERTS = "alerts"
+INTERVENTIONS = "gold"
+EXAMS = "exam_settings"
+APPEALS = "appeals"
 UNCERTAIN_ITEMS = "review"
 RATERS = "raters"
 SKIPPED = "skipped_and_flagged"

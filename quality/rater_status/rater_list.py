@@ -157,10 +157,8 @@ class RaterList:
 
         False while no rating was counted, and in a project without people.
         """
-        is_computed, input_version = (
-            self.comparison.computed_at is not None,
-            comparison.get_input_versions(self.question.pk),
-        )
+        is_computed = self.comparison.computed_at is not None
+        input_version = comparison.get_input_versions(self.question.pk)
         return not is_computed and bool(input_version) and bool(self.raters)
 
     @cached_property
