@@ -47,10 +47,9 @@ def change_alert_state(
 ) -> Alert:
     """Change the state of an alert (open, acknowledged, muted, resolved), and store the step.
 
-    ``muted_until``: the day on which a muted alert reopens; None mutes without an end. ``cause``: of
-    a resolved alert, one of those of its kind, or ``real`` of an acknowledged one
-    (Alert.is_confirmed). After a drift was resolved with ``not_rater``, the next scan compares
-    others with the rater's ratings again.
+    ``muted_until``: the day on which a muted alert reopens, None for no end. ``cause``: of a
+    resolved alert one of those of its kind, or ``real`` of an acknowledged one (is_confirmed).
+    After ``not_rater``, the next scan compares others with the rater's ratings again.
     Raises InvalidAlertStep. Repeating the current state without a reason changes nothing. Locks the
     alert's row.
     """

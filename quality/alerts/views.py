@@ -11,6 +11,7 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
@@ -163,13 +164,15 @@ def _get_alert_or_404(project: Project, alert_id: int) -> Alert:
     return alert
 
 
-def _list_outcomes(alert: Alert) -> list[tuple[str, object]]:
+def _list_outcomes(alert: Alert) -> list[tuple[str, str | Promise]]:
     """Return (value of "do", label) of the outcomes of an alert that is not resolved.
 
     While its rater is not paused, a confirmed alert stays until somebody resolves it.
     """
     causes = dict(KINDS[alert.kind].causes)
-    resolved = [(f"{AlertState.RESOLVED}:{cause}", label) for cause, label in causes.items()]
+    resolved: list[tuple[str, str | Promise]] = [
+        (f"{AlertState.RESOLVED}:{cause}", label) for cause, label in causes.items()
+    ]
     if alert.is_confirmed:
         return [(resolved[0][0], _("Resolve alert"))]
     if any(not rater.paused for rater in alert.raters):

@@ -34,7 +34,7 @@ Role = Member.Role
 ORDER = ("-row_impact", "in_project", "entry_kind", "in_question", "alert_id", "about_rater")
 ACTIONS: dict[str, Promise] = {
     selectors.ALERTS: gettext_lazy("Open alert"),
-    selectors.RATERS: gettext_lazy("Check rater"),
+    selectors.RATERS: gettext_lazy("View rater"),
     selectors.INTERVENTIONS: gettext_lazy("Decide on pause"),
     selectors.EXAMS: gettext_lazy("Decide on exam"),
     selectors.APPEALS: gettext_lazy("Answer appeals"),

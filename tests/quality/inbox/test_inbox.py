@@ -291,7 +291,7 @@ def test_rater_far_below_the_pass_mark_is_in_the_inbox_once(
         return
     assert row.text == "ann: below the pass mark on gold answers"
     assert (row.url, row.action) == (
-        f"{base}raters/ann/?question={question.key}", "Check rater"
+        f"{base}raters/ann/?question={question.key}", "View rater"
     )  # fmt: skip
     assert row.stored.row_impact == status["impact"] == 73.4
     [listed] = api_for(lead).get("/api/v1/inbox/").json()["results"]
