@@ -46,6 +46,7 @@ def _register_work() -> None:
     from ratings.privacy.personal_data import PERSONAL_RECORDS
 
     from . import integrity
+    from .alerts import services as alerts
     from .consensus import integrity as consensus_integrity
     from .exams import sequential_test
     from .gates import services as gates
@@ -53,6 +54,7 @@ def _register_work() -> None:
     from .personal_records import QUALITY_RECORDS
 
     project_hooks.RATERS_RENAMED.register(gates.rename_raters_in_gates)
+    project_hooks.RATER_PAUSED.register(alerts.resolve_alerts_of_paused)
     label_studio_hooks.AFTER_PULL.register(label_studio.write_labels)
     PERSONAL_RECORDS.register(QUALITY_RECORDS)
     exams.EXAM_POLICY.register(sequential_test.SEQUENTIAL_TEST_POLICY)
