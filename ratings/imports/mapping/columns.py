@@ -32,6 +32,7 @@ from .tables_without_ratings import (
     find_counts_with_total,
     find_crossed_counts,
     find_frequency,
+    find_named_counts,
 )
 from .wide_tables import WideTables
 
@@ -96,7 +97,11 @@ class _ColumnGuesser(WideTables):
     # --- layouts
 
     def _guess_layout(self) -> ColumnGuess:
-        if guess := self._guess_counted_rows() or self._guess_counts_with_total():
+        if (
+            guess := self._guess_counted_labels()
+            or self._guess_counted_rows()
+            or self._guess_counts_with_total()
+        ):
             return guess
         if guess := self._guess_survey() or self._guess_wide_by_names():
             return guess
@@ -111,6 +116,22 @@ class _ColumnGuesser(WideTables):
         if "label" in self.columns:
             return self._guess_without_raters()
         return self._guess_wide_or_items()
+
+    def _guess_counted_labels(self) -> ColumnGuess | None:
+        """Return the guess for rows of an item, a label, and the number of raters who gave it."""
+        keys, label = self.list_key_columns(), self.columns.get("label")
+        if not keys or label is None or "rater" in self.columns:
+            return None
+        pairs = list(zip(*(self.head.columns[i].texts for i in [*keys, label]), strict=True))
+        counts = find_named_counts(self.head)
+        if len(counts) != 1 or not self.has_repeated_keys() or len(set(pairs)) < len(pairs):
+            return None
+        self.reasons[counts[0]] = "name"
+        unused = self.list_free_columns()
+        self.reasons |= dict.fromkeys(unused, "no_role")
+        return ColumnGuess(
+            "long", {"count": counts[0]}, doubt="label_counts", doubtful_columns=counts
+        )
 
     def _move_unique_response_to_content(self) -> None:
         """Take a column such as `response` beside a prompt for content if no text occurs twice."""

@@ -40,6 +40,9 @@ class LabelAndItemColumns(NamedRoles):
                 self.head.columns[index].is_numeric,
             )
         )
+        # The numbers of rows begin anew for each rater in a table that was melted.
+        described = [i for i, reason in self.reasons.items() if reason == "descriptive"]
+        free += [i for i in described if is_key_part_name(self.head.names[i])]
         for index in free:
             cells = self.head.columns[index]
             pairs = set(zip(cells.texts, raters.texts, strict=True))

@@ -219,6 +219,7 @@ class WideTables(RespondentTables):
         shared = rater_columns.find_columns_with_shared_values(
             self.head, candidates, self.labels, sure=self.has_content
         )
+        shared = self._add_fields_of_same_object(shared, candidates)
         doubtful = self._list_doubtful_raters(shared)
         if doubtful and self._find_rater_and_labels(free):
             return self._guess_items(free)
@@ -292,6 +293,25 @@ class WideTables(RespondentTables):
                 labels = [i for i in free if i != index and columns[i].is_label_like]
                 return [index, *labels] if labels else []
         return []
+
+    def _add_fields_of_same_object(
+        self, raters: Sequence[int], candidates: Sequence[int]
+    ) -> list[int]:
+        """Return the columns of raters with further fields of their object, such as votes.ann.
+
+        A rater who gives one label may have no value in common with the others.
+        """
+        names = self.head.names
+        return [
+            index
+            for index in candidates
+            if index in raters
+            or (
+                len(raters) > 1
+                and self.head.columns[index].is_label_like
+                and rater_columns.split_field_names([names[i] for i in [*raters, index]])
+            )
+        ]
 
     def _exclude_comparisons(self) -> None:
         """Exclude columns that compare the raters or describe items, if two others are left."""

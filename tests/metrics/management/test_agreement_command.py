@@ -118,6 +118,42 @@ def test_latest_rating_counts(write_file, capsys):
     )
 
 
+def test_item_in_several_rows_of_a_wide_table(write_file, capsys):
+    path = write_file("item,r1,r2\nA,x,x\nB,y,x\nA,y,y\nC,x,x\n")
+    with pytest.raises(CommandError, match=r"2 labels repeat an earlier one: A \(lines 2 and 4\)"):
+        run_command(capsys, path)
+    for policy in ("last", "first", "repeat"):
+        answer = json.loads(run_command(capsys, path, "--duplicates", policy, "--json"))
+        assert (answer["repeats_left_out"], answer["n_ratings"]) == (2, 6)
+        assert answer["percent_agreement"] == pytest.approx(2 / 3)
+
+
+def test_first_of_repeated_ratings(write_file, capsys):
+    rows = [("a", "ann", "yes"), ("a", "bob", "no"), ("a", "ann", "no"), ("b", "ann", "yes")]
+    path = write_file(format_csv(rows))
+    values = {
+        policy: json.loads(run_command(capsys, path, "--duplicates", policy, "--json"))
+        for policy in ("last", "first")
+    }
+    assert values["last"]["percent_agreement"] == 1 and values["first"]["percent_agreement"] == 0
+
+
+def test_order_of_day_and_month(write_file, capsys):
+    rows = [
+        ("a", "ann", "yes", "01/02/2026"),
+        ("a", "ann", "no", "02/01/2026"),
+        ("a", "bob", "no", ""),
+    ]
+    path = write_file(format_csv(rows, "item,rater,label,date"))
+    with pytest.raises(CommandError, match="--dates dmy"):
+        run_command(capsys, path)
+    values = [
+        json.loads(run_command(capsys, path, "--dates", order, "--json"))["percent_agreement"]
+        for order in ("dmy", "mdy")
+    ]
+    assert values == [0, 1]
+
+
 def test_rows_of_one_question(write_file, capsys):
     rows = [(*row, "one") for row in ROWS] + [("a", "ann", "other", "two")]
     path = write_file("\ufeff" + format_csv(rows, "Item,Rater,Label,Question"))

@@ -1,14 +1,16 @@
 """Parse the lines of a table (CSV, workbook, JSON records) into items and ratings.
 
-In the long layout, a row is a rating. In the wide layout, a row is an item, and there is a column
-for each rater. Counts: a row is an item, and there is a column with the number of ratings of each
-label. Crossed: the labels of one rater are in the rows, those of the other in the columns.
-Combinations: a row is all items with the same labels. Raters: a row is a rater, and there is a
-column for each item. Items: a row is an item without ratings.
+In the long layout, a row is a rating, or a label with the number of raters who gave it. In the wide
+layout, a row is an item, and there is a column for each rater. Counts: a row is an item, and there
+is a column with the number of ratings of each label. Crossed: the labels of one rater are in the
+rows, those of the other in the columns. Combinations: a row is all items with the same labels.
+Raters: a row is a rater, and there is a column for each item. Items: a row is an item without
+ratings.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -62,6 +64,7 @@ class TableParser:
         self.header_line = 1
         self.n_complete_rows = 0
         self.zone = ZoneInfo(mapping.zone or mapping.time_zone)
+        self.n_counted_raters: Counter[str] = Counter()  # of each item, in rows of counts
         self.known_models: set[str] = set()  # keys of raters already yielded as models
         self.content = [
             (role, self.columns[role]) for role in CONTENT_ROLES if role in self.columns
@@ -163,12 +166,29 @@ class TableParser:
             if skips_merged and is_aggregate_rater_name(rater := self._get_rater_key(cells)):
                 yield SkippedRecord(line, "merged", rater)
                 continue
+            if "count" in self.columns:
+                yield from self._iter_counted_label(line, cells, key)
+                continue
             for index, question in labels:
                 if is_empty_cell(cells[index]) and (has_items or len(labels) > 1):
                     yield from [SkippedRecord(line, "no_label")] if key else []
                     continue
                 yield from self._iter_new_model_rater(line, cells)
                 yield self._build_rating(line, cells, key, label_index=index, question=question)
+
+    def _iter_counted_label(self, line: int, cells: Cells, key: str) -> Iterator[Record]:
+        """Yield the ratings of the raters who gave the item the label of this row."""
+        label, index = clean_cell(cells[self.columns["label"]]), self.columns["count"]
+        if not label:
+            yield SkippedRecord(line, "no_label_row")
+            return
+        column = (index, self.column_names[index])
+        n_before = self.n_counted_raters[key]
+        for record in iter_count_ratings(
+            line, cells, key, [column], label=label, n_raters=n_before
+        ):
+            self.n_counted_raters[key] += isinstance(record, RatingRecord)
+            yield record
 
     def _list_label_columns(self) -> list[tuple[int, str]]:
         """Return (index, question) of the columns of labels; the question is empty if it is one."""

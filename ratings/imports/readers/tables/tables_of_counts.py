@@ -19,18 +19,27 @@ ROW_RATER, COLUMN_RATER = "row rater", "column rater"  # where the table does no
 
 
 def iter_count_ratings(
-    line: int, cells: Sequence[Any], key: str, columns: Sequence[tuple[int, str]]
+    line: int,
+    cells: Sequence[Any],
+    key: str,
+    columns: Sequence[tuple[int, str]],
+    *,
+    label: str = "",
+    n_raters: int = 0,
 ) -> Iterator[Record]:
-    """Yield the ratings of anonymous raters in a row of counts; ``columns`` are (index, label)."""
-    n_raters = 0
+    """Yield the ratings of anonymous raters in a row of counts; ``columns`` are (index, name).
+
+    The label of a column is its name, unless there is a ``label``. ``n_raters`` have rated the item
+    in earlier rows.
+    """
     for index, name in columns:
         count = _parse_count(cells[index], MAX_RATERS_OF_COUNTS)
         if count is None:
             yield _build_problem(line, name, cells[index], MAX_RATERS_OF_COUNTS)
             continue
-        label = clean_cell(name)
+        text = label or clean_cell(name)
         for number in range(n_raters + 1, n_raters + count + 1):
-            yield RatingRecord(line, key, f"anonymous {number}", "", label, column=name)
+            yield RatingRecord(line, key, f"anonymous {number}", "", text, column=name)
         n_raters += count
 
 
