@@ -121,17 +121,15 @@ def _classify_in_context(label: str, labels: Collection[str]) -> CodeStatus:
 def _is_number_far_from_scale(label: str, labels: Collection[str]) -> bool:
     """Return whether a number such as 99 is far from all others, or 9 is beside 1 to 5."""
     number = parse_decimal(label)
-    others = {parse_decimal(answer) for answer in labels if answer != label}
-    if number is None or None in others:
+    if number is None or number not in {9, *NEGATIVE_CODES, *POSITIVE_CODES}:
         return False
+    others = {parse_decimal(answer) for answer in labels if answer != label}
     codes = NEGATIVE_CODES if number < 0 else POSITIVE_CODES
     scale = [answer for answer in others if answer is not None and answer not in codes]
-    if len(scale) < 2:
+    if None in others or len(scale) < 2:
         return False
     if number == 9:
         return 2 <= max(scale) <= 5 and {*scale, 0} == set(range(int(max(scale)) + 1))
-    if number not in codes:
-        return False
     return min(scale) > number / 3 if number < 0 else max(scale) < number / 3
 
 

@@ -15,7 +15,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from projects.services.raters import fields
+from projects.models import Rater
 from ratings.files.formula_escaping import unescape_formula
 from ratings.imports.decoding.table_times import parse_table_time
 from ratings.imports.mapping.column_names import (
@@ -50,6 +50,7 @@ from .cells import (
 from .table_end import TableLine
 from .tables_of_counts import CombinationRows, CrossedRows, iter_count_ratings
 
+MAX_RATER_KEY_LENGTH = Rater._meta.get_field("key").max_length or 0
 Cells = Sequence[Any]  # texts; in JSON and workbooks also numbers, booleans and lists
 
 
@@ -299,7 +300,7 @@ class TableParser:
             rater = clean_cell(rater)
             yield RaterRecord(self.header_line, rater, column=name)
             # A rater with an invalid name is one problem, not one in every row.
-            if not find_text_problem(rater, fields.MAX_KEY_LENGTH):
+            if not find_text_problem(rater, MAX_RATER_KEY_LENGTH):
                 question_key = build_question_key(question) if question else ""
                 rater_columns.append((index, rater, question_key, name))
         for line, cells, key, item_records in self._iter_item_rows():
