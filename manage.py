@@ -7,7 +7,7 @@ import sys
 
 def main() -> None:
     is_file_command = sys.argv[1:2] == ["agreement"]
-    settings_module = f"agreement_site.{'file_settings' if is_file_command else 'settings'}"
+    settings_module = f"agreement_site.{'server.file_settings' if is_file_command else 'settings'}"
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", settings_module)
     # The matrices are small: on a busy machine, more threads of BLAS only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

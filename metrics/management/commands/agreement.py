@@ -191,15 +191,7 @@ def _compute_results(options: Mapping[str, Any]) -> _FileResults:
         labels=parse_label_options(options),
         values=_parse_numbers(options["values"]),
         question=options["question"],
-        table=rating_file.TableOptions(
-            parse_column_roles(options["map"]),
-            options["layout"] or "",
-            options["encoding"] or "",
-            options["sheets"] or "",
-            options["cluster"] or "",
-            options["dates"] or "",
-            options["duplicates"] or "",
-        ),
+        table=_build_table_options(options),
     )
     if options["scale"] == "ratio" and min(ratings.values) < 0:
         raise ValueError(
@@ -243,6 +235,13 @@ def _compute_results(options: Mapping[str, Any]) -> _FileResults:
         rules=file_clusters.widen_rules(results.rules, clusters),
         pair=results.pair and file_clusters.widen_pair(results.pair, clusters),
         cluster=clusters.describe(headline["headline"]["name"]),
+    )
+
+
+def _build_table_options(options: Mapping[str, Any]) -> rating_file.TableOptions:
+    names = ("layout", "encoding", "sheets", "cluster", "dates", "duplicates")
+    return rating_file.TableOptions(
+        parse_column_roles(options["map"]), *(options[name] or "" for name in names)
     )
 
 

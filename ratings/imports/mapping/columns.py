@@ -5,7 +5,6 @@ The lead confirms or changes the guess; an import that nobody confirms rejects a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from ratings.exports import rating_files
@@ -360,22 +359,6 @@ class _ColumnGuesser(WideTables):
             guess.doubt, guess.doubtful_columns = "joint_raters", joint
         elif self.has_repeated_keys(share=0 if "item" in self.columns else REPEATED_SHARE):
             guess.doubt = "no_raters"
-
-    def _set_named_item_column(self) -> None:
-        """Set the item column to one named like an ID of items, such as prompt_id."""
-        named = [index for index in self.list_free_columns() if self.is_item_name(index)]
-        if named:
-            self.columns["item"] = named[0]
-            self.reasons[named[0]] = "name"
-
-    def _names_several_raters(self, index: int) -> bool:
-        """Return whether the cells of a column such as annotators name several people each."""
-        name = self.head.names[index].strip()
-        return (
-            name.endswith("s")
-            and rank_name(name.removesuffix("s"), "rater") is not None
-            and any(re.search(r"[|;,]", text) for text in self.head.columns[index].filled)
-        )
 
     def _guess_without_raters(self) -> ColumnGuess:
         """Return the guess for a table that has labels, but no column of raters."""

@@ -354,8 +354,8 @@ def _count_changed_items(
             return
         if archive:
             lines = {content.item: content.line for content in batch}
-            for key, (kind, name) in missing.items():
-                report.problems.add(f"{kind}_missing", lines[key], value=name)
+            for key, name in missing.items():
+                report.problems.add("media_missing", lines[key], value=name)
         else:
             report.n_missing_media += len(missing)
         if project is None:

@@ -335,7 +335,7 @@ class RecordValidator:
         """Return a valid comment, or None."""
         if text and (len(text) > MAX_COMMENT_LENGTH or "\0" in text or not is_unicode(text)):
             column = self.columns.get("comment", "")
-            kind = "key_long" if len(text) > MAX_COMMENT_LENGTH else "nul_text"
+            kind = "key_long" if len(text) > MAX_COMMENT_LENGTH else "nul"
             self.problems.add(
                 kind,
                 line,
@@ -373,7 +373,7 @@ class RecordValidator:
             return None
         text = _ENCODER.encode(value)
         if "\\u0000" in text and _has_nul(value):
-            self.problems.add("nul_text", line, "")
+            self.problems.add("nul", line, "")
             return None
         if not is_unicode(text):
             self.problems.add("surrogate", line, "", value=name)

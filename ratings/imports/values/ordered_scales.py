@@ -240,18 +240,8 @@ _POLES_EN = (
     ("false", "true"), ("incorrect", "correct"), ("liberal", "conservative"), ("left", "right"),
     ("calm", "aroused"), ("untrue", "true"), ("worse", "better"),
 )  # fmt: skip
-_MIDDLE_EN = (
-    "medium",
-    "med",
-    "mid",
-    "moderate",
-    "average",
-    "middle",
-    "normal",
-    "fair",
-    "ok",
-    "okay",
-)
+_MIDDLE_EN = ("medium", "med", "mid", "moderate", "average", "middle", "normal", "fair",
+              "ok", "okay")  # fmt: skip
 
 _STEPS_DE = (("ausserst", "extrem"), ("sehr", "stark", "vollig", "voll"), ("",), ("eher", "etwas"))
 _NEUTRAL_DE = ("neutral", "weder noch", "teils teils", "teils/teils", "unentschieden", "unsicher",

@@ -1,9 +1,14 @@
 """`manage.py agreement FILE.csv` works without a database and reports errors with their line."""
 
+import ast
 import gzip
 import json
+import os
+import subprocess
+import sys
 
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from metrics.agreement import report
@@ -436,3 +441,20 @@ def test_errors_of_clusters(column, message, write_file):
     path = write_file(format_csv(rows, "item,rater,label,document"))
     with pytest.raises(CommandError, match=message):
         call_command("agreement", path, "--cluster", column)
+
+
+def test_command_starts_without_the_site(write_file, tmp_path):
+    program = (
+        "import sys, manage\n"
+        f"sys.argv = ['manage.py', 'agreement', {write_file(format_csv(ROWS))!r}]\n"
+        "manage.main()\n"
+        "print(sorted({name.partition('.')[0] for name in sys.modules}))\n"
+    )
+    environment = {name: text for name, text in os.environ.items() if "DJANGO" not in name}
+    environment |= {"DATA_DIR": str(tmp_path), "PYTHONPATH": str(settings.BASE_DIR)}
+    answer = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    report, modules = answer.stdout.strip().rsplit("\n", 1)
+    assert "2 raters, 5 ratings" in report
+    assert {"quality", "redis", "rest_framework", "psycopg"}.isdisjoint(ast.literal_eval(modules))

@@ -10,7 +10,6 @@ ratings.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -48,7 +47,7 @@ from .cells import (
     is_empty_cell,
 )
 from .table_end import TableLine
-from .tables_of_counts import CombinationRows, CrossedRows, iter_count_ratings
+from .tables_of_counts import CombinationRows, CountedLabels, CrossedRows, iter_count_ratings
 
 MAX_RATER_KEY_LENGTH = Rater._meta.get_field("key").max_length or 0
 Cells = Sequence[Any]  # texts; in JSON and workbooks also numbers, booleans and lists
@@ -65,7 +64,6 @@ class TableParser:
         self.header_line = 1
         self.n_complete_rows = 0
         self.zone = ZoneInfo(mapping.zone or mapping.time_zone)
-        self.n_counted_raters: Counter[str] = Counter()  # of each item, in rows of counts
         self.known_models: set[str] = set()  # keys of raters already yielded as models
         self.content = [
             (role, self.columns[role]) for role in CONTENT_ROLES if role in self.columns
@@ -144,6 +142,9 @@ class TableParser:
 
     def _iter_long(self) -> Iterator[Record]:
         labels = self._list_label_columns()
+        counted = (
+            CountedLabels(self.columns, self.column_names) if "count" in self.columns else None
+        )
         has_items = self._has_items()
         rater_index = self.columns.get("rater")
         # A rater column that the user names has no other rows than those of raters.
@@ -167,8 +168,8 @@ class TableParser:
             if skips_merged and is_aggregate_rater_name(rater := self._get_rater_key(cells)):
                 yield SkippedRecord(line, "merged", rater)
                 continue
-            if "count" in self.columns:
-                yield from self._iter_counted_label(line, cells, key)
+            if counted:
+                yield from counted.iter_ratings(line, cells, key)
                 continue
             for index, question in labels:
                 if is_empty_cell(cells[index]) and (has_items or len(labels) > 1):
@@ -176,20 +177,6 @@ class TableParser:
                     continue
                 yield from self._iter_new_model_rater(line, cells)
                 yield self._build_rating(line, cells, key, label_index=index, question=question)
-
-    def _iter_counted_label(self, line: int, cells: Cells, key: str) -> Iterator[Record]:
-        """Yield the ratings of the raters who gave the item the label of this row."""
-        label, index = clean_cell(cells[self.columns["label"]]), self.columns["count"]
-        if not label:
-            yield SkippedRecord(line, "no_label_row")
-            return
-        column = (index, self.column_names[index])
-        n_before = self.n_counted_raters[key]
-        for record in iter_count_ratings(
-            line, cells, key, [column], label=label, n_raters=n_before
-        ):
-            self.n_counted_raters[key] += isinstance(record, RatingRecord)
-            yield record
 
     def _list_label_columns(self) -> list[tuple[int, str]]:
         """Return (index, question) of the columns of labels; the question is empty if it is one."""

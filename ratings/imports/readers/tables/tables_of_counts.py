@@ -5,7 +5,8 @@ The items of the latter two have no names, so they are numbered.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ratings.imports.mapping.tables_without_ratings import is_total_name, split_rater_prefix
@@ -41,6 +42,27 @@ def iter_count_ratings(
         for number in range(n_raters + 1, n_raters + count + 1):
             yield RatingRecord(line, key, f"anonymous {number}", "", text, column=name)
         n_raters += count
+
+
+class CountedLabels:
+    """Rows of an item, a label, and the number of raters who gave it."""
+
+    def __init__(self, columns: Mapping[str, int], names: Sequence[str]) -> None:
+        self.label_index = columns["label"]
+        self.column = columns["count"], names[columns["count"]]
+        self.n_raters: Counter[str] = Counter()  # of each item in the rows above
+
+    def iter_ratings(self, line: int, cells: Sequence[Any], key: str) -> Iterator[Record]:
+        """Yield the ratings of a row by further anonymous raters of the item."""
+        label, n_raters = clean_cell(cells[self.label_index]), self.n_raters[key]
+        if not label:
+            yield SkippedRecord(line, "no_label_row")
+            return
+        for record in iter_count_ratings(
+            line, cells, key, [self.column], label=label, n_raters=n_raters
+        ):
+            self.n_raters[key] += isinstance(record, RatingRecord)
+            yield record
 
 
 class CrossedRows:

@@ -5,7 +5,7 @@ They need the models and the settings of the site, but no listener, as nothing i
 
 from django.apps import AppConfig
 
-from .settings import *  # noqa: F403 - the settings of the site, but for those below
+from agreement_site.settings import *  # noqa: F403 - the settings of the site, but for those below
 
 
 class ProjectModels(AppConfig):
