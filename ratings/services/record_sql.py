@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -163,24 +164,16 @@ def write_ratings(
     append = _build_append_statement(rows, context, n_entries)
     columns, key = list(_RATING_COLUMNS), list(_KEY_COLUMNS)
     has_earlier = n_entries > len(rows) and connection.vendor != "postgresql"
+    written = None if has_earlier else append
     bulk.upsert(
-        "ratings_rating",
-        columns,
-        ratings,
-        key=key,
-        update=_UPDATE_VALUES,
-        follow_up=None if has_earlier else append,
+        "ratings_rating", columns, ratings, key=key, update=_UPDATE_VALUES, follow_up=written
     )
     if has_earlier:
+        # Earlier answers come first, because the history is read in the order of its entries.
+        earlier = [row for row in rows if row.judgement.superseded]
+        entries = (_iter_earlier_values(question_id, row, context, adapt_time) for row in earlier)
         with connection.cursor() as cursor:
-            # Earlier answers come first, because the history is read in the order of its entries.
-            earlier = [
-                entry
-                for row in rows
-                if row.judgement.superseded
-                for entry in _iter_earlier_values(question_id, row, context, adapt_time)
-            ]
-            cursor.executemany(_APPEND_SQL, earlier)
+            cursor.executemany(_APPEND_SQL, list(itertools.chain.from_iterable(entries)))
             bulk.execute_follow_up(
                 cursor, "ratings_rating", columns, ratings, key=key, follow_up=append
             )

@@ -208,13 +208,8 @@ class WideTables(RespondentTables):
         if counts := find_count_columns(self.head, free) or find_count_columns(self.head, named):
             return self.build_counts_guess(counts)
         has_keys = "item" in self.columns or self.has_content
-        first = 0 if not has_keys else None
-        if first is not None and (
-            first not in free
-            or not self.head.columns[first].is_unique
-            or self._shares_values_with(first, free)
-        ):
-            first = None
+        is_first_free = not has_keys and 0 in free and self.head.columns[0].is_unique
+        first = 0 if is_first_free and not self._shares_values_with(0, free) else None
         candidates = [index for index in free if index != first]
         shared = rater_columns.find_columns_with_shared_values(
             self.head, candidates, self.labels, sure=self.has_content
